@@ -1,0 +1,104 @@
+"""`/api/v1/users` and `/api/v1/api-keys`: for administrators, and keys for oneself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.errors import NotAllowedError, NotFoundError
+from accounts.models import User
+from accounts.models.people import MAX_CLEARANCE
+from accounts.rest import ResourceViewSet, StrictSerializer, Text
+from accounts.scope import Scope
+from accounts.services import api_key_create, user_create
+
+
+class ProfileBody(StrictSerializer):
+    """The work profile that retrieval may use."""
+
+    department = Text(max_length=128, allow_blank=True, required=False)
+    product = Text(max_length=128, allow_blank=True, required=False)
+    role = Text(max_length=128, allow_blank=True, required=False)
+    interests = serializers.ListField(child=Text(max_length=64), max_length=50, required=False)
+
+
+class UserBody(StrictSerializer):
+    """A new user; a new tenant name makes the tenant."""
+
+    username = Text(max_length=150, validators=[UnicodeUsernameValidator()])
+    tenant = Text(max_length=64, required=False, allow_null=True)
+    clearance = serializers.IntegerField(min_value=0, max_value=MAX_CLEARANCE, default=0)
+    groups = serializers.ListField(child=Text(max_length=128), max_length=100, required=False)
+    profile = ProfileBody(required=False)
+
+
+class UserFields(serializers.Serializer[User]):
+    """A user as administrators see it."""
+
+    id = serializers.IntegerField()
+    username = serializers.CharField()
+    tenant = serializers.CharField(source="tenant.name")
+    clearance = serializers.IntegerField()
+    groups = serializers.SlugRelatedField(source="user_groups", slug_field="name", many=True, read_only=True)
+    profile = ProfileBody(source="*")
+
+
+class KeyBody(StrictSerializer):
+    """A new key of a user."""
+
+    username = Text(max_length=150)
+    name = Text(max_length=64)
+
+
+class KeyFields(serializers.Serializer[Any]):
+    """A new key; `key` is shown this once."""
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    username = serializers.CharField()
+    key = serializers.CharField()
+
+
+@extend_schema(tags=["people"])
+class UserViewSet(ResourceViewSet):
+    """Users, made by administrators."""
+
+    @extend_schema(request=UserBody, responses={201: UserFields})
+    def create(self, request: Request) -> Response:
+        """Make a user; a new tenant name makes the tenant (administrators of the whole site)."""
+        if self.scope.administers == "nothing":
+            raise NotAllowedError("Only administrators may make users.")
+        made = user_create(actor=self.user, **self.body(UserBody))
+        return Response(UserFields(made).data, status=201)
+
+
+@extend_schema(tags=["people"])
+class ApiKeyViewSet(ResourceViewSet):
+    """API keys for oneself; administrators make them for their people."""
+
+    @extend_schema(request=KeyBody, responses={201: KeyFields})
+    def create(self, request: Request) -> Response:
+        """Make a key; it is shown once."""
+        values = self.body(KeyBody)
+        owner = _key_owner(scope=self.scope, user=self.user, username=values["username"])
+        key, secret = api_key_create(user=owner, name=values["name"], actor=self.user)
+        answer = {"id": key.pk, "name": key.name, "username": owner.username, "key": secret}
+        return Response(answer, status=201, headers={"Cache-Control": "no-store"})
+
+
+def _key_owner(*, scope: Scope, user: User, username: str) -> User:
+    """Oneself, or a person that the asker administers. Raises NotFoundError for all others alike."""
+    if username == user.username:
+        return user
+    people = User.objects.filter(is_active=True)
+    if scope.administers == "tenant":
+        people = people.filter(tenant_id=scope.tenant_id)
+    found = people.filter(username=username).first() if scope.administers != "nothing" else None
+    if found is None:
+        raise NotFoundError(f"There is no user {username!r}, or you may not make keys for them.", username=username)
+    return found

@@ -1,0 +1,79 @@
+"""Tenants, users with their work profile, groups."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+MAX_CLEARANCE = 4
+
+
+class Tenant(models.Model):
+    """An organisation whose documents, people and statistics never mix with another's."""
+
+    name = models.CharField(_("name"), max_length=64, unique=True)
+    is_default = models.BooleanField(_("is the default tenant"), default=False)
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("tenant")
+        verbose_name_plural = _("tenants")
+        ordering: ClassVar = ["name"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["is_default"], condition=models.Q(is_default=True), name="accounts_one_default_tenant"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class User(AbstractUser):
+    """A person or a service account, with the work profile that retrieval may use (D2, D4)."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="users", verbose_name=_("tenant"))
+    clearance = models.PositiveSmallIntegerField(
+        _("clearance"), default=0, validators=[MinValueValidator(0), MaxValueValidator(MAX_CLEARANCE)]
+    )
+    department = models.CharField(_("department"), max_length=128, blank=True)
+    product = models.CharField(_("product"), max_length=128, blank=True)
+    role = models.CharField(_("role"), max_length=128, blank=True)
+    interests = ArrayField(models.CharField(max_length=64), default=list, blank=True, verbose_name=_("interests"))
+    user_groups = models.ManyToManyField(
+        "accounts.UserGroup", blank=True, related_name="members", verbose_name=_("groups of people")
+    )
+
+    REQUIRED_FIELDS: ClassVar = []
+
+    class Meta(AbstractUser.Meta):
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(clearance__lte=MAX_CLEARANCE), name="accounts_user_clearance_in_range"
+            )
+        ]
+
+
+class UserGroup(models.Model):
+    """People of one tenant who share access to knowledge sets."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="user_groups", verbose_name=_("tenant"))
+    name = models.CharField(_("name"), max_length=128)
+
+    class Meta:
+        verbose_name = _("group of people")
+        verbose_name_plural = _("groups of people")
+        ordering: ClassVar = ["name"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "name"], name="accounts_group_name_once_a_tenant")
+        ]
+
+    def __str__(self) -> str:
+        return self.name

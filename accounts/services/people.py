@@ -1,0 +1,58 @@
+"""Making tenants and users."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from accounts.errors import NameTakenError, NotAllowedError
+from accounts.models import Tenant, User, UserGroup
+from accounts.services.audit import audit_record
+
+PROFILE_FIELDS = ("department", "product", "role", "interests")
+
+
+def tenant_ensure_default() -> Tenant:
+    """The default tenant, made if there is none."""
+    tenant, _ = Tenant.objects.get_or_create(is_default=True, defaults={"name": "default"})
+    return tenant
+
+
+@transaction.atomic
+def user_create(
+    *,
+    actor: User,
+    username: str,
+    tenant: str | None = None,
+    clearance: int = 0,
+    groups: Sequence[str] = (),
+    profile: Mapping[str, Any] | None = None,
+    password: str | None = None,
+) -> User:
+    """Create a user; a new tenant name creates the tenant (staff of the default tenant only).
+
+    Raises NameTakenError, NotAllowedError.
+    """
+    home = _tenant_for(actor=actor, name=tenant)
+    if User.objects.filter(username=username).exists():
+        raise NameTakenError(f"The user name {username!r} is already in use.", username=username)
+    values = {key: value for key, value in (profile or {}).items() if key in PROFILE_FIELDS}
+    user = User(username=username, tenant=home, clearance=clearance, **values)
+    if password:
+        user.set_password(password)
+    else:
+        user.set_unusable_password()
+    user.save()
+    user.user_groups.set([UserGroup.objects.get_or_create(tenant=home, name=name)[0] for name in groups])
+    audit_record(actor=actor, action="user.create", target=username, tenant=home.name, clearance=clearance)
+    return user
+
+
+def _tenant_for(*, actor: User, name: str | None) -> Tenant:
+    if name is None or name == actor.tenant.name:
+        return actor.tenant
+    if not (actor.is_superuser and actor.tenant.is_default):
+        raise NotAllowedError("Only staff of the default tenant may create users of other tenants.")
+    return Tenant.objects.get_or_create(name=name)[0]

@@ -1,0 +1,106 @@
+"""The durable copy of conversations (D16)."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Conversation(models.Model):
+    """Turns between one person and the assistant."""
+
+    class Channel(models.TextChoices):
+        WEB = "web", _("Web chat")
+        API = "api", _("API")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations", verbose_name=_("user")
+    )
+    channel = models.CharField(max_length=8, choices=Channel.choices, default=Channel.API)
+    title = models.CharField(_("title"), max_length=200, blank=True)
+    sets = models.ManyToManyField("knowledge.KnowledgeSet", blank=True, related_name="+", verbose_name=_("asked in"))
+    pinned = models.BooleanField(_("pinned"), default=False)
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    updated = models.DateTimeField(_("updated"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("conversation")
+        verbose_name_plural = _("conversations")
+        ordering: ClassVar = ["-updated"]
+        indexes: ClassVar = [models.Index(fields=["user", "channel", "-updated"], name="chat_conversation_recent")]
+
+    def __str__(self) -> str:
+        return self.title or str(self.pk)
+
+
+class Message(models.Model):
+    """One question with its answer.
+
+    `state` tells whether the turn is over; `status` is the kind of answer (api.md) once it is.
+    """
+
+    class State(models.TextChoices):
+        RUNNING = "running", _("Running")
+        DONE = "done", _("Done")
+        STOPPED = "stopped", _("Stopped by the reader")
+        FAILED = "failed", _("Failed")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages")
+    question = models.TextField(_("question"))
+    answer = models.TextField(_("answer"), blank=True)  # Markdown with [n] markers
+    answer_html = models.TextField(blank=True)  # rendered and sanitised
+    state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.RUNNING)
+    status = models.CharField(_("status"), max_length=16, blank=True)
+    confidence = models.FloatField(_("confidence"), null=True, blank=True)
+    sentences = models.JSONField(default=list, blank=True)  # [{text, support, reason, risk, citations}]
+    request = models.JSONField(default=dict, blank=True)  # the validated request, for replay
+    metadata = models.JSONField(default=dict, blank=True)  # timings, usage, model, options_sha256, …
+    trace = models.JSONField(default=dict, blank=True)  # stage records, scores, drops
+    error_code = models.CharField(max_length=64, blank=True)
+    error_message = models.CharField(max_length=512, blank=True)
+    created = models.DateTimeField(_("asked"), auto_now_add=True)
+    finished = models.DateTimeField(_("finished"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("question and answer")
+        verbose_name_plural = _("questions and answers")
+        ordering: ClassVar = ["created"]
+        indexes: ClassVar = [models.Index(fields=["conversation", "created"], name="chat_message_order")]
+
+    def __str__(self) -> str:
+        return self.question[:80]
+
+
+class MessageCitation(models.Model):
+    """A citation bound to a chunk of an immutable version: it never shifts (B3)."""
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="citations")
+    number = models.PositiveIntegerField(_("number"))
+    chunk = models.ForeignKey("knowledge.Chunk", on_delete=models.PROTECT, related_name="citations")
+    document = models.ForeignKey("knowledge.Document", on_delete=models.PROTECT, related_name="citations")
+    version = models.ForeignKey("knowledge.DocumentVersion", on_delete=models.PROTECT, related_name="citations")
+    excerpt = models.TextField(_("excerpt"), blank=True)
+    segment = models.TextField(blank=True)  # the sentence of the answer that carries the first marker
+    position = models.PositiveIntegerField(default=0)
+    score = models.FloatField(default=0)
+    confidence = models.FloatField(_("confidence"), default=0)
+    weak = models.BooleanField(default=False)
+    cited = models.BooleanField(default=True)  # False: shown as a source, not pointed to by the answer
+
+    class Meta:
+        verbose_name = _("citation")
+        verbose_name_plural = _("citations")
+        ordering: ClassVar = ["message", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["message", "number"], name="chat_citation_number_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"[{self.number}]"

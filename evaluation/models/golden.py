@@ -1,0 +1,63 @@
+"""Questions with known sources and answers (D15)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class GoldenSet(models.Model):
+    """A named collection of golden cases."""
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="golden_sets")
+    name = models.CharField(_("name"), max_length=128)
+    description = models.TextField(_("description"), blank=True)
+    sets = models.ManyToManyField(
+        "knowledge.KnowledgeSet", blank=True, related_name="golden_sets", verbose_name=_("knowledge sets asked")
+    )
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("golden set")
+        verbose_name_plural = _("golden sets")
+        ordering: ClassVar = ["name"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "name"], name="evaluation_golden_set_name_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class GoldenCase(models.Model):
+    """A question, the documents that answer it, and the strings a right answer contains."""
+
+    golden_set = models.ForeignKey(GoldenSet, on_delete=models.CASCADE, related_name="cases")
+    question = models.TextField(_("question"))
+    answers = ArrayField(
+        models.TextField(),
+        default=list,
+        blank=True,
+        verbose_name=_("accepted answers"),
+        help_text=_("A right answer contains one of them."),
+    )
+    relevant = ArrayField(
+        models.CharField(max_length=512),
+        default=list,
+        blank=True,
+        verbose_name=_("relevant documents"),
+        help_text=_("External ids, or #<document id>."),
+    )
+    tags = ArrayField(models.CharField(max_length=64), default=list, blank=True, verbose_name=_("tags"))
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("golden case")
+        verbose_name_plural = _("golden cases")
+        ordering: ClassVar = ["golden_set", "id"]
+
+    def __str__(self) -> str:
+        return self.question[:80]

@@ -1,0 +1,77 @@
+"""What readers said and did (D35)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Vote(models.Model):
+    """One person's judgement of one answer; voting again replaces it."""
+
+    class Direction(models.TextChoices):
+        UP = "up", _("Helpful")
+        DOWN = "down", _("Not helpful")
+
+    class Reason(models.TextChoices):
+        WRONG = "wrong", _("The answer is wrong")
+        INCOMPLETE = "incomplete", _("Something is missing")
+        BAD_SOURCE = "bad_source", _("The sources do not fit")
+        NOT_FOUND = "not_found", _("It is in the documents, but was not found")
+        OUTDATED = "outdated", _("Outdated")
+        UNCLEAR = "unclear", _("Hard to understand")
+        OTHER = "other", _("Something else")
+
+    message = models.ForeignKey("chat.Message", on_delete=models.CASCADE, related_name="votes")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="votes")
+    vote = models.CharField(_("vote"), max_length=4, choices=Direction.choices)
+    rating = models.PositiveSmallIntegerField(
+        _("rating"), null=True, blank=True, validators=[MinValueValidator(1), MaxValueValidator(5)]
+    )
+    reasons = ArrayField(
+        models.CharField(max_length=16, choices=Reason.choices), default=list, blank=True, verbose_name=_("reasons")
+    )
+    comment = models.TextField(_("comment"), blank=True, max_length=2000)
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    updated = models.DateTimeField(_("updated"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("vote")
+        verbose_name_plural = _("votes")
+        ordering: ClassVar = ["-created"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["message", "user"], name="feedback_vote_once_a_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.vote} {self.message_id}"
+
+
+class Signal(models.Model):
+    """Something a reader did that says how good the answer was."""
+
+    class Kind(models.TextChoices):
+        COPY = "copy", _("Copied")
+        CITATION_CLICK = "citation_click", _("Opened a source")
+        REWORD = "reword", _("Asked again in other words")
+        STOP = "stop", _("Stopped the answer")
+        DWELL = "dwell", _("Reading time")
+
+    message = models.ForeignKey("chat.Message", on_delete=models.CASCADE, related_name="signals")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices)
+    value = models.JSONField(_("value"), null=True, blank=True)
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("signal")
+        verbose_name_plural = _("signals")
+        ordering: ClassVar = ["-created"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.message_id}"

@@ -1,0 +1,91 @@
+"""Binary COPY into the index table: vectors go from numpy to Postgres without a text form.
+
+Formats: PostgreSQL manual "COPY, Binary Format"; send/receive functions of tsvector and of pgvector's types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from struct import pack
+
+import numpy as np
+from django.db import connection
+
+from knowledge.indexes.sparse import TERM_SPACE
+from knowledge.models.index import COARSE_DIMENSIONS
+from ragcore.ports import FloatArray
+
+HEADER = b"PGCOPY\n\xff\r\n\0" + pack(">ii", 0, 0)
+TRAILER = pack(">h", -1)
+COLUMNS = (
+    "chunk_id, version_id, tenant_id, representation, language, length, "
+    "coarse, fine, lexemes, bm25, embedding_model, merged"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryRow:
+    """One row to insert. `vector` is float32[768], `weights` the document side of BM25 by term id."""
+
+    chunk_id: int
+    version_id: int
+    tenant_id: int
+    representation: str
+    language: str
+    length: int
+    vector: FloatArray
+    weights: Mapping[int, float]
+    embedding_model: str
+
+
+def entries_copy(rows: Sequence[EntryRow]) -> None:
+    """Insert rows into the unindexed tail, inside the caller's transaction."""
+    with (
+        connection.cursor() as cursor,
+        cursor.cursor.copy(  # the psycopg cursor below Django's
+            f"COPY knowledge_indexentry ({COLUMNS}) FROM STDIN WITH (FORMAT BINARY)"
+        ) as copy,
+    ):
+        copy.write(HEADER)
+        for row in rows:
+            copy.write(_row(row))
+        copy.write(TRAILER)
+
+
+def _row(row: EntryRow) -> bytes:
+    fields = (
+        pack(">q", row.chunk_id),
+        pack(">q", row.version_id),
+        pack(">q", row.tenant_id),
+        row.representation.encode(),
+        row.language.encode(),
+        pack(">i", row.length),
+        _halfvec(row.vector[:COARSE_DIMENSIONS]),
+        _halfvec(row.vector),
+        _tsvector(row.weights),
+        _sparsevec(row.weights),
+        row.embedding_model.encode(),
+        b"\0",
+    )
+    return pack(">h", len(fields)) + b"".join(pack(">i", len(field)) + field for field in fields)
+
+
+def _halfvec(vector: FloatArray) -> bytes:
+    return pack(">hh", len(vector), 0) + vector.astype(">f2").tobytes()
+
+
+def _sparsevec(weights: Mapping[int, float]) -> bytes:
+    indices = sorted(weights)
+    values = np.array([weights[i] for i in indices], dtype=">f4")
+    # the binary form counts dimensions from 0, the text form from 1
+    return (
+        pack(">iii", TERM_SPACE, len(indices), 0)
+        + (np.array(indices, dtype=">i4") - 1).astype(">i4").tobytes()
+        + values.tobytes()
+    )
+
+
+def _tsvector(weights: Mapping[int, float]) -> bytes:
+    lexemes = sorted(str(i).encode() for i in weights)
+    return pack(">i", len(lexemes)) + b"".join(lexeme + b"\0" + pack(">h", 0) for lexeme in lexemes)

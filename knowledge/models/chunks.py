@@ -1,0 +1,41 @@
+"""Chunks of document versions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Chunk(models.Model):
+    """An immutable passage of one version (D11)."""
+
+    class Kind(models.TextChoices):
+        BODY = "body", _("Text")
+        SECTION = "section", _("Section")
+        SUMMARY = "summary", _("Summary")
+        WHOLE = "whole", _("Whole document")
+
+    version = models.ForeignKey("knowledge.DocumentVersion", on_delete=models.CASCADE, related_name="chunks")
+    ordinal = models.PositiveIntegerField(_("position"))
+    kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices, default=Kind.BODY)
+    text = models.TextField(_("text"))
+    heading_path = ArrayField(models.CharField(max_length=512), default=list, blank=True)
+    parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.CASCADE, related_name="children")
+    is_continuation = models.BooleanField(default=False)
+    page = models.PositiveIntegerField(_("page"), null=True, blank=True)
+    boxes = models.JSONField(default=list, blank=True)  # [[page, x0, y0, x1, y1], …] in points from the top left
+    tokens = models.PositiveIntegerField(_("tokens"))
+
+    class Meta:
+        verbose_name = _("chunk")
+        verbose_name_plural = _("chunks")
+        ordering: ClassVar = ["version", "ordinal"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["version", "ordinal"], name="knowledge_chunk_ordinal_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.version_id}/{self.ordinal}"

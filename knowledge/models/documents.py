@@ -1,0 +1,110 @@
+"""Documents and their immutable versions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Document(models.Model):
+    """One physical record, in any number of sets.
+
+    Identity is (tenant, source, external_id) where an external id is given, otherwise (tenant, sha256).
+    """
+
+    class State(models.TextChoices):
+        PROCESSING = "processing", _("Processing")
+        LIVE = "live", _("Live")
+        FAILED = "failed", _("Failed")
+        DELETED = "deleted", _("Deleted")
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="documents")
+    source = models.ForeignKey(
+        "knowledge.Source", on_delete=models.PROTECT, related_name="documents", verbose_name=_("source")
+    )
+    external_id = models.CharField(_("external id"), max_length=512, blank=True)
+    sha256 = models.CharField(max_length=64, editable=False)  # of the newest version's bytes
+    title = models.CharField(_("title"), max_length=512)
+    sets = models.ManyToManyField(
+        "knowledge.KnowledgeSet", blank=True, related_name="documents", verbose_name=_("knowledge sets")
+    )
+    state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.PROCESSING)
+    clearance = models.PositiveSmallIntegerField(_("clearance"), default=0)
+    tags = ArrayField(models.CharField(max_length=64), default=list, blank=True, verbose_name=_("tags"))
+    metadata = models.JSONField(_("attributes"), default=dict, blank=True)
+    live_version = models.OneToOneField(
+        "knowledge.DocumentVersion", null=True, blank=True, on_delete=models.SET_NULL, related_name="live_for"
+    )
+    error_code = models.CharField(max_length=64, blank=True)
+    error_message = models.CharField(max_length=512, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("added by")
+    )
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    updated = models.DateTimeField(_("updated"), auto_now=True)
+    deleted = models.DateTimeField(_("deleted"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("document")
+        verbose_name_plural = _("documents")
+        ordering: ClassVar = ["-created", "-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "source", "external_id"],
+                condition=~models.Q(external_id="") & models.Q(deleted=None),
+                name="knowledge_document_external_id_once",
+            ),
+            models.UniqueConstraint(
+                fields=["tenant", "sha256"],
+                condition=models.Q(external_id="") & models.Q(deleted=None),
+                name="knowledge_document_content_once",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "state"], name="knowledge_document_state"),
+            GinIndex(fields=["tags"], name="knowledge_document_tags"),
+            GinIndex(fields=["title"], opclasses=["gin_trgm_ops"], name="knowledge_document_title_trgm"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+def version_path(version: DocumentVersion, name: str) -> str:
+    """Where the original is kept: by content, so that the same bytes are stored once a tenant."""
+    suffix = name[name.rfind(".") :].lower() if "." in name else ""
+    return f"{version.document.tenant_id}/{version.sha256[:2]}/{version.sha256}{suffix}"
+
+
+class DocumentVersion(models.Model):
+    """The immutable content of a document at one time; citations point to it for ever (B3, B9)."""
+
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField(_("version"))
+    sha256 = models.CharField(max_length=64)
+    file = models.FileField(upload_to=version_path, max_length=256, blank=True)
+    file_name = models.CharField(_("file name"), max_length=512)
+    size_bytes = models.PositiveBigIntegerField(_("size"))
+    title = models.CharField(max_length=512, blank=True)  # as the file says, if it does
+    markdown = models.TextField(blank=True)  # the parsed text
+    pages = models.PositiveIntegerField(null=True, blank=True)
+    pipeline = models.CharField(max_length=64, blank=True)  # fingerprint of the options it was made with
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    live_since = models.DateTimeField(null=True, blank=True)
+    retired = models.DateTimeField(null=True, blank=True)  # soft-deleted: kept for the citations that need it
+
+    class Meta:
+        verbose_name = _("document version")
+        verbose_name_plural = _("document versions")
+        ordering: ClassVar = ["document", "-number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["document", "number"], name="knowledge_version_number_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.file_name} v{self.number}"

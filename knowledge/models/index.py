@@ -1,0 +1,116 @@
+"""The narrow index table and its statistics. SQL on them lives in `knowledge.indexes` only."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+from pgvector.django import HalfVectorField, HnswIndex, SparseVectorField
+
+COARSE_DIMENSIONS = 384
+FINE_DIMENSIONS = 768
+
+
+class IndexEntry(models.Model):
+    """One searchable representation of a chunk. Insert-only; metadata lives on the document.
+
+    `bm25` holds the document side of BM25 by term id, `lexemes` the same term ids as text for GIN.
+    New rows are an unindexed tail (`merged` false) that is scanned exactly; a task moves them into the HNSW indexes.
+    """
+
+    chunk = models.ForeignKey("knowledge.Chunk", on_delete=models.CASCADE, related_name="entries")
+    version = models.ForeignKey("knowledge.DocumentVersion", on_delete=models.CASCADE, related_name="entries")
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    representation = models.CharField(max_length=16, default="body")
+    language = models.CharField(max_length=8)
+    length = models.PositiveIntegerField()  # terms, for BM25
+    coarse = HalfVectorField(dimensions=COARSE_DIMENSIONS)
+    fine = HalfVectorField(dimensions=FINE_DIMENSIONS)
+    lexemes = SearchVectorField()
+    bm25 = SparseVectorField()
+    embedding_model = models.CharField(max_length=128)
+    merged = models.BooleanField(default=False)
+
+    class Meta:
+        verbose_name = _("index entry")
+        verbose_name_plural = _("index entries")
+        indexes: ClassVar = [
+            GinIndex(fields=["lexemes"], name="knowledge_entry_lexemes", fastupdate=False),
+            HnswIndex(
+                name="knowledge_entry_coarse",
+                fields=["coarse"],
+                m=32,
+                ef_construction=256,
+                opclasses=["halfvec_cosine_ops"],
+                condition=models.Q(merged=True),
+            ),
+            HnswIndex(
+                name="knowledge_entry_fine",
+                fields=["fine"],
+                m=32,
+                ef_construction=256,
+                opclasses=["halfvec_cosine_ops"],
+                condition=models.Q(merged=True),
+            ),
+            models.Index(fields=["tenant"], condition=models.Q(merged=False), name="knowledge_entry_tail"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.chunk_id} {self.representation}"
+
+
+class Term(models.Model):
+    """A term of the lexical index with its document frequency, per tenant and language."""
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    language = models.CharField(max_length=8)
+    text = models.CharField(max_length=128)
+    frequency = models.PositiveIntegerField(default=0)  # live entries that contain it
+
+    class Meta:
+        verbose_name = _("term")
+        verbose_name_plural = _("terms")
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "text", "language"], name="knowledge_term_once")
+        ]
+        indexes: ClassVar = [GinIndex(fields=["text"], opclasses=["gin_trgm_ops"], name="knowledge_term_trgm")]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class LexicalStatistics(models.Model):
+    """Totals for BM25, per tenant and language.
+
+    Document sides are computed with `reference_length`; when the live average has drifted more than 10 % from it,
+    a task recomputes them all and moves the reference.
+    """
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    language = models.CharField(max_length=8)
+    entries = models.PositiveIntegerField(default=0)
+    total_length = models.PositiveBigIntegerField(default=0)
+    reference_length = models.FloatField(default=0)
+
+    class Meta:
+        verbose_name = _("lexical statistics")
+        verbose_name_plural = _("lexical statistics")
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "language"], name="knowledge_statistics_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id} {self.language}"
+
+
+class CorpusEpoch(models.Model):
+    """Counts changes of what a tenant's people can find; answers cached under an older epoch are stale (D17)."""
+
+    tenant = models.OneToOneField("accounts.Tenant", primary_key=True, on_delete=models.CASCADE, related_name="+")
+    value = models.PositiveBigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id} {self.value}"

@@ -1,0 +1,65 @@
+"""Ingestion jobs: the truth about what is being ingested. Celery only carries ids."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class IngestJob(models.Model):
+    """One request to ingest, of one file or of many."""
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("started by")
+    )
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("ingestion job")
+        verbose_name_plural = _("ingestion jobs")
+        ordering: ClassVar = ["-created", "-id"]
+
+    def __str__(self) -> str:
+        return f"#{self.pk}"
+
+
+class IngestItem(models.Model):
+    """One document version on its way to being searchable."""
+
+    class Stage(models.TextChoices):
+        RECEIVED = "received", _("Waiting")
+        PARSED = "parsed", _("Read")
+        CLEANED = "cleaned", _("Cleaned")
+        CHUNKED = "chunked", _("Cut into passages")
+        REPRESENTED = "represented", _("Described")
+        EMBEDDED = "embedded", _("Embedded")
+        INDEXED = "indexed", _("Indexed")
+        LIVE = "live", _("Live")
+        FAILED = "failed", _("Failed")
+
+    job = models.ForeignKey(IngestJob, on_delete=models.CASCADE, related_name="items")
+    version = models.ForeignKey("knowledge.DocumentVersion", on_delete=models.CASCADE, related_name="items")
+    stage = models.CharField(_("stage"), max_length=16, choices=Stage.choices, default=Stage.RECEIVED)
+    attempt = models.PositiveSmallIntegerField(_("attempt"), default=0)
+    not_before = models.DateTimeField(null=True, blank=True)  # back-off after a passing fault
+    lease_until = models.DateTimeField(null=True, blank=True)  # a worker holds it until then
+    heartbeat = models.DateTimeField(_("last sign of life"), null=True, blank=True)
+    finished = models.DateTimeField(_("finished"), null=True, blank=True)
+    error_code = models.CharField(_("error"), max_length=64, blank=True)
+    error_message = models.CharField(_("message"), max_length=512, blank=True)
+
+    class Meta:
+        verbose_name = _("ingestion item")
+        verbose_name_plural = _("ingestion items")
+        ordering: ClassVar = ["job", "id"]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["job", "version"], name="knowledge_item_once")]
+        indexes: ClassVar = [
+            models.Index(fields=["not_before", "id"], condition=models.Q(finished=None), name="knowledge_item_open")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id}/{self.version_id}: {self.stage}"

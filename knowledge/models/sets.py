@@ -1,0 +1,58 @@
+"""The 1+X+Y knowledge sets (D12)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class KnowledgeSet(models.Model):
+    """A named collection of documents on one of the three axes. Everyone in the tenant sees that it exists."""
+
+    class Axis(models.TextChoices):
+        COMMON = "1", _("Common")
+        CAPABILITY = "X", _("Capability")
+        ORGANISATION = "Y", _("Organisation")
+
+    class Visibility(models.TextChoices):
+        EVERYONE = "everyone", _("Everyone in the organisation")
+        MEMBERS = "members", _("Members only")
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="knowledge_sets")
+    name = models.CharField(_("name"), max_length=128)
+    code = models.SlugField(_("code"), max_length=64, help_text=_("Short name for programs, unique."))
+    axis = models.CharField(_("axis"), max_length=1, choices=Axis.choices, default=Axis.COMMON)
+    visibility = models.CharField(
+        _("who may read"), max_length=16, choices=Visibility.choices, default=Visibility.EVERYONE
+    )
+    description = models.TextField(_("description"), blank=True)
+    persona = models.CharField(_("expert persona"), max_length=256, blank=True)
+    example_questions = ArrayField(
+        models.CharField(max_length=256), default=list, blank=True, verbose_name=_("example questions")
+    )
+    options = models.JSONField(_("options"), default=dict, blank=True)
+    members = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, blank=True, related_name="member_sets", verbose_name=_("members")
+    )
+    member_groups = models.ManyToManyField(
+        "accounts.UserGroup", blank=True, related_name="member_sets", verbose_name=_("member groups")
+    )
+    owners = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, blank=True, related_name="owned_sets", verbose_name=_("owners")
+    )
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("knowledge set")
+        verbose_name_plural = _("knowledge sets")
+        ordering: ClassVar = ["axis", "name"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "code"], name="knowledge_set_code_once_a_tenant")
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,72 @@
+"""A page of a PDF as PNG with boxes highlighted (B3).
+
+Pages are drawn in a child process with limits: the file is a stranger's, and pdfium is neither memory-safe nor
+thread-safe. `python -m knowledge.page_picture PAGE SCALE BOXES` reads the PDF from stdin and writes the PNG to stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from io import BytesIO
+
+from ragcore.errors import CorruptDocumentError, ResourceLimitError
+
+SCALE = 2.0  # pixels a point: sharp on dense screens at the panel's width
+MAX_SIDE_PIXELS = 3000
+TIMEOUT_SECONDS = 20
+MEMORY_BYTES = 1536 * 1024 * 1024
+HIGHLIGHT = (214, 237, 233)  # multiplied with the page: white turns into the colour of the mark, ink stays ink
+EDGE = (11, 107, 111)
+
+BoxOnPage = tuple[float, float, float, float]  # x0, y0, x1, y1 in points from the top left
+
+
+def page_png(content: bytes, *, page: int, boxes: Sequence[BoxOnPage], scale: float = SCALE) -> bytes:
+    """PNG of a page (1-based). Raises CorruptDocumentError, ResourceLimitError."""
+    command = [sys.executable, "-m", "knowledge.page_picture", str(page), str(scale), json.dumps(list(boxes))]
+    try:
+        done = subprocess.run(command, input=content, capture_output=True, timeout=TIMEOUT_SECONDS, check=False, env={})
+    except subprocess.TimeoutExpired:
+        raise ResourceLimitError("Drawing this page took too long.", page=page) from None
+    if done.returncode != 0 or not done.stdout:
+        raise CorruptDocumentError("This page cannot be drawn.", page=page)
+    return done.stdout
+
+
+def draw(content: bytes, *, page: int, scale: float, boxes: Sequence[BoxOnPage]) -> bytes:
+    """The same in this process."""
+    import pypdfium2
+    from PIL import Image, ImageChops, ImageDraw
+
+    with pypdfium2.PdfDocument(content) as document:
+        found = document[page - 1]
+        scale = min(scale, MAX_SIDE_PIXELS / max(found.get_size()))
+        picture = found.render(scale=scale).to_pil().convert("RGB")
+    layer = Image.new("RGB", picture.size, "white")
+    pencil = ImageDraw.Draw(layer)
+    for box in boxes:
+        pencil.rectangle([value * scale for value in box], fill=HIGHLIGHT)
+    picture = ImageChops.multiply(picture, layer)
+    if boxes:  # a bar in the margin, so that the place is found without relying on colour
+        left = max(min(box[0] for box in boxes) * scale - 5 * scale, 0)
+        bar = [left, min(b[1] for b in boxes) * scale, left + 1.5 * scale, max(b[3] for b in boxes) * scale]
+        ImageDraw.Draw(picture).rectangle(bar, fill=EDGE)
+    out = BytesIO()
+    picture.quantize(64).save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def _main() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (TIMEOUT_SECONDS, TIMEOUT_SECONDS))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    page, scale, boxes = int(sys.argv[1]), float(sys.argv[2]), json.loads(sys.argv[3])
+    sys.stdout.buffer.write(draw(sys.stdin.buffer.read(), page=page, scale=scale, boxes=boxes))
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,100 @@
+"""Markdown of documents as safe HTML, with the cited sentences marked (B3)."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from ragcore.text.sentences import split_sentences
+
+MARK_FROM = 0.45  # share of the claim's terms that a sentence must have to be marked
+MARKED_AT_MOST = 3  # sentences
+_TERM = re.compile(r"[a-z0-9][a-z0-9_.\-]*[a-z0-9]|[a-z0-9]|[\u3400-\u9fff]", re.IGNORECASE)
+_MARKER = re.compile(r"\[\d{1,3}\]")
+_TAGS = {
+    *("a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "mark"),
+    *("ol", "p", "pre", "s", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+}
+
+
+@cache
+def _renderer() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False, "breaks": False}).enable(["table", "strikethrough"])
+
+
+def markdown_html(text: str, *, claim: str = "") -> SafeString:
+    """Markdown as sanitised HTML without pictures; sentences that carry the claim are in `<mark>`."""
+    tokens = _renderer().parse(text)
+    if claim:
+        _mark(tokens, claim)
+    html = _renderer().renderer.render(tokens, _renderer().options, {})
+    return mark_safe(nh3.clean(html, tags=_TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https"}))  # noqa: S308
+
+
+def terms(text: str) -> frozenset[str]:
+    """Latin words and pairs of neighbouring CJK characters, lower case; citation markers left out."""
+    found = [match.group().lower() for match in _TERM.finditer(_MARKER.sub("", text))]
+    words = {word for word in found if word.isascii()}
+    pairs = {a + b for a, b in zip(found, found[1:], strict=False) if not a.isascii() and not b.isascii()}
+    return frozenset(words | pairs)
+
+
+def _mark(tokens: list[Token], claim: str) -> None:
+    """Wrap the sentences that share most terms with the claim; none if none shares enough."""
+    wanted = terms(claim)
+    if not wanted:
+        return
+    rated = []
+    for token in tokens:
+        if token.type == "inline" and token.children:
+            rated.extend((share(sentence, wanted), token, sentence) for sentence in split_sentences(_text_of(token)))
+    best = sorted(rated, key=lambda item: item[0], reverse=True)[:MARKED_AT_MOST]
+    for score, token, sentence in best:
+        if score >= max(MARK_FROM, best[0][0] * 0.7):
+            token.children = _wrapped(token.children or [], sentence.strip())
+
+
+def share(sentence: str, wanted: frozenset[str]) -> float:
+    """Share of the wanted terms that the sentence has, 0 to 1."""
+    return len(terms(sentence) & wanted) / len(wanted)
+
+
+def _text_of(token: Token) -> str:
+    return "".join(_plain(child) for child in token.children or [])
+
+
+def _plain(child: Token) -> str:
+    return " " if child.type in ("softbreak", "hardbreak") else child.content
+
+
+def _wrapped(children: list[Token], sentence: str) -> list[Token]:
+    """The same inline tokens with `<mark>` around the characters of the sentence, text token by text token."""
+    start = "".join(_plain(child) for child in children).find(sentence)
+    if start < 0:
+        return children
+    end, position, result = start + len(sentence), 0, []
+    for child in children:
+        length = len(_plain(child))
+        low, high = max(start - position, 0), min(end - position, length)
+        position += length
+        if child.type not in ("text", "code_inline") or low >= high:
+            result.append(child)
+        elif child.type == "code_inline":
+            result.extend([_tag("<mark>"), child, _tag("</mark>")])
+        else:
+            parts = (child.content[:low], child.content[low:high], child.content[high:])
+            result.extend([_words(parts[0]), _tag("<mark>"), _words(parts[1]), _tag("</mark>"), _words(parts[2])])
+    return result
+
+
+def _words(content: str) -> Token:
+    return Token("text", "", 0, content=content)
+
+
+def _tag(html: str) -> Token:
+    return Token("html_inline", "", 0, content=html)

@@ -1,0 +1,142 @@
+"""Uploading, retrying and deleting documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.errors import NotAllowedError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge.errors import UploadTooLargeError
+from knowledge.indexes.epoch import epoch_advance
+from knowledge.indexes.statistics import statistics_lock, versions_count
+from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
+from knowledge.queue import ADVANCE_INGESTION, enqueue_on_commit
+from knowledge.selectors import document_get, sets_managed
+from knowledge.services.registration import (
+    DEFAULT_SOURCE,
+    Arrival,
+    clearance_check,
+    document_register,
+    sets_owned,
+    source_ensure,
+)
+from ragcore.errors import EmptyDocumentError
+from ragcore.parsing import parser_for
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """`job` is None when these bytes were already here; only sets, tags and clearance were merged."""
+
+    document: Document
+    job: IngestJob | None
+    duplicate: bool
+
+
+def document_upload(
+    *,
+    scope: Scope,
+    actor: User,
+    sets: Sequence[int],
+    name: str,
+    content: bytes,
+    title: str = "",
+    external_id: str = "",
+    source: str = DEFAULT_SOURCE,
+    clearance: int = 0,
+    metadata: Mapping[str, Any] | None = None,
+    tags: Sequence[str] = (),
+) -> Uploaded:
+    """Store a file once per tenant and queue its ingestion.
+
+    Raises UploadTooLargeError, EmptyDocumentError, UnsupportedFormatError, NotFoundError, NotAllowedError,
+    ClearanceTooHighError, MixedTenantsError.
+    """
+    upload_check(name=name, size_bytes=len(content))
+    clearance_check(scope=scope, clearance=clearance)
+    with transaction.atomic():
+        owned = sets_owned(scope=scope, set_ids=sets)
+        tenant_id = owned[0].tenant_id if owned else scope.tenant_id
+        arrival = Arrival(
+            name=name,
+            content=content,
+            sets=owned,
+            title=title,
+            external_id=external_id,
+            clearance=clearance,
+            metadata=metadata or {},
+            tags=tags,
+        )
+        found = document_register(
+            scope=scope, actor=actor, arrival=arrival, source=source_ensure(tenant_id=tenant_id, name=source)
+        )
+        job = job_start(tenant_id=tenant_id, actor=actor, versions=[found.version]) if found.version else None
+        return Uploaded(found.document, job, found.duplicate)
+
+
+def upload_check(*, name: str, size_bytes: int) -> None:
+    """What can be said about a file at the door.
+
+    Raises UploadTooLargeError, EmptyDocumentError, UnsupportedFormatError.
+    """
+    if size_bytes > settings.MAX_UPLOAD_BYTES:
+        limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
+        raise UploadTooLargeError(f"The file is larger than {limit} MB, the limit of this site.", limit_mb=limit)
+    parser_for(name)
+    if size_bytes == 0:
+        raise EmptyDocumentError("The file is empty.")
+
+
+def job_start(
+    *, tenant_id: int, actor: User | None, versions: Sequence[DocumentVersion], workers: int = 1
+) -> IngestJob:
+    """A job with one item a version, started once the transaction is committed."""
+    job = IngestJob.objects.create(tenant_id=tenant_id, created_by=actor)
+    IngestItem.objects.bulk_create([IngestItem(job=job, version=version) for version in versions])
+    for _ in range(workers):
+        enqueue_on_commit(ADVANCE_INGESTION, job_id=job.pk)
+    return job
+
+
+@transaction.atomic
+def document_retry(*, scope: Scope, actor: User, document_id: int) -> IngestJob:
+    """Ingest the newest version of a document again. Raises NotFoundError, NotAllowedError."""
+    document = _managed(scope=scope, document_id=document_id)
+    version = document.versions.order_by("-number").first()
+    if version is None or version.pk == document.live_version_id:
+        raise NotAllowedError("The newest version of this document is already live.")
+    return job_start(tenant_id=document.tenant_id, actor=actor, versions=[version])
+
+
+@transaction.atomic
+def document_delete(*, scope: Scope, actor: User, document_id: int) -> None:
+    """Soft delete: gone from every search and answer as of the commit. Raises NotFoundError, NotAllowedError."""
+    document = _managed(scope=scope, document_id=document_id)
+    statistics_lock(tenant_id=document.tenant_id)
+    document = Document.objects.select_for_update().get(pk=document.pk)
+    if document.deleted is not None:
+        return
+    if document.live_version_id:
+        versions_count(tenant_id=document.tenant_id, versions=[document.live_version_id], sign=-1)
+    document.deleted, document.state = timezone.now(), Document.State.DELETED
+    document.save(update_fields=["deleted", "state", "updated"])
+    epoch_advance(tenant_id=document.tenant_id)
+    audit_record(actor=actor, action="document.delete", target=document.title, document=document.pk)
+
+
+def _managed(*, scope: Scope, document_id: int) -> Document:
+    """A document that the asker may change: an administrator, or an owner of every set that holds it."""
+    document = document_get(scope=scope, document_id=document_id)
+    if scope.administers == "nothing":
+        held_by = set(document.sets.values_list("pk", flat=True))
+        if not held_by or not held_by <= set(sets_managed(scope=scope).values_list("pk", flat=True)):
+            raise NotAllowedError("Only owners of all its knowledge sets may change a document.")
+    return document

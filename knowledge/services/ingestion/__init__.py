@@ -1,0 +1,6 @@
+"""From received bytes to live entries. The job row is the truth; every step may run twice."""
+
+from knowledge.services.ingestion.advance import ingestion_advance
+from knowledge.services.ingestion.sweep import leases_sweep
+
+__all__ = ["ingestion_advance", "leases_sweep"]

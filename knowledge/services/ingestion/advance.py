@@ -1,0 +1,77 @@
+"""One batch of an ingestion job: read, clean, cut, embed, publish."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db import DatabaseError, transaction
+
+from knowledge.engines import embedder
+from knowledge.models import IngestItem
+from knowledge.queue import ADVANCE_INGESTION, enqueue_on_commit
+from knowledge.services.ingestion.leases import has_free_items, items_claim, stage_set
+from knowledge.services.ingestion.outcomes import IngestionFaultError, item_put_off_or_fail
+from knowledge.services.ingestion.publish import versions_publish
+from knowledge.services.ingestion.read import Prepared, item_prepare, texts_embed
+from ragcore.errors import RagError, TransientError
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+Stage = IngestItem.Stage
+
+
+def ingestion_advance(*, job_id: int) -> int:
+    """Take one batch of a job as far as it goes; returns how many items became live.
+
+    More work is queued as a new task, behind what other jobs have queued, so that a large job delays nobody.
+    """
+    items = items_claim(job_id=job_id)
+    prepared = [p for item in items if (p := _guarded(item, lambda item=item: item_prepare(item))) is not None]
+    stage_set([p.item for p in prepared], Stage.CHUNKED)
+    live = _finish(prepared)
+    if has_free_items(job_id=job_id):
+        with transaction.atomic():
+            enqueue_on_commit(ADVANCE_INGESTION, job_id=job_id)
+    return live
+
+
+def _finish(prepared: list[Prepared]) -> int:
+    """Embed and publish all at once; where that fails, one by one, so that a bad document fails alone."""
+    if not prepared:
+        return 0
+    try:
+        return _embed_and_publish(prepared)
+    except (RagError, DatabaseError, ValueError) as error:
+        if len(prepared) > 1 and not isinstance(error, TransientError):
+            return sum(_finish([one]) for one in prepared)
+        _give_up(prepared, error)
+        return 0
+
+
+def _embed_and_publish(prepared: list[Prepared]) -> int:
+    vectors = texts_embed(prepared)
+    stage_set([p.item for p in prepared], Stage.EMBEDDED)
+    return versions_publish(prepared, vectors, model=embedder().model)
+
+
+def _give_up(prepared: list[Prepared], error: Exception) -> None:
+    if not isinstance(error, RagError):
+        logger.exception("publishing failed", exc_info=error)
+        error = IngestionFaultError()
+    for one in prepared:
+        item_put_off_or_fail(one.item, error)
+
+
+def _guarded(item: IngestItem, step: Callable[[], T]) -> T | None:
+    """Run a step for one item; a failure ends or postpones that item only."""
+    try:
+        return step()
+    except RagError as error:
+        logger.info("item %s: %s: %s", item.pk, error.code, error.message)
+        item_put_off_or_fail(item, error)
+    except Exception:  # noqa: BLE001 (whatever a document provokes must not take its neighbours along)
+        logger.exception("item %s: unexpected fault", item.pk)
+        item_put_off_or_fail(item, IngestionFaultError())
+    return None

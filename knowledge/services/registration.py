@@ -1,0 +1,157 @@
+"""Recording that a document, or a new version of one, has arrived. Runs inside the caller's transaction."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+from django.core.files.base import ContentFile
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+
+from accounts.models import User
+from accounts.scope import Scope
+from knowledge.errors import ClearanceTooHighError, MixedTenantsError
+from knowledge.indexes.epoch import epoch_advance
+from knowledge.models import Document, DocumentVersion, KnowledgeSet, Source
+from knowledge.selectors import documents_readable, set_owned
+
+DEFAULT_SOURCE = "uploads"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """What came in, before anything is known about it."""
+
+    name: str  # file name with its ending
+    content: bytes
+    sets: Sequence[KnowledgeSet]
+    title: str = ""
+    external_id: str = ""
+    source: str = DEFAULT_SOURCE
+    clearance: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tags: Sequence[str] = ()
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """`version` is None when these bytes were already here; only sets, tags and clearance were merged."""
+
+    document: Document
+    version: DocumentVersion | None
+    duplicate: bool  # said only to someone who could see the document before
+
+
+def sets_owned(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
+    """The sets, if the asker may add to all of them. Raises NotFoundError, NotAllowedError, MixedTenantsError."""
+    found = [set_owned(scope=scope, set_id=set_id) for set_id in dict.fromkeys(set_ids)]
+    if len({s.tenant_id for s in found}) > 1:
+        raise MixedTenantsError
+    return found
+
+
+def clearance_check(*, scope: Scope, clearance: int) -> None:
+    """Raises ClearanceTooHighError above the asker's own clearance."""
+    if clearance > scope.clearance:
+        raise ClearanceTooHighError(clearance=clearance, own=scope.clearance)
+
+
+def source_ensure(*, tenant_id: int, name: str) -> Source:
+    """The source of this name, made if it is new."""
+    return Source.objects.get_or_create(tenant_id=tenant_id, name=name or DEFAULT_SOURCE)[0]
+
+
+def document_register(*, scope: Scope, actor: User, arrival: Arrival, source: Source) -> Registered:
+    """Find or make the document by its identity and give it a version for these bytes if they are new."""
+    document = _find(arrival=arrival, source=source)
+    if document is None:
+        try:
+            with transaction.atomic():
+                return _register_new(actor=actor, arrival=arrival, source=source)
+        except IntegrityError:  # another request registered the same identity in the meantime
+            document = _find(arrival=arrival, source=source)
+            if document is None:
+                raise
+    return _register_again(scope=scope, document=document, arrival=arrival)
+
+
+def _find(*, arrival: Arrival, source: Source) -> Document | None:
+    identity = (
+        {"source": source, "external_id": arrival.external_id}
+        if arrival.external_id
+        else {"external_id": "", "sha256": arrival.sha256}
+    )
+    return Document.objects.select_for_update().filter(tenant_id=source.tenant_id, deleted=None, **identity).first()
+
+
+def _register_new(*, actor: User, arrival: Arrival, source: Source) -> Registered:
+    document = Document.objects.create(
+        tenant_id=source.tenant_id,
+        source=source,
+        external_id=arrival.external_id,
+        sha256=arrival.sha256,
+        title=_title(arrival),
+        clearance=arrival.clearance,
+        metadata=dict(arrival.metadata),
+        tags=sorted(set(arrival.tags)),
+        created_by=actor,
+    )
+    document.sets.set(arrival.sets)
+    return Registered(document, version_add(document=document, arrival=arrival), duplicate=False)
+
+
+def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Registered:
+    """The same document once more: merge what surrounds it; new bytes, or bytes that failed, make a new version."""
+    was_visible = documents_readable(scope=scope).filter(pk=document.pk).exists()
+    same_bytes = document.sha256 == arrival.sha256
+    document.sets.add(*arrival.sets)
+    document.clearance = max(document.clearance, arrival.clearance)
+    document.tags = sorted({*document.tags, *arrival.tags})
+    document.metadata = {**document.metadata, **arrival.metadata}
+    if arrival.title:
+        document.title = arrival.title
+    document.sha256 = arrival.sha256
+    document.save()
+    epoch_advance(tenant_id=document.tenant_id)
+    if same_bytes and document.state != Document.State.FAILED:
+        return Registered(document, None, duplicate=was_visible)
+    return Registered(document, version_add(document=document, arrival=arrival), duplicate=False)
+
+
+def version_add(*, document: Document, arrival: Arrival) -> DocumentVersion:
+    """The next version of a document, its original stored by content."""
+    last = document.versions.aggregate(last=Max("number"))["last"] or 0
+    version = DocumentVersion(
+        document=document,
+        number=last + 1,
+        sha256=arrival.sha256,
+        file_name=arrival.name,
+        size_bytes=len(arrival.content),
+    )
+    _store_original(version, arrival)
+    version.save()
+    if document.live_version_id is None:
+        document.state, document.error_code, document.error_message = Document.State.PROCESSING, "", ""
+        document.save(update_fields=["state", "error_code", "error_message", "updated"])
+    return version
+
+
+def _store_original(version: DocumentVersion, arrival: Arrival) -> None:
+    """Save the bytes unless the same content of this tenant is already stored."""
+    storage = version.file.storage
+    path = version.file.field.generate_filename(version, arrival.name)
+    if not storage.exists(path):
+        path = storage.save(path, ContentFile(arrival.content))
+    version.file.name = path
+
+
+def _title(arrival: Arrival) -> str:
+    return (arrival.title or PurePath(arrival.name).stem or arrival.external_id)[:512]

@@ -1,0 +1,145 @@
+"""Making knowledge sets and saying who may read and keep them (D12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+
+from accounts.errors import NameTakenError, NotAllowedError
+from accounts.models import Tenant, User, UserGroup
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge.errors import OwnerNeededError, UnknownPeopleError, UnknownTenantError
+from knowledge.indexes.epoch import epoch_advance
+from knowledge.models import KnowledgeSet
+from knowledge.selectors import set_owned
+
+CHANGEABLE = ("name", "code", "axis", "visibility", "description", "persona", "example_questions")
+
+
+@transaction.atomic
+def set_create(*, scope: Scope, actor: User, values: Mapping[str, Any], tenant: str | None = None) -> KnowledgeSet:
+    """Make a set; `values` are the fields of CHANGEABLE. The creator owns it, unless it is another tenant's.
+
+    Raises NameTakenError, NotAllowedError, UnknownTenantError.
+    """
+    home = _tenant_for(scope=scope, actor=actor, name=tenant)
+    made = KnowledgeSet(tenant=home, **{name: values[name] for name in CHANGEABLE if name in values})
+    _save(made)
+    if home.pk == actor.tenant_id:
+        made.owners.add(actor)
+    audit_record(actor=actor, action="set.create", target=made.code, set=made.pk, tenant=home.name)
+    return made
+
+
+@transaction.atomic
+def set_update(*, scope: Scope, actor: User, set_id: int, values: Mapping[str, Any]) -> KnowledgeSet:
+    """Change fields of CHANGEABLE. Raises NotFoundError, NotAllowedError, NameTakenError."""
+    found = set_owned(scope=scope, set_id=set_id)
+    changed = [name for name in CHANGEABLE if name in values and getattr(found, name) != values[name]]
+    if not changed:
+        return found
+    for name in changed:
+        setattr(found, name, values[name])
+    _save(found)
+    if {"visibility", "axis", "code"} & set(changed):  # what a search of somebody finds
+        epoch_advance(tenant_id=found.tenant_id)
+    audit_record(actor=actor, action="set.change", target=found.code, set=found.pk, fields=changed)
+    return found
+
+
+@transaction.atomic
+def set_delete(*, scope: Scope, actor: User, set_id: int) -> None:
+    """Remove a set; its documents stay, in their other sets or for administrators only.
+
+    Raises NotFoundError, NotAllowedError.
+    """
+    found = set_owned(scope=scope, set_id=set_id)
+    documents = found.documents.count()
+    found.delete()
+    epoch_advance(tenant_id=found.tenant_id)
+    audit_record(actor=actor, action="set.delete", target=found.code, set=set_id, documents=documents)
+
+
+@transaction.atomic
+def set_members_put(
+    *,
+    scope: Scope,
+    actor: User,
+    set_id: int,
+    users: Sequence[str | int] | None = None,
+    groups: Sequence[str | int] | None = None,
+    owners: Sequence[str | int] | None = None,
+) -> KnowledgeSet:
+    """Replace who may read (users, groups) and who keeps the set (owners), by name or id; None leaves a list alone.
+
+    Idempotent. Raises NotFoundError, NotAllowedError, UnknownPeopleError, OwnerNeededError.
+    """
+    found = set_owned(scope=scope, set_id=set_id)
+    if owners is not None and not owners and scope.administers == "nothing":
+        raise OwnerNeededError
+    if users is not None:
+        found.members.set(_users(found, users, "users"))
+    if groups is not None:
+        found.member_groups.set(_groups(found, groups))
+    if owners is not None:
+        found.owners.set(_users(found, owners, "owners"))
+    epoch_advance(tenant_id=found.tenant_id)
+    given = {"users": users, "groups": groups, "owners": owners}
+    audit_record(
+        actor=actor,
+        action="set.members",
+        target=found.code,
+        set=found.pk,
+        **{name: list(value) for name, value in given.items() if value is not None},
+    )
+    return found
+
+
+def _tenant_for(*, scope: Scope, actor: User, name: str | None) -> Tenant:
+    if name is None or name == actor.tenant.name:
+        return actor.tenant
+    if scope.administers != "everything":
+        raise NotAllowedError("Only administrators of the whole site may make sets in other tenants.")
+    found = Tenant.objects.filter(name=name).first()
+    if found is None:
+        raise UnknownTenantError(f"There is no tenant {name!r}.", tenant=name)
+    return found
+
+
+def _save(changed: KnowledgeSet) -> None:
+    """Save within a savepoint: the unique constraint decides about the code, also between two requests."""
+    try:
+        with transaction.atomic():
+            changed.save()
+    except IntegrityError as error:
+        raise NameTakenError(f"There is already a set with the code {changed.code!r}.", code=changed.code) from error
+
+
+def _users(owner: KnowledgeSet, wanted: Sequence[str | int], field: str) -> list[User]:
+    names, ids = _split(wanted)
+    found = list(User.objects.filter(Q(username__in=names) | Q(pk__in=ids), tenant_id=owner.tenant_id, is_active=True))
+    _all_known(names, ids, {user.username: user.pk for user in found}, field)
+    return found
+
+
+def _groups(owner: KnowledgeSet, wanted: Sequence[str | int]) -> list[UserGroup]:
+    names, ids = _split(wanted)
+    found = list(UserGroup.objects.filter(Q(name__in=names) | Q(pk__in=ids), tenant_id=owner.tenant_id))
+    _all_known(names, ids, {group.name: group.pk for group in found}, "groups")
+    return found
+
+
+def _split(wanted: Sequence[str | int]) -> tuple[set[str], set[int]]:
+    return {one for one in wanted if isinstance(one, str)}, {one for one in wanted if isinstance(one, int)}
+
+
+def _all_known(names: set[str], ids: set[int], found: Mapping[str, int], field: str) -> None:
+    """Raise UnknownPeopleError with the field and what in it is unknown."""
+    unknown = [*sorted(names - set(found)), *sorted(ids - set(found.values()))]
+    if unknown:
+        listed = ", ".join(map(str, unknown))
+        raise UnknownPeopleError(f"Unknown {field}: {listed}.", field=field, unknown=unknown)

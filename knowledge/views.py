@@ -1,0 +1,63 @@
+"""The source viewer. Rights are checked by the selectors at every opening (B3, B6)."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.cache import get_conditional_response
+from django.views.decorators.http import require_safe
+
+from accounts.pages import page
+from accounts.scope import Scope
+from knowledge import pages
+from ragcore.errors import CorruptDocumentError, ResourceLimitError
+
+
+@require_safe
+@page
+def document(request: HttpRequest, scope: Scope, document_id: int) -> HttpResponse:
+    """The text of a document as it was read; `?chunk=` opens the page with that passage."""
+    shown = pages.document_view(
+        scope=scope,
+        document_id=document_id,
+        number=_number(request, "page") or 1,
+        chunk_id=_number(request, "chunk"),
+    )
+    return render(request, "knowledge/document.html", {"shown": shown})
+
+
+@require_safe
+@page
+def original(request: HttpRequest, scope: Scope, document_id: int) -> HttpResponseBase:
+    """The file as it was uploaded, `?version=` an earlier one; PDF and text are shown, all else is saved."""
+    version = pages.version_get(scope=scope, document_id=document_id, number=_number(request, "version"))
+    shown_as = None if "download" in request.GET else pages.inline_type(version)
+    return FileResponse(
+        version.file.open("rb"),
+        as_attachment=shown_as is None,
+        filename=version.file_name,
+        content_type=shown_as or "application/octet-stream",
+        headers={"Cache-Control": "private, no-cache"},
+    )
+
+
+@require_safe
+@page
+def page_picture(request: HttpRequest, scope: Scope, chunk_id: int) -> HttpResponseBase:
+    """The page on which a passage stands, highlighted. Browsers keep it, but ask each time whether they still may."""
+    try:
+        png = pages.page_picture(scope=scope, chunk_id=chunk_id, page=_number(request, "page"))
+    except (CorruptDocumentError, ResourceLimitError) as error:
+        raise Http404(error.message) from error
+    response = HttpResponse(png, content_type="image/png", headers={"Cache-Control": "private, no-cache"})
+    response["ETag"] = f'"{sha256(png).hexdigest()[:32]}"'
+    return get_conditional_response(request, etag=response["ETag"], response=response) or response
+
+
+def _number(request: HttpRequest, name: str) -> int | None:
+    """A positive whole number of the query string; None where there is none."""
+    value = request.GET.get(name, "")
+    return int(value) if value.isdecimal() and 0 < len(value) < 18 else None

@@ -1,0 +1,87 @@
+"""Errors that the core raises; each carries a stable code that clients may rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+
+class RagError(Exception):
+    """Base of all expected errors: a stable `code`, a sentence for people, data for programs."""
+
+    code: ClassVar[str] = "error"
+    default_message: ClassVar[str] = "Something went wrong."
+
+    def __init__(self, message: str | None = None, **data: Any) -> None:
+        self.message = message or self.default_message
+        self.data: Mapping[str, Any] = data
+        super().__init__(self.message)
+
+
+class PermanentError(RagError):
+    """Trying again will not help."""
+
+    code = "permanent_error"
+
+
+class TransientError(RagError):
+    """Trying again later may help."""
+
+    code = "transient_error"
+    default_message = "The service is busy. Please try again in a moment."
+
+
+class InvalidOptionsError(PermanentError):
+    """An option has an unknown name or a value outside its range."""
+
+    code = "invalid_options"
+    default_message = "An option is unknown or out of range."
+
+
+class UnsupportedFormatError(PermanentError):
+    """No parser accepts files of this kind."""
+
+    code = "unsupported_format"
+    default_message = "Files of this format cannot be read."
+
+
+class EmptyDocumentError(PermanentError):
+    """The file was read, and no text was found in it."""
+
+    code = "empty_document"
+    default_message = "The document contains no text."
+
+
+class CorruptDocumentError(PermanentError):
+    """The file is damaged or not what its name says."""
+
+    code = "corrupt_document"
+    default_message = "The file is damaged or is not what its name says."
+
+
+class PasswordProtectedError(PermanentError):
+    """The file is encrypted."""
+
+    code = "password_protected"
+    default_message = "The file is protected by a password. Remove it and upload the file again."
+
+
+class ResourceLimitError(PermanentError):
+    """Reading the file took more memory, time or output than allowed."""
+
+    code = "resource_limit"
+    default_message = "Reading the file took more memory or time than is allowed."
+
+
+class ModelUnavailableError(TransientError):
+    """A model server could not be reached, refused or timed out."""
+
+    code = "model_unavailable"
+    default_message = "The language model cannot be reached at the moment."
+
+
+class EmbedderRefusedError(PermanentError):
+    """The embedding model does not yield what the index needs (768 dimensions, usable 384 prefix)."""
+
+    code = "embedder_refused"
+    default_message = "The embedding model does not fit the index."

@@ -1,0 +1,117 @@
+"""Typed options in layers: environment, site, set, request (V14).
+
+Each option group is a frozen dataclass. A layer is a plain mapping that may leave out any key; a missing key
+means inherit, an unknown key or a value outside its range is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+from ragcore.errors import InvalidOptionsError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Inclusive range of a number."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalOptions:
+    """Stages 1 to 3 (D3 to D5)."""
+
+    coarse_limit: Annotated[int, Between(10, 5000)] = 1500  # candidates of each arm
+    fine_limit: Annotated[int, Between(10, 1000)] = 160  # candidates of each arm before fusion
+    fused_limit: Annotated[int, Between(5, 500)] = 80
+    top_k: Annotated[int, Between(1, 50)] = 10
+    rerank: bool = True
+    cliff: bool = False
+    alpha_centre: Annotated[float, Between(0, 100)] = 8.0
+    alpha_slope: Annotated[float, Between(0.1, 100)] = 1.0
+    vector_weight: Annotated[float, Between(-1, 1)] = -1.0  # a fixed weight instead of the formula; -1: formula
+    min_bm25: Annotated[float, Between(0, 100)] = 1.5  # both arms below their thresholds: search-result page (D23)
+    min_cosine: Annotated[float, Between(-1, 1)] = 0.25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkingOptions:
+    """Sizes of D11, in model tokens."""
+
+    section_tokens: Annotated[int, Between(100, 8000)] = 2000
+    min_tokens: Annotated[int, Between(32, 4000)] = 512
+    max_tokens: Annotated[int, Between(64, 8000)] = 800
+    overlap: Annotated[float, Between(0, 0.5)] = 0.12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOptions:
+    """Generation and grounding (V4, V5, V7)."""
+
+    style: str = "report"
+    temperature: Annotated[float, Between(0, 2)] = 0.2
+    max_tokens: Annotated[int, Between(1, 4096)] = 1000
+    max_chunks: Annotated[int, Between(1, 50)] = 10
+    context_tokens: Annotated[int, Between(200, 100_000)] = 3000
+    citation_threshold: Annotated[float, Between(0, 1)] = 0.5
+    support_threshold: Annotated[float, Between(0, 1)] = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved(Generic[T]):
+    """The value of an option group and, per option, the name of the layer that it came from."""
+
+    value: T
+    origin: Mapping[str, str] = field(default_factory=dict)
+
+    def sha256(self) -> str:
+        """Fingerprint of the values, stored with every answer."""
+        return options_sha256(self.value)
+
+
+def options_sha256(*groups: object) -> str:
+    """A fingerprint that is the same for the same values, in any process."""
+    data = [{type(g).__name__: asdict(g)} for g in groups]  # type: ignore[call-overload]
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[T]:
+    """Combine layers, the later one wins; keys that are absent or None inherit.
+
+    Raises InvalidOptionsError that names every unknown key and every value outside its range.
+    """
+    hints = get_type_hints(group, include_extras=True)
+    values: dict[str, Any] = {}
+    origin = {f.name: "default" for f in fields(group)}  # type: ignore[arg-type]
+    faults: list[str] = []
+    for layer, given in layers:
+        for key, value in given.items():
+            if key not in hints:
+                faults.append(f"{layer}: unknown option {key!r}")
+            elif value is not None:
+                if fault := _fault(hints[key], value):
+                    faults.append(f"{layer}: {key} {fault}")
+                else:
+                    values[key], origin[key] = value, layer
+    if faults:
+        raise InvalidOptionsError("; ".join(faults), faults=faults)
+    return Resolved(group(**values), origin)
+
+
+def _fault(hint: Any, value: Any) -> str | None:
+    """What is wrong with a value, as the end of a sentence; None if nothing is."""
+    kind, limits = (get_args(hint)[0], get_args(hint)[1]) if get_origin(hint) is Annotated else (hint, None)
+    allowed = (int, float) if kind is float else (kind,)
+    if not isinstance(value, allowed) or (isinstance(value, bool) and kind is not bool):
+        return f"must be of type {kind.__name__}"
+    if limits is not None and not limits.low <= value <= limits.high:
+        return f"must be between {limits.low:g} and {limits.high:g}"
+    return None

@@ -1,0 +1,99 @@
+"""Stages and how they are run: State in, State out, every step timed and recorded (D29, B1).
+
+A stage is a frozen dataclass whose fields are its options, registered under a dotted name. A pipeline is
+a list of stages. A stage marked `optional` that raises is recorded with the error's code and skipped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from time import perf_counter
+from typing import Any, ClassVar, Protocol, TypeVar, cast
+
+from ragcore.errors import InvalidOptionsError, RagError
+from ragcore.ports import Ports
+from ragcore.types import EMPTY, StageRecord, State
+
+logger = logging.getLogger(__name__)
+
+
+class Stage(Protocol):
+    """One step of a pipeline."""
+
+    stage_name: ClassVar[str]
+    optional: ClassVar[bool]
+
+    def __call__(self, state: State, ports: Ports) -> State: ...
+
+
+REGISTRY: dict[str, type[Stage]] = {}
+T = TypeVar("T")
+
+
+def stage(name: str, *, optional: bool = False) -> Callable[[type[T]], type[T]]:
+    """Register a stage class under a unique dotted name."""
+
+    def register(cls: type[T]) -> type[T]:
+        cls.stage_name = name  # type: ignore[attr-defined]
+        cls.optional = optional  # type: ignore[attr-defined]
+
+        REGISTRY[name] = cast("type[Stage]", cls)
+        return cls
+
+    return register
+
+
+def build(steps: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Stage]:
+    """Stages from names and options. Raises InvalidOptionsError for an unknown name or option."""
+    built: list[Stage] = []
+    for name, options in steps:
+        cls = REGISTRY.get(name)
+        if cls is None:
+            raise InvalidOptionsError(f"There is no stage {name!r}.", stage=name, known=sorted(REGISTRY))
+        known = {f.name for f in fields(cast(Any, cls))}
+        if unknown := set(options) - known:
+            raise InvalidOptionsError(
+                f"Stage {name!r} has no option {', '.join(sorted(unknown))}.", stage=name, known=sorted(known)
+            )
+        built.append(cls(**options))
+    return built
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A list of stages bound to ports."""
+
+    stages: Sequence[Stage]
+    ports: Ports
+
+    def run(self, state: State, *, on_stage: Callable[[StageRecord], None] | None = None) -> State:
+        """Run all stages in order; `on_stage` hears of each one when it is over."""
+        for step in self.stages:
+            state = run_stage(step, state, self.ports)
+            if on_stage is not None:
+                on_stage(state.records[-1])
+        return state
+
+
+def run_stage(step: Stage, state: State, ports: Ports) -> State:
+    """Run one stage and append its record. Errors of an optional stage are recorded, others are raised."""
+    before, start, error = len(state.candidates), perf_counter(), None
+    try:
+        after = step(replace(state, pending_note=EMPTY), ports)
+    except Exception as problem:
+        if not step.optional:
+            raise
+        error = problem.code if isinstance(problem, RagError) else type(problem).__name__
+        logger.warning("stage %s skipped: %s", step.stage_name, problem, exc_info=not isinstance(problem, RagError))
+        after = state
+    record = StageRecord(
+        stage=step.stage_name,
+        seconds=perf_counter() - start,
+        before=before,
+        after=len(after.candidates),
+        note=dict(after.pending_note) if error is None else EMPTY,
+        error=error,
+    )
+    return replace(after, records=(*state.records, record), pending_note=EMPTY)

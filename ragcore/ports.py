@@ -1,0 +1,218 @@
+"""What the core needs from outside, as protocols. Each has a contract suite in tests/contracts.
+
+The four abstractions of the product are DocumentParser, ChunkSplitter, PipelineRetriever and LLMGenerator (D29).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ragcore.types import ChunkDraft, Hit, Language, ParsedDocument, Passage, Query, Source, State, Usage
+
+FloatArray = npt.NDArray[np.float32]
+
+
+# ── the four abstractions ───────────────────────────────────────────────────────────────────────
+
+
+class DocumentParser(Protocol):
+    """Turns the bytes of one format into Markdown blocks."""
+
+    formats: tuple[str, ...]  # file name endings with the dot, lower case
+
+    def parse(self, content: bytes, *, name: str) -> ParsedDocument:
+        """Raises CorruptDocumentError, PasswordProtectedError or EmptyDocumentError."""
+        ...
+
+
+class ChunkSplitter(Protocol):
+    """Cuts a parsed document into chunks that cover its text in order."""
+
+    def split(self, document: ParsedDocument) -> list[ChunkDraft]: ...
+
+
+class PipelineRetriever(Protocol):
+    """Runs a list of stages for one question, within the rights that were bound when it was wired."""
+
+    def retrieve(self, query: Query) -> State: ...
+
+
+class LLMGenerator(Protocol):
+    """Writes an answer from numbered sources; yields text as it comes, the last event carries the usage."""
+
+    name: str
+
+    def stream(self, request: GenerationRequest) -> AsyncIterator[GenerationEvent]:
+        """Raises ModelUnavailableError before the first event, or `Interrupted` is set on the last one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationRequest:
+    """All that a generator may use."""
+
+    question: str
+    sources: tuple[Source, ...]
+    messages: tuple[ChatMessage, ...] = ()  # rendered prompt for language models; extractive ignores it
+    language: Language = "other"
+    style: str = "report"
+    temperature: float = 0.2
+    max_tokens: int = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationEvent:
+    """A piece of the answer. The final event has `final=True`, usage and perhaps `interrupted`."""
+
+    text: str = ""
+    final: bool = False
+    usage: Usage = Usage()
+    interrupted: bool = False  # the model server closed the stream before the end
+
+
+# ── below them ──────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatMessage:
+    role: str  # system | user | assistant
+    content: str
+
+
+class ChatModel(Protocol):
+    """A chat completion endpoint."""
+
+    name: str
+
+    def stream(
+        self, messages: Sequence[ChatMessage], *, temperature: float, max_tokens: int
+    ) -> AsyncIterator[GenerationEvent]:
+        """Raises ModelUnavailableError when no first token comes after the retries."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Texts to vectors. Thread-safe; loads its weights on first use, once per process."""
+
+    model: str  # stable id, stored with every vector
+    dimensions: int  # 768; the first 384 are a usable prefix
+
+    def embed_documents(self, texts: Sequence[str]) -> FloatArray:
+        """float32[n, 768], L2-normalised, row i for text i."""
+        ...
+
+    def embed_queries(self, texts: Sequence[str]) -> FloatArray:
+        """float32[n, 768], L2-normalised."""
+        ...
+
+    def trust(self, cjk_share: float) -> float:
+        """How far the vectors can be relied on for text with this share of CJK, 0 to 1; caps the vector weight."""
+        ...
+
+
+class Tokenizer(Protocol):
+    """Text to search terms."""
+
+    def terms(self, text: str) -> list[str]:
+        """Words and CJK bigrams for the lexical index, in order, repeats kept."""
+        ...
+
+    def words(self, text: str) -> list[str]:
+        """Words only (what features.md calls a word), in order, repeats kept."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts model tokens; never less than the model would."""
+
+    def count(self, text: str) -> int: ...
+
+    def truncate(self, text: str, limit: int) -> str:
+        """The longest prefix of at most `limit` tokens, cut at a word or sentence where possible."""
+        ...
+
+
+class LexicalIndex(Protocol):
+    """BM25 over the entries that the bound scope may see."""
+
+    def search(self, query: Query, *, limit: int) -> list[Hit]:
+        """Best first; score is BM25 (k1 1.2, b 0.75), above 0."""
+        ...
+
+    def weights(self, query: Query) -> dict[str, float]:
+        """idf of the query's terms that occur in the corpus; where several languages have a term, the larger one."""
+        ...
+
+
+class VectorIndex(Protocol):
+    """Nearest neighbours over the entries that the bound scope may see."""
+
+    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
+        """Best first by cosine of the 384-d prefix; vector float32[768]."""
+        ...
+
+    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
+        """Exact 768-d cosine among these chunks, best first."""
+        ...
+
+
+class PassageStore(Protocol):
+    """Texts of chunks that the bound scope may see; others are left out silently."""
+
+    def load(self, chunks: Sequence[int]) -> dict[int, Passage]: ...
+
+
+class GraphIndex(Protocol):
+    """Triples and entities near a question."""
+
+    def search(self, query: Query, vector: FloatArray, *, limit: int) -> list[Hit]: ...
+
+
+class Reranker(Protocol):
+    """Scores question-passage pairs."""
+
+    name: str
+    cliff: float  # gap between neighbours from which the rest is cut (D5), on this reranker's scale
+
+    def score(self, query: Query, candidates: Sequence[RerankInput]) -> list[RerankScore]:
+        """One score a candidate, higher is better, in the order given."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankInput:
+    passage: Passage
+    arms: Mapping[str, float]  # scores so far, e.g. lexical, dense, coarse, fuse.rsf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankScore:
+    score: float
+    detail: Mapping[str, float] = field(default_factory=dict)
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """An aware time."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """What a pipeline run may use, bound to one scope. Missing optional ports are None."""
+
+    lexical: LexicalIndex
+    vectors: VectorIndex
+    passages: PassageStore
+    embedder: Embedder
+    tokenizer: Tokenizer
+    reranker: Reranker | None = None
+    graph: GraphIndex | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)

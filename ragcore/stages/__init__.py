@@ -1,0 +1,21 @@
+"""One file per pipeline stage. Importing this package registers them all."""
+
+from ragcore.stages.cutoff_cliff import CutoffCliff
+from ragcore.stages.cutoff_top_k import CutoffTopK
+from ragcore.stages.fuse_rsf import FuseRsf
+from ragcore.stages.load_passages import LoadPassages
+from ragcore.stages.rank_single_arm import RankSingleArm
+from ragcore.stages.rerank import Rerank
+from ragcore.stages.search_coarse import SearchCoarse
+from ragcore.stages.search_fine import SearchFine
+
+__all__ = [
+    "CutoffCliff",
+    "CutoffTopK",
+    "FuseRsf",
+    "LoadPassages",
+    "RankSingleArm",
+    "Rerank",
+    "SearchCoarse",
+    "SearchFine",
+]

@@ -1,0 +1,25 @@
+"""Texts for the candidates that are left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ragcore.pipeline import stage
+from ragcore.ports import Ports
+from ragcore.types import Drop, State
+
+
+@stage("load.passages")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadPassages:
+    """Attach passages; a candidate that vanished or became invisible since the search is dropped."""
+
+    def __call__(self, state: State, ports: Ports) -> State:
+        passages = ports.passages.load(state.ids())
+        kept = tuple(replace(c, passage=passages[c.chunk]) for c in state.candidates if c.chunk in passages)
+        gone = tuple(
+            Drop(chunk=c.chunk, stage="load.passages", reason="no longer there")
+            for c in state.candidates
+            if c.chunk not in passages
+        )
+        return replace(state, candidates=kept, drops=(*state.drops, *gone))

@@ -1,0 +1,24 @@
+"""The Celery application."""
+
+import os
+
+from celery import Celery
+from celery.schedules import crontab
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+
+app = Celery("ragsite")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+app.conf.beat_schedule = {
+    "sweep expired leases": {
+        "task": "knowledge.sweep_ingest_leases",
+        "schedule": 20.0,  # seconds
+        "options": {"queue": "ingest", "expires": 20},
+    },
+    "keep index statistics": {
+        "task": "knowledge.refresh_indexes",
+        "schedule": crontab(minute="*/5"),
+        "options": {"queue": "nightly", "expires": 300},
+    },
+}

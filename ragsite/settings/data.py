@@ -1,0 +1,53 @@
+"""Postgres, Redis, Celery, files."""
+
+from kombu import Exchange, Queue
+
+from ragsite.env import env
+from ragsite.settings.urls import database_from_url
+
+_database_url = env.database_url() or "postgresql://unconfigured@127.0.0.1:1/unconfigured"
+_redis_url = env.redis_url() or "redis://127.0.0.1:1/0"
+
+DATABASES = {
+    "default": {
+        "ENGINE": "psqlextra.backend",
+        "ATOMIC_REQUESTS": False,
+        "CONN_MAX_AGE": 0,  # the pool keeps connections, Django gives them back after each request
+        "OPTIONS": {"pool": {"min_size": 1, "max_size": 24, "timeout": 10}},
+        **database_from_url(_database_url),
+    }
+}
+POSTGRES_EXTRA_DB_BACKEND_BASE = "django_prometheus.db.backends.postgresql"
+POSTGRES_EXTRA_AUTO_EXTENSION_SET_UP = False  # it would ask for hstore; migrations create what is needed
+
+REDIS_URL = _redis_url
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": _redis_url, "KEY_PREFIX": "c"}
+}
+CHANNEL_LAYERS = {
+    "default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [_redis_url]}}
+}
+
+CELERY_BROKER_URL = _redis_url
+CELERY_RESULT_BACKEND = None
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_DEFAULT_QUEUE = "ingest"
+CELERY_TASK_QUEUES = [
+    Queue(name, Exchange(name), routing_key=name) for name in ("ingest", "ocr", "embed", "chat", "nightly")
+]
+CELERY_TASK_CREATE_MISSING_QUEUES = False
+
+DATA_DIR = env.DATA_DIR
+MEDIA_ROOT = env.DATA_DIR / "files"
+MEDIA_URL = "/files/"  # never served directly: originals pass through a view that checks rights
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
+}

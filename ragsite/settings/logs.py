@@ -1,0 +1,51 @@
+"""Structured logs: readable on a terminal, JSON where machines read them."""
+
+import structlog
+
+from ragsite.env import env
+
+_shared = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+_renderer = (
+    structlog.processors.JSONRenderer() if env.LOG_FORMAT == "json" else structlog.dev.ConsoleRenderer(colors=False)
+)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "structured": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "foreign_pre_chain": _shared,
+            "processors": [
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                _renderer,
+            ]
+            if env.LOG_FORMAT == "json"
+            else [structlog.stdlib.ProcessorFormatter.remove_processors_meta, _renderer],
+        }
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "structured"}},
+    "root": {"handlers": ["console"], "level": env.LOG_LEVEL},
+    "loggers": {
+        "axes": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
+        "openai": {"level": "WARNING"},
+        "pdfminer": {"level": "ERROR"},
+    },
+}
+structlog.configure(
+    processors=[
+        structlog.stdlib.filter_by_level,
+        *_shared,
+        structlog.processors.StackInfoRenderer(),
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)

@@ -1,0 +1,67 @@
+"""Languages, static files, API frameworks, the admin's look, limits."""
+
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
+
+from ragsite.env import env
+from ragsite.settings.apps import BASE_DIR
+
+LANGUAGE_CODE = env.LANGUAGE_CODE
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = env.TIME_ZONE
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = env.DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = env.DEBUG
+
+MAX_UPLOAD_BYTES = env.MAX_UPLOAD_MB * 1024 * 1024
+MAX_IN_FLIGHT = env.MAX_IN_FLIGHT
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_BYTES
+DATA_UPLOAD_MAX_NUMBER_FILES = 1000
+FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+APPEND_SLASH = False
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "accounts.authentication.ApiKeyAuthentication",
+        "accounts.authentication.BrowserAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "ragsite.errors.drf_exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Ragsite API",
+    "DESCRIPTION": "Knowledge sets, documents, retrieval and cited answers.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+}
+
+UNFOLD = {
+    "SITE_TITLE": "Ragsite",
+    "SITE_HEADER": "Ragsite",
+    "SITE_URL": "/",
+    "SHOW_HISTORY": True,
+    "SIDEBAR": {"show_search": True, "show_all_applications": True},
+}
+ADMIN_HOME = reverse_lazy("admin:index")
+SITE_NAME = _("Knowledge assistant")
+
+EMBEDDER = env.EMBEDDER
+RERANKER = env.RERANKER
+LLM_BASE_URL = env.LLM_BASE_URL
+LLM_API_KEY = env.LLM_API_KEY
+LLM_MODEL = env.LLM_MODEL
+EMBEDDING_BASE_URL = env.EMBEDDING_BASE_URL
+EMBEDDING_API_KEY = env.EMBEDDING_API_KEY
