@@ -1,0 +1,170 @@
+"""Evidence that a passage answers a question, as numbers between about 0 and 1."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from math import log
+
+import numpy as np
+
+from ragcore.ports import FloatArray, RerankInput
+from ragcore.text.normalise import normalise_query
+from ragcore.types import Query
+
+FEATURES = (
+    "bm25_relative",  # BM25 by the best candidate's
+    "bm25_absolute",  # BM25 by the sum of idf of the question
+    "dense",  # cosine of the whole vector
+    "dense_relative",  # by the best candidate's
+    "coarse",  # cosine of the 384-d prefix
+    "coverage",  # idf-weighted share of the question's terms in title, headings and text
+    "rare_coverage",  # the same with squared idf: do the rare terms occur?
+    "title_coverage",  # idf-weighted share in title and headings
+    "window",  # idf-weighted share inside the best window of the text
+    "narrow_window",  # the same in a window a third as long
+    "adjacency",  # share of the question's neighbouring terms that are neighbours in the text
+    "longest_run",  # longest piece of the question that occurs literally, by the question's length
+    "first_match",  # how early in the text the rarest matching term stands
+    "length",  # logarithm of the text's length
+)
+WINDOW_CHARACTERS = {"cjk": 90, "latin": 260}
+
+
+def features(query: Query, candidates: Sequence[RerankInput]) -> FloatArray:
+    """float32[n, len(FEATURES)] in the order given."""
+    asked = _Asked.of(query)
+    best_bm25 = max((c.arms.get("lexical", 0.0) for c in candidates), default=0.0) or 1.0
+    best_dense = max((c.arms.get("dense", 0.0) for c in candidates), default=0.0) or 1.0
+    rows = []
+    for candidate in candidates:
+        bm25, dense = candidate.arms.get("lexical", 0.0), max(candidate.arms.get("dense", 0.0), 0.0)
+        head = normalise_query(" ".join([candidate.passage.title, *candidate.passage.heading_path])).lower()
+        body = _normal_body(candidate.passage.chunk, candidate.passage.text)
+        rows.append(
+            [
+                bm25 / best_bm25,
+                bm25 / asked.total / 2.2,  # a term's weight is below k1 + 1
+                dense,
+                dense / best_dense,
+                max(candidate.arms.get("coarse", 0.0), 0.0),
+                *asked.in_text(head, body),
+            ]
+        )
+    return np.asarray(rows, dtype=np.float32).reshape(len(candidates), len(FEATURES))
+
+
+@lru_cache(maxsize=20_000)
+def _normal_body(chunk: int, text: str) -> str:
+    """The text of an immutable chunk as it is searched."""
+    del chunk  # part of the key, so that equal lookups hash a number first
+    return normalise_query(text).lower()
+
+
+class _Asked:
+    """A question prepared for many passages."""
+
+    def __init__(self, query: Query) -> None:
+        self.text = query.text.lower()
+        self.weights = {t: w for t, w in query.weights.items() if w > 0} or {t: 1.0 for t in query.terms}
+        self.total = sum(self.weights.values()) or 1.0
+        self.squared = sum(w * w for w in self.weights.values()) or 1.0
+        self.finders = {term: _finder(term) for term in self.weights}
+        ordered = [t for t in query.terms if t in self.weights]
+        self.pairs = list(dict.fromkeys((a, b) for a, b in zip(ordered, ordered[1:], strict=False) if a != b))
+        kind = "cjk" if query.cjk_share >= 0.3 else "latin"
+        self.window = WINDOW_CHARACTERS[kind]
+        self.pieces = re.sub(r"\W+", "", self.text) if kind == "cjk" else self.text
+        self.kind = kind
+
+    @classmethod
+    def of(cls, query: Query) -> _Asked:
+        return cls(query)
+
+    def in_text(self, head: str, body: str) -> list[float]:
+        """The text features of one passage, in the order of FEATURES."""
+        places = {
+            term: found for term, find in self.finders.items() if (found := [m.start() for m in find.finditer(body)])
+        }
+        in_head = {term for term, find in self.finders.items() if find.search(head)}
+        present = set(places) | in_head
+        return [
+            self._share(present),
+            sum(self.weights[t] ** 2 for t in present) / self.squared,
+            self._share(in_head),
+            self._best_window(places, self.window),
+            self._best_window(places, self.window // 3),
+            self._adjacency(places),
+            self._longest_run(body),
+            self._first_match(places, len(body)),
+            log(1 + len(body)) / 10,
+        ]
+
+    def _share(self, terms: set[str]) -> float:
+        return sum(self.weights[t] for t in terms) / self.total
+
+    def _best_window(self, places: Mapping[str, Sequence[int]], size: int) -> float:
+        """The largest idf-weighted share of distinct terms within `size` characters."""
+        marks = sorted((place, term) for term, found in places.items() for place in found)
+        counts: dict[str, int] = {}
+        best = held = 0.0
+        start = 0
+        for place, term in marks:
+            counts[term] = counts.get(term, 0) + 1
+            held += self.weights[term] if counts[term] == 1 else 0.0
+            while marks[start][0] < place - size:
+                leaving = marks[start][1]
+                counts[leaving] -= 1
+                held -= self.weights[leaving] if counts[leaving] == 0 else 0.0
+                start += 1
+            best = max(best, held)
+        return best / self.total
+
+    def _adjacency(self, places: Mapping[str, Sequence[int]]) -> float:
+        """idf-weighted share of neighbouring terms of the question that stand close together, in order."""
+        total = near = 0.0
+        for first, second in self.pairs:
+            weight = self.weights[first] + self.weights[second]
+            total += weight
+            if first in places and second in places and _close(places[first], places[second], len(first) + 4):
+                near += weight
+        return near / total if total else 0.0
+
+    def _longest_run(self, body: str) -> float:
+        """Length of the longest literal piece of the question in the text (whole words for Latin script)."""
+        units = list(self.pieces) if self.kind == "cjk" else self.pieces.split()
+        joiner = "" if self.kind == "cjk" else " "
+        best, start = 0, 0
+        for end in range(1, len(units) + 1):
+            while end - start > best:
+                if joiner.join(units[start:end]) in body:
+                    best = end - start
+                    break
+                start += 1
+        return best / max(len(units), 1)
+
+    def _first_match(self, places: Mapping[str, Sequence[int]], length: int) -> float:
+        if not places or not length:
+            return 0.0
+        rarest = max(places, key=lambda term: self.weights[term])
+        return 1 - places[rarest][0] / length
+
+
+@lru_cache(maxsize=10_000)
+def _finder(term: str) -> re.Pattern[str]:
+    """Finds a term: CJK anywhere, Latin stems at the beginning of a word."""
+    if not term.isascii():
+        return re.compile(re.escape(term))
+    stem = re.escape(term[:-1]) + "[iy]" if len(term) > 2 and term.endswith("i") else re.escape(term)
+    return re.compile(rf"(?<![a-z0-9]){stem}")
+
+
+def _close(first: Sequence[int], second: Sequence[int], reach: int) -> bool:
+    """Whether some second place lies within `reach` characters behind a first one."""
+    for place in first:
+        at = bisect_left(second, place + 1)
+        if at < len(second) and second[at] - place <= reach:
+            return True
+    return False
