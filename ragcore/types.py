@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:  # readers of documents run in fresh processes and need no arrays
+    import numpy as np
+    import numpy.typing as npt
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 

@@ -1,0 +1,200 @@
+"""Chunks along the heading tree (D11).
+
+A section with subsections is one chunk if it is short, otherwise a substitute chunk ("section") and its parts. A
+section without is cut into pieces at sentence and paragraph borders. Small neighbours under one heading share a chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ragcore.chunking.atoms import Atomiser
+from ragcore.chunking.packing import SEPARATOR_TOKENS, Packer, Piece
+from ragcore.chunking.section_text import SUMMARY_TOKENS, section_text
+from ragcore.chunking.sections import Section, section_tree, walk
+from ragcore.options import ChunkingOptions
+from ragcore.ports import TokenCounter
+from ragcore.types import Block, Box, ChunkDraft, ChunkKind, ParsedDocument
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingTreeSplitter:
+    """Implements ports.ChunkSplitter. `options` are sizes in tokens of `counter`."""
+
+    options: ChunkingOptions
+    counter: TokenCounter
+
+    def split(self, document: ParsedDocument) -> list[ChunkDraft]:
+        """Chunks in reading order; those of kind "body" together hold the whole text.
+
+        A body chunk has at most `max_tokens`, except a short section with subsections (`section_tokens`) and
+        code, formulas and table rows that are longer by themselves (four times `max_tokens`).
+        """
+        blocks = tuple(block for block in document.blocks if block.text.strip())
+        return _Split(self.options, self.counter, blocks).drafts() if blocks else []
+
+
+@dataclass(slots=True)
+class _Unit:
+    """Neighbouring blocks that may share a chunk with others."""
+
+    start: int
+    end: int
+    path: tuple[str, ...]
+    tokens: int
+
+
+@dataclass(slots=True)
+class _Split:
+    """One document on its way to chunks."""
+
+    options: ChunkingOptions
+    counter: TokenCounter
+    blocks: Sequence[Block]
+    done: list[ChunkDraft] = field(default_factory=list)
+    sums: list[int] = field(default_factory=list)  # tokens of all blocks before each index
+
+    def drafts(self) -> list[ChunkDraft]:
+        self.sums = [0]
+        for block in self.blocks:
+            self.sums.append(self.sums[-1] + self.counter.count(block.markdown()) + SEPARATOR_TOKENS)
+        root = section_tree(self.blocks)
+        if self._count(0, len(self.blocks)) <= self.options.max_tokens:
+            self._add_blocks(0, len(self.blocks), _common(list(_paths(root))), None)
+        else:
+            self._section(root, None)
+        return self.done
+
+    def _tokens(self, start: int, end: int) -> int:
+        """Rather too many; `_count` is exact."""
+        return self.sums[end] - self.sums[start]
+
+    def _count(self, start: int, end: int) -> int:
+        return self.counter.count(self._text(start, end))
+
+    def _text(self, start: int, end: int) -> str:
+        return "\n\n".join(block.markdown() for block in self.blocks[start:end])
+
+    def _section(self, section: Section, parent: int | None) -> None:
+        """One section that does not share its chunk."""
+        if not section.children:
+            self._cut(section.start, section.end, section.path, parent)
+        elif section.level and self._tokens(section.start, section.end) <= self.options.section_tokens:
+            self._add_blocks(section.start, section.end, section.path, parent)
+        else:
+            if section.level:
+                parent = self._substitute(section, parent)
+            self._parts(section, parent)
+
+    def _substitute(self, section: Section, parent: int | None) -> int:
+        limit = min(SUMMARY_TOKENS, self.options.max_tokens)
+        text = section_text(section, self.blocks, self.counter, limit)
+        page = _first_page(self.blocks[section.start : section.end])
+        self._add(text, "section", section.path, parent, page, ())
+        return len(self.done) - 1
+
+    def _parts(self, section: Section, parent: int | None) -> None:
+        """The text before the first child, and the children; small ones gather until a chunk is full."""
+        waiting: list[_Unit] = []
+        own = Section(section.start, section.own_end, section.level, section.path)
+        for part in (own, *section.children):
+            if part.start == part.end:
+                continue
+            tokens = self._tokens(part.start, part.end)
+            if tokens > self.options.max_tokens:
+                waiting = self._emit(waiting, parent)
+                self._section(part, parent)
+                continue
+            if waiting and not self._may_join(waiting, part, tokens):
+                waiting = self._emit(waiting, parent)
+            waiting.append(_Unit(part.start, part.end, part.path, tokens))
+        self._emit(waiting, parent)
+
+    def _may_join(self, waiting: Sequence[_Unit], part: Section, tokens: int) -> bool:
+        """Whether a part fits to its neighbours; a heading without text always should."""
+        gathered = sum(unit.tokens for unit in waiting)
+        bare = all(block.kind == "heading" for block in self.blocks[part.start : part.end])
+        fits = gathered + tokens <= self.options.max_tokens
+        return fits and (gathered < self.options.min_tokens or bare)
+
+    def _emit(self, waiting: Sequence[_Unit], parent: int | None) -> list[_Unit]:
+        """Gathered units as one chunk; returns the empty list to gather in next."""
+        if waiting:
+            start, end = waiting[0].start, waiting[-1].end
+            path = _common([unit.path for unit in waiting])
+            if self._count(start, end) <= self.options.max_tokens:
+                self._add_blocks(start, end, path, parent)
+            else:
+                self._cut(start, end, path, parent)
+        return []
+
+    def _cut(self, start: int, end: int, path: tuple[str, ...], parent: int | None) -> None:
+        """Pieces of a text without subsections; all but the first are continuations."""
+        if self._tokens(start, end) <= self.options.max_tokens:
+            self._add_blocks(start, end, path, parent)
+            return
+        options = self.options
+        atomiser = Atomiser(self.counter, options.max_tokens)
+        atoms = [atom for index in range(start, end) for atom in atomiser.atoms(index, self.blocks[index])]
+        packer = Packer(self.counter, min(options.min_tokens, options.max_tokens), options.max_tokens, options.overlap)
+        for number, piece in enumerate(packer.pack(atoms)):
+            self._add_piece(piece, path, parent, is_continuation=number > 0)
+
+    def _add_piece(self, piece: Piece, path: tuple[str, ...], parent: int | None, *, is_continuation: bool) -> None:
+        blocks = self.blocks[piece.own[0].block : piece.own[-1].block + 1]
+        self._add(piece.text, "body", path, parent, _first_page(blocks), _boxes(blocks), is_continuation)
+
+    def _add_blocks(self, start: int, end: int, path: tuple[str, ...], parent: int | None) -> None:
+        blocks = self.blocks[start:end]
+        self._add(self._text(start, end), "body", path, parent, _first_page(blocks), _boxes(blocks))
+
+    def _add(
+        self,
+        text: str,
+        kind: ChunkKind,
+        path: tuple[str, ...],
+        parent: int | None,
+        page: int | None,
+        boxes: tuple[Box, ...],
+        is_continuation: bool = False,
+    ) -> None:
+        if text.strip():
+            self.done.append(
+                ChunkDraft(
+                    ordinal=len(self.done),
+                    text=text,
+                    tokens=self.counter.count(text),
+                    kind=kind,
+                    heading_path=path,
+                    parent=parent,
+                    is_continuation=is_continuation,
+                    page=page,
+                    boxes=boxes,
+                )
+            )
+
+
+def _paths(section: Section) -> Iterator[tuple[str, ...]]:
+    """The paths of all stretches of text in a small document."""
+    for part in walk(section):
+        if part.own_end > part.start:
+            yield part.path
+
+
+def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The headings that all paths share."""
+    shared: list[str] = []
+    for names in zip(*paths, strict=False):
+        if len(set(names)) > 1:
+            break
+        shared.append(names[0])
+    return tuple(shared)
+
+
+def _first_page(blocks: Sequence[Block]) -> int | None:
+    return next((block.page for block in blocks if block.page is not None), None)
+
+
+def _boxes(blocks: Sequence[Block]) -> tuple[Box, ...]:
+    return tuple(block.box for block in blocks if block.box is not None)

@@ -1,0 +1,48 @@
+"""What all parsers share: coded errors instead of library exceptions, and the check that there is text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from ragcore.errors import CorruptDocumentError, EmptyDocumentError, RagError, ResourceLimitError
+from ragcore.types import Block, ParsedDocument
+
+# libxml2 reports lack of memory, entity bombs and absurd nesting as syntax errors
+_LIMITS = ("memory allocation failed", "amplification", "excessive depth")
+
+
+@contextmanager
+def coded_errors(name: str) -> Iterator[None]:
+    """Turn whatever a library raises into CorruptDocumentError or ResourceLimitError; coded errors pass."""
+    try:
+        yield
+    except RagError:
+        raise
+    except (MemoryError, RecursionError) as problem:
+        raise ResourceLimitError(name=name, problem=type(problem).__name__) from problem
+    except Exception as problem:
+        if any(reason in str(problem).lower() for reason in _LIMITS):
+            raise ResourceLimitError(name=name, problem=str(problem)[:300]) from problem
+        raise CorruptDocumentError(name=name, problem=f"{type(problem).__name__}: {problem}"[:300]) from problem
+
+
+def require_content(content: bytes, *, name: str) -> None:
+    """Raises EmptyDocumentError for a file of zero bytes."""
+    if not content:
+        raise EmptyDocumentError("The file is empty (0 bytes).", name=name)
+
+
+def finished(
+    blocks: Iterable[Block],
+    *,
+    name: str,
+    title: str = "",
+    pages: int | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> ParsedDocument:
+    """A document of the blocks that have text. Raises EmptyDocumentError when none has."""
+    kept = tuple(block for block in blocks if block.text.strip())
+    if not kept:
+        raise EmptyDocumentError(name=name)
+    return ParsedDocument(blocks=kept, title=title.strip(), pages=pages, metadata=dict(metadata or {}))

@@ -1,0 +1,104 @@
+"""Markdown: blocks as their author wrote them, cut along the token tree (D9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.front_matter import front_matter_plugin
+
+from ragcore.parsing.charset import decode
+from ragcore.parsing.guard import coded_errors, finished, require_content
+from ragcore.types import Block, BlockKind, ParsedDocument
+
+_KINDS: dict[str, BlockKind] = {
+    "heading_open": "heading",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+    "table_open": "table",
+    "fence": "code",
+    "code_block": "code",
+    "math_block": "formula",
+    "math_block_label": "formula",
+}
+_LONE_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_PAGE_BREAK = re.compile(r"[ \t]*<page[_-]?(?:div|break)\s*/?>[ \t]*", re.IGNORECASE)  # left by converters
+_FRONT_MATTER_ENTRY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]+(\S.*)$", re.MULTILINE)
+
+
+class MarkdownParser:
+    """The source text of each top-level block, so that nothing is lost by rendering it again."""
+
+    formats = (".md", ".markdown")
+
+    def parse(self, content: bytes, *, name: str) -> ParsedDocument:
+        """Raises EmptyDocumentError, or CorruptDocumentError for binary content."""
+        require_content(content, name=name)
+        with coded_errors(name):
+            text = _PAGE_BREAK.sub("\n\n", decode(content).replace("\r\n", "\n").replace("\r", "\n"))
+            tokens = _reader().parse(text)
+            metadata = _front_matter(tokens)
+            blocks = list(_blocks(tokens, text.split("\n")))
+            title = metadata.get("title") or _first_heading(blocks)
+            return finished(blocks, name=name, title=title, metadata=metadata)
+
+
+@cache
+def _reader() -> MarkdownIt:
+    reader = MarkdownIt("commonmark").enable("table").use(front_matter_plugin)
+    return reader.use(dollarmath_plugin, allow_space=True, double_inline=False)
+
+
+def _blocks(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Block]:
+    """Blocks in order. Lines that no token covers (link definitions) stay, as paragraphs."""
+    covered = 0
+    for index, token in enumerate(tokens):
+        if token.level or token.nesting == -1 or token.map is None:
+            continue
+        start, end = token.map
+        yield from _uncovered(lines[covered:start])
+        covered = max(covered, end)
+        if token.type in ("front_matter", "hr"):
+            continue
+        if token.type == "html_block":
+            yield from _html(_source(lines, start, end))
+        elif token.type == "heading_open":
+            yield Block(kind="heading", text=tokens[index + 1].content, level=int(token.tag[1]))
+        else:
+            source = _source(lines, start, end)
+            yield Block(kind=_KINDS.get(token.type) or _paragraph_kind(source), text=source)
+    yield from _uncovered(lines[covered:])
+
+
+def _source(lines: Sequence[str], start: int, end: int) -> str:
+    return "\n".join(lines[start:end]).strip("\n").rstrip()
+
+
+def _uncovered(lines: Sequence[str]) -> Iterator[Block]:
+    if text := "\n".join(lines).strip():
+        yield Block(kind="paragraph", text=text)
+
+
+def _paragraph_kind(source: str) -> BlockKind:
+    return "image" if _LONE_IMAGE.fullmatch(source.strip()) else "paragraph"
+
+
+def _html(source: str) -> Iterator[Block]:
+    """HTML inside Markdown (converters write tables so) is read like an HTML page."""
+    from ragcore.parsing.html import html_blocks  # beautifulsoup and lxml only where a file needs them
+
+    yield from html_blocks(source)
+
+
+def _front_matter(tokens: Sequence[Token]) -> dict[str, str]:
+    """The plain `key: value` lines of the YAML head; nested values are left out."""
+    head = next((token.content for token in tokens if token.type == "front_matter"), "")
+    return {key.lower(): value.strip().strip("\"'") for key, value in _FRONT_MATTER_ENTRY.findall(head)}
+
+
+def _first_heading(blocks: Sequence[Block]) -> str:
+    return next((block.text for block in blocks if block.kind == "heading" and block.level == 1), "")

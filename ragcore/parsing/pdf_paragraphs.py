@@ -1,0 +1,94 @@
+"""Rows of PDF text to paragraphs and list items: where one ends, and how lines are joined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from ragcore.parsing.pdf_chars import CJK
+from ragcore.parsing.pdf_layout import Row
+
+SPACING = 1.35  # times the usual distance of rows: a new paragraph
+SIZE_CHANGE = 0.12  # relative
+BULLET = re.compile(r"[•●▪■◆◦‣⁃∙▶►➢➤✓✔\uf0b7\uf06c\uf0a7\uf0d8\uf0fc]\s*|[-–—*·]\s+")
+_ITEM = re.compile(r"(?:\(?[0-9]{1,2}[.)）](?!\d)|[(（][0-9a-zA-Z一二三四五六七八九十]{1,3}[)）]|[①-⑳])\s*(?=\S)")
+_TERMINAL = "。！？.!?:：;；…”』」）)"
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Joined rows with what tells headings and lists."""
+
+    text: str
+    rows: tuple[Row, ...]
+    size: float
+    bold: bool
+
+    @property
+    def is_item(self) -> bool:
+        return BULLET.match(self.text) is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the text breaks off, as at the end of a column or page."""
+        return self.text[-1] not in _TERMINAL
+
+
+def paragraphs(rows: Sequence[Row]) -> Iterator[Paragraph]:
+    """Paragraphs of one column in order."""
+    pitch = _usual_pitch(rows)
+    left, right = min((row.x0 for row in rows), default=0.0), max((row.x1 for row in rows), default=0.0)
+    current: list[Row] = []
+    for row in rows:
+        if current and _begins(row, current, pitch, left, right):
+            yield _paragraph(current)
+            current = []
+        current.append(row)
+    if current:
+        yield _paragraph(current)
+
+
+def _usual_pitch(rows: Sequence[Row]) -> float:
+    """Usual distance from row to row, as a multiple of the font size."""
+    pitches = [
+        (row.y1 - before.y1) / row.size for before, row in zip(rows, rows[1:], strict=False) if row.y1 > before.y1
+    ]
+    close = [pitch for pitch in pitches if pitch < 2.5]
+    return median(close) if close else 1.3
+
+
+def _begins(row: Row, current: Sequence[Row], pitch: float, left: float, right: float) -> bool:
+    """Whether a row begins a new paragraph after the rows of the current one."""
+    before = current[-1]
+    if abs(row.size - before.size) > SIZE_CHANGE * before.size or row.bold != before.bold:
+        return True
+    if row.y1 - before.y1 > SPACING * pitch * row.size or row.y0 < before.y0:
+        return True
+    if BULLET.match(row.text) or _ITEM.match(row.text):
+        return True
+    hanging = BULLET.match(current[0].text) or _ITEM.match(current[0].text)
+    if row.x0 > before.x0 + 0.8 * row.size:
+        return not (hanging and len(current) == 1) and before.x0 < left + 3 * row.size
+    short = before.x1 < right - 0.15 * (right - left)
+    if short and not hanging and row.x0 > left + row.size and abs(row.x0 - before.x0) < 0.3 * row.size:
+        return True  # two first lines under each other: the upper one is a heading or a short paragraph
+    return short and before.text[-1] in _TERMINAL and not hanging
+
+
+def _paragraph(rows: Sequence[Row]) -> Paragraph:
+    text = ""
+    for row in rows:
+        text = joined(text, row.text)
+    longest = max(rows, key=lambda row: len(row.text))
+    return Paragraph(text, tuple(rows), longest.size, all(row.bold for row in rows))
+
+
+def joined(before: str, line: str) -> str:
+    """Two lines of one paragraph: no space where Chinese meets, a hyphen at the line end taken out."""
+    if not before or not line:
+        return before + line
+    if before.endswith("-") and len(before) > 1 and before[-2].isalpha() and before[-2] < CJK and line[0].islower():
+        return before[:-1] + line
+    return before + line if before[-1] >= CJK or line[0] >= CJK else f"{before} {line}"

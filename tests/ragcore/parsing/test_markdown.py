@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from ragcore.parsing import parse
+
+SOURCE = """---
+title: "Cell search"
+author: Li Wei
+---
+
+# 小区搜索
+
+First *paragraph*
+on two lines.
+
+Setext heading
+--------------
+
+- one
+  - inner
+- two
+
+1. first
+2. second
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+```python
+# not a heading
+
+x = 1
+```
+
+$$
+P = 10 \\log N
+$$
+
+![diagram](pictures/a.png)
+
+---
+
+> quoted
+
+[ref]: https://example.org/spec
+"""
+
+
+def kinds_and_texts(source: str) -> list[tuple[str, str]]:
+    return [(block.kind, block.text) for block in parse(source.encode(), name="a.md").blocks]
+
+
+def test_blocks_keep_their_source_text():
+    assert kinds_and_texts(SOURCE) == [
+        ("heading", "小区搜索"),
+        ("paragraph", "First *paragraph*\non two lines."),
+        ("heading", "Setext heading"),
+        ("list", "- one\n  - inner\n- two"),
+        ("list", "1. first\n2. second"),
+        ("table", "| a | b |\n|---|---|\n| 1 | 2 |"),
+        ("code", "```python\n# not a heading\n\nx = 1\n```"),
+        ("formula", "$$\nP = 10 \\log N\n$$"),
+        ("image", "![diagram](pictures/a.png)"),
+        ("paragraph", "> quoted"),
+        ("paragraph", "[ref]: https://example.org/spec"),
+    ]
+
+
+def test_front_matter_is_metadata_not_text():
+    document = parse(SOURCE.encode(), name="a.markdown")
+
+    assert document.title == "Cell search"
+    assert document.metadata == {"title": "Cell search", "author": "Li Wei"}
+
+
+def test_heading_levels_are_those_of_the_source():
+    document = parse(b"# a\n\n### b\n\ntext\n\nc\n===\n", name="a.md")
+
+    assert [block.level for block in document.blocks] == [1, 3, 0, 1]
+    assert document.title == "a"
+
+
+def test_an_html_table_inside_markdown_becomes_a_table():
+    source = "text\n\n<table><tr><td>a</td><td>b</td></tr><tr><td>1</td><td>2</td></tr></table>\n"
+
+    assert kinds_and_texts(source)[1] == ("table", "| a | b |\n| --- | --- |\n| 1 | 2 |")
+
+
+def test_scripts_and_comments_inside_markdown_are_dropped():
+    assert kinds_and_texts("text\n\n<script>steal()</script>\n\n<!-- secret -->\n") == [("paragraph", "text")]
+
+
+def test_page_breaks_of_converters_do_not_hide_a_heading():
+    assert kinds_and_texts("text<PAGE_DIV> \n<PAGE_DIV> ## 第二章\n") == [("paragraph", "text"), ("heading", "第二章")]

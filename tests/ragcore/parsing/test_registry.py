@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from ragcore.errors import CorruptDocumentError, EmptyDocumentError, UnsupportedFormatError
+from ragcore.parsing import SUPPORTED_FORMATS, parse, parser_for
+
+
+@pytest.mark.parametrize("ending", SUPPORTED_FORMATS)
+def test_every_supported_format_has_a_parser_that_claims_it(ending):
+    assert ending in parser_for(f"Report{ending.upper()}").formats
+
+
+@pytest.mark.parametrize("name", ["table.xyz", "README", ".pdf.exe", ""])
+def test_other_names_are_refused_with_the_list_of_formats(name):
+    with pytest.raises(UnsupportedFormatError) as refusal:
+        parse(b"text", name=name)
+
+    assert refusal.value.data["supported"] == SUPPORTED_FORMATS
+
+
+@pytest.mark.parametrize("ending", SUPPORTED_FORMATS)
+def test_a_file_of_zero_bytes_is_empty_in_every_format(ending):
+    with pytest.raises(EmptyDocumentError):
+        parse(b"", name=f"empty{ending}")
+
+
+@pytest.mark.parametrize("ending", [".pdf", ".docx"])
+@pytest.mark.parametrize("content", [b"\x00\x01\x02" * 300, b"just text", b"PK\x03\x04 broken", b"%PDF-1.7 broken"])
+def test_content_that_is_not_what_the_name_says_is_corrupt(ending, content):
+    with pytest.raises(CorruptDocumentError):
+        parse(content, name=f"file{ending}")
+
+
+@pytest.mark.parametrize("ending", [".txt", ".md", ".html", ".log"])
+def test_binary_content_is_no_text(ending):
+    noise = bytes(range(1, 32)) * 20
+
+    with pytest.raises((CorruptDocumentError, EmptyDocumentError)):
+        parse(noise, name=f"noise{ending}")
+
+
+def test_the_registry_loads_no_library_before_a_file_needs_it():
+    libraries = ["docx", "pypdfium2", "bs4", "markdown_it"]
+    code = f"import sys, ragcore.parsing; print([name for name in {libraries} if name in sys.modules])"
+
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert loaded.stdout.strip() == "[]"
