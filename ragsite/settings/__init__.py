@@ -1,5 +1,6 @@
 """Django settings, one file a concern; every value that differs between installations comes from `ragsite.env`."""
 
+from ragsite.settings.admin import *  # noqa: F403
 from ragsite.settings.apps import *  # noqa: F403
 from ragsite.settings.data import *  # noqa: F403
 from ragsite.settings.logs import *  # noqa: F403

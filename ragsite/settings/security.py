@@ -6,7 +6,7 @@ from ragsite.env import env
 
 SECRET_KEY = env.secret_key()
 DEBUG = env.DEBUG
-ALLOWED_HOSTS = [*(env.ALLOWED_HOSTS or (".localhost", "127.0.0.1", "[::1]"))]
+ALLOWED_HOSTS = [*env.ALLOWED_HOSTS, ".localhost", "127.0.0.1", "[::1]"]  # the last for health checks on the machine
 CSRF_TRUSTED_ORIGINS = [*env.CSRF_TRUSTED_ORIGINS]
 CORS_ALLOWED_ORIGINS = [*env.CORS_ALLOWED_ORIGINS]
 CORS_URLS_REGEX = r"^/(api|v1)/.*$"
@@ -17,6 +17,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
+ADMIN_PASSWORD = env.ADMIN_PASSWORD  # of the first administrator; None: bootstrap generates and prints one
+
 LOGIN_URL = "/sign-in"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/sign-in"

@@ -46,15 +46,12 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "DocumentState": "knowledge.api.document_fields.STATES",
+        "JobState": "knowledge.api.jobs.STATES",
+    },
 }
 
-UNFOLD = {
-    "SITE_TITLE": "Ragsite",
-    "SITE_HEADER": "Ragsite",
-    "SITE_URL": "/",
-    "SHOW_HISTORY": True,
-    "SIDEBAR": {"show_search": True, "show_all_applications": True},
-}
 ADMIN_HOME = reverse_lazy("admin:index")
 SITE_NAME = _("Knowledge assistant")
 

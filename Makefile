@@ -1,0 +1,56 @@
+# `make` lists the commands. Settings are variables of the environment: docs/operators.md.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-input
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint install install-dev browser lock clean
+.DELETE_ON_ERROR:
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+run: install ## Start everything in the foreground (PORT, DATA_DIR, DEMO, LLM_BASE_URL, …); Ctrl-C stops it
+	@exec $(BIN)/python -m ragsite.embedded --with-parent
+
+test: lint browser ## All checks: lint and every test
+	$(BIN)/python -m pytest
+
+lint: export SECRET_KEY = not a secret: mypy imports the settings
+lint: install-dev ## Style, types and layers, without running anything
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy .
+
+install: $(VENV)/.runtime ## Install or update what running needs, into .venv
+
+install-dev: $(VENV)/.development ## Install or update what testing needs, too
+
+browser: ## Chromium and a Chinese font for the browser tests
+	@scripts/ensure_chromium.sh
+
+lock: install-dev ## Write the lock files from what is installed in .venv
+	$(BIN)/python scripts/lock.py
+
+clean: ## Remove caches; data (var) and .venv stay
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+$(VENV)/.created:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or 3.12 is needed; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' || \
+		{ echo "$(PYTHON) is not Python 3.11 or 3.12; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@touch $@
+
+$(VENV)/.runtime: requirements.lock $(VENV)/.created
+	@echo "Installing into $(VENV); the first time takes a few minutes …"
+	@$(INSTALL) -r requirements.lock
+	@touch $@
+
+$(VENV)/.development: requirements-dev.lock $(VENV)/.runtime
+	@$(INSTALL) -r requirements-dev.lock
+	@touch $@

@@ -1,0 +1,219 @@
+"""PostgreSQL with pgvector from a wheel, kept in DATA_DIR/postgres."""
+
+from __future__ import annotations
+
+import locale
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar
+
+import psycopg
+from psycopg import sql
+
+from ragsite.embedded.identity import Identity, UserIdentity, choose_identity
+from ragsite.embedded.processes import Process, ServiceError, free_port, launcher, processes_in
+from ragsite.embedded.secrets import Secrets
+from ragsite.embedded.waiting import wait_until
+
+USER = DATABASE = "ragsite"
+EXTENSIONS = ("vector", "pg_trgm")
+START_SECONDS = 30  # an older instance may still be writing its checkpoint
+START_ATTEMPTS = 3
+SHARED_MEMORY_BYTES = 512 * 1024 * 1024  # a parallel index build takes maintenance_work_mem from /dev/shm
+
+SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",  # their paths may have 107 bytes only
+    "max_connections": "120",
+    "shared_buffers": "256MB",
+    "maintenance_work_mem": "256MB",  # HNSW builds are several times slower once their graph does not fit
+    "random_page_cost": "1.1",
+    "wal_level": "minimal",  # nobody replicates from here, and a COPY into a new table skips the log
+    "max_wal_senders": "0",
+    "max_wal_size": "2GB",
+    "checkpoint_timeout": "15min",
+    "wal_compression": "on",
+    "jit": "off",  # our queries are short
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_line_prefix": "%m [%p] ",
+}
+NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+def binaries() -> Path:
+    """The folder of the wheel's programs. Raises ServiceError where the wheel is not installed."""
+    spec = find_spec("pgserver")  # found, not imported: its own start-up code changes modes of parent folders
+    for location in (spec.submodule_search_locations or ()) if spec else ():
+        if (folder := Path(location) / "pginstall" / "bin").is_dir():
+            return folder
+    raise ServiceError(
+        "Embedded PostgreSQL is not installed. Run `pip install ragsite[embedded]`, or set DATABASE_URL to a server "
+        "with PostgreSQL 16 or newer and pgvector 0.8 or newer."
+    )
+
+
+@dataclass
+class Postgres:
+    """The server of one DATA_DIR. `start` returns at once, `wait_ready` when it can be used."""
+
+    data_dir: Path
+    durable: bool = True  # False: faster, and lost when the machine fails; for tests
+    title: ClassVar[str] = "PostgreSQL"
+    process: Process = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.folder = self.data_dir / "postgres"
+        self.password = Secrets.of(self.data_dir).postgres_password
+        self.identity: Identity = choose_identity(self.folder)
+        self._choose_port()
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://{USER}:{self.password}@127.0.0.1:{self.port}/{DATABASE}"
+
+    def start(self) -> None:
+        """Initialise the folder if it is new, wait for an older instance to finish, and start."""
+        if isinstance(self.identity, UserIdentity):
+            self.identity.require_access(self.folder, binaries() / "postgres")
+        if not self.folder.exists():
+            self._initialise()
+        self._wait_for_predecessor()
+        self.process.start()
+
+    def wait_ready(self) -> None:
+        """Return when the database `ragsite` can be used; raises ServiceError with the end of the log."""
+        for _attempt in range(START_ATTEMPTS):
+            if wait_until(self._answers, seconds=START_SECONDS, unless=self._has_ended):
+                break
+            self.stop()
+            self._choose_port()  # someone may have taken it between our choice and the start
+            self.start()
+        else:
+            raise ServiceError(f"PostgreSQL does not start ({self.process.log}):\n{self.process.log_tail()}")
+        self._create_database()
+
+    def stop(self, *, seconds: float = 8) -> None:
+        """Disconnect everyone and write a checkpoint; without it after `seconds`, and the log is replayed later."""
+        self.process.send(self.process.stop_signal)
+        if not self.process.wait(seconds):
+            self.process.send(signal.SIGQUIT)
+        self.process.stop(seconds=3)
+
+    def _choose_port(self) -> None:
+        self.port = free_port()
+        self.process = Process(
+            name="postgres",
+            command=[str(binaries() / "postgres"), "-D", str(self.folder), *self._arguments()],
+            log=self.data_dir / "logs" / "postgres.log",
+            stop_signal=signal.SIGINT,  # fast shutdown
+            death_signal=signal.SIGINT,
+            identity=self.identity.options() if self.identity else None,
+        )
+
+    def _arguments(self) -> Iterator[str]:
+        settings = SETTINGS | {"port": str(self.port)} | ({} if self.durable else NOT_DURABLE)
+        if _shared_memory_bytes() < SHARED_MEMORY_BYTES:
+            settings["dynamic_shared_memory_type"] = "mmap"
+        for key, value in settings.items():
+            yield from ("-c", f"{key}={value}")
+
+    def _initialise(self) -> None:
+        """Make the cluster beside its final place, so that an interrupted start leaves nothing half done."""
+        nascent, password = self.data_dir / "postgres.new", self.data_dir / ".postgres-password"
+        shutil.rmtree(nascent, ignore_errors=True)
+        nascent.mkdir(mode=0o700)
+        password.touch(mode=0o600)
+        password.write_text(self.password, encoding="utf-8")
+        if isinstance(self.identity, UserIdentity):
+            self.identity.take_over(nascent)
+            self.identity.take_over(password)
+        try:
+            command = [str(binaries() / "initdb"), "-D", str(nascent), f"--pwfile={password}", *_cluster_options()]
+            if not self.durable:
+                command.append("--no-sync")
+            front = launcher(self.identity.options() if self.identity else None)
+            done = subprocess.run([*front, *command], capture_output=True, text=True, check=False, cwd="/")
+        finally:
+            password.unlink()
+        if done.returncode != 0:
+            raise ServiceError(f"PostgreSQL could not be set up in {self.data_dir}:\n{done.stderr or done.stdout}")
+        nascent.rename(self.folder)
+
+    def _wait_for_predecessor(self) -> None:
+        """After a crash the old server may need a moment; then its pid file is void, whatever number is in it."""
+        if not wait_until(lambda: not processes_in(self.folder), seconds=START_SECONDS):
+            pids = ", ".join(map(str, processes_in(self.folder)))
+            raise ServiceError(f"An older PostgreSQL (process {pids}) still works in {self.folder} and does not end.")
+        if Path("/proc/self/cwd").exists():
+            (self.folder / "postmaster.pid").unlink(missing_ok=True)
+
+    def _has_ended(self) -> bool:
+        return not self.process.is_running()
+
+    def _answers(self) -> bool:
+        try:
+            with self._connect("postgres"):
+                return True
+        except psycopg.OperationalError:
+            return False
+
+    def _connect(self, database: str) -> psycopg.Connection:
+        return psycopg.connect(
+            host="127.0.0.1",
+            port=self.port,
+            user=USER,
+            password=self.password,
+            dbname=database,
+            connect_timeout=3,
+            autocommit=True,
+        )
+
+    def _create_database(self) -> None:
+        with self._connect("postgres") as connection:
+            known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
+            if not known:
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+        with self._connect(DATABASE) as connection:
+            for extension in EXTENSIONS:
+                connection.execute(sql.SQL("CREATE EXTENSION IF NOT EXISTS {}").format(sql.Identifier(extension)))
+
+
+def _cluster_options() -> list[str]:
+    """Unicode everywhere, the same sort order on every machine, and letters of all scripts for pg_trgm."""
+    return [
+        f"--username={USER}",
+        "--auth=scram-sha-256",
+        "--encoding=UTF8",
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+        "--locale=C",
+        f"--lc-ctype={_unicode_ctype()}",
+        "--no-instructions",
+    ]
+
+
+def _unicode_ctype() -> str:
+    """C.UTF-8 where the C library has it: with plain C, pg_trgm sees no letters in Chinese names."""
+    present = locale.setlocale(locale.LC_CTYPE)
+    try:
+        locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
+    except locale.Error:
+        return "C"
+    locale.setlocale(locale.LC_CTYPE, present)
+    return "C.UTF-8"
+
+
+def _shared_memory_bytes() -> int:
+    """Size of /dev/shm; containers often have 64 MB."""
+    try:
+        found = os.statvfs("/dev/shm")  # noqa: S108 - asked for its size, nothing is written
+    except OSError:
+        return 0
+    return found.f_frsize * found.f_blocks

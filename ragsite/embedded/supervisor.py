@@ -1,0 +1,232 @@
+"""Runs the whole product in the foreground: services, migrations, web, worker, scheduler."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import FrameType
+
+from ragsite.embedded.locks import DataLock
+from ragsite.embedded.processes import PRIVATE, Process, ServiceError, launcher
+from ragsite.embedded.programs import Program, bootstrap_command, child_environment, programs
+from ragsite.embedded.runtime import Runtime
+from ragsite.embedded.services import Services
+from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.watching import FAILURES_AT_START, Watched, how_it_ended, indented
+from ragsite.env import Environment
+
+HEALTHY_SECONDS = 180  # slow disks, cold caches
+PREDECESSOR_SECONDS = 30
+PROGRAM_STOP_SECONDS = 7.0  # shared by web, worker and scheduler
+WATCH_SECONDS = 0.5
+REPEAT_SECONDS = 1.0  # a signal to the process group may reach us twice
+WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only compared with
+
+
+class StopRequested(BaseException):  # noqa: N818 - like KeyboardInterrupt, no error
+    """Ctrl-C or a termination signal."""
+
+
+def say(message: str) -> None:
+    """A line for the person at the terminal, who may have closed it."""
+    try:
+        sys.stdout.write(f"{message}\n")
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - from now on nobody reads
+
+
+@dataclass
+class Supervisor:
+    """One run of the product. Raises ServiceError with a message for the operator."""
+
+    env: Environment
+    programs: Sequence[Program]  # the web server, which answers GET /health, first; stopped in this order
+    bootstrap: Sequence[str]  # a command that must succeed before them
+    watched: list[Watched] = field(default_factory=list, init=False)
+    services: Services | None = field(default=None, init=False)
+    _stopping_since: float = field(default=0.0, init=False)
+
+    @classmethod
+    def of(cls, env: Environment) -> Supervisor:
+        """The product itself."""
+        return cls(env, programs(env), bootstrap_command(env))
+
+    @property
+    def site_url(self) -> str:
+        host = WILDCARDS.get(self.env.HOST, self.env.HOST)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.env.PORT}/"
+
+    def run(self) -> int:
+        """Until Ctrl-C; returns the exit code."""
+        _on_stop_signals(self._request_stop)
+        with ExitStack() as stack:
+            stack.enter_context(DataLock(self.env.DATA_DIR, self.site_url))
+            stack.callback(self._stop)
+            try:
+                self._start()
+                self._watch()
+            except StopRequested:
+                say("\nStopping …")
+        say("Stopped.")
+        return 0
+
+    # ── start ───────────────────────────────────────────────────────────────────────────────────
+
+    def _start(self) -> None:
+        self._require_free_port()
+        self._start_services()
+        self._bootstrap()
+        say("Starting web, worker and scheduler …")
+        web, *others = self.programs
+        self._start_program(web)
+        self._wait_until_healthy()  # alone on a small machine, it is there in half the time
+        for program in others:
+            self._start_program(program)
+        self._announce()
+
+    def _require_free_port(self) -> None:
+        """After a crash the old web process may need a moment; otherwise the port is simply taken."""
+        patience = PREDECESSOR_SECONDS if Runtime.left_over(self.env.DATA_DIR) else 0
+        if not wait_until(lambda: is_port_free(self.env.HOST, self.env.PORT), seconds=patience):
+            raise ServiceError(
+                f"Port {self.env.PORT} of {self.env.HOST} is in use by another program. "
+                f"Stop it or choose another one: PORT={self.env.PORT + 1} make run"
+            )
+
+    def _start_services(self) -> None:
+        self.services = Services.of(
+            self.env.DATA_DIR, postgres=self.env.DATABASE_URL is None, redis=self.env.REDIS_URL is None
+        )
+        names = " and ".join(service.title for service in self.services)
+        if names:
+            say(f"Starting {names} in {self.env.DATA_DIR} …")
+        self.services.start()
+        for service in self.services:
+            self.watched.append(Watched(service.process, service.start, say))
+        Runtime(
+            pid=os.getpid(),
+            database_url=self.services.database_url,
+            redis_url=self.services.redis_url,
+            site_url=self.site_url,
+        ).write(self.env.DATA_DIR)
+
+    def _bootstrap(self) -> None:
+        """Runs with our terminal, because it prints the administrator's password once."""
+        say("Preparing the database …")
+        done = subprocess.run(
+            [*launcher(), *self.bootstrap],
+            env=child_environment(self.env),
+            stdin=subprocess.DEVNULL,
+            umask=PRIVATE,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise ServiceError(f"The database could not be prepared: bootstrap {how_it_ended(done.returncode)}.")
+
+    def _start_program(self, program: Program) -> None:
+        process = program.process(self.env)
+        self.watched.append(Watched(process, process.start, say))
+        self.watched[-1].begin()
+
+    def _wait_until_healthy(self) -> None:
+        """Raises ServiceError when the web server fails again and again or does not answer."""
+
+        def healthy() -> bool:
+            self._tend()
+            return is_healthy(self.site_url)
+
+        def hopeless() -> bool:
+            return any(each.failures >= FAILURES_AT_START for each in self.watched)
+
+        if wait_until(healthy, seconds=HEALTHY_SECONDS, unless=hopeless):
+            return
+        culprit = max(self.watched, key=lambda each: each.failures).process
+        raise ServiceError(f"{culprit.name} does not start. The end of {culprit.log}:\n{indented(culprit.log_tail())}")
+
+    def _announce(self) -> None:
+        password = "is ADMIN_PASSWORD" if self.env.ADMIN_PASSWORD else "was printed at the first start"
+        say(f"\nReady: {self.site_url}\nSign in as admin; the password {password}. Ctrl-C stops everything.")
+
+    # ── run ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _watch(self) -> None:
+        while True:
+            self._tend()
+            time.sleep(WATCH_SECONDS)
+
+    def _tend(self) -> None:
+        for each in self.watched:
+            each.tend()
+
+    # ── stop ────────────────────────────────────────────────────────────────────────────────────
+
+    def _request_stop(self, number: int, frame: FrameType | None) -> None:
+        """The first signal stops in order. A later Ctrl-C leaves at once; other repetitions are make's doing."""
+        if not self._stopping_since:
+            self._stopping_since = time.monotonic()
+            raise StopRequested
+        if number == signal.SIGINT and time.monotonic() - self._stopping_since > REPEAT_SECONDS:
+            for each in self.watched:
+                each.process.kill_group(each.process.death_signal)
+            os._exit(128 + number)
+
+    def _stop(self) -> None:
+        """Programs first, then the services that they use. Called once, also after a failed start."""
+        self._stopping_since = self._stopping_since or time.monotonic()
+        served = {id(service.process) for service in self.services or ()}
+        stop_programs([each.process for each in self.watched if id(each.process) not in served])
+        if self.services:
+            self.services.stop()
+            Runtime.remove(self.env.DATA_DIR)
+
+
+def stop_programs(processes: list[Process]) -> None:
+    """Ask all, in order, and give them one common time before they are killed with all that they started."""
+    for process in processes:
+        process.send(process.stop_signal)
+    deadline = time.monotonic() + PROGRAM_STOP_SECONDS
+    for process in processes:
+        process.stop(seconds=deadline - time.monotonic())
+
+
+def is_port_free(host: str, port: int) -> bool:
+    """Whether a server could listen here now."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the web server does
+        try:
+            probe.bind(address)
+        except OSError:
+            return False
+    return True
+
+
+def is_healthy(site_url: str) -> bool:
+    """Whether GET /health answers 200. No proxy of the environment is asked."""
+    connection = http.client.HTTPConnection(site_url.removeprefix("http://").rstrip("/"), timeout=5)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _on_stop_signals(handler: signal._HANDLER) -> None:
+    """For Ctrl-C, termination and a closed terminal, the last one unless nohup asked to ignore it.
+
+    Scripts start background commands with Ctrl-C ignored; who then sends it still means it.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)

@@ -1,0 +1,190 @@
+"""The environment, parsed once. All faults are reported together, in words, before anything starts.
+
+`from ragsite.env import env` is the only way in which the product reads the environment. Database and Redis that
+are not configured are those of the embedded services (`ragsite.embedded`), found through `DATA_DIR`, so that a
+management command in another shell with the same `DATA_DIR` reaches the running instance.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from ragsite.embedded.runtime import Runtime
+from ragsite.embedded.secrets import Secrets
+
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+EMBEDDER_PATTERN = re.compile(r"embedded|(sentence_transformers|openai):\S+")
+
+
+class InvalidEnvironmentError(ValueError):
+    """Some variables cannot be used; the message has one line for each of them."""
+
+    def __init__(self, faults: Mapping[str, str]) -> None:
+        self.faults = faults
+        lines = [f"  {name}: {fault}" for name, fault in faults.items()]
+        super().__init__("\n".join(["The configuration in the environment cannot be used:", *lines]))
+
+
+def _items(value: object) -> object:
+    """A comma-separated list as a tuple, spaces and empty items dropped."""
+    return tuple(item.strip() for item in value.split(",") if item.strip()) if isinstance(value, str) else value
+
+
+def _absolute(path: Path) -> Path:
+    return path.expanduser().resolve()
+
+
+def _known_time_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError("is no known time zone, e.g. Asia/Shanghai") from None
+    return name
+
+
+def _url(*schemes: str) -> AfterValidator:
+    """A validator that accepts None or a URL with one of these schemes."""
+
+    def check(value: str | None) -> str | None:
+        if value is not None and urlsplit(value).scheme not in schemes:
+            raise ValueError(f"must be a URL that begins with {' or '.join(f'{s}://' for s in schemes)}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _origins(values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        if urlsplit(value).scheme not in {"http", "https"} or urlsplit(value).path:
+            raise ValueError(f"must list origins like https://kb.example.com, not {value!r}")
+    return values
+
+
+Items = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items)]
+Origins = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items), AfterValidator(_origins)]
+HttpUrl = Annotated[str | None, _url("http", "https")]
+
+
+class Environment(BaseSettings):
+    """Every variable that the product understands, with its default. An empty variable counts as unset."""
+
+    model_config = SettingsConfigDict(
+        case_sensitive=True, env_ignore_empty=True, extra="ignore", frozen=True, hide_input_in_errors=True
+    )
+
+    # where and how it runs
+    DATA_DIR: Annotated[Path, AfterValidator(_absolute)] = PROJECT_ROOT / "var"
+    HOST: str = "127.0.0.1"
+    PORT: int = Field(default=8000, ge=1, le=65535)
+    DEMO: bool = True
+    DEBUG: bool = False
+    LOG_LEVEL: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    LOG_FORMAT: Literal["text", "json"] = "text"
+    TIME_ZONE: Annotated[str, AfterValidator(_known_time_zone)] = "UTC"
+    LANGUAGE_CODE: str = Field(default="en", pattern=r"^[a-z]{2,3}(-[A-Za-z]{2,4})?$")
+
+    # services; unset: the embedded ones of DATA_DIR
+    DATABASE_URL: Annotated[str | None, _url("postgres", "postgresql")] = Field(default=None, repr=False)
+    REDIS_URL: Annotated[str | None, _url("redis", "rediss", "unix")] = Field(default=None, repr=False)
+
+    # access
+    SECRET_KEY: str | None = Field(default=None, min_length=32, repr=False, validate_default=True)
+    ADMIN_PASSWORD: str | None = Field(default=None, repr=False)
+    ALLOWED_HOSTS: Items = ()
+    CSRF_TRUSTED_ORIGINS: Origins = ()
+    CORS_ALLOWED_ORIGINS: Origins = ()
+
+    # models; without LLM_BASE_URL answers are extractive
+    LLM_BASE_URL: HttpUrl = None
+    LLM_API_KEY: str | None = Field(default=None, repr=False)
+    LLM_MODEL: str | None = Field(default=None, validate_default=True)
+    EMBEDDING_BASE_URL: HttpUrl = None
+    EMBEDDING_API_KEY: str | None = Field(default=None, repr=False)
+    EMBEDDER: str = "embedded"
+    RERANKER: Literal["linear", "none"] = "linear"
+
+    # limits
+    MAX_UPLOAD_MB: int = Field(default=100, ge=1, le=10_000)
+    MAX_IN_FLIGHT: int = Field(default=200, ge=1, le=100_000)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only the process environment counts; there is no hidden file that overrides it."""
+        return (init_settings, env_settings)
+
+    @field_validator("SECRET_KEY")
+    @classmethod
+    def _secret_key_is_shared(cls, value: str | None, info: ValidationInfo) -> str | None:
+        """An external database may serve several hosts, and sessions hold only where they share the key."""
+        if value is None and info.data.get("DATABASE_URL"):
+            raise ValueError("is required where DATABASE_URL is set (at least 32 random characters)")
+        return value
+
+    @field_validator("LLM_MODEL")
+    @classmethod
+    def _model_is_named(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None and info.data.get("LLM_BASE_URL"):
+            raise ValueError("is required where LLM_BASE_URL is set")
+        return value
+
+    @field_validator("EMBEDDER")
+    @classmethod
+    def _embedder_is_known(cls, value: str, info: ValidationInfo) -> str:
+        if not EMBEDDER_PATTERN.fullmatch(value):
+            raise ValueError("must be embedded, sentence_transformers:NAME or openai:MODEL")
+        if value.startswith("openai:") and not info.data.get("EMBEDDING_BASE_URL"):
+            raise ValueError("of the kind openai:MODEL needs EMBEDDING_BASE_URL")
+        return value
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the database is the one that `make run` starts."""
+        return self.DATABASE_URL is None
+
+    def database_url(self) -> str | None:
+        """The configured database, else the running embedded one, else None."""
+        return self.DATABASE_URL or Runtime.read(self.DATA_DIR).database_url
+
+    def redis_url(self) -> str | None:
+        """The configured Redis, else the running embedded one, else None."""
+        return self.REDIS_URL or Runtime.read(self.DATA_DIR).redis_url
+
+    def secret_key(self) -> str:
+        """The configured key, else the one of DATA_DIR, which is generated on first use."""
+        return self.SECRET_KEY or Secrets.of(self.DATA_DIR).secret_key
+
+
+def read_environment(**overrides: Any) -> Environment:
+    """Parse the process environment; `overrides` win. Raises InvalidEnvironmentError with all faults."""
+    try:
+        return Environment(**overrides)
+    except ValidationError as error:
+        faults = {str(e["loc"][0]): e["msg"].removeprefix("Value error, ") for e in error.errors(include_input=False)}
+        raise InvalidEnvironmentError(faults) from None
+
+
+def _environment_or_exit() -> Environment:
+    """Faults end the program with their message instead of a traceback."""
+    try:
+        return read_environment()
+    except InvalidEnvironmentError as error:
+        sys.exit(str(error))
+
+
+env = _environment_or_exit()

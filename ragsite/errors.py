@@ -1,0 +1,254 @@
+"""Every expected error as an HTTP answer: the one table of codes and statuses, and the one shape of the body.
+
+`{"error": {"code": "...", "message": "...", "details": [...]}}`. REST framework, ninja and Django's own error pages
+all go through `problem_of`. What is not expected is logged with its traceback and answered with code `internal`,
+never with its text.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import singledispatch
+from http import HTTPStatus
+from math import isfinite
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.http import Http404
+from ninja.errors import HttpError
+from ninja.errors import ValidationError as NinjaValidationError
+from psycopg.errors import QueryCanceled
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from rest_framework import exceptions as drf
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from ragcore.errors import ModelUnavailableError, PermanentError, RagError
+
+logger = logging.getLogger(__name__)
+
+STATUS_OF_CODE: Mapping[str, int] = {
+    "malformed": 422,
+    "invalid": 422,
+    "not_authenticated": 401,
+    "csrf_failed": 403,
+    # what the asker may not do is as unknown as what does not exist
+    "not_allowed": 404,
+    "not_found": 404,
+    "set_not_owned": 404,
+    "method_not_allowed": 405,
+    "name_taken": 409,
+    "body_too_large": 413,
+    "upload_too_large": 413,
+    "unsupported_format": 415,
+    "unsupported_media_type": 415,
+    "rate_limited": 429,
+    "internal": 500,
+    "embedder_refused": 500,
+    "busy": 503,
+    "unavailable": 503,
+    "retrieval_unavailable": 503,
+    "model_unavailable": 503,
+    "timeout": 504,
+}
+STATUS_OF_PERMANENT = 422
+STATUS_OF_TRANSIENT = 503
+CODE_OF_STATUS = {
+    400: "malformed",
+    401: "not_authenticated",
+    403: "not_allowed",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "body_too_large",
+    415: "unsupported_media_type",
+    422: "invalid",
+    429: "rate_limited",
+    503: "unavailable",
+    504: "timeout",
+}
+RETRY_AFTER_SECONDS = 2  # where the error does not know better
+RETRIED = (429, 503)
+INTERNAL_MESSAGE = "Something went wrong on our side. It has been logged; please try again later."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """An error, ready to be sent."""
+
+    code: str
+    message: str
+    details: Sequence[Mapping[str, Any]] = ()
+    status: int = 0  # 0: by the table
+    retry_after_seconds: float | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def http_status(self) -> int:
+        return self.status or STATUS_OF_CODE.get(self.code, STATUS_OF_PERMANENT)
+
+    def body(self) -> dict[str, Any]:
+        return body_of(self.code, self.message, self.details)
+
+    def http_headers(self) -> dict[str, str]:
+        """WWW-Authenticate with 401, Retry-After (whole seconds, at least 1) with 429 and 503."""
+        headers = dict(self.headers)
+        if self.http_status == HTTPStatus.UNAUTHORIZED:
+            headers["WWW-Authenticate"] = "Bearer"
+        if self.http_status in RETRIED:
+            headers["Retry-After"] = str(max(1, round(self.retry_after_seconds or RETRY_AFTER_SECONDS)))
+        return headers
+
+
+def body_of(code: str, message: str, details: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """The JSON body of an error; every string in it can be encoded as UTF-8."""
+    return {"error": {"code": code, "message": _encodable(message), "details": _encodable(list(details))}}
+
+
+def status_of(error: RagError) -> int:
+    """The HTTP status of an expected error. A strict request is told that the model failed, not to come back (V13)."""
+    if error.code == ModelUnavailableError.code and error.data.get("strict"):
+        return int(HTTPStatus.INTERNAL_SERVER_ERROR)
+    usual = STATUS_OF_PERMANENT if isinstance(error, PermanentError) else STATUS_OF_TRANSIENT
+    return STATUS_OF_CODE.get(error.code, usual)
+
+
+def error_body(error: RagError) -> dict[str, Any]:
+    """The JSON body of an expected error."""
+    return problem_of(error).body()
+
+
+@singledispatch
+def problem_of(error: Exception) -> Problem:
+    """An exception as an answer; an unexpected one is logged."""
+    logger.error("unexpected error", exc_info=error)
+    return Problem(code="internal", message=INTERNAL_MESSAGE)
+
+
+@problem_of.register
+def _expected(error: RagError) -> Problem:
+    return Problem(
+        code=error.code,
+        message=error.message,
+        details=[dict(error.data)] if error.data else (),
+        status=status_of(error),
+        retry_after_seconds=error.data.get("retry_after_seconds"),
+    )
+
+
+@problem_of.register
+def _rest(error: drf.APIException) -> Problem:
+    """Errors of REST framework other than those below; their details are sentences for people."""
+    code = CODE_OF_STATUS.get(error.status_code, "invalid")
+    return Problem(code=code, message=str(error.detail), status=STATUS_OF_CODE.get(code, error.status_code))
+
+
+@problem_of.register
+def _rest_validation(error: drf.ValidationError) -> Problem:
+    return invalid([{"field": name, "message": text} for name, text in _flat(error.detail)])
+
+
+@problem_of.register
+def _rest_forbidden(error: drf.PermissionDenied) -> Problem:
+    message = str(error.detail)
+    return Problem(code="csrf_failed" if message.startswith("CSRF") else "not_allowed", message=message)
+
+
+@problem_of.register
+def _rest_throttled(error: drf.Throttled) -> Problem:
+    return Problem(code="rate_limited", message="Too many requests.", retry_after_seconds=getattr(error, "wait", None))
+
+
+@problem_of.register
+def _rest_method(error: drf.MethodNotAllowed) -> Problem:
+    return Problem(code="method_not_allowed", message=str(error.detail))
+
+
+@problem_of.register
+def _ninja_validation(error: NinjaValidationError) -> Problem:
+    return invalid([{"field": _field(item.get("loc", ())), "message": item["msg"]} for item in error.errors])
+
+
+@problem_of.register
+def _ninja_http(error: HttpError) -> Problem:
+    code = CODE_OF_STATUS.get(error.status_code, "internal")
+    if error.status_code == HTTPStatus.FORBIDDEN and "CSRF" in error.message:
+        code = "csrf_failed"
+    return Problem(code=code, message=error.message, retry_after_seconds=getattr(error, "wait", None))
+
+
+@problem_of.register
+def _unknown(error: Http404) -> Problem:
+    return Problem(code="not_found", message="There is nothing at this address.")
+
+
+@problem_of.register
+def _forbidden(error: PermissionDenied) -> Problem:
+    return Problem(code="not_allowed", message="You may not do this.")
+
+
+@problem_of.register
+def _suspicious(error: SuspiciousOperation) -> Problem:
+    if isinstance(error, RequestDataTooBig):
+        return Problem(code="body_too_large", message="The request body is larger than this address accepts.")
+    return Problem(code="malformed", message="The request cannot be understood.", status=HTTPStatus.BAD_REQUEST)
+
+
+@problem_of.register(OperationalError)
+@problem_of.register(InterfaceError)
+@problem_of.register(RedisConnectionError)
+@problem_of.register(RedisTimeoutError)
+def _service_down(error: Exception) -> Problem:
+    """Postgres or Redis did not answer: worth another try, and worth a line in the log."""
+    logger.error("a service did not answer", exc_info=error)
+    if isinstance(error.__cause__, QueryCanceled):
+        return Problem(code="timeout", message="The request took too long.")
+    return Problem(code="unavailable", message="The service is not available at the moment. Please try again shortly.")
+
+
+def invalid(details: Sequence[Mapping[str, Any]]) -> Problem:
+    """422 with what is wrong where; the message is readable without the details."""
+    first = f" {details[0]['field']}: {details[0]['message']}" if details else ""
+    return Problem(code="invalid", message=f"The request is not valid.{first}", details=details)
+
+
+def drf_exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
+    """REST framework's hook: every exception of a view becomes an answer."""
+    set_rollback()
+    problem = problem_of(error)
+    headers = problem.http_headers()
+    if isinstance(error, drf.MethodNotAllowed):
+        headers["Allow"] = ", ".join(context["view"].allowed_methods)
+    return Response(problem.body(), status=problem.http_status, headers=headers)
+
+
+def _flat(detail: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Nested details of REST framework as (dotted field, sentence) pairs."""
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            yield from _flat(inner, path if name == "non_field_errors" else (*path, str(name)))
+    elif isinstance(detail, (list, tuple)):
+        for number, inner in enumerate(detail):
+            yield from _flat(inner, (*path, str(number)) if isinstance(inner, (Mapping, list)) and inner else path)
+    else:
+        yield ".".join(path), str(detail)
+
+
+def _field(location: Sequence[Any]) -> str:
+    """`("body", "request", "filters", "axis")` as `filters.axis`: clients do not know how we name the argument."""
+    skipped = 2 if location and location[0] == "body" else 1
+    return ".".join(str(part) for part in location[skipped:]) or ".".join(str(part) for part in location[:1])
+
+
+def _encodable(value: Any) -> Any:
+    """JSON-ready, without halves of surrogate pairs that a client may have sent and we repeat."""
+    if isinstance(value, Mapping):
+        return {_encodable(str(key)): _encodable(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_encodable(inner) for inner in value]
+    if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and isfinite(value)):
+        return value
+    return str(value).encode("utf-8", "replace").decode()

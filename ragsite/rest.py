@@ -1,0 +1,25 @@
+"""The REST resources below /api/v1."""
+
+from __future__ import annotations
+
+from rest_framework.routers import SimpleRouter
+
+from accounts.api import ApiKeyViewSet, UserViewSet
+from feedback.api import FeedbackViewSet, SignalViewSet
+from knowledge.api import DocumentViewSet, JobViewSet, KnowledgeSetViewSet
+
+
+def rest_router() -> SimpleRouter:
+    """Addresses of the resources, below /api/v1."""
+    router = SimpleRouter(trailing_slash=False, use_regex_path=False)
+    for prefix, kind in (
+        ("knowledge-sets", KnowledgeSetViewSet),
+        ("documents", DocumentViewSet),
+        ("jobs", JobViewSet),
+        ("users", UserViewSet),
+        ("api-keys", ApiKeyViewSet),
+        ("feedback", FeedbackViewSet),
+        ("signals", SignalViewSet),
+    ):
+        router.register(prefix, kind, basename=prefix)
+    return router

@@ -1,0 +1,90 @@
+"""Small words of our templates: icons, numbers for people, times, votes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.contrib.humanize.templatetags.humanize import intcomma, naturaltime
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.formats import date_format, number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from chat.pages import Turn
+from feedback.models import Vote
+
+register = template.Library()
+
+
+@register.simple_tag
+def icon(name: str, extra: str = "") -> SafeString:
+    """An icon of static/icons.svg; decoration only, the words stand beside it or in aria-label."""
+    classes = f"icon icon-{name} {extra}".strip()
+    return format_html(
+        '<svg class="{}" aria-hidden="true"><use href="{}#{}"></use></svg>', classes, static("icons.svg"), name
+    )
+
+
+@register.simple_tag
+def bar(share: float, extra: str = "") -> SafeString:
+    """A strength from 0 to 1 as a bar; inline styles are forbidden, so the width is an attribute of SVG."""
+    return format_html(
+        '<svg class="{}" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect width="{}" height="4"></rect></svg>',
+        f"bar {extra}".strip(),
+        round(100 * min(max(share, 0.0), 1.0), 1),
+    )
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """`0.04` → 40 ms, `1.23` → 1.2 s, `75` → 1 min 15 s."""
+    if seconds is None:
+        return ""
+    if seconds < 0.1:
+        return _("%(n)s ms") % {"n": max(1, round(seconds * 1000)) if seconds else 0}
+    if seconds < 60:
+        return _("%(n)s s") % {"n": number_format(round(seconds, 1), 1)}
+    return _("%(minutes)d min %(seconds)d s") % {"minutes": seconds // 60, "seconds": seconds % 60}
+
+
+@register.simple_tag
+def ago(moment: datetime | None) -> SafeString | str:
+    """`2 minutes ago`, the exact time on hover; a script keeps it true."""
+    if moment is None:
+        return ""
+    exact = date_format(timezone.localtime(moment), "DATETIME_FORMAT")
+    return format_html(
+        '<time datetime="{}" title="{}" data-ago>{}</time>', moment.isoformat(), exact, naturaltime(moment)
+    )
+
+
+@register.filter
+def thousands(number: int) -> str:
+    """`12431` → 12,431."""
+    return str(intcomma(number))
+
+
+@register.simple_tag
+def vote_reasons() -> list[tuple[str, str]]:
+    """Why an answer was not helpful: (value, words)."""
+    return [(str(value), str(words)) for value, words in Vote.Reason.choices]
+
+
+@register.simple_tag
+def votes_of(user: User, turns: Iterable[Turn]) -> dict[Any, str]:
+    """What the reader thought of these answers before: message id → "up" or "down"."""
+    found = Vote.objects.filter(user=user, message__in=[turn.message.pk for turn in turns])
+    return dict(found.values_list("message_id", "vote"))
+
+
+@register.filter
+def lookup(values: dict[Any, Any] | None, key: Any) -> Any:
+    """`values[key]`, or None."""
+    return values.get(key) if values else None

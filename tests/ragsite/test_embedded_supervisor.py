@@ -1,0 +1,235 @@
+"""The supervisor as an operator meets it: real services, tiny programs, real signals."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ragsite.embedded.processes import Process, free_port, processes_in
+from ragsite.embedded.runtime import is_running
+from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.watching import Watched
+from ragsite.env import PROJECT_ROOT
+
+SERVED = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ADMIN_PASSWORD")
+
+
+@dataclass
+class Product:
+    """One start of the fake product."""
+
+    data_dir: Path
+    port: int
+    options: tuple[str, ...] = ()
+    child: subprocess.Popen[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        inherited = {key: value for key, value in os.environ.items() if key not in SERVED}
+        self.output = self.data_dir.with_name("output.txt")
+        with self.output.open("w") as output:
+            self.child = subprocess.Popen(
+                [sys.executable, "-m", "tests.ragsite.fake_product", *self.options],
+                cwd=PROJECT_ROOT,
+                env={**inherited, "DATA_DIR": str(self.data_dir), "PORT": str(self.port)},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+
+    def said(self) -> str:
+        return self.output.read_text()
+
+    def says(self, words: str, seconds: float = 40) -> bool:
+        return wait_until(
+            lambda: words in self.said(), seconds=seconds, unless=lambda: self.child.poll() is not None
+        ) or (words in self.said())
+
+    def ready(self) -> "Product":
+        assert self.says("Ready: "), self.said()
+        return self
+
+    def web_pid(self) -> int | None:
+        """Who answers on the port."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            connection.request("GET", "/health")
+            return int(connection.getresponse().read())
+        except OSError:
+            return None
+        finally:
+            connection.close()
+
+    def runtime(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads((self.data_dir / "runtime.json").read_text())
+        return found
+
+    def has_left_nothing(self) -> bool:
+        folders = (self.data_dir / "postgres", self.data_dir / "redis")
+        return self.web_pid() is None and not any(processes_in(folder) for folder in folders)
+
+
+@pytest.fixture
+def product(tmp_path: Path) -> Iterator[Callable[..., Product]]:
+    """Starts fake products in one DATA_DIR and on one port; what still runs at the end is stopped."""
+    started: list[Product] = []
+    common_port = free_port()
+
+    def start(*options: str, data_dir: Path = tmp_path / "data", port: int = common_port) -> Product:
+        started.append(Product(data_dir, port, options))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.child.kill()
+        each.child.wait()
+    assert wait_until(lambda: all(each.has_left_nothing() for each in started), seconds=30)
+
+
+def test_it_prints_where_it_is_and_ctrl_c_stops_everything(product):
+    running = product().ready()
+    assert f"http://127.0.0.1:{running.port}/" in running.said()
+    assert "Sign in as admin" in running.said()
+
+    running.child.send_signal(signal.SIGINT)
+
+    assert running.child.wait(20) == 0
+    assert running.has_left_nothing()
+    assert not (running.data_dir / "runtime.json").exists()
+
+
+def test_a_second_start_in_the_same_folder_is_refused_and_told_of_the_first(product):
+    first = product().ready()
+
+    second = Product(first.data_dir, free_port())
+
+    assert second.child.wait(20) == 2
+    assert re.search(rf"in use by process {first.child.pid} \(http://127.0.0.1:{first.port}/\)", second.said())
+    assert first.web_pid()
+
+
+def test_a_port_in_use_is_named_before_anything_is_started(product):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+
+        refused = product(port=port)
+
+        assert refused.child.wait(20) == 1
+    assert f"Port {port} of 127.0.0.1 is in use" in refused.said()
+    assert not (refused.data_dir / "postgres").exists()
+
+
+def test_after_kill_9_the_next_start_recovers_with_its_data(product):
+    killed = product().ready()
+    with psycopg.connect(killed.runtime()["database_url"]) as connection:
+        connection.execute("CREATE TABLE kept (n int)")
+
+    killed.child.kill()
+    killed.child.wait()
+    again = product().ready()
+
+    with psycopg.connect(again.runtime()["database_url"]) as connection:
+        assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
+
+
+def test_kill_9_takes_all_children_down(product):
+    killed = product().ready()
+
+    killed.child.kill()
+    killed.child.wait()
+
+    assert wait_until(killed.has_left_nothing, seconds=30)
+
+
+def test_a_crashed_program_is_started_again_and_reported(product):
+    running = product().ready()
+    first = running.web_pid()
+
+    os.kill(first, signal.SIGKILL)
+
+    assert wait_until(lambda: running.web_pid() not in {None, first}, seconds=20)
+    assert "web was ended by signal 9; it is started again in 1 s" in running.said()
+
+
+def test_a_crashed_database_is_started_again_at_the_same_address(product):
+    running = product().ready()
+    url = running.runtime()["database_url"]
+    postmaster = int((running.data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
+
+    os.kill(postmaster, signal.SIGKILL)
+
+    assert running.says("postgres was ended by signal 9")
+    assert wait_until(lambda: _answers(url), seconds=30)
+
+
+@pytest.mark.slow
+def test_a_program_that_cannot_start_ends_the_start_with_the_end_of_its_log(product):
+    broken = product("--broken")
+
+    assert broken.child.wait(60) == 1
+    assert "web does not start" in broken.said()
+    assert "no such application" in broken.said()
+    assert broken.has_left_nothing()
+
+
+@pytest.mark.slow
+def test_a_program_that_ignores_the_request_to_stop_is_killed_with_its_children(product):
+    running = product("--stubborn").ready()
+    grandchild = running.data_dir / "grandchild"
+    assert wait_until(grandchild.exists, seconds=20)
+
+    started = time.monotonic()
+    running.child.terminate()
+
+    assert running.child.wait(20) == 0
+    assert time.monotonic() - started < 15
+    assert wait_until(lambda: not is_running(int(grandchild.read_text())), seconds=10)
+
+
+def test_a_second_ctrl_c_leaves_at_once(product):
+    running = product("--stubborn").ready()
+    assert wait_until((running.data_dir / "grandchild").exists, seconds=20)
+    running.child.send_signal(signal.SIGINT)
+    assert running.says("Stopping")
+    first = time.monotonic()
+
+    while running.child.poll() is None and time.monotonic() - first < 20:
+        wait_until(lambda: running.child.poll() is not None, seconds=1.2)
+        running.child.send_signal(signal.SIGINT)
+
+    assert running.child.wait(5) == 130  # and not 0, as after stopping in order
+    assert wait_until(running.has_left_nothing, seconds=20)
+
+
+def test_pauses_between_restarts_grow_and_start_over_after_a_steady_run(tmp_path):
+    now, said = [0.0], []
+    dead = Process(name="web", command=["/bin/true"], log=tmp_path / "web.log")
+    watched = Watched(dead, start=lambda: None, say=said.append, now=lambda: now[0])
+    watched.begin()
+
+    for step in (0, 1, 0, 2, 0, 100):  # crash, start, crash, start, crash, start; then a long run
+        now[0] += step
+        watched.tend()
+    now[0] += 60
+    watched.tend()
+
+    assert [re.search(r"again in (\d+) s", line)[1] for line in said] == ["1", "2", "4", "1"]
+
+
+def _answers(url: str) -> bool:
+    try:
+        with psycopg.connect(url, connect_timeout=3) as connection:
+            return connection.execute("SELECT 1").fetchone() == (1,)
+    except psycopg.OperationalError:
+        return False

@@ -1,0 +1,137 @@
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ragsite.embedded.runtime import Runtime
+from ragsite.embedded.secrets import Secrets
+from ragsite.env import PROJECT_ROOT, InvalidEnvironmentError, read_environment
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "LLM_BASE_URL", "LLM_MODEL", "EMBEDDER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+
+
+def test_all_faults_are_reported_together(monkeypatch):
+    monkeypatch.setenv("PORT", "99999")
+    monkeypatch.setenv("DATABASE_URL", "mysql://kb@db/kb")
+    monkeypatch.setenv("TIME_ZONE", "Mars/Olympus")
+    monkeypatch.setenv("CORS_ALLOWED_ORIGINS", "kb.example.com")
+
+    with pytest.raises(InvalidEnvironmentError) as caught:
+        read_environment()
+
+    assert set(caught.value.faults) == {"PORT", "DATABASE_URL", "TIME_ZONE", "CORS_ALLOWED_ORIGINS"}
+
+
+def test_a_fault_ends_a_command_with_a_message_and_no_traceback():
+    done = subprocess.run(
+        [sys.executable, "-c", "import ragsite.env"],
+        cwd=PROJECT_ROOT,
+        env={**os.environ, "PORT": "many"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "PORT: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_fault_does_not_repeat_the_secret_that_it_complains_about(monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", "tooshort-hunter2")
+
+    with pytest.raises(InvalidEnvironmentError) as caught:
+        read_environment()
+
+    assert "SECRET_KEY" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_an_empty_variable_counts_as_unset(monkeypatch):
+    monkeypatch.setenv("PORT", "")
+    monkeypatch.setenv("LLM_BASE_URL", "")
+
+    env = read_environment()
+
+    assert env.PORT == 8000
+    assert env.LLM_BASE_URL is None
+
+
+def test_lists_are_separated_by_commas(monkeypatch):
+    monkeypatch.setenv("ALLOWED_HOSTS", "kb.example.com, 10.0.0.7 ,")
+
+    assert read_environment().ALLOWED_HOSTS == ("kb.example.com", "10.0.0.7")
+
+
+@pytest.mark.parametrize("value", ["openai:", "word2vec", "sentence_transformers", "openai:bge-m3"])
+def test_an_embedder_that_cannot_be_used_is_refused(monkeypatch, value):
+    monkeypatch.setenv("EMBEDDER", value)  # openai:bge-m3 lacks EMBEDDING_BASE_URL
+
+    with pytest.raises(InvalidEnvironmentError, match="EMBEDDER"):
+        read_environment()
+
+
+def test_a_model_server_needs_the_name_of_a_model(monkeypatch):
+    monkeypatch.setenv("LLM_BASE_URL", "http://models.example.com/v1")
+
+    with pytest.raises(InvalidEnvironmentError, match="LLM_MODEL"):
+        read_environment()
+
+
+def test_an_external_database_needs_a_key_that_all_hosts_share(monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", "postgresql://kb@db/kb")
+
+    with pytest.raises(InvalidEnvironmentError, match="SECRET_KEY"):
+        read_environment()
+
+
+def test_a_command_in_another_shell_finds_the_running_instance(tmp_path):
+    Runtime(pid=os.getpid(), database_url="postgresql://a@h/d", redis_url="redis://h/0").write(tmp_path)
+
+    env = read_environment()
+
+    assert env.database_url() == "postgresql://a@h/d"
+    assert env.redis_url() == "redis://h/0"
+
+
+def test_what_a_killed_instance_left_behind_is_not_believed(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        gone.wait()
+    Runtime(pid=gone.pid, database_url="postgresql://a@h/d").write(tmp_path)
+
+    assert read_environment().database_url() is None
+
+
+def test_an_instance_that_is_dead_but_not_yet_reaped_is_not_believed(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as zombie:
+        zombie.stdout.read()  # its end is seen here, its exit code is not collected
+        os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+        Runtime(pid=zombie.pid, database_url="postgresql://a@h/d").write(tmp_path)
+
+        assert read_environment().database_url() is None
+
+
+def test_secrets_are_generated_once_and_kept_private(tmp_path):
+    first = read_environment().secret_key()
+
+    again = Secrets.of(tmp_path)
+
+    assert first == again.secret_key
+    assert len(first) >= 50
+    assert stat.S_IMODE((tmp_path / "secrets.json").stat().st_mode) == 0o600
+
+
+def test_passwords_do_not_appear_when_the_environment_is_printed(monkeypatch):
+    monkeypatch.setenv("ADMIN_PASSWORD", "hunter2")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://kb:hunter2@db/kb")
+    monkeypatch.setenv("SECRET_KEY", "hunter2" * 8)
+
+    assert "hunter2" not in repr(read_environment())

@@ -1,0 +1,171 @@
+"""A real HTTP server on the loopback that speaks the OpenAI protocol and does what a test tells it to."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What the server does with one request."""
+
+    status: int = 200
+    texts: tuple[str, ...] = ("ok",)  # the pieces of a chat answer
+    cut_after: int | None = None  # close the connection after so many pieces, without a finish reason
+    finish: bool = True  # say why the answer ended
+    usage: tuple[int, int] | None = (7, 3)  # prompt and completion tokens; None: the server does not report them
+    hold_before: int | None = None  # wait for `release` before this piece (0-based)
+    vectors: tuple[tuple[float, ...], ...] | None = None  # an embeddings answer instead of the default ones
+    body: bytes | None = None  # this body instead of all that
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A request as the server saw it."""
+
+    path: str
+    body: dict[str, Any]
+    authorization: str | None
+
+
+@dataclass
+class ScriptedLLM:
+    """Replies in order; when the script is over, `default` answers. Records all requests."""
+
+    url: str = ""  # base URL with /v1
+    default: Reply = Reply()
+    dimensions: int = 768
+    requests: list[Recorded] = field(default_factory=list)
+    release: threading.Event = field(default_factory=threading.Event)
+    _script: deque[Reply] = field(default_factory=deque)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def script(self, *replies: Reply) -> None:
+        """Add replies to the script."""
+        with self._lock:
+            self._script.extend(replies)
+
+    def next_reply(self, request: Recorded) -> Reply:
+        """Record a request and take the next reply."""
+        with self._lock:
+            self.requests.append(request)
+            return self._script.popleft() if self._script else self.default
+
+
+@contextmanager
+def serving() -> Iterator[ScriptedLLM]:
+    """A running server; it stops with the block."""
+    scripted = ScriptedLLM()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(scripted))
+    server.daemon_threads = True
+    scripted.url = f"http://127.0.0.1:{server.server_port}/v1"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield scripted
+    finally:
+        scripted.release.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _handler(scripted: ScriptedLLM) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            reply = scripted.next_reply(Recorded(self.path, body, self.headers.get("Authorization")))
+            try:
+                self._answer(reply, body)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True  # the client went away, which tests do on purpose
+
+        def _answer(self, reply: Reply, body: dict[str, Any]) -> None:
+            if reply.status != 200:
+                self._json(reply.status, {"error": {"message": "scripted failure", "type": "scripted"}})
+            elif reply.body is not None:
+                self._send(200, reply.body)
+            elif self.path.endswith("/embeddings"):
+                self._json(200, _embeddings(reply, body["input"], scripted.dimensions))
+            elif body.get("stream"):
+                self._stream(reply, include_usage=bool((body.get("stream_options") or {}).get("include_usage")))
+            else:
+                self._json(200, _completion(reply))
+
+        def _stream(self, reply: Reply, *, include_usage: bool) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for number, text in enumerate(reply.texts):
+                if reply.hold_before == number:
+                    scripted.release.wait(30)
+                if reply.cut_after == number:
+                    self.close_connection = True
+                    self.connection.close()
+                    return
+                self._event(_delta({"role": "assistant", "content": text}, None))
+            if reply.finish:
+                self._event(_delta({}, "stop"))
+            if include_usage and reply.usage:
+                self._event({**_delta({}, None), "choices": [], "usage": _usage(reply.usage)})
+            self._chunk(b"data: [DONE]\n\n")
+            self._chunk(b"")
+
+        def _event(self, data: dict[str, Any]) -> None:
+            self._chunk(b"data: " + json.dumps(data, ensure_ascii=False).encode() + b"\n\n")
+
+        def _chunk(self, data: bytes) -> None:
+            self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+            self.wfile.flush()
+
+        def _json(self, status: int, data: dict[str, Any]) -> None:
+            self._send(status, json.dumps(data).encode())
+
+        def _send(self, status: int, content: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Keep the test output quiet."""
+
+    return Handler
+
+
+def _delta(delta: dict[str, str], finish: str | None) -> dict[str, Any]:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return {"id": "c1", "object": "chat.completion.chunk", "created": 0, "model": "scripted", "choices": [choice]}
+
+
+def _completion(reply: Reply) -> dict[str, Any]:
+    message = {"role": "assistant", "content": "".join(reply.texts)}
+    choice = {"index": 0, "message": message, "finish_reason": "stop" if reply.finish else None}
+    head = {"id": "c1", "object": "chat.completion", "created": 0, "model": "scripted", "choices": [choice]}
+    return {**head, "usage": _usage(reply.usage)} if reply.usage else head
+
+
+def _usage(tokens: Sequence[int]) -> dict[str, int]:
+    prompt, completion = tokens
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _embeddings(reply: Reply, texts: Sequence[str], dimensions: int) -> dict[str, Any]:
+    """One vector a text, told apart by the text's length; given back to front to test the order."""
+    vectors = reply.vectors
+    if vectors is None:
+        columns = range(dimensions)
+        vectors = tuple(tuple(float(c == len(text) % dimensions) + 0.001 for c in columns) for text in texts)
+    rows = [{"object": "embedding", "index": i, "embedding": list(v)} for i, v in enumerate(vectors)]
+    return {"object": "list", "model": "scripted", "data": rows[::-1], "usage": _usage((1, 0))}
