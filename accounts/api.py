@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from drf_spectacular.utils import extend_schema
@@ -37,15 +37,16 @@ class UserBody(StrictSerializer):
     profile = ProfileBody(required=False)
 
 
-class UserFields(serializers.Serializer[User]):
+class UserFields(serializers.ModelSerializer[User]):
     """A user as administrators see it."""
 
-    id = serializers.IntegerField()
-    username = serializers.CharField()
     tenant = serializers.CharField(source="tenant.name")
-    clearance = serializers.IntegerField()
-    groups = serializers.SlugRelatedField(source="user_groups", slug_field="name", many=True, read_only=True)
+    groups: Any = serializers.SlugRelatedField(source="user_groups", slug_field="name", many=True, read_only=True)
     profile = ProfileBody(source="*")
+
+    class Meta:
+        model = User
+        fields: ClassVar = ["id", "username", "tenant", "clearance", "groups", "profile"]
 
 
 class KeyBody(StrictSerializer):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from io import BytesIO
-from typing import IO, Any, ClassVar, cast
+from typing import IO, Any, cast
 
 from django.db.models import Model, QuerySet
 from django.utils.translation import gettext_lazy as _
@@ -23,10 +21,10 @@ from rest_framework.viewsets import ViewSet
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
+from accounts.storable import storable_bytes
 
 MAX_JSON_BYTES = 1024 * 1024  # resources are small; files and bulk loads have their own parsers
 MAX_ATTRIBUTES_BYTES = 64 * 1024
-ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 MAX_ID = 2**63 - 1  # of Postgres' bigint
 
 
@@ -94,20 +92,16 @@ class Identifier(serializers.IntegerField):
 
 
 def storable(value: Any) -> None:
-    """Refuse what Postgres cannot keep in JSON: NUL, halves of surrogate pairs, infinite numbers; and large values."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        size = len(text.encode())
-    except (ValueError, RecursionError):
-        raise serializers.ValidationError(_("This value cannot be stored.")) from None
-    if size > MAX_ATTRIBUTES_BYTES or ESCAPED_NUL.search(text):
+    """Refuse JSON that Postgres cannot keep, or that is over MAX_ATTRIBUTES_BYTES."""
+    size = storable_bytes(value)
+    if size is None or size > MAX_ATTRIBUTES_BYTES:
         raise serializers.ValidationError(_("This value cannot be stored."))
 
 
 class Attributes(serializers.JSONField):
     """A JSON object of at most MAX_ATTRIBUTES_BYTES."""
 
-    default_validators: ClassVar[list[Any]] = [storable]
+    default_validators = [storable]
 
     def to_internal_value(self, data: Any) -> Any:
         try:

@@ -41,7 +41,9 @@ def embedder() -> Embedder:
     if kind == "openai":
         from ragcore.providers.openai_embeddings import OpenAIEmbedder
 
-        return OpenAIEmbedder(base_url=settings.EMBEDDING_BASE_URL, api_key=settings.EMBEDDING_API_KEY, model=name)
+        return OpenAIEmbedder(
+            base_url=settings.EMBEDDING_BASE_URL or "", api_key=settings.EMBEDDING_API_KEY or "", model=name
+        )
     from ragcore.providers.embedded import EmbeddedEmbedder
 
     return EmbeddedEmbedder(cache_dir=_models_dir())
@@ -64,7 +66,9 @@ def chat_model() -> ChatModel | None:
         return None
     from ragcore.providers.chat_openai import OpenAIChatModel
 
-    return OpenAIChatModel(base_url=settings.LLM_BASE_URL, api_key=settings.LLM_API_KEY, model=settings.LLM_MODEL)
+    return OpenAIChatModel(
+        base_url=settings.LLM_BASE_URL, api_key=settings.LLM_API_KEY or "", model=settings.LLM_MODEL or ""
+    )
 
 
 @cache

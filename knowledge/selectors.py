@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.scope import Scope
 from knowledge.models import Chunk, CorpusEpoch, Document, IngestItem, IngestJob, KnowledgeSet
-from knowledge.types import Filters, JobStatus
+from knowledge.types import Filters, JobState, JobStatus
 
 # ── sets ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -215,7 +215,7 @@ def job_status(job: IngestJob) -> JobStatus:
     )
 
 
-def _job_state(*, total: int, done: int, failed: int, started: bool) -> str:
+def _job_state(*, total: int, done: int, failed: int, started: bool) -> JobState:
     if done + failed < total:
         return "running" if started else "queued"
     if failed == 0:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from ragcore.types import State
 
 RetrievalMode = Literal["hybrid", "vector", "bm25", "graph"]
+JobState = Literal["queued", "running", "succeeded", "partial", "failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ class JobStatus:
     """Where an ingestion job stands."""
 
     id: int
-    state: Literal["queued", "running", "succeeded", "partial", "failed"]
+    state: JobState
     total: int
     done: int
     failed: int

@@ -21,6 +21,8 @@ from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import cjk_share, language_of
 from ragcore.types import Hit, Passage, Query
 
+Steps = list[tuple[str, Mapping[str, Any]]]  # stage names with their options
+
 
 @dataclass(slots=True)
 class ScopedLexicalIndex:
@@ -97,11 +99,11 @@ def retrieval_pipeline(*, scope: Scope, visible: Visible, mode: RetrievalMode, o
     return Pipeline(build(steps_of(mode, options)), ports)
 
 
-def steps_of(mode: RetrievalMode, options: RetrievalOptions) -> list[tuple[str, Mapping[str, Any]]]:
+def steps_of(mode: RetrievalMode, options: RetrievalOptions) -> Steps:
     """Names and options of the stages of a mode (V3). A new mode is a new list."""
     coarse = {"limit": options.coarse_limit, "lexical": mode != "vector", "vectors": mode != "bm25"}
     keep = max(options.fused_limit, options.top_k)
-    rank: list[tuple[str, Mapping[str, Any]]] = {
+    ranks: dict[str, Steps] = {
         "hybrid": [
             ("search.fine", {"limit": options.fine_limit}),
             (
@@ -120,12 +122,12 @@ def steps_of(mode: RetrievalMode, options: RetrievalOptions) -> list[tuple[str, 
             ("rank.single_arm", {"arm": "dense", "keep": keep}),
         ],
         "bm25": [("rank.single_arm", {"arm": "lexical", "keep": keep})],
-    }[mode]
-    rerank: list[tuple[str, Mapping[str, Any]]] = [("rerank", {})] if options.rerank and mode == "hybrid" else []
-    cliff: list[tuple[str, Mapping[str, Any]]] = [("cutoff.cliff", {})] if options.cliff else []
+    }
+    rerank: Steps = [("rerank", {})] if options.rerank and mode == "hybrid" else []
+    cliff: Steps = [("cutoff.cliff", {})] if options.cliff else []
     return [
         ("search.coarse", coarse),
-        *rank,
+        *ranks[mode],
         ("load.passages", {}),
         *rerank,
         *cliff,

@@ -12,7 +12,7 @@ class RagError(Exception):
     code: ClassVar[str] = "error"
     default_message: ClassVar[str] = "Something went wrong."
 
-    def __init__(self, message: str | None = None, **data: Any) -> None:
+    def __init__(self, message: str | None = None, /, **data: Any) -> None:
         self.message = message or self.default_message
         self.data: Mapping[str, Any] = data
         super().__init__(self.message)

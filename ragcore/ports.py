@@ -178,8 +178,13 @@ class GraphIndex(Protocol):
 class Reranker(Protocol):
     """Scores question-passage pairs."""
 
-    name: str
-    cliff: float  # gap between neighbours from which the rest is cut (D5), on this reranker's scale
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def cliff(self) -> float:
+        """Gap between neighbours from which the rest is cut (D5), on this reranker's scale."""
+        ...
 
     def score(self, query: Query, candidates: Sequence[RerankInput]) -> list[RerankScore]:
         """One score a candidate, higher is better, in the order given."""

@@ -138,10 +138,9 @@ class Environment(BaseSettings):
 
     @field_validator("LLM_MODEL")
     @classmethod
-    def _model_is_named(cls, value: str | None, info: ValidationInfo) -> str | None:
-        if value is None and info.data.get("LLM_BASE_URL"):
-            raise ValueError("is required where LLM_BASE_URL is set")
-        return value
+    def _model_has_a_name(cls, value: str | None, info: ValidationInfo) -> str | None:
+        """Servers of a single model take any name, so a missing one is no reason not to start."""
+        return value or ("default" if info.data.get("LLM_BASE_URL") else None)
 
     @field_validator("EMBEDDER")
     @classmethod

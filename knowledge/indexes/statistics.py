@@ -97,10 +97,11 @@ def reference_length_set(*, tenant_id: int, language: str, reference: float) -> 
 
 def term_ids(*, tenant_id: int, language: str, texts: Iterable[str]) -> dict[str, int]:
     """Ids of terms, made where missing. Call under the lock of the tenant's statistics."""
-    params = {"tenant": tenant_id, "language": language, "texts": sorted(set(texts))}
+    wanted = sorted(set(texts))
+    params = {"tenant": tenant_id, "language": language, "texts": wanted}
     known = dict(fetch(TERM_IDS, params))
-    if len(known) < len(params["texts"]):
-        execute(ADD_TERMS, {**params, "texts": [t for t in params["texts"] if t not in known]})
+    if len(known) < len(wanted):
+        execute(ADD_TERMS, {**params, "texts": [t for t in wanted if t not in known]})
         known = dict(fetch(TERM_IDS, params))
     return known
 

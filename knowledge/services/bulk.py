@@ -13,6 +13,7 @@ from django.db import transaction
 from accounts.errors import NotAllowedError
 from accounts.models import Tenant, User
 from accounts.scope import Scope
+from accounts.storable import storable_bytes
 from knowledge.errors import MixedTenantsError
 from knowledge.models import DocumentVersion, KnowledgeSet, Source
 from knowledge.selectors import set_owned
@@ -21,6 +22,7 @@ from knowledge.services.registration import DEFAULT_SOURCE, Arrival, clearance_c
 from ragcore.errors import PermanentError
 
 BATCH_LINES = 200  # lines a transaction
+MAX_LINE_BYTES = 10 * 1024 * 1024
 WORKERS = 4  # tasks that a large job may occupy at once
 ENDINGS = {"text": ".txt", "markdown": ".md", "html": ".html"}
 FIELDS = {"external_id", "title", "text", "format", "sets", "clearance", "metadata", "tags", "tenant", "source"}
@@ -137,7 +139,7 @@ CHECKS: Mapping[str, Any] = {
     "external_id": lambda v: isinstance(v, str) and 0 < len(v) <= 512,
     "title": lambda v: v is None or isinstance(v, str),
     "text": lambda v: isinstance(v, str) and v.strip() != "",
-    "format": lambda v: v is None or v in ENDINGS,
+    "format": lambda v: v is None or (isinstance(v, str) and v in ENDINGS),
     "sets": lambda v: v is None or (isinstance(v, list) and all(type(x) is int for x in v)),
     "clearance": lambda v: v is None or (type(v) is int and 0 <= v <= 4),
     "metadata": lambda v: v is None or isinstance(v, dict),
@@ -148,12 +150,16 @@ CHECKS: Mapping[str, Any] = {
 
 
 def _parse(line: bytes) -> dict[str, Any]:
+    if len(line) > MAX_LINE_BYTES:
+        raise BadLineError(f"The line is longer than {MAX_LINE_BYTES // (1024 * 1024)} MB.")
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadLineError(f"The line is not valid JSON: {error}") from None
     if not isinstance(row, dict):
         raise BadLineError("The line must be a JSON object.")
+    if storable_bytes(row) is None:
+        raise BadLineError("The line has a null character, half a surrogate pair or an infinite number.")
     faults = list(_faults(row))
     if faults:
         raise BadLineError("; ".join(faults))
@@ -167,6 +173,3 @@ def _faults(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} is missing"
         elif name in row and not holds(row[name]):
             yield f"{name} has a wrong value"
-    for name in ("external_id", "title", "text"):
-        if isinstance(row.get(name), str) and "\x00" in row[name]:
-            yield f"{name} contains a null character"

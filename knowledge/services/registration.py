@@ -12,12 +12,13 @@ from django.core.files.base import ContentFile
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 
+from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from knowledge.errors import ClearanceTooHighError, MixedTenantsError
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.models import Document, DocumentVersion, KnowledgeSet, Source
-from knowledge.selectors import documents_readable, set_owned
+from knowledge.selectors import documents_readable, set_owned, sets_managed
 
 DEFAULT_SOURCE = "uploads"
 
@@ -109,9 +110,15 @@ def _register_new(*, actor: User, arrival: Arrival, source: Source) -> Registere
 
 
 def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Registered:
-    """The same document once more: merge what surrounds it; new bytes, or bytes that failed, make a new version."""
+    """The same document once more: merge what surrounds it; new bytes, or bytes that failed, make a new version.
+
+    Other bytes under a known external id only from who keeps the document: putting it into a set of one's own would
+    otherwise open its present text to that set. Raises NotAllowedError.
+    """
     was_visible = documents_readable(scope=scope).filter(pk=document.pk).exists()
     same_bytes = document.sha256 == arrival.sha256
+    if not same_bytes and not _keeps(scope=scope, document=document):
+        raise NotAllowedError("A document with this external id is kept by owners of other sets.")
     document.sets.add(*arrival.sets)
     document.clearance = max(document.clearance, arrival.clearance)
     document.tags = sorted({*document.tags, *arrival.tags})
@@ -124,6 +131,14 @@ def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Re
     if same_bytes and document.state != Document.State.FAILED:
         return Registered(document, None, duplicate=was_visible)
     return Registered(document, version_add(document=document, arrival=arrival), duplicate=False)
+
+
+def _keeps(*, scope: Scope, document: Document) -> bool:
+    """The asker administers the document or owns every set that holds it."""
+    if scope.administers != "nothing":
+        return True
+    held_by = document.sets.all()
+    return held_by.exists() and not held_by.exclude(pk__in=sets_managed(scope=scope).values("pk")).exists()
 
 
 def version_add(*, document: Document, arrival: Arrival) -> DocumentVersion:

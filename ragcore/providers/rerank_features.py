@@ -68,7 +68,7 @@ class _Asked:
 
     def __init__(self, query: Query) -> None:
         self.text = query.text.lower()
-        self.weights = {t: w for t, w in query.weights.items() if w > 0} or {t: 1.0 for t in query.terms}
+        self.weights = {t: w for t, w in query.weights.items() if w > 0} or dict.fromkeys(query.terms, 1.0)
         self.total = sum(self.weights.values()) or 1.0
         self.squared = sum(w * w for w in self.weights.values()) or 1.0
         self.finders = {term: _finder(term) for term in self.weights}

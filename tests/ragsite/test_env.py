@@ -79,11 +79,14 @@ def test_an_embedder_that_cannot_be_used_is_refused(monkeypatch, value):
         read_environment()
 
 
-def test_a_model_server_needs_the_name_of_a_model(monkeypatch):
+def test_a_model_server_without_a_model_name_is_asked_for_its_default(monkeypatch):
     monkeypatch.setenv("LLM_BASE_URL", "http://models.example.com/v1")
 
-    with pytest.raises(InvalidEnvironmentError, match="LLM_MODEL"):
-        read_environment()
+    assert read_environment().LLM_MODEL == "default"
+
+
+def test_without_a_model_server_there_is_no_model():
+    assert read_environment().LLM_MODEL is None
 
 
 def test_an_external_database_needs_a_key_that_all_hosts_share(monkeypatch):

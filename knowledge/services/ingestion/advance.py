@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import TypeVar
 
 from django.db import DatabaseError, transaction
 
@@ -18,7 +16,6 @@ from knowledge.services.ingestion.read import Prepared, item_prepare, texts_embe
 from ragcore.errors import RagError, TransientError
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 Stage = IngestItem.Stage
 
 
@@ -28,7 +25,7 @@ def ingestion_advance(*, job_id: int) -> int:
     More work is queued as a new task, behind what other jobs have queued, so that a large job delays nobody.
     """
     items = items_claim(job_id=job_id)
-    prepared = [p for item in items if (p := _guarded(item, lambda item=item: item_prepare(item))) is not None]
+    prepared = [p for item in items if (p := _prepared(item)) is not None]
     stage_set([p.item for p in prepared], Stage.CHUNKED)
     live = _finish(prepared)
     if has_free_items(job_id=job_id):
@@ -64,10 +61,10 @@ def _give_up(prepared: list[Prepared], error: Exception) -> None:
         item_put_off_or_fail(one.item, error)
 
 
-def _guarded(item: IngestItem, step: Callable[[], T]) -> T | None:
-    """Run a step for one item; a failure ends or postpones that item only."""
+def _prepared(item: IngestItem) -> Prepared | None:
+    """Read one item; a failure ends or postpones that item only."""
     try:
-        return step()
+        return item_prepare(item)
     except RagError as error:
         logger.info("item %s: %s: %s", item.pk, error.code, error.message)
         item_put_off_or_fail(item, error)

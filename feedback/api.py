@@ -1,0 +1,72 @@
+"""`/api/v1/feedback` and `/api/v1/signals` (D35)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.rest import ResourceViewSet, StrictSerializer, Text, storable
+from feedback.models import Signal, Vote
+from feedback.services import signal_record, vote_record
+
+
+class FeedbackBody(StrictSerializer):
+    """A judgement of an answer; it replaces your earlier one."""
+
+    message_id = serializers.UUIDField()
+    vote = serializers.ChoiceField(Vote.Direction.choices)
+    rating = serializers.IntegerField(min_value=1, max_value=5, required=False, allow_null=True)
+    reasons = serializers.ListField(
+        child=serializers.ChoiceField(Vote.Reason.choices), max_length=len(Vote.Reason), required=False
+    )
+    comment = Text(max_length=2000, allow_blank=True, required=False)
+
+
+class FeedbackFields(serializers.ModelSerializer[Vote]):
+    """A recorded judgement."""
+
+    message_id = serializers.UUIDField()
+
+    class Meta:
+        model = Vote
+        fields: ClassVar = ["id", "message_id", "vote", "rating", "reasons", "comment", "created", "updated"]
+
+
+class SignalBody(StrictSerializer):
+    """Something a reader did with an answer; `value` is e.g. the number of a citation, or seconds of reading."""
+
+    message_id = serializers.UUIDField()
+    kind = serializers.ChoiceField(Signal.Kind.choices)
+    value = serializers.JSONField(required=False, allow_null=True, validators=[storable])
+
+
+class SignalFields(serializers.Serializer[Any]):
+    """A signal was taken."""
+
+    accepted = serializers.BooleanField()
+
+
+@extend_schema(tags=["feedback"])
+class FeedbackViewSet(ResourceViewSet):
+    """Judgements of your own answers."""
+
+    @extend_schema(request=FeedbackBody, responses={201: FeedbackFields})
+    def create(self, request: Request) -> Response:
+        """Judge an answer; a vote down is looked at by a reviewer."""
+        vote = vote_record(scope=self.scope, user=self.user, **self.body(FeedbackBody))
+        return Response(FeedbackFields(vote).data, status=201)
+
+
+@extend_schema(tags=["feedback"])
+class SignalViewSet(ResourceViewSet):
+    """Signs of how good an answer was."""
+
+    @extend_schema(request=SignalBody, responses={202: SignalFields})
+    def create(self, request: Request) -> Response:
+        """Record a sign."""
+        signal_record(scope=self.scope, user=self.user, **self.body(SignalBody))
+        return Response({"accepted": True}, status=202)

@@ -1,0 +1,72 @@
+"""Reading feedback: for reviewers, never past their own rights."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from accounts.errors import NotFoundError
+from accounts.scope import Scope
+from chat.models import Conversation, MessageCitation
+from feedback.models import BadCase, Signal, Vote
+from knowledge.selectors import documents_readable, sets_managed
+
+
+def cases_reviewable(*, scope: Scope, is_reviewer: bool = False) -> QuerySet[BadCase]:
+    """Cases that the asker may work on, newest first.
+
+    Administrators and reviewers (staff with the permission) have the cases of their tenant, owners those whose answer
+    was sought in, or cites from, a set of theirs. Nobody but administrators of everything sees an answer that rests on
+    documents above their clearance, and owners none that rests on what they may not open (B2).
+    """
+    found = BadCase.objects.select_related("message__conversation__user", "assignee").order_by("-created", "-pk")
+    if scope.administers == "everything":
+        return found
+    found = found.filter(message__conversation__tenant_id=scope.tenant_id)
+    cited = MessageCitation.objects.filter(message=OuterRef("message_id"))
+    if scope.administers == "tenant" or is_reviewer:
+        return found.exclude(Exists(cited.filter(document__clearance__gt=scope.clearance)))
+    hidden = cited.exclude(document__in=documents_readable(scope=scope).order_by().values("pk"))
+    return found.filter(_about_sets_of(scope)).exclude(Exists(hidden))
+
+
+def case_get(*, scope: Scope, case_id: int, is_reviewer: bool = False) -> BadCase:
+    """A case that the asker may review. Raises NotFoundError."""
+    found = cases_reviewable(scope=scope, is_reviewer=is_reviewer).filter(pk=case_id).first()
+    if found is None:
+        raise NotFoundError(f"There is no case {case_id}, or you may not review it.", case=case_id)
+    return found
+
+
+def case_counts(*, scope: Scope, is_reviewer: bool = False) -> dict[str, int]:
+    """Reviewable cases by state; every state is there."""
+    rows = (
+        cases_reviewable(scope=scope, is_reviewer=is_reviewer).order_by().values("state").annotate(number=Count("pk"))
+    )
+    return {**dict.fromkeys(BadCase.State.values, 0), **{row["state"]: row["number"] for row in rows}}
+
+
+def votes_of(*, case: BadCase) -> QuerySet[Vote]:
+    """What readers said about the answer of a case that the caller has got from `case_get`."""
+    return Vote.objects.filter(message_id=case.message_id).select_related("user").order_by("-updated")
+
+
+def signals_of(*, case: BadCase) -> QuerySet[Signal]:
+    """What readers did with the answer of a case that the caller has got from `case_get`."""
+    return Signal.objects.filter(message_id=case.message_id).order_by("created")
+
+
+def vote_of(*, scope: Scope, message_id: UUID) -> Vote | None:
+    """The asker's own vote on an answer."""
+    return Vote.objects.filter(message_id=message_id, user_id=scope.user_id).first()
+
+
+def _about_sets_of(scope: Scope) -> Q:
+    """The question was asked in, or the answer cites from, a set that the asker owns."""
+    mine = sets_managed(scope=scope).order_by().values("pk")
+    asked_in = Conversation.sets.through.objects.filter(
+        conversation_id=OuterRef("message__conversation_id"), knowledgeset_id__in=mine
+    )
+    cites = MessageCitation.objects.filter(message=OuterRef("message_id"), document__sets__in=mine)
+    return Q(Exists(asked_in)) | Q(Exists(cites))

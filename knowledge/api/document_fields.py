@@ -1,0 +1,151 @@
+"""What requests and answers about documents consist of.
+
+Some fields are named like an attribute of their base: REST framework takes fields out of the class, types cannot know.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from accounts.models.people import MAX_CLEARANCE
+from accounts.rest import Attributes, Identifier, PageQuery, StrictSerializer, Text
+from knowledge.models import Chunk, Document, DocumentVersion
+
+STATES = Document.State.choices
+
+
+class UploadBody(StrictSerializer):
+    """A file and what is said about it."""
+
+    file = serializers.FileField(max_length=512, allow_empty_file=True)
+    sets = serializers.ListField(child=Identifier(), min_length=1, max_length=100)
+    title = Text(max_length=512, required=False, allow_blank=True)
+    external_id = Text(max_length=512, required=False, allow_blank=True)
+    source = Text(max_length=128, required=False, allow_blank=True)  # type: ignore[assignment]
+    clearance = serializers.IntegerField(min_value=0, max_value=MAX_CLEARANCE, default=0)
+    metadata = Attributes(required=False)
+    tags = serializers.ListField(child=Text(max_length=64), max_length=100, required=False)
+
+
+class UploadFields(serializers.Serializer[Any]):
+    """What became of an upload; `job_id` is null when there is nothing to do."""
+
+    document_id = serializers.IntegerField()
+    job_id = serializers.IntegerField(allow_null=True)
+    duplicate = serializers.BooleanField()
+
+
+class BulkLine(serializers.Serializer[Any]):
+    """One line of a bulk load; shown in the documentation, checked line by line by the service."""
+
+    external_id = serializers.CharField(max_length=512)
+    title = serializers.CharField(required=False)
+    text = serializers.CharField()
+    format = serializers.ChoiceField(["text", "markdown", "html"], default="text")
+    sets = serializers.ListField(child=serializers.IntegerField())
+    clearance = serializers.IntegerField(default=0)
+    metadata = serializers.DictField(required=False)
+    tags = serializers.ListField(child=serializers.CharField(), required=False)
+    source = serializers.CharField(required=False)  # type: ignore[assignment]
+    tenant = serializers.CharField(required=False)
+
+
+class RejectedFields(serializers.Serializer[Any]):
+    """A line that was not taken; lines count from 1, blank ones included."""
+
+    line = serializers.IntegerField()
+    code = serializers.CharField()
+    message = serializers.CharField()
+
+
+class BulkFields(serializers.Serializer[Any]):
+    """How much of a bulk load was taken."""
+
+    job_id = serializers.IntegerField()
+    accepted = serializers.IntegerField()
+    rejected = RejectedFields(many=True)
+
+
+class DocumentQuery(PageQuery):
+    """What narrows the list of documents."""
+
+    set = Identifier(required=False)
+    state = serializers.ChoiceField(STATES, required=False)
+    q = Text(max_length=200, required=False, help_text="Looked for in title, external id and text.")
+    external_id = Text(max_length=512, required=False)
+
+
+class VersionFields(serializers.ModelSerializer[DocumentVersion]):
+    """One immutable version."""
+
+    class Meta:
+        model = DocumentVersion
+        fields: ClassVar = [
+            "id",
+            "number",
+            "file_name",
+            "size_bytes",
+            "sha256",
+            "pages",
+            "created",
+            "live_since",
+            "retired",
+        ]
+
+
+class ErrorFields(serializers.Serializer[Any]):
+    """Why the newest version could not be ingested."""
+
+    code = serializers.CharField()
+    message = serializers.CharField()
+
+
+class DocumentFields(serializers.ModelSerializer[Document]):
+    """A document in a list."""
+
+    source = serializers.CharField(source="source.name", read_only=True)  # type: ignore[assignment]
+    sets: Any = serializers.PrimaryKeyRelatedField(many=True, read_only=True)
+    error = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Document
+        fields: ClassVar = [
+            "id",
+            "external_id",
+            "title",
+            "state",
+            "source",
+            "sets",
+            "clearance",
+            "tags",
+            "metadata",
+            "created",
+            "updated",
+            "error",
+        ]
+
+    @extend_schema_field(ErrorFields(allow_null=True))
+    def get_error(self, row: Document) -> dict[str, str] | None:
+        return {"code": row.error_code, "message": row.error_message} if row.error_code else None
+
+
+class DocumentDetailFields(DocumentFields):
+    """A document with its versions, newest first."""
+
+    versions = VersionFields(many=True, read_only=True)
+
+    class Meta(DocumentFields.Meta):
+        fields: ClassVar = [*DocumentFields.Meta.fields, "live_version", "versions"]
+
+
+class ChunkFields(serializers.ModelSerializer[Chunk]):
+    """A passage of the live version."""
+
+    parent: Any = serializers.PrimaryKeyRelatedField(read_only=True)
+
+    class Meta:
+        model = Chunk
+        fields: ClassVar = ["id", "ordinal", "kind", "heading_path", "text", "page", "tokens", "parent"]

@@ -1,0 +1,104 @@
+"""`/api/v1/documents`: uploading, loading in bulk, listing, reading, deleting."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.errors import NotFoundError
+from accounts.rest import ResourceViewSet
+from knowledge.api.bodies import FileParser, JsonLinesParser, LinesParser, TextLinesParser
+from knowledge.api.document_fields import (
+    BulkFields,
+    BulkLine,
+    ChunkFields,
+    DocumentDetailFields,
+    DocumentFields,
+    DocumentQuery,
+    UploadBody,
+    UploadFields,
+)
+from knowledge.selectors import chunks_of, document_get, document_list
+from knowledge.services.bulk import documents_bulk
+from knowledge.services.documents import document_delete, document_upload, upload_check
+
+
+@extend_schema(tags=["documents"])
+class DocumentViewSet(ResourceViewSet):
+    """Documents that you may open; owners of a set add to it."""
+
+    lookup_field = "document_id"
+    lookup_value_converter = "int"
+    parser_classes = [FileParser]
+
+    @extend_schema(parameters=[DocumentQuery], responses=DocumentFields(many=True), operation_id="documents_list")
+    def list(self, request: Request) -> Response:
+        """Documents that you may open, newest first."""
+        wanted = self.query(DocumentQuery)
+        rows = document_list(
+            scope=self.scope,
+            set_id=wanted.get("set"),
+            state=wanted.get("state"),
+            q=wanted.get("q"),
+            external_id=wanted.get("external_id"),
+        )
+        return self.page(rows.select_related("source").prefetch_related("sets"), DocumentFields)
+
+    @extend_schema(
+        request={"multipart/form-data": UploadBody},
+        responses={202: UploadFields, 200: OpenApiResponse(UploadFields, "The same bytes are already here.")},
+    )
+    def create(self, request: Request) -> Response:
+        """Upload a file; ingestion goes on in the background. The same bytes again only merge sets and tags."""
+        values = self.body(UploadBody)
+        file = values.pop("file")
+        upload_check(name=file.name, size_bytes=file.size)  # before the bytes are read into memory
+        done = document_upload(scope=self.scope, actor=self.user, name=file.name, content=file.read(), **values)
+        answer = {
+            "document_id": done.document.pk,
+            "job_id": done.job.pk if done.job else None,
+            "duplicate": done.duplicate,
+        }
+        return Response(answer, status=200 if done.duplicate else 202)
+
+    @extend_schema(request={"application/x-ndjson": BulkLine}, responses={202: BulkFields})
+    @action(detail=False, methods=["post"], parser_classes=[LinesParser, JsonLinesParser, TextLinesParser])
+    def bulk(self, request: Request) -> Response:
+        """Load many texts, one JSON object a line. Lines that cannot be taken are named; the others are loaded."""
+        lines: Any = request.data or ()
+        done = documents_bulk(scope=self.scope, actor=self.user, lines=lines)
+        return Response(asdict(done), status=202)
+
+    @extend_schema(responses=DocumentDetailFields)
+    def retrieve(self, request: Request, document_id: int) -> Response:
+        """One document with its versions and, if it failed, why."""
+        return Response(DocumentDetailFields(document_get(scope=self.scope, document_id=document_id)).data)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, document_id: int) -> Response:
+        """Delete: gone from every answer at once."""
+        document_delete(scope=self.scope, actor=self.user, document_id=document_id)
+        return Response(status=204)
+
+    @extend_schema(responses={(200, "text/markdown"): OpenApiTypes.STR})
+    @action(detail=True, methods=["get"])
+    def markdown(self, request: Request, document_id: int) -> HttpResponse:
+        """The text of the live version as Markdown."""
+        version = document_get(scope=self.scope, document_id=document_id).live_version
+        if version is None:
+            raise NotFoundError("This document has no text yet.", document=document_id)
+        return HttpResponse(version.markdown, content_type="text/markdown; charset=utf-8")
+
+    @extend_schema(responses=ChunkFields(many=True), filters=False, operation_id="documents_chunks_list")
+    @action(detail=True, methods=["get"])
+    def chunks(self, request: Request, document_id: int) -> Response:
+        """The passages of the live version in reading order."""
+        rows = chunks_of(scope=self.scope, document_id=document_id)
+        return Response(ChunkFields(rows, many=True).data)

@@ -1,0 +1,142 @@
+"""Votes open cases; reviewers move them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+
+from accounts.errors import NotFoundError
+from accounts.models import AuditEvent, User
+from accounts.selectors import scope_for
+from chat.models import MessageCitation
+from feedback.models import BadCase
+from feedback.selectors import case_counts, case_get, cases_reviewable, signals_of, vote_of, votes_of
+from feedback.services import case_move, signal_record, vote_record
+from tests.api.world import document_make, message_make, set_make
+
+
+def case_of(user: User, **values: Any) -> BadCase:
+    message = message_make(user, **values)
+    vote_record(scope=scope_for(user), user=user, message_id=message.pk, vote="down")
+    return BadCase.objects.get(message=message)
+
+
+def cite(case: BadCase, document: Any) -> None:
+    version = document.live_version
+    MessageCitation.objects.create(
+        message=case.message, number=1, document=document, version=version, chunk=version.chunks.get()
+    )
+
+
+def reviewable_by(user: User) -> list[BadCase]:
+    return list(cases_reviewable(scope=scope_for(user)))
+
+
+def test_a_closed_case_is_opened_again_by_another_vote_down(world):
+    case = case_of(world.bob)
+    case_move(actor=world.root, case=case, state="closed", note="Fixed.")
+
+    vote_record(scope=scope_for(world.bob), user=world.bob, message_id=case.message_id, vote="down")
+
+    case.refresh_from_db()
+    assert (case.state, case.closed, case.note) == ("open", None, "Fixed.")
+    assert AuditEvent.objects.filter(action="case.reopen").count() == 1
+
+
+def test_a_case_in_work_is_not_disturbed_by_votes(world):
+    case = case_of(world.bob)
+    case_move(actor=world.root, case=case, state="in_work")
+
+    for vote in ("down", "up"):
+        vote_record(scope=scope_for(world.bob), user=world.bob, message_id=case.message_id, vote=vote)
+
+    case.refresh_from_db()
+    assert (case.state, case.assignee) == ("in_work", world.root)
+
+
+def test_a_vote_up_opens_no_case(world):
+    message = message_make(world.bob)
+
+    vote_record(scope=scope_for(world.bob), user=world.bob, message_id=message.pk, vote="up", rating=5)
+
+    assert not BadCase.objects.exists()
+    found = vote_of(scope=scope_for(world.bob), message_id=message.pk)
+    assert (found and found.rating) == 5
+
+
+def test_who_takes_a_case_is_its_reviewer_until_it_is_open_again(world):
+    case = case_of(world.bob)
+
+    taken = case_move(actor=world.root, case=case, state="in_work", note="Looking.")
+    assert (taken.assignee, taken.note, taken.closed) == (world.root, "Looking.", None)
+    closed = case_move(actor=world.root, case=case, state="closed")
+    assert (closed.assignee, closed.note) == (world.root, "Looking.")
+    assert closed.closed is not None
+    assert case_move(actor=world.root, case=case, state="closed").closed == closed.closed
+    freed = case_move(actor=world.root, case=case, state="open")
+    assert (freed.assignee, freed.closed) == (None, None)
+
+
+def test_each_move_is_in_the_audit_log(world):
+    case_move(actor=world.root, case=case_of(world.bob), state="in_work")
+
+    event = AuditEvent.objects.get(action="case.move")
+    assert (event.actor, event.data["before"], event.data["after"]) == (world.root, "open", "in_work")
+
+
+def test_an_unknown_state_is_refused(world):
+    with pytest.raises(ValueError, match="lost"):
+        case_move(actor=world.root, case=case_of(world.bob), state="lost")
+
+
+def test_owners_review_what_was_asked_in_or_cites_from_their_sets(world):
+    mine = set_make(world.alice)
+    asked, cited, other = case_of(world.bob, sets=(mine,)), case_of(world.bob), case_of(world.bob)
+    cite(cited, document_make(mine))
+
+    assert set(reviewable_by(world.alice)) == {asked, cited}
+    assert reviewable_by(world.bob) == []
+    with pytest.raises(NotFoundError):
+        case_move(actor=world.alice, case=other, state="closed")
+
+
+def test_nobody_reviews_an_answer_that_rests_on_what_they_may_not_open(world):
+    mine = set_make(world.alice)
+    case = case_of(world.bob, sets=(mine,))
+    cite(case, document_make(mine, clearance=3))
+
+    assert reviewable_by(world.alice) == []
+    assert reviewable_by(world.root) == [case]
+
+
+def test_administrators_review_their_tenant_only(world):
+    case = case_of(world.bob)
+
+    assert reviewable_by(world.eve) == []
+    assert reviewable_by(world.root) == [case]
+
+
+def test_staff_with_the_permission_review_their_tenant(world):
+    reviewer = User.objects.create(username="rita", tenant=world.home, is_staff=True)
+    case = case_of(world.bob)
+    with pytest.raises(NotFoundError):
+        case_move(actor=reviewer, case=case, state="in_work")
+
+    reviewer.user_permissions.add(Permission.objects.get(codename="change_badcase"))
+    reviewer = User.objects.get(pk=reviewer.pk)  # permissions are remembered by the object
+
+    assert case_move(actor=reviewer, case=case, state="in_work").assignee == reviewer
+
+
+def test_a_reviewer_sees_votes_signals_and_counts(world):
+    case = case_of(world.bob)
+    signal_record(scope=scope_for(world.bob), user=world.bob, message_id=case.message_id, kind="copy")
+    scope = scope_for(world.root)
+
+    found = case_get(scope=scope, case_id=case.pk)
+
+    assert [vote.user for vote in votes_of(case=found)] == [world.bob]
+    assert [signal.kind for signal in signals_of(case=found)] == ["copy"]
+    assert case_counts(scope=scope) == {"open": 1, "in_work": 0, "closed": 0}
