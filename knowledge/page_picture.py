@@ -1,26 +1,33 @@
 """A page of a PDF as PNG with boxes highlighted (B3).
 
-Pages are drawn in a child process with limits: the file is a stranger's, and pdfium is neither memory-safe nor
+Pages are drawn in a confined child process: the file is a stranger's, and pdfium is neither memory-safe nor
 thread-safe. `python -m knowledge.page_picture PAGE SCALE BOXES` reads the PDF from stdin and writes the PNG to stdout.
 """
 
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from io import BytesIO
+from pathlib import Path
 
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
+from ragcore.parsing.confinement import confine
 
 SCALE = 2.0  # pixels a point: sharp on dense screens at the panel's width
+ROOT = Path(__file__).resolve().parents[1]
+AT_ONCE = 2  # children of one web process; further readers wait for their turn
 MAX_SIDE_PIXELS = 3000
 TIMEOUT_SECONDS = 20
-MEMORY_BYTES = 1536 * 1024 * 1024
+MEMORY_BYTES = 1024 * 1024 * 1024  # address space
+OUTPUT_BYTES = 32 * 1024 * 1024
 HIGHLIGHT = (214, 237, 233)  # multiplied with the page: white turns into the colour of the mark, ink stays ink
 EDGE = (11, 107, 111)
+
+_slots = threading.BoundedSemaphore(AT_ONCE)
 
 BoxOnPage = tuple[float, float, float, float]  # x0, y0, x1, y1 in points from the top left
 
@@ -29,7 +36,10 @@ def page_png(content: bytes, *, page: int, boxes: Sequence[BoxOnPage], scale: fl
     """PNG of a page (1-based). Raises CorruptDocumentError, ResourceLimitError."""
     command = [sys.executable, "-m", "knowledge.page_picture", str(page), str(scale), json.dumps(list(boxes))]
     try:
-        done = subprocess.run(command, input=content, capture_output=True, timeout=TIMEOUT_SECONDS, check=False, env={})
+        with _slots:
+            done = subprocess.run(
+                command, input=content, capture_output=True, timeout=TIMEOUT_SECONDS, check=False, env={}, cwd=ROOT
+            )
     except subprocess.TimeoutExpired:
         raise ResourceLimitError("Drawing this page took too long.", page=page) from None
     if done.returncode != 0 or not done.stdout:
@@ -61,9 +71,7 @@ def draw(content: bytes, *, page: int, scale: float, boxes: Sequence[BoxOnPage])
 
 
 def _main() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (TIMEOUT_SECONDS, TIMEOUT_SECONDS))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    confine(memory_bytes=MEMORY_BYTES, cpu_seconds=TIMEOUT_SECONDS, output_bytes=OUTPUT_BYTES)
     page, scale, boxes = int(sys.argv[1]), float(sys.argv[2]), json.loads(sys.argv[3])
     sys.stdout.buffer.write(draw(sys.stdin.buffer.read(), page=page, scale=scale, boxes=boxes))
 

@@ -22,7 +22,8 @@ from knowledge.rendering import markdown_html
 CHUNKS_A_PAGE = 60
 PICTURES_KEPT = 2000  # files of about 100 KB
 PICTURE_AGE_SECONDS = 30 * 24 * 3600
-INLINE = {".pdf": "application/pdf", ".txt": "text/plain; charset=utf-8"}  # shown by the browser; others are saved
+PDF = "application/pdf"
+INLINE = {".pdf": PDF, ".txt": "text/plain; charset=utf-8"}  # shown by the browser; others are saved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +118,12 @@ def version_get(*, scope: Scope, document_id: int, number: int | None) -> Docume
 
 def inline_type(version: DocumentVersion) -> str | None:
     """The content type under which a browser may show the original; None: only as a download."""
-    return INLINE.get(Path(version.file.name).suffix.lower())
+    return INLINE.get(Path(version.file.name or "").suffix.lower())
 
 
 def picture_pages(chunk: Chunk) -> tuple[int, ...]:
     """Pages of the chunk that can be drawn: those of a PDF's boxes, or else its first page."""
-    if not chunk.version.file or not chunk.version.file.name.endswith(".pdf"):
+    if inline_type(chunk.version) != PDF:
         return ()
     pages = sorted({int(box[0]) for box in chunk.boxes}) or ([chunk.page] if chunk.page else [])
     return tuple(pages[:3])

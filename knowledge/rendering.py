@@ -49,7 +49,7 @@ def _mark(tokens: list[Token], claim: str) -> None:
     wanted = terms(claim)
     if not wanted:
         return
-    rated = []
+    rated: list[tuple[float, Token, str]] = []
     for token in tokens:
         if token.type == "inline" and token.children:
             rated.extend((share(sentence, wanted), token, sentence) for sentence in split_sentences(_text_of(token)))

@@ -1,8 +1,10 @@
-"""The first page of the admin: what needs hands, for each role, and who sees which part of the navigation."""
+"""The first page of the admin, and its navigation: what each role may open, and what needs hands."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.http import HttpRequest
@@ -18,104 +20,162 @@ from knowledge.admin.rights import documents_managed, is_curator
 from knowledge.models import Document, IngestItem
 from knowledge.selectors import sets_managed
 
-
-def may_curate(request: HttpRequest) -> bool:
-    return is_curator(request)
+# ── who may ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def may_review(request: HttpRequest) -> bool:
-    return is_reviewer(request)
-
-
-def may_review_cases(request: HttpRequest) -> bool:
+def judges(request: HttpRequest) -> bool:
+    """Reviewers, and owners for their own sets."""
     return is_reviewer(request) or is_curator(request)
 
 
-def may_evaluate(request: HttpRequest) -> bool:
-    return may_review_cases(request)
-
-
-def may_administer(request: HttpRequest) -> bool:
-    return is_administrator(request)
-
-
-def may_administer_all(request: HttpRequest) -> bool:
+def administers_all(request: HttpRequest) -> bool:
     return is_administrator(request) and admin_scope(request).administers == "everything"
 
 
-def failed_documents(request: HttpRequest) -> str:
-    """The badge of the documents page; empty where nothing failed."""
-    return str(_documents(request, Document.State.FAILED) or "")
+# ── counts ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def open_cases(request: HttpRequest) -> str:
-    """The badge of the cases page; empty where no case is open."""
-    return str(_cases(request) or "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
-    """A number on the first page; `hands` marks one that somebody should bring to zero."""
-
-    title: Any
-    value: int
-    link: str
-    hands: bool = False
-
-
-def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Add the counts that this person can act on."""
-    counts: list[Count] = []
-    if may_curate(request):
-        counts += _knowledge_counts(request)
-    if may_review_cases(request):
-        link = reverse("admin:feedback_badcase_changelist")
-        counts.append(Count(title=_("Open cases"), value=_cases(request), link=link, hands=True))
-    if may_administer(request):
-        scope = admin_scope(request)
-        people = User.objects.filter(is_active=True)
-        if scope.administers != "everything":
-            people = people.filter(tenant=scope.tenant_id)
-        counts.append(
-            Count(title=_("Active users"), value=people.count(), link=reverse("admin:accounts_user_changelist"))
-        )
-    context["counts"] = counts
-    if may_evaluate(request):
-        context["latest_runs"] = list(runs_of(scope=admin_scope(request))[:5])
-    return context
-
-
-def _knowledge_counts(request: HttpRequest) -> list[Count]:
-    documents = reverse("admin:knowledge_document_changelist")
-    scope = admin_scope(request)
-    return [
-        Count(
-            title=_("Failed documents"),
-            value=_documents(request, Document.State.FAILED),
-            link=f"{documents}?hands=failed",
-            hands=True,
-        ),
-        Count(
-            title=_("Documents in work"),
-            value=IngestItem.objects.filter(
-                finished=None, version__document__in=documents_managed(scope=scope).order_by().values("pk")
-            ).count(),
-            link=reverse("admin:knowledge_ingestitem_changelist"),
-        ),
-        Count(
-            title=_("Live documents"), value=_documents(request, Document.State.LIVE), link=f"{documents}?hands=live"
-        ),
-        Count(
-            title=_("Knowledge sets"),
-            value=sets_managed(scope=scope).count(),
-            link=reverse("admin:knowledge_knowledgeset_changelist"),
-        ),
-    ]
-
-
-def _documents(request: HttpRequest, state: str) -> int:
+def documents_in(request: HttpRequest, state: str) -> int:
     return documents_managed(scope=admin_scope(request)).filter(state=state).count()
 
 
-def _cases(request: HttpRequest) -> int:
+def cases_open(request: HttpRequest) -> int:
     return case_counts(scope=admin_scope(request), is_reviewer=is_reviewer(request))["open"]
+
+
+def items_open(request: HttpRequest) -> int:
+    mine = documents_managed(scope=admin_scope(request)).order_by().values("pk")
+    return IngestItem.objects.filter(finished=None, version__document__in=mine).count()
+
+
+def users_active(request: HttpRequest) -> int:
+    people = User.objects.filter(is_active=True)
+    everything = admin_scope(request).administers == "everything"
+    return (people if everything else people.filter(tenant=admin_scope(request).tenant_id)).count()
+
+
+failed_documents = partial(documents_in, state=Document.State.FAILED)
+
+# ── navigation ──────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A page of the navigation; `hands` counts what somebody should bring to zero."""
+
+    title: Any
+    icon: str
+    page: str
+    may_open: Callable[[HttpRequest], bool]
+    hands: Callable[[HttpRequest], int] | None = None
+
+    def item(self, request: HttpRequest) -> dict[str, Any]:
+        """As the theme wants it; a badge only where there is something to do."""
+        link = reverse(f"admin:{self.page}")
+        item = {"title": self.title, "icon": self.icon, "link": link, "active": self._is_active(request, link)}
+        if self.hands is not None and (count := self.hands(request)):
+            item |= {"badge": str(count), "badge_variant": "danger"}
+        return item
+
+    @staticmethod
+    def _is_active(request: HttpRequest, link: str) -> bool:
+        upload = reverse("admin:knowledge_document_upload")
+        return request.path == link or (request.path.startswith(link) and request.path != upload)
+
+
+PAGES: list[tuple[Any, list[Entry]]] = [
+    (
+        _("Knowledge"),
+        [
+            Entry(_("Knowledge sets"), "library_books", "knowledge_knowledgeset_changelist", is_curator),
+            Entry(_("Documents"), "description", "knowledge_document_changelist", is_curator, failed_documents),
+            Entry(_("Upload"), "upload_file", "knowledge_document_upload", is_curator),
+            Entry(_("Ingestion"), "conveyor_belt", "knowledge_ingestitem_changelist", is_curator),
+            Entry(_("Sources"), "hub", "knowledge_source_changelist", is_administrator),
+        ],
+    ),
+    (
+        _("Reviews"),
+        [
+            Entry(_("Cases"), "rule", "feedback_badcase_changelist", judges, cases_open),
+            Entry(_("Questions and answers"), "forum", "chat_message_changelist", is_reviewer),
+            Entry(_("Conversations"), "chat", "chat_conversation_changelist", is_reviewer),
+        ],
+    ),
+    (
+        _("Evaluation"),
+        [
+            Entry(_("Golden sets"), "verified", "evaluation_goldenset_changelist", judges),
+            Entry(_("Golden cases"), "checklist", "evaluation_goldencase_changelist", judges),
+            Entry(_("Runs"), "monitoring", "evaluation_evaluationrun_changelist", judges),
+        ],
+    ),
+    (
+        _("People"),
+        [
+            Entry(_("Users"), "person", "accounts_user_changelist", is_administrator),
+            Entry(_("Groups of people"), "group", "accounts_usergroup_changelist", is_administrator),
+            Entry(_("API keys"), "key", "accounts_apikey_changelist", is_administrator),
+            Entry(_("Tenants"), "apartment", "accounts_tenant_changelist", administers_all),
+            Entry(_("Audit log"), "history", "accounts_auditevent_changelist", is_administrator),
+        ],
+    ),
+]
+
+
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    """The groups and pages that this person may open."""
+    groups = (
+        {"title": title, "separator": True, "items": [e.item(request) for e in entries if e.may_open(request)]}
+        for title, entries in PAGES
+    )
+    return [group for group in groups if group["items"]]
+
+
+# ── the first page ──────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of the first page and where it leads."""
+
+    title: Any
+    page: str
+    may_open: Callable[[HttpRequest], bool]
+    count: Callable[[HttpRequest], int]
+    query: str = ""
+    hands: bool = False  # somebody should bring it to zero
+
+    def card(self, request: HttpRequest) -> dict[str, Any]:
+        link = reverse(f"admin:{self.page}_changelist") + self.query
+        return {"title": self.title, "value": self.count(request), "link": link, "hands": self.hands}
+
+
+FIGURES = [
+    Figure(_("Failed documents"), "knowledge_document", is_curator, failed_documents, "?hands=failed", hands=True),
+    Figure(_("Open cases"), "feedback_badcase", judges, cases_open, hands=True),
+    Figure(_("Documents in work"), "knowledge_ingestitem", is_curator, items_open),
+    Figure(
+        _("Live documents"),
+        "knowledge_document",
+        is_curator,
+        partial(documents_in, state=Document.State.LIVE),
+        "?hands=live",
+    ),
+    Figure(
+        _("Knowledge sets"),
+        "knowledge_knowledgeset",
+        is_curator,
+        lambda request: sets_managed(scope=admin_scope(request)).count(),
+    ),
+    Figure(_("Active users"), "accounts_user", is_administrator, users_active),
+]
+
+
+def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Add the numbers that this person can act on, and the latest evaluation runs."""
+    context["title"] = _("What needs hands")
+    context["counts"] = [figure.card(request) for figure in FIGURES if figure.may_open(request)]
+    if judges(request):
+        context["latest_runs"] = list(runs_of(scope=admin_scope(request))[:5])
+    return context

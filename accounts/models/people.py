@@ -52,8 +52,8 @@ class User(AbstractUser):
     REQUIRED_FIELDS: ClassVar = []
 
     class Meta(AbstractUser.Meta):
-        verbose_name = _("user")
-        verbose_name_plural = _("users")
+        verbose_name = _("user")  # type: ignore[assignment]
+        verbose_name_plural = _("users")  # type: ignore[assignment]
         constraints: ClassVar = [
             models.CheckConstraint(
                 condition=models.Q(clearance__lte=MAX_CLEARANCE), name="accounts_user_clearance_in_range"

@@ -42,7 +42,8 @@ def query_side(terms: Sequence[int], *, frequencies: Mapping[int, int], entries:
 
 def rarest_within(frequencies: Mapping[int, int], *, cap: int) -> list[int]:
     """Term ids, rarest first, until the sum of their document frequencies passes `cap`; at least one."""
-    chosen, total = [], 0
+    chosen: list[int] = []
+    total = 0
     for term, frequency in sorted(frequencies.items(), key=lambda item: (item[1], item[0])):
         total += frequency
         if chosen and total > cap:

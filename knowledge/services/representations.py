@@ -25,8 +25,14 @@ class Representation:
 
 
 def representations_of(document: Document, drafts: Iterable[ChunkDraft]) -> Iterator[Representation]:
-    """The body of every chunk, found by its title and headings too."""
+    """The body of every chunk, found by its title and headings too.
+
+    The outline of a long section (kind "section") stays out: it repeats sentences of its children, which are
+    searchable themselves, and as a hit it would push out the passage that answers.
+    """
     for draft in drafts:
+        if draft.kind == "section":
+            continue
         text = indexed_text(title=document.title, heading_path=draft.heading_path, text=draft.text)
         yield Representation(
             ordinal=draft.ordinal,

@@ -1,10 +1,12 @@
 """Structured logs: readable on a terminal, JSON where machines read them."""
 
+from typing import Any
+
 import structlog
 
 from ragsite.env import env
 
-_shared = [
+_shared: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,

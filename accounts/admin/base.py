@@ -1,0 +1,143 @@
+"""What all admin pages share: whose rows are shown, and who may do what.
+
+Staff see rows of their own tenant; administrators (staff and superuser) of the default tenant see every tenant.
+Pages for administrators ask for that role itself and ignore Django's model permissions, so that nobody can be
+given the right to give themselves rights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.db.models import Field, Model, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import formats, timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.decorators import display
+
+from accounts.models import Tenant, User
+from accounts.scope import Scope
+from accounts.selectors import scope_for
+
+if TYPE_CHECKING:  # the theme has no types; its class is Django's with other templates
+    from django.contrib.admin import ModelAdmin as UntypedModelAdmin
+
+    ModelAdmin = UntypedModelAdmin[Any]
+else:
+    from unfold.admin import ModelAdmin
+
+Column = TypeVar("Column", bound=Callable[..., Any])
+
+
+def badge(*, description: Any, ordering: str, colours: Mapping[str, str]) -> Callable[[Column], Column]:
+    """A column of coloured labels: the method returns (key of `colours`, text)."""
+    return cast("Callable[[Column], Column]", display(description=description, ordering=ordering, label=dict(colours)))
+
+
+def ago(time: datetime) -> SafeString:
+    """A time for people, the exact one on hover."""
+    exact = formats.date_format(timezone.localtime(time), "DATETIME_FORMAT")
+    return format_html('<time datetime="{}" title="{}">{}</time>', time.isoformat(), exact, naturaltime(time))
+
+
+def admin_user(request: HttpRequest) -> User:
+    """The signed-in person; admin views are reached by signed-in staff only."""
+    return cast(User, request.user)
+
+
+def admin_scope(request: HttpRequest) -> Scope:
+    """The rights of the signed-in person, read once a request."""
+    found = getattr(request, "_admin_scope", None)
+    if found is None:
+        found = scope_for(admin_user(request))
+        request._admin_scope = found  # type: ignore[attr-defined]
+    return cast(Scope, found)
+
+
+def is_administrator(request: HttpRequest) -> bool:
+    """Whether the person administers at least the own tenant."""
+    user = request.user
+    return user.is_active and user.is_staff and user.is_superuser
+
+
+class TenantAdmin(ModelAdmin):
+    """Shows the rows of one's tenant. `tenant_path` leads from the model to its tenant, with double underscores."""
+
+    tenant_path: ClassVar[str] = "tenant"
+    list_fullwidth = True
+    list_per_page = 50
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows = super().get_queryset(request)
+        scope = admin_scope(request)
+        return rows if scope.administers == "everything" else rows.filter(**{self.tenant_path: scope.tenant_id})
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs.setdefault("queryset", self._choices(db_field, request))
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs.setdefault("queryset", self._choices(db_field, request))
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def _choices(self, db_field: Field[Any, Any], request: HttpRequest) -> QuerySet[Any]:
+        """Rows that may be chosen: those of the edited row's tenant, or of one's own for a new row."""
+        model = cast("type[Model]", db_field.related_model)
+        rows = model._default_manager.all()
+        everything = admin_scope(request).administers == "everything"
+        if model is Tenant:
+            return rows if everything else rows.filter(pk=admin_scope(request).tenant_id)
+        if any(field.name == "tenant" for field in model._meta.get_fields()):
+            return rows.filter(tenant=self._row_tenant(request))
+        return rows
+
+    def _row_tenant(self, request: HttpRequest) -> int:
+        match = request.resolver_match
+        object_id = match.kwargs.get("object_id") if match else None
+        found = None
+        if object_id is not None:
+            found = self.get_queryset(request).filter(pk=object_id).values_list(self.tenant_path, flat=True).first()
+        return found or admin_scope(request).tenant_id
+
+
+class AdministratorAdmin(TenantAdmin):
+    """Pages that only administrators see.
+
+    `names_for_staff` lets all staff look up names of their tenant where a form completes them, e.g. members of a set.
+    """
+
+    names_for_staff: ClassVar[bool] = False
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return is_administrator(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        completes = self.names_for_staff and request.path == reverse(f"{self.admin_site.name}:autocomplete")
+        return is_administrator(request) or (completes and request.user.is_active and request.user.is_staff)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_administrator(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_administrator(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_administrator(request)
+
+
+class ReadOnlyMixin:
+    """Rows can be looked at, never written, whatever rights a person has."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False

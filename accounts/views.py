@@ -1,0 +1,73 @@
+"""Sign-in, sign-out, and a person's own page."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.views import LoginView, LogoutView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts import services
+from accounts.forms import ApiKeyForm, ProfileForm
+from accounts.pages import page, signed_in
+from accounts.scope import Scope
+
+sign_in = LoginView.as_view(template_name="accounts/sign_in.html", redirect_authenticated_user=True)
+sign_out = LogoutView.as_view()
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page
+def profile(request: HttpRequest, scope: Scope) -> HttpResponse:
+    """Show and save the work profile."""
+    form = ProfileForm(request.POST or None, instance=signed_in(request))
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        messages.success(request, _("Saved."))
+        return redirect("accounts:profile")
+    return _profile(request, form=form)
+
+
+@require_POST
+@never_cache
+@page
+def key_create(request: HttpRequest, scope: Scope) -> HttpResponse:
+    """Make a key; this answer is the only place where it is ever shown."""
+    form = ApiKeyForm(request.POST)
+    if not form.is_valid():
+        return _profile(request, key_form=form)
+    key, secret = services.api_key_create(user=signed_in(request), name=form.cleaned_data["name"])
+    return _profile(request, secret=secret, key_name=key.name)
+
+
+@require_POST
+@page
+def key_revoke(request: HttpRequest, scope: Scope, key_id: int) -> HttpResponse:
+    """Revoke one of the reader's own keys."""
+    user = signed_in(request)
+    key = get_object_or_404(user.api_keys, pk=key_id)
+    services.api_key_revoke(key=key, actor=user)
+    messages.success(request, _("The key “%(name)s” was revoked.") % {"name": key.name})
+    return redirect("accounts:profile")
+
+
+def _profile(
+    request: HttpRequest,
+    *,
+    form: ProfileForm | None = None,
+    key_form: ApiKeyForm | None = None,
+    secret: str = "",
+    key_name: str = "",
+) -> HttpResponse:
+    user = signed_in(request)
+    context = {
+        "form": form or ProfileForm(instance=user),
+        "key_form": key_form or ApiKeyForm(),
+        "keys": user.api_keys.filter(revoked=None),
+        "secret": secret,
+        "key_name": key_name,
+    }
+    return render(request, "accounts/profile.html", context)

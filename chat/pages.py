@@ -1,0 +1,279 @@
+"""What the chat page shows, as plain values for its templates."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, prefetch_related_objects
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.scope import Scope
+from chat import selectors
+from chat.models import Conversation, Message, MessageCitation
+from knowledge.models import Document, KnowledgeSet
+from knowledge.pages import SourceView, source_view
+from knowledge.selectors import documents_askable, documents_readable, sets_listed, sets_managed, sets_readable
+from ragcore.text.scripts import cjk_share
+
+RECENT = 200  # conversations in the side bar; older ones are found by searching
+EXAMPLES = 6
+LONG_QUESTION = 140  # characters from which the question is set smaller
+STEPS = (
+    ("rewrite_time", "rewrite"),
+    ("retrieve_time", "retrieve"),
+    ("rerank_time", "rerank"),
+    ("generate_time", "write"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationGroup:
+    """Conversations under one heading of the side bar."""
+
+    name: str
+    conversations: Sequence[Conversation]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetChoice:
+    """A knowledge set in the chooser. `documents` is None where the asker may not read it."""
+
+    id: int
+    name: str
+    description: str
+    documents: int | None
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisChoices:
+    """The sets of one axis (D12)."""
+
+    axis: str
+    name: str
+    sets: Sequence[SetChoice]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A question that a visible set suggests."""
+
+    question: str
+    set_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLine:
+    """A source below an answer. An unreadable one keeps its number only."""
+
+    number: int
+    title: str
+    sets: str
+    page: int | None
+    confidence: float
+    weak: bool
+    cited: bool
+    readable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepLine:
+    """One step on the way to an answer."""
+
+    name: str
+    seconds: float
+    share: float  # of the whole time, 0 to 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A question with its answer."""
+
+    message: Message
+    lang: str
+    is_long: bool
+    sources: Sequence[SourceLine]
+    steps: Sequence[StepLine]
+    seconds: float | None
+    notice: str  # key of templates/chat/notice.html
+
+    @property
+    def cited(self) -> list[SourceLine]:
+        return [source for source in self.sources if source.cited]
+
+    @property
+    def uncited(self) -> list[SourceLine]:
+        return [source for source in self.sources if not source.cited]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A citation's source with the way to its neighbours."""
+
+    message_id: uuid.UUID
+    number: int
+    position: int  # 1-based, among the message's sources
+    total: int
+    previous: int | None
+    next: int | None
+    confidence: float
+    weak: bool
+    source: SourceView
+
+
+def conversation_groups(*, scope: Scope, search: str = "") -> list[ConversationGroup]:
+    """Pinned, today's and earlier conversations; `search` looks in titles and questions."""
+    found = selectors.conversations_of(scope=scope, channel=Conversation.Channel.WEB)
+    if search:
+        asked = Message.objects.filter(question__icontains=search).values("conversation_id")
+        found = found.filter(Q(title__icontains=search) | Q(pk__in=asked))
+    rows = list(found[:RECENT])
+    today = timezone.localdate()
+    pinned = [row for row in rows if row.pinned]
+    new = [row for row in rows if not row.pinned and timezone.localdate(row.updated) == today]
+    old = [row for row in rows if not row.pinned and timezone.localdate(row.updated) != today]
+    groups = ((_("Pinned"), pinned), (_("Today"), new), (_("Earlier"), old))
+    return [ConversationGroup(name=name, conversations=members) for name, members in groups if members]
+
+
+def set_choices(*, scope: Scope, conversation: Conversation | None) -> list[AxisChoices]:
+    """The sets of the asker's tenant by axis; counts are of documents that a search may touch."""
+    readable = set(sets_readable(scope=scope).values_list("pk", flat=True))
+    live = documents_askable(scope=scope).filter(state=Document.State.LIVE).order_by()
+    counts = dict(live.values_list("sets").annotate(number=Count("pk")))
+    chosen = set(conversation.sets.values_list("pk", flat=True)) if conversation else set()
+    listed = list(sets_listed(scope=scope).filter(tenant_id=scope.tenant_id))
+    return [
+        AxisChoices(
+            axis=axis.value,
+            name=str(axis.label),
+            sets=[
+                SetChoice(
+                    id=row.pk,
+                    name=row.name,
+                    description=row.description,
+                    documents=counts.get(row.pk, 0) if row.pk in readable else None,
+                    chosen=row.pk in chosen and row.pk in readable,
+                )
+                for row in listed
+                if row.axis == axis
+            ],
+        )
+        for axis in KnowledgeSet.Axis
+        if any(row.axis == axis for row in listed)
+    ]
+
+
+def examples(*, scope: Scope) -> list[Example]:
+    """Questions that the readable sets suggest, from as many sets as possible."""
+    rows = sets_readable(scope=scope).exclude(example_questions=[]).values_list("name", "example_questions")
+    ranked = (
+        sorted(
+            (place, order, Example(question=question, set_name=name))
+            for order, (name, questions) in enumerate(rows)
+            for place, question in enumerate(questions)
+        )
+        if rows
+        else []
+    )
+    return [example for _place, _order, example in ranked[:EXAMPLES]]
+
+
+def corpus_size(*, scope: Scope) -> tuple[int, int]:
+    """Live documents that a search may touch, and readable sets."""
+    live = documents_askable(scope=scope).filter(state=Document.State.LIVE)
+    return live.count(), sets_readable(scope=scope).count()
+
+
+def may_upload(*, scope: Scope) -> bool:
+    """Whether the asker owns or administers a set."""
+    return scope.administers != "nothing" or sets_managed(scope=scope).exists()
+
+
+def turns(*, scope: Scope, messages: Iterable[Message]) -> list[Turn]:
+    """Messages ready to be shown; sources are shown under the rights of this moment (B6)."""
+    rows = list(messages)
+    prefetch_related_objects(rows, "citations__chunk")
+    by_message = {row.pk: list(row.citations.all()) for row in rows}
+    wanted = {citation.document_id for found in by_message.values() for citation in found}
+    known = _documents(scope=scope, ids=wanted)
+    return [_turn(row, by_message[row.pk], known) for row in rows]
+
+
+def turn(*, scope: Scope, message_id: uuid.UUID) -> Turn:
+    """One turn. Raises NotFoundError."""
+    return turns(scope=scope, messages=[selectors.message_get(scope=scope, message_id=message_id)])[0]
+
+
+def evidence(*, scope: Scope, message_id: uuid.UUID, number: int) -> Evidence:
+    """A source of an answer under the rights of this moment. Raises NotFoundError."""
+    citation = selectors.citation_get(scope=scope, message_id=message_id, number=number)
+    numbers = list(citation.message.citations.order_by("number").values_list("number", flat=True))
+    place = numbers.index(number)
+    return Evidence(
+        message_id=message_id,
+        number=number,
+        position=place + 1,
+        total=len(numbers),
+        previous=numbers[place - 1] if place else None,
+        next=numbers[place + 1] if place + 1 < len(numbers) else None,
+        confidence=citation.confidence,
+        weak=citation.weak,
+        source=source_view(scope=scope, chunk_id=citation.chunk_id, claim=citation.segment),
+    )
+
+
+def text_lang(text: str) -> str:
+    """The `lang` of a text, for fonts, line height and measure."""
+    return "zh-Hans" if cjk_share(text) > 0.2 else "en"
+
+
+def _documents(*, scope: Scope, ids: set[int]) -> dict[int, tuple[str, str]]:
+    """Readable documents among these: id → title, names of readable sets."""
+    names = dict(sets_readable(scope=scope).values_list("pk", "name"))
+    rows = documents_readable(scope=scope).filter(pk__in=ids).prefetch_related("sets")
+    return {row.pk: (row.title, " · ".join(names[s.pk] for s in row.sets.all() if s.pk in names)) for row in rows}
+
+
+def _turn(message: Message, citations: list[MessageCitation], known: dict[int, tuple[str, str]]) -> Turn:
+    seconds = message.metadata.get("total_time")
+    if seconds is None and message.finished:
+        seconds = (message.finished - message.created).total_seconds()
+    return Turn(
+        message=message,
+        lang=text_lang(message.question),
+        is_long=len(message.question) > LONG_QUESTION,
+        sources=[_source(citation, known.get(citation.document_id)) for citation in citations],
+        steps=_steps(message),
+        seconds=seconds,
+        notice=message.state if message.state in ("failed", "stopped") else message.status,
+    )
+
+
+def _source(citation: MessageCitation, document: tuple[str, str] | None) -> SourceLine:
+    title, sets = document or ("", "")
+    return SourceLine(
+        number=citation.number,
+        title=title,
+        sets=sets,
+        page=citation.chunk.page if document else None,
+        confidence=citation.confidence,
+        weak=citation.weak,
+        cited=citation.cited,
+        readable=document is not None,
+    )
+
+
+def _steps(message: Message) -> list[StepLine]:
+    names = {
+        "rewrite": _("Read the question"),
+        "retrieve": _("Search"),
+        "rerank": _("Rank the passages"),
+        "write": _("Write the answer"),
+    }
+    times = [(names[name], float(message.metadata.get(field) or 0)) for field, name in STEPS]
+    whole = max(sum(seconds for _name, seconds in times), 1e-9)
+    return [StepLine(name=name, seconds=seconds, share=seconds / whole) for name, seconds in times if seconds > 0]

@@ -1,0 +1,58 @@
+"""Words that scripts put on the page; `{name}` is filled in by the script."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+
+def page_strings() -> dict[str, str]:
+    """All of them in the reader's language."""
+    return _turn() | _evidence() | _side() | _composer()
+
+
+def _turn() -> dict[str, str]:
+    return {
+        "searching": _("Searching…"),
+        "searched_n": _("{n} passages searched…"),
+        "reranked_n": _("{n} ranked…"),
+        "writing": _("writing…"),
+        "copied": _("Copied"),
+        "copy_failed": _("The browser does not allow copying. Select the text and copy it."),
+        "thanks": _("Thank you. It helps to make answers better."),
+        "thanks_down": _("Thank you. A reviewer will look at it."),
+        "vote_failed": _("Your judgement was not saved. Please try again."),
+        "weak": _("The sources support this only in part."),
+        "unsupported": _("The sources do not support this. Check it before you use it."),
+        "failed_safe": _("Your question is kept. Try again in a moment."),
+    }
+
+
+def _evidence() -> dict[str, str]:
+    return {
+        "source_n": _("Source {n}"),
+        "page_n": _("p. {n}"),
+        "confidence": _("Fits the claim"),
+        "evidence_failed": _("The source could not be loaded. Check your connection and try again."),
+        "evidence_refused": _("This source cannot be opened any more. It was removed, or you may no longer read it."),
+    }
+
+
+def _side() -> dict[str, str]:
+    return {
+        "deleted": _("“{title}” was deleted."),
+        "undo": _("Undo"),
+        "rename": _("New name"),
+        "rename_failed": _("The name was not changed. Please try again."),
+        "delete_failed": _("The conversation was not deleted. Please try again."),
+    }
+
+
+def _composer() -> dict[str, str]:
+    return {
+        "send": _("Ask"),
+        "stop": _("Stop"),
+        "all_sets": _("All knowledge sets"),
+        "n_sets": _("{n} knowledge sets"),
+        "offline": _("The connection is lost. The answer goes on; reconnecting…"),
+        "too_long": _("{n} characters too many"),
+    }

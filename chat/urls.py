@@ -1,0 +1,18 @@
+"""The chat page and its parts."""
+
+from django.urls import path
+
+from chat import views
+
+app_name = "chat"
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("conversations", views.conversations, name="conversations"),
+    path("c/<uuid:conversation_id>", views.conversation, name="conversation"),
+    path("c/<uuid:conversation_id>/rename", views.rename, name="rename"),
+    path("c/<uuid:conversation_id>/pin", views.pin, name="pin"),
+    path("c/<uuid:conversation_id>/sets", views.choose_sets, name="choose_sets"),
+    path("c/<uuid:conversation_id>/delete", views.delete, name="delete"),
+    path("messages/<uuid:message_id>", views.message, name="message"),
+    path("messages/<uuid:message_id>/sources/<int:number>", views.source, name="source"),
+]

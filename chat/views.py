@@ -1,0 +1,124 @@
+"""The chat page and its parts. Questions and answers travel over the WebSocket (chat.consumers)."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.pages import page
+from accounts.scope import Scope
+from chat import pages, selectors
+from chat.forms import PinForm, RenameForm, SetsForm
+from chat.models import Conversation
+from chat.services import conversation_edits as edits
+from chat.strings import page_strings
+from chat.types import MAX_QUERY_CHARACTERS
+
+
+@require_safe
+@never_cache
+@ensure_csrf_cookie
+@page
+def home(request: HttpRequest, scope: Scope) -> HttpResponse:
+    """A new conversation."""
+    return _chat(request, scope, conversation=None)
+
+
+@require_safe
+@never_cache
+@ensure_csrf_cookie
+@page
+def conversation(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
+    """A conversation with all its turns; one that is still running goes on in the browser (B5)."""
+    found = selectors.conversation_get(scope=scope, conversation_id=conversation_id)
+    return _chat(request, scope, conversation=found)
+
+
+@require_safe
+@never_cache
+@page
+def conversations(request: HttpRequest, scope: Scope) -> HttpResponse:
+    """The list of the side bar, `?q=` narrows it."""
+    groups = pages.conversation_groups(scope=scope, search=request.GET.get("q", "").strip()[:200])
+    return render(request, "chat/conversations.html", {"groups": groups, "searched": "q" in request.GET})
+
+
+@require_safe
+@never_cache
+@page
+def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
+    """One turn, as it is stored."""
+    return render(request, "chat/turn.html", {"turn": pages.turn(scope=scope, message_id=message_id)})
+
+
+@require_safe
+@never_cache
+@page
+def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: int) -> HttpResponse:
+    """The evidence panel of one citation; rights are checked at each opening (B3)."""
+    shown = pages.evidence(scope=scope, message_id=message_id, number=number)
+    return render(request, "chat/evidence.html", {"shown": shown})
+
+
+@require_POST
+@page
+def rename(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
+    """Give a conversation another title."""
+    form = RenameForm(request.POST)
+    if not form.is_valid():
+        return HttpResponse(status=422)
+    edits.conversation_rename(scope=scope, conversation_id=conversation_id, **form.cleaned_data)
+    return HttpResponse(status=204)
+
+
+@require_POST
+@page
+def pin(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
+    """Keep a conversation on top, or no longer."""
+    form = PinForm(request.POST)
+    form.full_clean()
+    edits.conversation_pin(scope=scope, conversation_id=conversation_id, **form.cleaned_data)
+    return HttpResponse(status=204)
+
+
+@require_POST
+@page
+def choose_sets(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
+    """Remember where a conversation asks."""
+    listed = [choice.id for axis in pages.set_choices(scope=scope, conversation=None) for choice in axis.sets]
+    form = SetsForm(request.POST, listed=listed)
+    if not form.is_valid():
+        return HttpResponse(status=422)
+    edits.conversation_sets(scope=scope, conversation_id=conversation_id, **form.cleaned_data)
+    return HttpResponse(status=204)
+
+
+@require_POST
+@page
+def delete(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
+    """Delete a conversation; the browser sends this when the time for undoing is over."""
+    edits.conversation_delete(scope=scope, conversation_id=conversation_id)
+    return HttpResponse(status=204)
+
+
+def _chat(request: HttpRequest, scope: Scope, *, conversation: Conversation | None) -> HttpResponse:
+    messages = selectors.messages_of(scope=scope, conversation_id=conversation.pk) if conversation else []
+    documents, sets = pages.corpus_size(scope=scope)
+    context = {
+        "conversation": conversation,
+        "turns": pages.turns(scope=scope, messages=messages),
+        "groups": pages.conversation_groups(scope=scope),
+        "axes": pages.set_choices(scope=scope, conversation=conversation),
+        "examples": [] if conversation else pages.examples(scope=scope),
+        "documents": documents,
+        "sets": sets,
+        "may_upload": pages.may_upload(scope=scope),
+        "strings": page_strings(),
+        "max_characters": MAX_QUERY_CHARACTERS,
+    }
+    return render(request, "chat/page.html", context)

@@ -1,0 +1,99 @@
+"""`manage.py bootstrap --demo 0|1`: everything that must be there before the first request, in one process.
+
+Safe to run at every start: it adds what is missing and changes nothing that is there. The demo is loaded once, so
+that demo documents which somebody deleted stay deleted.
+"""
+
+from __future__ import annotations
+
+import secrets
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import Group, Permission
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+
+from accounts.models import AuditEvent, Tenant, User
+from accounts.models.people import MAX_CLEARANCE
+from accounts.selectors import scope_for
+from accounts.services import audit_record, tenant_ensure_default
+from knowledge.demo import demo_documents, demo_sets
+from knowledge.models import KnowledgeSet
+from knowledge.services import document_upload
+from knowledge.services.sets import set_create
+
+ADMIN = "admin"
+REVIEWERS = "Reviewers"
+DEMO_SOURCE = "demo"
+DEMO_LOADED = "demo.load"
+
+
+class Command(BaseCommand):
+    help = "Migrate the database; make the first administrator and, with --demo 1, the sample sets and documents."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--demo", type=int, choices=[0, 1], default=1)
+
+    def handle(self, *, demo: int, **options: Any) -> None:
+        call_command("migrate", interactive=False, verbosity=0)
+        tenant = tenant_ensure_default()
+        admin = self._ensure_admin(tenant)
+        ensure_reviewers()
+        if demo and not AuditEvent.objects.filter(tenant=tenant, action=DEMO_LOADED).exists():
+            sets, documents = demo_load(admin)
+            self.stdout.write(f"Demo: {sets} knowledge sets, {documents} documents to be ingested.")
+
+    def _ensure_admin(self, tenant: Tenant) -> User:
+        """The first administrator; the password is printed once, unless it was given."""
+        found = (
+            User.objects.filter(username=ADMIN).first()
+            or User.objects.filter(tenant=tenant, is_superuser=True, is_staff=True, is_active=True)
+            .order_by("pk")
+            .first()
+        )
+        if found is not None:
+            return found
+        given = settings.ADMIN_PASSWORD
+        password = given or secrets.token_urlsafe(12)
+        admin = User.objects.create_superuser(ADMIN, password=password, tenant=tenant, clearance=MAX_CLEARANCE)
+        self.stdout.write(f"Admin user: {ADMIN}")
+        self.stdout.write("Admin password: as given in ADMIN_PASSWORD" if given else f"Admin password: {password}")
+        return admin
+
+
+def ensure_reviewers() -> None:
+    """The role that triages cases: staff in this group see questions, answers and cases of their tenant."""
+    group, made = Group.objects.get_or_create(name=REVIEWERS)
+    if made:
+        group.permissions.set(Permission.objects.filter(content_type__app_label="feedback", codename="change_badcase"))
+
+
+def demo_load(admin: User) -> tuple[int, int]:
+    """Make the sample sets and upload the sample documents; returns how many of each are new.
+
+    May be repeated after an interruption: what is there already is left alone.
+    """
+    scope = scope_for(admin)
+    known = set(KnowledgeSet.objects.filter(tenant_id=admin.tenant_id).values_list("code", flat=True))
+    missing = [values for values in demo_sets() if values["code"] not in known]
+    for values in missing:
+        set_create(scope=scope, actor=admin, values=values)
+    ids = dict(KnowledgeSet.objects.filter(tenant_id=admin.tenant_id).values_list("code", "pk"))
+    uploads = [
+        document_upload(
+            scope=scope,
+            actor=admin,
+            sets=[ids[code] for code in document.sets if code in ids],
+            name=document.path.name,
+            content=document.path.read_bytes(),
+            title=document.title,
+            external_id=document.external_id,
+            source=DEMO_SOURCE,
+            tags=document.tags,
+        )
+        for document in demo_documents()
+    ]
+    audit_record(actor=admin, action=DEMO_LOADED, target=DEMO_SOURCE)
+    return len(missing), sum(upload.job is not None for upload in uploads)

@@ -1,0 +1,98 @@
+// What readers do with an answer: copy it, judge it (D35).
+
+import { byId, post, words } from "./dom.js";
+import { close as closePopover, open as openPopover } from "./popover.js";
+import { toast } from "./toast.js";
+
+const form = byId("vote");
+const messageOf = (element) => element.closest("[data-message]")?.dataset.message;
+
+export function signal(message, kind, value = null) {
+  if (!message) return;
+  post("/api/v1/signals", { json: { message_id: message, kind, value }, keepalive: true }).catch((error) =>
+    console.warn("signal not sent", error),
+  );
+}
+
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    return void toast(words("copy_failed"));
+  }
+  const use = button.querySelector("use");
+  const [file, name] = use.getAttribute("href").split("#");
+  use.setAttribute("href", `${file}#check`);
+  setTimeout(() => use.setAttribute("href", `${file}#${name}`), 1500);
+  toast(words("copied"));
+}
+
+function showVote(turn, vote) {
+  for (const button of turn.querySelectorAll("[data-vote]")) {
+    button.setAttribute("aria-pressed", String(button.dataset.vote === vote));
+  }
+}
+
+async function vote(message, direction, more = {}) {
+  const turn = document.querySelector(`.turn[data-message="${message}"]`);
+  const before = turn.querySelector("[data-vote][aria-pressed=true]")?.dataset.vote;
+  showVote(turn, direction);
+  try {
+    await post("/api/v1/feedback", { json: { message_id: message, vote: direction, ...more } });
+    return true;
+  } catch {
+    showVote(turn, before);
+    toast(words("vote_failed"));
+    return false;
+  }
+}
+
+async function clicked(event) {
+  const copyAnswer = event.target.closest("[data-copy-answer]");
+  const copyCode = event.target.closest(".code-copy");
+  const voted = event.target.closest("[data-vote]");
+  const found = event.target.closest(".found-summary");
+  if (copyAnswer) {
+    await copy(copyAnswer.closest(".turn").querySelector(".answer-markdown").content.textContent, copyAnswer);
+    signal(messageOf(copyAnswer), "copy", "answer");
+  } else if (copyCode) {
+    await copy(copyCode.parentElement.querySelector("pre").textContent, copyCode);
+    signal(messageOf(copyCode), "copy", "code");
+  } else if (voted) {
+    event.stopPropagation();
+    await judged(voted);
+  } else if (found) {
+    const isOpen = found.getAttribute("aria-expanded") === "true";
+    found.setAttribute("aria-expanded", String(!isOpen));
+    byId(found.getAttribute("aria-controls")).hidden = isOpen;
+  }
+}
+
+/** A vote counts at once; a vote down then asks what was wrong. */
+async function judged(button) {
+  const message = messageOf(button);
+  if (button.dataset.vote === "up") {
+    if (await vote(message, "up")) toast(words("thanks"));
+    return;
+  }
+  form.reset();
+  form.dataset.target = message;
+  openPopover(form, button, { above: true });
+  await vote(message, "down");
+}
+
+export function start() {
+  document.addEventListener("click", clicked);
+  document.addEventListener("copy", () => {
+    const node = getSelection()?.anchorNode;
+    const report = node?.parentElement?.closest(".turn .report");
+    if (report) signal(messageOf(report), "copy", "selection");
+  });
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const values = new FormData(form);
+    closePopover();
+    const more = { reasons: values.getAll("reasons"), comment: values.get("comment").trim() };
+    if (await vote(form.dataset.target, "down", more)) toast(words("thanks_down"));
+  });
+}

@@ -1,0 +1,171 @@
+// The chat page: brings its parts together.
+
+import * as actions from "./actions.js";
+import * as choices from "./choices.js";
+import * as composer from "./composer.js";
+import { byId, words } from "./dom.js";
+import * as evidence from "./evidence.js";
+import * as popover from "./popover.js";
+import * as sets from "./sets.js";
+import * as side from "./side.js";
+import { Connection } from "./socket.js";
+import * as time from "./time.js";
+import { toast } from "./toast.js";
+import * as tooltip from "./tooltip.js";
+import { RunningTurn, start as startTurns } from "./turns.js";
+
+const LOST_AFTER_MS = 1500; // a hiccup is not worth a banner
+
+const main = byId("main");
+const conversation = () => main.dataset.conversation;
+
+let turn = null; // the running one
+let lost = 0;
+let wasLost = false;
+
+const connection = new Connection({
+  onEvent: (event) => (queue = queue.then(() => received(event))),
+  onState: connected,
+  isNeeded: () => turn !== null,
+});
+let queue = Promise.resolve(); // events are applied one after the other
+
+function ask(question) {
+  turn = RunningTurn.begin(question);
+  composer.setRunning(true);
+  connection.send({
+    type: "ask",
+    question,
+    ...(conversation() && { conversation_id: conversation() }),
+    sets: sets.chosen(),
+  });
+}
+
+async function received(event) {
+  if (event.type === "problem") return refused(event);
+  if (!turn) return;
+  if (event.type === "turn") {
+    begun(event);
+  } else if (await turn.apply(event)) {
+    turn = null;
+    composer.setRunning(false);
+    side.refresh(conversation());
+  }
+}
+
+function begun({ message_id, conversation_id, title }) {
+  turn.identify(message_id);
+  if (conversation() !== conversation_id) {
+    main.dataset.conversation = conversation_id;
+    history.pushState(null, "", `/c/${conversation_id}`);
+  }
+  if (title) {
+    document.title = `${title} · Ragsite`;
+    byId("topbar-title").textContent = title;
+  }
+  side.refresh(conversation_id);
+}
+
+/** The server could not do what it was asked. */
+function refused({ code, message }) {
+  if (!turn || turn.last) return void toast(message);
+  turn.fail({ code, message });
+  turn = null;
+  composer.setRunning(false);
+}
+
+function resume() {
+  connection.send({ type: "resume", message_id: turn.messageId, after: turn.last });
+}
+
+/** Go on where the stream broke off; a question that may never have arrived is given back to the reader. */
+function reconnected() {
+  if (turn.messageId) return resume();
+  if (connection.waiting.length) return;
+  turn.fail({ code: "connection_lost", message: words("failed_safe") });
+  turn = null;
+  composer.setRunning(false);
+}
+
+function stop() {
+  if (!turn?.messageId) return;
+  connection.send({ type: "stop", message_id: turn.messageId });
+  actions.signal(turn.messageId, "stop");
+}
+
+function connected(state) {
+  const banner = byId("banner");
+  if (state === "open") {
+    clearTimeout(lost);
+    banner.hidden = true;
+    if (wasLost && turn) reconnected();
+    wasLost = false;
+    return;
+  }
+  if (wasLost) return;
+  wasLost = true;
+  lost = setTimeout(() => {
+    banner.querySelector("span").textContent = words("offline");
+    banner.hidden = false;
+  }, LOST_AFTER_MS);
+}
+
+/** What Escape closes, the uppermost first. */
+function escape() {
+  return popover.close() || evidence.close() || side.closeSheet() || (stop(), turn !== null);
+}
+
+function keys() {
+  const mac = /Mac|iPhone|iPad/.test(navigator.platform);
+  for (const hint of document.querySelectorAll("[data-mod-key]")) {
+    if (mac) hint.textContent = `⌘${hint.dataset.modKey}`;
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.isComposing || document.querySelector("dialog[open]")) return;
+    const typing = event.target.matches("input, textarea, select");
+    if (event.key === "Escape" && escape()) event.preventDefault();
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      byId("side-query").focus();
+    }
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/") {
+      event.preventDefault();
+      byId("question").focus();
+    }
+    if (evidence.isOpen() && (event.key === "[" || event.key === "]")) evidence.step(event.key === "[" ? -1 : 1);
+  });
+}
+
+function clicks() {
+  byId("veil").addEventListener("click", () => evidence.close() || side.closeSheet());
+  byId("shortcuts-open").addEventListener("click", () => {
+    popover.close({ focus: false });
+    byId("shortcuts").showModal();
+  });
+  document.addEventListener("click", (event) => {
+    const example = event.target.closest("[data-example]");
+    if (example) return composer.fill(example.dataset.example);
+    const again = event.target.closest("[data-ask-again]");
+    if (again && !turn) ask(again.closest(".turn").querySelector(".question").textContent);
+  });
+}
+
+for (const part of [popover, choices, evidence, tooltip, actions, time]) part.start();
+startTurns();
+composer.start({ onAsk: ask, onStop: stop });
+sets.start({ conversation });
+side.start({ conversation });
+keys();
+clicks();
+
+addEventListener("popstate", () => location.reload());
+
+const running = document.querySelector(".turn[data-state=running]");
+if (running) {
+  turn = new RunningTurn(running, running.querySelector(".question").textContent);
+  composer.setRunning(true);
+  resume();
+} else {
+  document.querySelector(".turn:last-child")?.scrollIntoView();
+}

@@ -1,0 +1,17 @@
+// The theme buttons, wherever they are.
+
+export function start() {
+  const show = () => {
+    for (const button of document.querySelectorAll("[data-theme-choices] button")) {
+      button.setAttribute("aria-pressed", String(button.value === document.documentElement.dataset.themeChoice));
+    }
+  };
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-theme-choices] button");
+    if (!button) return;
+    localStorage.setItem("theme", button.value);
+    window.applyTheme();
+    show();
+  });
+  show();
+}

@@ -1,0 +1,64 @@
+// Small helpers that every module uses.
+
+export const byId = (id) => document.getElementById(id);
+
+export function fromTemplate(id) {
+  return byId(id).content.firstElementChild.cloneNode(true);
+}
+
+const strings = JSON.parse(byId("strings")?.textContent ?? "{}");
+
+/** The words `key` in the reader's language, `{name}` filled in. */
+export function words(key, values = {}) {
+  return (strings[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+export const formatted = (number) => new Intl.NumberFormat(document.documentElement.lang).format(number);
+
+const csrfToken = () => document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] ?? "";
+
+/** POST a form or JSON; resolves to the response, rejects where it is not a success. */
+export async function post(url, { form, json, keepalive = false } = {}) {
+  const headers = { "X-CSRFToken": csrfToken() };
+  if (json) headers["Content-Type"] = "application/json";
+  const body = json ? JSON.stringify(json) : form;
+  const response = await fetch(url, { method: "POST", headers, body, keepalive });
+  if (!response.ok) throw new Error(`${response.status}`);
+  return response;
+}
+
+/** An HTML part of a page as text. Rejects with `status`; sends people who were signed out to the sign-in page. */
+export async function part(url) {
+  const response = await fetch(url, { headers: { Accept: "text/html" } });
+  if (response.redirected && new URL(response.url).pathname === "/sign-in") location.reload();
+  if (!response.ok) throw Object.assign(new Error(url), { status: response.status });
+  return response.text();
+}
+
+export function parsed(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content;
+}
+
+let announcing;
+
+/** Tell screen readers without showing anything. */
+export function announce(text) {
+  clearTimeout(announcing);
+  announcing = setTimeout(() => (byId("announce").textContent = text), 100);
+}
+
+export const isNarrow = () => matchMedia("(max-width: 59.99rem)").matches;
+
+/** Place a floating box beside an anchor, inside the window. */
+export function place(box, anchor, { above = false, gap = 6 } = {}) {
+  const at = anchor.getClientRects()[0] ?? anchor.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = box;
+  const fitsAbove = at.top - gap - height >= 8;
+  const fitsBelow = at.bottom + gap + height <= innerHeight - 8;
+  const up = above ? fitsAbove || !fitsBelow : !fitsBelow && fitsAbove;
+  const top = up ? at.top - gap - height : at.bottom + gap;
+  box.style.top = `${Math.max(8, Math.min(top, innerHeight - height - 8))}px`;
+  box.style.left = `${Math.max(8, Math.min(at.left, innerWidth - width - 8))}px`;
+}

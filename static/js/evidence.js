@@ -1,0 +1,95 @@
+// The evidence panel: opens beside the report, which does not move.
+
+import { byId, isNarrow, parsed, part, post, words } from "./dom.js";
+
+const panel = byId("evidence");
+const shell = byId("shell");
+
+let shown = null; // { message, number, opener }
+
+export const isOpen = () => shown !== null;
+
+const chips = (message, number) =>
+  document.querySelectorAll(`[data-message="${message}"] [data-cite="${number}"]`);
+
+function markChips(expanded) {
+  for (const chip of chips(shown.message, shown.number)) {
+    if (expanded) chip.setAttribute("aria-expanded", "true");
+    else chip.removeAttribute("aria-expanded");
+  }
+}
+
+export function close() {
+  if (!shown) return false;
+  markChips(false);
+  const { opener } = shown;
+  const hadFocus = panel.contains(document.activeElement);
+  shown = null;
+  panel.hidden = true;
+  byId("veil").hidden = true;
+  delete shell.dataset.evidence;
+  if (hadFocus && opener?.isConnected) opener.focus({ preventScroll: true });
+  return true;
+}
+
+export async function open(message, number, opener = shown?.opener) {
+  if (shown) markChips(false);
+  const mine = (shown = { message, number, opener });
+  markChips(true);
+  shell.dataset.evidence = "";
+  panel.hidden = false;
+  byId("veil").hidden = !isNarrow();
+  if (!panel.childElementCount) fill(byId("evidence-loading").content.cloneNode(true));
+  const slow = setTimeout(() => mine === shown && fill(byId("evidence-loading").content.cloneNode(true)), 250);
+  try {
+    const html = await part(`/messages/${message}/sources/${number}`);
+    if (mine === shown) fill(parsed(html));
+  } catch (error) {
+    if (mine === shown) fail(error.status === 404 ? "evidence_refused" : "evidence_failed");
+  } finally {
+    clearTimeout(slow);
+  }
+}
+
+function fill(content) {
+  const hadFocus = panel.contains(document.activeElement) || document.activeElement === document.body;
+  panel.replaceChildren(content);
+  if (hadFocus || isNarrow()) panel.querySelector(".evidence-body, button")?.focus({ preventScroll: true });
+  panel.querySelector("mark")?.scrollIntoView({ block: "nearest" });
+}
+
+function fail(key) {
+  fill(byId("evidence-failed").content.cloneNode(true));
+  panel.querySelector("p").textContent = words(key);
+  panel.querySelector(".evidence-count").textContent = words("source_n", { n: shown.number });
+  panel.querySelector("[data-cite-again]").hidden = key === "evidence_refused";
+}
+
+/** Go to the previous (-1) or next (1) source. */
+export function step(direction) {
+  const buttons = panel.querySelectorAll("[data-cite-step]");
+  const button = buttons[direction < 0 ? 0 : 1];
+  if (button && !button.disabled) open(shown.message, Number(button.dataset.citeStep));
+}
+
+export function start() {
+  document.addEventListener("click", (event) => {
+    const chip = event.target.closest("[data-cite]");
+    const message = chip?.closest("[data-message]")?.dataset.message;
+    if (chip && message) {
+      const number = Number(chip.dataset.cite);
+      if (shown?.message === message && shown.number === number && chip === shown.opener) return void close();
+      open(message, number, chip);
+      post("/api/v1/signals", { json: { message_id: message, kind: "citation_click", value: number } }).catch(
+        (error) => console.warn("signal not sent", error),
+      );
+    } else if (event.target.closest("[data-close-evidence]")) {
+      close();
+    } else if (event.target.closest("[data-cite-again]")) {
+      open(shown.message, shown.number);
+    } else {
+      const target = event.target.closest("[data-cite-step]");
+      if (target && !target.disabled) open(shown.message, Number(target.dataset.citeStep));
+    }
+  });
+}

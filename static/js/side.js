@@ -1,0 +1,142 @@
+// The side bar: a sheet on small screens; search, pin, rename, delete with undo.
+
+import { byId, part, post, words } from "./dom.js";
+import { close as closePopover } from "./popover.js";
+import { toast } from "./toast.js";
+
+const SEARCH_AFTER_MS = 200;
+const side = byId("side");
+const list = byId("side-list");
+const menu = byId("conversation-menu");
+
+let item = null; // whose menu is open
+const deleting = new Map(); // conversation id → function that deletes at once
+
+export const isOpen = () => "open" in side.dataset;
+
+export function openSheet() {
+  side.dataset.open = "";
+  byId("veil").hidden = false;
+  byId("side-open").setAttribute("aria-expanded", "true");
+  byId("side-close").focus();
+}
+
+export function closeSheet() {
+  if (!isOpen()) return false;
+  delete side.dataset.open;
+  byId("veil").hidden = true;
+  byId("side-open").setAttribute("aria-expanded", "false");
+  byId("side-open").focus();
+  return true;
+}
+
+/** Fetch the list again; `current` is the conversation that is open. */
+export async function refresh(current) {
+  const query = byId("side-query").value.trim();
+  const html = await part(`${list.dataset.url}${query ? `?q=${encodeURIComponent(query)}` : ""}`);
+  list.innerHTML = html;
+  for (const row of list.querySelectorAll(".side-item")) {
+    if (deleting.has(row.dataset.id)) row.hidden = true;
+    if (row.dataset.id !== current) continue;
+    row.dataset.current = "";
+    row.querySelector("a").setAttribute("aria-current", "page");
+  }
+}
+
+const actions = {
+  async pin(row, current) {
+    const form = new FormData();
+    if (row.dataset.pinned !== "true") form.set("pinned", "on");
+    await post(`/c/${row.dataset.id}/pin`, { form });
+    await refresh(current);
+  },
+  rename(row) {
+    const link = row.querySelector("a");
+    const input = Object.assign(document.createElement("input"), {
+      className: "side-rename",
+      value: link.textContent,
+      maxLength: 200,
+      ariaLabel: words("rename"),
+    });
+    link.hidden = true;
+    link.after(input);
+    input.select();
+    let over = false;
+    const end = async (save) => {
+      if (over) return;
+      over = true;
+      const title = input.value.trim();
+      input.remove();
+      link.hidden = false;
+      link.focus();
+      if (!save || !title || title === link.textContent) return;
+      const before = link.textContent;
+      link.textContent = link.title = title;
+      const form = new FormData();
+      form.set("title", title);
+      await post(`/c/${row.dataset.id}/rename`, { form }).catch(() => {
+        link.textContent = before;
+        toast(words("rename_failed"));
+      });
+    };
+    input.addEventListener("blur", () => end(true));
+    input.addEventListener("keydown", (event) => {
+      if (event.isComposing) return;
+      if (event.key === "Enter") end(true);
+      if (event.key === "Escape") {
+        event.stopPropagation();
+        end(false);
+      }
+    });
+  },
+  /** Hidden now, deleted when the time for undoing is over or the page is left. */
+  delete(row, current) {
+    const { id } = row.dataset;
+    row.hidden = true;
+    const now = () => {
+      if (!deleting.delete(id)) return;
+      post(`/c/${id}/delete`, { keepalive: true })
+        .then(() => id === current && location.assign("/"))
+        .catch(() => {
+          row.hidden = false;
+          toast(words("delete_failed"));
+        });
+    };
+    const undo = () => {
+      deleting.delete(id);
+      row.hidden = false;
+      row.querySelector("a").focus();
+    };
+    deleting.set(id, now);
+    toast(words("deleted", { title: row.querySelector("a").textContent }), {
+      undoWords: words("undo"),
+      undo,
+      done: now,
+    });
+  },
+};
+
+/** `conversation()` returns the id of the one that is open, or "". */
+export function start({ conversation }) {
+  byId("side-open").addEventListener("click", openSheet);
+  byId("side-close").addEventListener("click", closeSheet);
+  menu.addEventListener("popover-open", (event) => {
+    item = event.detail.opener.closest(".side-item");
+    for (const text of menu.querySelectorAll("[data-when]")) text.hidden = text.dataset.when !== item.dataset.pinned;
+  });
+  menu.addEventListener("click", (event) => {
+    const action = event.target.closest("[data-action]")?.dataset.action;
+    if (!action) return;
+    closePopover({ focus: action !== "rename" });
+    actions[action](item, conversation());
+  });
+  let timer = 0;
+  byId("side-query").addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => refresh(conversation()), SEARCH_AFTER_MS);
+  });
+  byId("side-search").addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("pagehide", () => {
+    for (const now of [...deleting.values()]) now();
+  });
+}

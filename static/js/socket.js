@@ -1,0 +1,51 @@
+// The WebSocket: opened when needed, reopened with growing pauses while a turn runs.
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10000;
+const NOT_SIGNED_IN = 4401; // close code of the server
+
+export class Connection {
+  /** `onEvent(message)` for everything received, `onState("open" | "lost")`, `isNeeded()` while a turn runs. */
+  constructor({ onEvent, onState, isNeeded }) {
+    Object.assign(this, { onEvent, onState, isNeeded, socket: null, pause: FIRST_PAUSE_MS, waiting: [], timer: 0 });
+    addEventListener("online", () => this.retryNow());
+    document.addEventListener("visibilitychange", () => document.hidden || this.retryNow());
+  }
+
+  send(message) {
+    if (this.socket?.readyState === WebSocket.OPEN) {
+      this.socket.send(JSON.stringify(message));
+    } else {
+      this.waiting.push(message);
+      this.open();
+    }
+  }
+
+  open() {
+    if (this.socket && this.socket.readyState <= WebSocket.OPEN) return;
+    clearTimeout(this.timer);
+    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/chat`);
+    this.socket = socket;
+    socket.addEventListener("open", () => {
+      this.pause = FIRST_PAUSE_MS;
+      this.onState("open");
+      for (const message of this.waiting.splice(0)) socket.send(JSON.stringify(message));
+    });
+    socket.addEventListener("message", (event) => this.onEvent(JSON.parse(event.data)));
+    socket.addEventListener("close", ({ code }) => this.closed(socket, code));
+  }
+
+  closed(socket, code) {
+    if (socket !== this.socket) return;
+    this.socket = null;
+    if (code === NOT_SIGNED_IN) return location.assign(`/sign-in?next=${encodeURIComponent(location.pathname)}`);
+    if (!this.isNeeded() && !this.waiting.length) return;
+    this.onState("lost");
+    this.timer = setTimeout(() => this.open(), this.pause);
+    this.pause = Math.min(this.pause * 2, LONGEST_PAUSE_MS);
+  }
+
+  retryNow() {
+    if (this.isNeeded() || this.waiting.length) this.open();
+  }
+}

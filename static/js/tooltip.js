@@ -1,0 +1,75 @@
+// What a citation or an underline means, on hover and on focus.
+
+import { byId, place, words } from "./dom.js";
+
+const SHOW_AFTER_MS = 120;
+const box = byId("tooltip");
+
+let timer = 0;
+let anchor = null;
+
+function line(className, text) {
+  return Object.assign(document.createElement("div"), { className, textContent: text });
+}
+
+/** What is known of a source: from the list below the answer, or from the stream while it runs. */
+function sourceOf(chip) {
+  const turn = chip.closest("[data-message]");
+  const listed = turn?.querySelector(`.source[data-cite="${chip.dataset.cite}"]`);
+  if (listed) return { ...listed.dataset, bar: listed.querySelector(".bar")?.cloneNode(true) };
+  const streamed = JSON.parse(turn?.dataset.citations ?? "[]");
+  const found = streamed.find((citation) => String(citation.citation_num) === chip.dataset.cite);
+  return found ? { title: found.title, page: found.page ?? "", sets: "" } : null;
+}
+
+function describeSource(chip) {
+  const source = sourceOf(chip);
+  if (!source?.title) return [line("", words("source_n", { n: chip.dataset.cite }))];
+  const place = [source.sets, source.page && words("page_n", { n: source.page })].filter(Boolean).join(" · ");
+  const title = document.createElement("strong");
+  title.textContent = source.title;
+  const row = line("tooltip-row", words("confidence"));
+  if (source.bar) row.append(source.bar);
+  return [title, ...(place ? [line("tooltip-place", place)] : []), ...(source.bar ? [row] : [])];
+}
+
+function describeSupport(span) {
+  const key = span.classList.contains("unsupported") ? "unsupported" : "weak";
+  const reason = span.dataset.supportReason;
+  return [line("", words(key)), ...(reason ? [line("tooltip-place", reason)] : [])];
+}
+
+function show(target) {
+  anchor = target;
+  box.replaceChildren(...(target.matches(".cite") ? describeSource(target) : describeSupport(target)));
+  box.hidden = false;
+  place(box, target, { above: true });
+  target.setAttribute("aria-describedby", "tooltip");
+}
+
+export function hide() {
+  clearTimeout(timer);
+  anchor?.removeAttribute("aria-describedby");
+  anchor = null;
+  box.hidden = true;
+}
+
+const targetOf = (event) => event.target.closest?.(".thread .cite, .support:not(.supported)");
+
+export function start() {
+  document.addEventListener("pointerover", (event) => {
+    if (event.pointerType === "touch") return;
+    const target = targetOf(event);
+    if (target === anchor) return;
+    hide();
+    if (target) timer = setTimeout(() => show(target), SHOW_AFTER_MS);
+  });
+  document.addEventListener("focusin", (event) => {
+    const target = targetOf(event);
+    hide();
+    if (target?.matches(":focus-visible")) show(target);
+  });
+  document.addEventListener("focusout", hide);
+  document.addEventListener("click", hide);
+  byId("main").addEventListener("scroll", hide, { passive: true });
+}

@@ -1,0 +1,182 @@
+// Turns on the page: new ones, running ones, finished ones.
+
+import { announce, byId, formatted, fromTemplate, parsed, part, words } from "./dom.js";
+import { refresh as refreshTimes } from "./time.js";
+
+const NEAR_END_PX = 80;
+const LAST_WORD = /(?:[\u2e80-\uffef]|[^\s\u2e80-\uffef]{1,24}) ?$/;
+const CLOSING = /^[.,;:!?)。，；：、！？）]/;
+
+const main = byId("main");
+const isCjk = (text) => /[\u3400-\u9fff]/.test(text);
+
+/** Whether the reader is at the end; only then does the page follow the text. */
+const atEnd = () => main.scrollHeight - main.scrollTop - main.clientHeight < NEAR_END_PX;
+
+let following = true;
+
+export function toEnd() {
+  following = true;
+  main.scrollTop = main.scrollHeight;
+}
+
+/** Run a change of the page; the view follows if it was at the end. */
+function change(action) {
+  action();
+  if (following) main.scrollTop = main.scrollHeight;
+  byId("to-end").hidden = atEnd();
+}
+
+export function start() {
+  main.addEventListener(
+    "scroll",
+    () => {
+      following = atEnd();
+      byId("to-end").hidden = following;
+    },
+    { passive: true },
+  );
+  byId("to-end").addEventListener("click", toEnd);
+  decorate(byId("turns"));
+}
+
+/** What only scripts can add: copy buttons, tables that scroll by keyboard, citations that stay with their word. */
+export function decorate(root) {
+  for (const table of root.querySelectorAll("table")) {
+    if (table.closest(".table-box")) continue;
+    const box = Object.assign(document.createElement("div"), { className: "table-box", tabIndex: 0 });
+    table.replaceWith(box);
+    box.append(table);
+  }
+  for (const chip of root.querySelectorAll(".cite")) keepTogether(chip);
+  for (const pre of root.querySelectorAll("pre")) {
+    if (pre.closest(".code-box")) continue;
+    pre.tabIndex = 0;
+    const box = Object.assign(document.createElement("div"), { className: "code-box" });
+    pre.replaceWith(box);
+    box.append(pre, fromTemplate("code-copy-template"));
+  }
+}
+
+/** A citation stays on the line of the word before it, and a full stop on the line of the citation. */
+function keepTogether(chip) {
+  if (chip.parentElement.className === "nowrap") return;
+  const { previousSibling: before, nextSibling: after } = chip;
+  const box = Object.assign(document.createElement("span"), { className: "nowrap" });
+  chip.before(box);
+  const word = before?.nodeType === Node.TEXT_NODE && LAST_WORD.exec(before.data);
+  if (word) box.append(before.splitText(word.index));
+  box.append(chip);
+  if (after?.nodeType === Node.TEXT_NODE && CLOSING.test(after.data)) {
+    after.splitText(1);
+    box.append(after);
+  }
+}
+
+/** Unfinished Markdown as readable text; the finished block replaces it in a moment. */
+function plain(markdown) {
+  return markdown
+    .replace(/^\|[-:| ]+\|?$\n?/gm, "")
+    .replace(/^[ \t]*\|[ \t]*|[ \t]*\|[ \t]*$/gm, "")
+    .replace(/ *\| */g, " · ")
+    .replace(/^#{1,6} +|\*\*|`{1,3}|~~/gm, "")
+    .replace(/^([ \t]*)[-*] /gm, "$1• ")
+    .replace(/\*(?=\S)|(?<=\S)\*/g, "");
+}
+
+/** A question that is being answered. */
+export class RunningTurn {
+  constructor(element, question) {
+    Object.assign(this, { element, question, messageId: element.dataset.message || null, last: 0, steps: {} });
+    this.report = element.querySelector(".report");
+    this.tail = element.querySelector(".tail");
+    this.stages = element.querySelector(".stages-text");
+  }
+
+  static begin(question) {
+    const element = fromTemplate("turn-template");
+    const lang = isCjk(question) ? "zh-Hans" : "en";
+    for (const part of element.querySelectorAll(".question, .report, .tail")) part.lang = lang;
+    const heading = element.querySelector(".question");
+    heading.textContent = question;
+    heading.toggleAttribute("data-long", question.length > 140);
+    byId("welcome")?.remove();
+    delete main.dataset.empty;
+    byId("turns").append(element);
+    toEnd();
+    return new RunningTurn(element, question);
+  }
+
+  identify(messageId) {
+    this.messageId = messageId;
+    this.element.id = `turn-${messageId}`;
+    this.element.dataset.message = messageId;
+  }
+
+  /** Apply one event of the stream. Returns true when it was the last one. */
+  async apply({ id, type, data }) {
+    if (id <= this.last) return false;
+    this.last = id;
+    if (type === "step") this.say(this.stepWords(data));
+    if (type === "block") change(() => this.addBlock(data));
+    if (type === "tail") change(() => this.showTail(data.text));
+    if (type === "citations") this.element.dataset.citations = JSON.stringify(data.citations);
+    if (type === "error") change(() => this.fail(data));
+    if (type === "done") await this.finish();
+    return type === "done" || type === "error";
+  }
+
+  say(text) {
+    if (!text || this.stages.textContent === text) return;
+    this.stages.textContent = text;
+    announce(text);
+  }
+
+  /** "12,431 passages searched… 80 ranked… writing…": each step adds its part to the line. */
+  stepWords({ name, detail, count }) {
+    const n = count === undefined ? "" : formatted(count);
+    const known = { search: "searching", searched: "searched_n", rerank: "reranked_n", write: "writing" };
+    if (!(name in known)) return typeof detail === "string" ? detail : "";
+    this.steps[name] = words(known[name], { n });
+    const { search, searched = search, rerank, write } = this.steps;
+    return [searched, rerank, write].filter(Boolean).join(" ");
+  }
+
+  addBlock({ html }) {
+    const block = parsed(html);
+    decorate(block);
+    this.report.append(block);
+    this.showTail("");
+  }
+
+  showTail(text) {
+    this.tail.textContent = plain(text);
+  }
+
+  /** The stored turn takes the place of the streamed one: same text, with support marks, sources and actions. */
+  async finish() {
+    try {
+      const fresh = parsed(await part(`/messages/${this.messageId}`)).querySelector(".turn");
+      decorate(fresh);
+      change(() => this.element.replaceWith(fresh));
+      this.element = fresh;
+      refreshTimes();
+    } catch {
+      this.element.querySelector(".stages").hidden = true;
+      this.element.setAttribute("aria-busy", "false");
+    }
+    this.element.dispatchEvent(new CustomEvent("turn-finished", { bubbles: true }));
+  }
+
+  fail({ code = "", message = "" }) {
+    this.element.querySelector(".stages")?.remove();
+    this.showTail("");
+    const notice = fromTemplate("failed-template");
+    notice.querySelector(".failed-text").textContent = message || words("failed_safe");
+    notice.querySelector("code").textContent = code;
+    this.report.after(notice);
+    this.element.dataset.state = "failed";
+    this.element.setAttribute("aria-busy", "false");
+    this.element.dispatchEvent(new CustomEvent("turn-finished", { bubbles: true }));
+  }
+}

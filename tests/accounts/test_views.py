@@ -1,0 +1,87 @@
+"""Sign-in and a person's own page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+
+from accounts.models import ApiKey, User
+from accounts.selectors import api_key_user
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def user() -> User:
+    return make_user("mei")
+
+
+@pytest.fixture
+def browser(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_signing_in_leads_to_the_page_that_was_wanted(user):
+    response = Client().post("/sign-in?next=/profile", {"username": "mei", "password": "correct horse battery"})
+
+    assert response["Location"] == "/profile"
+
+
+def test_signing_in_never_leads_to_another_site(user):
+    address = "/sign-in?next=https://example.org/"
+
+    response = Client().post(address, {"username": "mei", "password": "correct horse battery"})
+
+    assert response["Location"] == "/"
+
+
+def test_a_wrong_password_is_said_and_the_name_kept(user):
+    page = Client().post("/sign-in", {"username": "mei", "password": "wrong"}).content.decode()
+
+    assert 'role="alert"' in page
+    assert 'value="mei"' in page
+
+
+def test_signing_out_needs_a_form(browser):
+    assert browser.get("/sign-out").status_code == 405
+    assert browser.post("/sign-out").status_code == 302
+    assert browser.get("/profile").status_code == 302
+
+
+def test_interests_may_be_separated_by_commas_of_any_script(browser, user):
+    browser.post("/profile", {"department": "R&D", "interests": "N4，切换、 timer , N4"})
+
+    user.refresh_from_db()
+    assert (user.department, user.interests) == ("R&D", ["N4", "切换", "timer"])
+
+
+def test_the_profile_form_cannot_raise_rights(browser, user):
+    browser.post("/profile", {"department": "x", "clearance": "4", "is_staff": "on", "is_superuser": "on"})
+
+    before = (user.clearance, user.is_staff, user.is_superuser)
+    user.refresh_from_db()
+    assert (user.clearance, user.is_staff, user.is_superuser) == before
+
+
+def test_a_new_key_is_shown_once_and_works(browser, user):
+    page = browser.post("/profile/keys", {"name": "script"}).content.decode()
+    secret = re.search(r'id="secret">([^<]+)<', page)[1]
+
+    assert api_key_user(secret) == user
+    assert secret not in browser.get("/profile").content.decode()
+
+
+def test_only_the_owner_revokes_a_key(browser, user):
+    other, own = (ApiKey.objects.create(user=u, name="k", prefix="rs_", digest=u.username) for u in (make_user(), user))
+
+    refused = browser.post(f"/profile/keys/{other.pk}/revoke")
+    browser.post(f"/profile/keys/{own.pk}/revoke")
+
+    assert refused.status_code == 404
+    assert ApiKey.objects.get(pk=other.pk).revoked is None
+    assert ApiKey.objects.get(pk=own.pk).revoked is not None

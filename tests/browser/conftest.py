@@ -1,0 +1,199 @@
+"""A real Chromium in front of the real product: web process, worker, PostgreSQL, Redis, a scripted model server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from accounts.selectors import scope_for
+from knowledge.models import Document
+from knowledge.services import document_upload
+from ragsite.embedded.processes import Process, free_port
+from ragsite.embedded.programs import QUEUES
+from ragsite.embedded.waiting import wait_until
+from tests.browser.content import DOCUMENTS, English
+from tests.factories import make_admin, make_set, make_user
+from tests.scripted_llm import Reply, ScriptedLLM, serving
+
+ROOT = Path(__file__).resolve().parents[2]
+IMAGES = ROOT / "docs" / "images"
+PASSWORD = "correct horse battery"
+START_SECONDS = 60
+INGEST_SECONDS = 120
+WAIT_MS = 30_000  # the first question loads the models
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+
+
+@dataclass(frozen=True)
+class LiveSite:
+    """Where the running site is, who may sign in, and the model server behind it."""
+
+    url: str
+    llm: ScriptedLLM
+    admin: str = "lin"
+    reader: str = "chen"
+
+
+@pytest.fixture(autouse=True)
+def _django_db_helper() -> None:
+    """In place of pytest-django's: the mark only asks for the test database, no test is wrapped in a transaction.
+
+    The site must see the rows, and Playwright's event loop in this thread would get a connection of its own.
+    """
+
+
+@pytest.fixture(scope="module")
+def live_site(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any) -> Iterator[LiveSite]:
+    """The product on the test database. Its rows are committed, so they are removed at the end."""
+    folder = tmp_path_factory.mktemp("site")
+    with django_db_blocker.unblock(), ExitStack() as stack:
+        stack.callback(connection.close)
+        stack.callback(call_command, "flush", interactive=False, verbosity=0)
+        llm = stack.enter_context(serving())
+        llm.default = Reply(texts=English.pieces)
+        environment = {**os.environ, **_environment(llm, folder)}
+        port = free_port()
+        web = ("-m", "uvicorn", "ragsite.asgi:application", "--port", str(port), "--no-access-log")
+        worker = ("-m", "celery", "-A", "ragsite", "worker", "-Q", ",".join(QUEUES), "--concurrency", "1")
+        site = stack.enter_context(_running("web", web, environment, folder))
+        helper = stack.enter_context(_running("worker", (*worker, "--without-mingle"), environment, folder))
+        url = f"http://127.0.0.1:{port}"
+        assert wait_until(lambda: _is_ready(url), seconds=START_SECONDS, unless=lambda: not site.is_running()), (
+            site.log_tail(60)
+        )
+        _fill()
+        assert wait_until(_all_live, seconds=INGEST_SECONDS, unless=lambda: not helper.is_running()), helper.log_tail(
+            60
+        )
+        yield LiveSite(url, llm)
+
+
+def _environment(llm: ScriptedLLM, folder: Path) -> dict[str, str]:
+    """The children work on the test database, which has another name than the one of DATABASE_URL."""
+    values = connection.settings_dict
+    address = f"{values['USER']}:{values['PASSWORD']}@{values['HOST']}:{values['PORT'] or 5432}"
+    database = f"postgresql://{address}/{values['NAME']}"
+    if values["HOST"].startswith("/"):
+        database = f"postgresql://{values['USER']}@/{values['NAME']}?host={values['HOST']}"
+    model = {"LLM_BASE_URL": llm.url, "LLM_MODEL": "scripted", "LLM_API_KEY": "none"}
+    return {"DATABASE_URL": database, "LOG_LEVEL": "INFO", "DJANGO_SETTINGS_MODULE": "ragsite.settings", **model}
+
+
+@contextmanager
+def _running(name: str, arguments: tuple[str, ...], environment: dict[str, str], folder: Path) -> Iterator[Process]:
+    process = Process(
+        name=name,
+        command=[sys.executable, *arguments],
+        log=folder / f"{name}.log",
+        environment=environment,
+        folder=ROOT,
+    )
+    process.start()
+    try:
+        yield process
+    finally:
+        process.stop(seconds=10)
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/health", timeout=2).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def _all_live() -> bool:
+    states = set(Document.objects.values_list("state", flat=True))
+    assert Document.State.FAILED not in states, list(Document.objects.values("title", "error_message"))
+    return states == {Document.State.LIVE}
+
+
+def _fill() -> None:
+    """People, sets on all axes, and documents that go through the real pipeline."""
+    admin = make_admin("lin", first_name="Lin", last_name="Wei")
+    make_user("chen")
+    sets = {
+        "3gpp": make_set("3gpp", name="3GPP specifications", owners=[admin], example_questions=[English.question]),
+        "test": make_set("test", name="测试", axis="X", owners=[admin]),
+        "bts": make_set("bts", name="基站产品", axis="Y", owners=[admin]),
+        "mw": make_set("mw", name="微波产品内部资料", axis="Y", visibility="members", owners=[admin]),
+    }
+    for code, name, title, content in DOCUMENTS:
+        document_upload(
+            scope=scope_for(admin), actor=admin, sets=[sets[code].pk], name=name, content=content(), title=title
+        )
+
+
+@pytest.fixture(scope="module")
+def browser(live_site: LiveSite) -> Iterator[Browser]:
+    """Ends before the site does, so that Django finds no event loop when it cleans up."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    assert path, "the browser tests need Chromium: scripts/ensure_chromium.sh"
+    expect.set_options(timeout=WAIT_MS)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, live_site: LiveSite) -> Iterator[Any]:
+    """`open_page(user=…, width=…, …)` → a page of someone who has signed in; errors of scripts fail the test."""
+    with ExitStack() as stack:
+        faults: list[str] = []
+
+        def opened(user: str = live_site.admin, *, width: int = 1440, height: int = 900, **options: Any) -> Page:
+            context = browser.new_context(viewport={"width": width, "height": height}, **options)
+            stack.callback(context.close)
+            page = context.new_page()
+            page.set_default_timeout(WAIT_MS)
+            page.on("pageerror", lambda error: faults.append(str(error)))
+            page.on("console", lambda message: faults.append(message.text) if _is_fault(message) else None)
+            page.goto(f"{live_site.url}/sign-in")
+            page.locator("#id_username").fill(user)
+            page.locator("#id_password").fill(PASSWORD)
+            page.locator("#id_password").press("Enter")
+            page.wait_for_url(f"{live_site.url}/")
+            return page
+
+        yield opened
+        assert not faults
+
+
+def _is_fault(message: Any) -> bool:
+    """Errors and violations of the content security policy; a refused request is told to the reader by the page."""
+    return message.type == "error" and "Failed to load resource" not in message.text
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Any:
+    """`picture(page, name)` saves a screenshot: into docs/images where SCREENSHOTS=1, else for this test only."""
+    folder = IMAGES if os.environ.get("SCREENSHOTS") == "1" else tmp_path
+
+    def taken(page: Page, name: str) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / name
+        page.screenshot(path=path, animations="disabled")
+        return path
+
+    return taken

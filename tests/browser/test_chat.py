@@ -1,0 +1,236 @@
+"""Asking, reading, checking and judging in a real browser (D1, D32, D35, B3, B5)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.content import Chinese, English
+from tests.scripted_llm import Reply
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(autouse=True)
+def fresh_script(live_site):
+    """Each test begins with a server that answers at once, in English."""
+    live_site.llm.default = Reply(texts=English.pieces)
+    live_site.llm.release.clear()
+    yield
+    live_site.llm.release.set()
+
+
+def ask(page: Page, question: str = English.question) -> None:
+    page.locator("#question").fill(question)
+    page.locator("#question").press("Enter")
+
+
+def asked(page: Page, question: str = English.question) -> None:
+    """Ask and wait for the finished turn."""
+    ask(page, question)
+    expect(page.locator(".turn").last).to_have_attribute("data-state", "done")
+
+
+def top_of(page: Page, selector: str) -> float:
+    return page.locator(selector).first.bounding_box()["y"]
+
+
+def test_a_report_grows_block_by_block_and_survives_a_reload(open_page, live_site):
+    live_site.llm.default = Reply(texts=English.pieces, hold_before=3)
+    page = open_page()
+
+    ask(page, f"{English.question} Step by step, please.")
+
+    expect(page.locator(".report h2")).to_have_text("Result")
+    expect(page.locator("#stop")).to_be_visible()
+    expect(page.locator(".stages")).to_contain_text("writing")
+    expect(page).to_have_url(re.compile(r"/c/[0-9a-f-]{36}$"))
+    page.reload()
+    expect(page.locator(".report h2")).to_have_text("Result")
+    expect(page.locator(".turn")).to_have_attribute("data-state", "running")
+
+    live_site.llm.release.set()
+
+    expect(page.locator(".turn")).to_have_attribute("data-state", "done")
+    expect(page.locator(".report pre")).to_contain_text("SET SESSIONTIMER")
+    expect(page.locator("#send")).to_be_visible()
+    expect(page.locator(".side-item[data-current]")).to_have_count(1)
+
+
+def test_stopping_keeps_what_was_written(open_page, live_site):
+    live_site.llm.default = Reply(texts=English.pieces, hold_before=3)
+    page = open_page()
+    ask(page, f"{English.question} And stop.")
+    expect(page.locator(".report h2")).to_have_text("Result")
+
+    page.locator("#stop").click()
+
+    expect(page.locator(".turn")).to_have_attribute("data-state", "stopped")
+    expect(page.locator(".report h2")).to_have_text("Result")
+    expect(page.locator("#question")).to_be_focused()
+
+
+def test_a_citation_opens_its_source_beside_the_report_which_does_not_move(open_page):
+    page = open_page()
+    asked(page)
+    chip = page.locator(".report .cite").first
+    chip.scroll_into_view_if_needed()
+    before = top_of(page, ".report .cite")
+
+    chip.click()
+
+    expect(page.locator("#evidence .evidence-title")).to_be_visible()
+    expect(page.locator("#evidence .evidence-count")).to_contain_text("of")
+    assert top_of(page, ".report .cite") == before
+    page.keyboard.press("Escape")
+    expect(page.locator("#evidence")).to_be_hidden()
+
+
+def test_the_page_of_a_pdf_is_shown_with_its_passage(open_page):
+    page = open_page()
+    asked(page)
+
+    page.locator(".source", has_text="Session management").first.click()
+
+    picture = page.locator(".page-picture img").first
+    picture.scroll_into_view_if_needed()
+    expect(picture).to_have_js_property("complete", True)
+    assert picture.evaluate("image => image.naturalWidth") > 800
+    expect(page.locator("#evidence mark").first).to_be_visible()
+
+
+def test_sources_are_walked_through_by_keyboard(open_page):
+    page = open_page()
+    asked(page)
+    page.locator(".report .cite").first.focus()
+    page.keyboard.press("Enter")
+    first = page.locator("#evidence .evidence-body")
+    expect(first).to_have_attribute("data-number", re.compile(r"\d"))
+    number = int(first.get_attribute("data-number"))
+    key, other = ("[", number - 1) if number > 1 else ("]", number + 1)
+
+    page.keyboard.press(key)
+
+    expect(page.locator("#evidence .evidence-body")).to_have_attribute("data-number", str(other))
+
+
+def test_a_vote_down_asks_for_reasons_and_is_remembered(open_page):
+    page = open_page()
+    asked(page)
+
+    page.locator("[data-vote=down]").last.click()
+    page.locator("#vote .pill", has_text="Outdated").click()
+    page.locator("#vote-comment").fill("The timer was changed in release 17.")
+    with page.expect_response(lambda r: r.url.endswith("/api/v1/feedback") and r.status == 201) as answer:
+        page.locator("#vote [type=submit]").click()
+
+    assert answer.value.json()["reasons"] == ["outdated"]
+    page.reload()
+    expect(page.locator("[data-vote=down]").last).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_question_is_not_sent_while_the_input_method_composes(open_page):
+    page = open_page()
+    field = page.locator("#question")
+    field.fill("切换")
+
+    field.dispatch_event("keydown", {"key": "Enter", "isComposing": True, "bubbles": True})
+
+    expect(field).to_have_value("切换")
+    expect(page.locator(".turn")).to_have_count(0)
+
+
+def test_a_set_without_access_is_shown_but_cannot_be_chosen(open_page, live_site):
+    page = open_page(live_site.reader)
+
+    page.locator("#sets-button").click()
+
+    locked = page.locator("#chooser .choice[data-locked]")
+    expect(locked).to_have_count(1)
+    expect(locked).to_contain_text("微波产品内部资料")
+    expect(locked.locator("input")).to_have_count(0)
+
+
+def test_the_chosen_sets_belong_to_the_conversation(open_page):
+    page = open_page()
+    asked(page)
+    page.locator("#sets-button").click()
+    with page.expect_response(lambda r: r.url.endswith("/sets") and r.status == 204):
+        page.locator("#chooser .choice", has_text="测试").click()
+    page.keyboard.press("Escape")
+
+    page.evaluate("localStorage.clear()")
+    page.reload()
+
+    expect(page.locator("#sets-label")).to_have_text("测试")
+
+
+def test_deleting_a_conversation_can_be_undone(open_page):
+    page = open_page()
+    asked(page)
+    row = page.locator(".side-item[data-current]")
+    row.hover()
+    row.locator(".icon-button").click()
+    page.locator("[data-action=delete]").click()
+    expect(row).to_be_hidden()
+
+    page.get_by_role("button", name="Undo").click()
+
+    expect(row).to_be_visible()
+    page.reload()
+    expect(page.locator(".side-item[data-current]")).to_be_visible()
+
+
+def test_the_page_reads_in_chinese(open_page, live_site, picture):
+    live_site.llm.default = Reply(texts=Chinese.pieces)
+    page = open_page(locale="zh-CN", color_scheme="dark")
+    expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
+
+    asked(page, Chinese.question)
+
+    expect(page.locator(".report").last).to_have_attribute("lang", "zh-Hans")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    picture(page, "chat-dark.png")
+
+
+def test_at_390_pixels_side_bar_and_evidence_are_sheets(open_page, picture):
+    page = open_page(width=390, height=844, has_touch=True)
+    asked(page)
+    page.locator("#main").evaluate("main => { main.scrollTop = 0; }")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    picture(page, "chat-390.png")
+
+    page.locator("#side-open").click()
+    expect(page.locator("#side")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#side")).to_be_hidden()
+    page.locator(".report .cite").first.click()
+
+    expect(page.locator("#evidence")).to_be_visible()
+    assert page.locator("#evidence").bounding_box()["width"] == 390
+
+
+def test_the_theme_is_kept_and_applied_before_the_first_paint(open_page, live_site):
+    page = open_page(color_scheme="light")
+    page.locator(".profile-button").click()
+    page.locator("#profile-menu [value=dark]").click()
+
+    page.goto(live_site.url, wait_until="commit")
+    page.wait_for_function("document.body")
+
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+
+
+def test_the_picture_of_the_readme(open_page, picture):
+    page = open_page(color_scheme="light", device_scale_factor=1.5)
+    asked(page)
+    page.locator("#main").evaluate("main => { main.scrollTop = 0; }")
+
+    page.locator(".source", has_text="Session management").first.dispatch_event("click")
+
+    expect(page.locator("#evidence mark").first).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert picture(page, "chat-light.png").stat().st_size > 50_000

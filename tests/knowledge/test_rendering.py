@@ -1,0 +1,53 @@
+"""Passages as safe HTML with the cited sentences marked."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knowledge.rendering import markdown_html
+
+ENGLISH = "The timer starts at once. When the timer expires, the session falls back to the **source path**. It ends."
+CHINESE = "定时器缺省为 2 秒。超时后回退到源侧路径，并记录告警。随后结束。"
+
+
+def test_the_sentence_that_carries_the_claim_is_marked_across_emphasis():
+    html = markdown_html(ENGLISH, claim="The session falls back to the source path when the timer expires [1].")
+
+    assert "<mark>When the timer expires, the session falls back to the </mark>" in html
+    assert "<strong><mark>source path</mark></strong>" in html
+    assert "<mark>It ends" not in html
+
+
+def test_chinese_sentences_are_compared_by_pairs_of_characters():
+    html = markdown_html(CHINESE, claim="如果超时，网元会回退到源侧路径并记录告警 [2]。")
+
+    assert "<mark>超时后回退到源侧路径，并记录告警。</mark>" in html
+    assert "<mark>定时器" not in html
+
+
+def test_nothing_is_marked_where_nothing_fits():
+    assert "<mark>" not in markdown_html(ENGLISH, claim="Bananas are yellow.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "[x](javascript:alert(1))",
+        "![x](https://example.org/pixel.png)",
+        '<a href="x" onclick="y">z</a>',
+    ],
+)
+def test_documents_cannot_bring_scripts_or_pictures(text):
+    html = markdown_html(text, claim="alert")
+
+    assert not any(part in html for part in ("<script", 'href="javascript', "<img", '<a href="x"'))
+
+
+@given(st.text(), st.text())
+def test_any_text_and_any_claim_can_be_shown(text, claim):
+    html = markdown_html(text, claim=claim)
+
+    assert html.count("<mark>") == html.count("</mark>")

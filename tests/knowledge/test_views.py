@@ -1,0 +1,150 @@
+"""The source viewer: originals, page pictures, the text of a document (B3, B6)."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import pytest
+from django.core.files.base import ContentFile
+from django.test import Client
+from PIL import Image
+
+from knowledge.models import Chunk, Document, DocumentVersion
+from tests.factories import ingest, make_set, make_user
+
+pytestmark = pytest.mark.django_db
+
+BOX = [1, 70, 90, 300, 130]  # around the line that the PDF below has
+
+
+@pytest.fixture
+def browser() -> Client:
+    client = Client()
+    client.force_login(make_user())
+    return client
+
+
+@pytest.fixture
+def document(redis_client) -> Document:
+    owner = make_user()
+    return ingest(owner, make_set(owners=[owner]), text="The timer waits for two seconds.")["text"]
+
+
+@pytest.fixture
+def originals(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+
+
+def with_original(document: Document, name: str, content: bytes) -> DocumentVersion:
+    version = document.live_version
+    version.file_name = name
+    version.file.save(name, ContentFile(content))
+    return version
+
+
+def pdf() -> bytes:
+    from reportlab.pdfgen import canvas
+
+    out = BytesIO()
+    sheet = canvas.Canvas(out, pagesize=(595, 842))
+    sheet.drawString(72, 842 - 110, "The timer waits for two seconds.")
+    sheet.showPage()
+    sheet.save()
+    return out.getvalue()
+
+
+def closed(document: Document) -> None:
+    document.sets.update(visibility="members")
+
+
+def test_a_pdf_is_shown_by_the_browser(browser, document, originals):
+    with_original(document, "timer.pdf", pdf())
+
+    response = browser.get(f"/documents/{document.pk}/original")
+
+    assert response["Content-Type"] == "application/pdf"
+    assert response["Content-Disposition"] == 'inline; filename="timer.pdf"'
+    assert b"".join(response.streaming_content).startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("name", ["evil.html", "evil.svg", "report.docx", "evil.xml"])
+def test_what_a_browser_might_run_is_only_saved(browser, document, originals, name):
+    with_original(document, name, b"<script>alert(1)</script>")
+
+    response = browser.get(f"/documents/{document.pk}/original")
+
+    assert response["Content-Disposition"].startswith("attachment")
+    assert response["Content-Type"] == "application/octet-stream"
+    assert response["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_chinese_file_name_survives_the_download(browser, document, originals):
+    with_original(document, "定时器.pdf", pdf())
+
+    response = browser.get(f"/documents/{document.pk}/original?download")
+
+    assert response["Content-Disposition"] == "attachment; filename*=utf-8''%E5%AE%9A%E6%97%B6%E5%99%A8.pdf"
+
+
+def test_a_citation_opens_the_version_that_it_was_made_from(browser, document, originals):
+    old = with_original(document, "old.pdf", pdf())
+    new = DocumentVersion.objects.create(document=document, number=2, sha256="f" * 64, file_name="new", size_bytes=1)
+    Document.objects.filter(pk=document.pk).update(live_version=new)
+
+    response = browser.get(f"/documents/{document.pk}/original?version={old.number}")
+
+    assert response["Content-Disposition"] == 'inline; filename="old.pdf"'
+
+
+@pytest.mark.parametrize("address", ["/documents/{d}", "/documents/{d}/original", "/chunks/{c}/page.png"])
+def test_a_closed_document_does_not_exist(browser, document, originals, address):
+    with_original(document, "timer.pdf", pdf())
+    chunk = document.live_version.chunks.first()
+    Chunk.objects.filter(pk=chunk.pk).update(page=1)
+    filled = address.format(d=document.pk, c=chunk.pk)
+    assert browser.get(filled).status_code == 200
+
+    closed(document)
+
+    assert browser.get(filled).status_code == 404
+
+
+def test_the_picture_of_a_page_highlights_the_passage(browser, document, originals):
+    with_original(document, "timer.pdf", pdf())
+    chunk = document.live_version.chunks.first()
+    Chunk.objects.filter(pk=chunk.pk).update(page=1, boxes=[BOX])
+
+    response = browser.get(f"/chunks/{chunk.pk}/page.png")
+    picture = Image.open(BytesIO(response.content)).convert("RGB")
+
+    assert picture.size == (1190, 1684)
+    red, green, _blue = picture.getpixel((2 * 200, 2 * 95))  # inside the box, beside the ink
+    assert red < green
+    assert picture.getpixel((2 * 400, 2 * 500)) == (255, 255, 255)
+
+
+def test_an_unchanged_picture_is_not_sent_twice(browser, document, originals):
+    with_original(document, "timer.pdf", pdf())
+    chunk = document.live_version.chunks.first()
+    Chunk.objects.filter(pk=chunk.pk).update(page=1)
+    first = browser.get(f"/chunks/{chunk.pk}/page.png")
+
+    second = browser.get(f"/chunks/{chunk.pk}/page.png", headers={"If-None-Match": first["ETag"]})
+
+    assert first["Cache-Control"] == "private, no-cache"
+    assert second.status_code == 304
+
+
+@pytest.mark.parametrize("content", [b"%PDF-1.7 damaged", b""])
+def test_a_damaged_pdf_has_no_picture(browser, document, originals, content):
+    with_original(document, "timer.pdf", content)
+    chunk = document.live_version.chunks.first()
+    Chunk.objects.filter(pk=chunk.pk).update(page=1)
+
+    assert browser.get(f"/chunks/{chunk.pk}/page.png").status_code == 404
+
+
+def test_the_text_of_a_document_is_shown_as_it_was_read(browser, document):
+    page = browser.get(f"/documents/{document.pk}").content.decode()
+
+    assert "The timer waits for two seconds." in page
