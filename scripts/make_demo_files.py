@@ -197,7 +197,7 @@ def write_test_specification(path: Path) -> None:
 
 
 def _pdf_table(rows: list[list[str]], style: object) -> Table:
-    cells = [[Paragraph(text, style) for text in row] for row in rows]  # type: ignore[arg-type]
+    cells = [[Paragraph(text, style) for text in row] for row in rows]
     widths = {3: [5 * cm, 3.2 * cm, 7.6 * cm], 4: [2.4 * cm, 5.6 * cm, 1.8 * cm, 6 * cm]}[len(rows[0])]
     look = TableStyle(
         [

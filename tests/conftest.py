@@ -7,6 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 import redis
+from django.conf import settings
+
+
+def pytest_configure() -> None:
+    """Sign-ins in tests are many and their passwords protect nothing, so they are hashed quickly."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

@@ -1,0 +1,164 @@
+"""Questions and answers, read-only, for reviewers.
+
+An answer may repeat what its sources say. So it is shown only to a reviewer who may open every one of them; the
+others see the question and that something is withheld (B6).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, is_administrator
+from chat.models import Conversation, Message
+from knowledge.selectors import documents_readable
+
+STATUS_COLOURS = {
+    "answered": "success",
+    "refused": "warning",
+    "search_results": "info",
+    "degraded": "warning",
+    "failed": "danger",
+}
+STATUS_WORDS = {
+    "answered": _("Answered"),
+    "refused": _("Not in the documents"),
+    "search_results": _("Search results"),
+    "degraded": _("Answered without the language model"),
+    "conversation": _("About the conversation"),
+}
+
+
+def is_reviewer(request: HttpRequest) -> bool:
+    """Administrators, and staff with the permission to change cases."""
+    user = request.user
+    allowed = user.is_active and user.is_staff and user.has_perm("feedback.change_badcase")
+    return is_administrator(request) or allowed
+
+
+def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
+    """What a reviewer is shown of one answer: template variables."""
+    citations = list(message.citations.select_related("document", "version", "chunk").order_by("number"))
+    readable = set(
+        documents_readable(scope=admin_scope(request))
+        .filter(pk__in=[c.document_id for c in citations])
+        .values_list("pk", flat=True)
+    )
+    shown = [citation for citation in citations if citation.document_id in readable]
+    return {
+        "message": message,
+        "withheld": len(citations) - len(shown),
+        "citations": shown,
+        "metadata_text": _readable_json(message.metadata),
+        "trace_text": _readable_json(message.trace) if len(shown) == len(citations) else "",
+    }
+
+
+def _readable_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) if value else ""
+
+
+class ReviewerAdmin(ReadOnlyMixin, TenantAdmin):
+    """Pages of reviewers: nothing can be written."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return is_reviewer(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_reviewer(request)
+
+
+@admin.register(Message)
+class MessageAdmin(ReviewerAdmin):
+    """One question with its answer, sources and figures."""
+
+    tenant_path = "conversation__tenant"
+    list_display = ("asked", "status_badge", "asker", "source_count", "confidence_shown", "created")
+    list_filter = ("status", "state", "conversation__channel", "created")
+    list_select_related = ("conversation__user",)
+    search_fields = ("question",)
+    ordering = ("-created",)
+    show_full_result_count = False
+    fields = (("asker", "created"), ("status_shown", "error"))
+    readonly_fields = ("asker", "created", "status_shown", "error")
+    change_form_outer_after_template = "admin/chat/message/answer.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Message]:
+        rows: QuerySet[Message] = super().get_queryset(request).annotate(citation_count=Count("citations"))
+        return rows if request.resolver_match and "object_id" in request.resolver_match.kwargs else rows.defer("trace")
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        message = self.get_object(request, object_id)
+        extra = {} if message is None else answer_context(request, message=message)
+        page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
+        return page
+
+    @admin.display(description=_("question"))
+    def asked(self, message: Message) -> str:
+        return message.question[:120]
+
+    @badge(description=_("result"), ordering="status", colours=STATUS_COLOURS)
+    def status_badge(self, message: Message) -> tuple[str, str]:
+        status = message.status or message.state
+        return status, str(STATUS_WORDS.get(status, message.get_state_display()))
+
+    @admin.display(description=_("result"))
+    def status_shown(self, message: Message) -> str:
+        return self.status_badge(message)[1]
+
+    @admin.display(description=_("asked by"), ordering="conversation__user__username")
+    def asker(self, message: Message) -> str:
+        return message.conversation.user.username
+
+    @admin.display(description=_("sources"), ordering="citation_count")
+    def source_count(self, message: Any) -> int:
+        return int(message.citation_count)
+
+    @admin.display(description=_("confidence"), ordering="confidence")
+    def confidence_shown(self, message: Message) -> str:
+        return "–" if message.confidence is None else f"{message.confidence:.2f}"
+
+    @admin.display(description=_("error"))
+    def error(self, message: Message) -> str:
+        return f"{message.error_message} ({message.error_code})" if message.error_code else "–"
+
+
+@admin.register(Conversation)
+class ConversationAdmin(ReviewerAdmin):
+    """Conversations with their number of turns."""
+
+    list_display = ("name", "user", "channel", "turns", "updated")
+    list_filter = ("channel", "updated")
+    list_select_related = ("user",)
+    search_fields = ("title", "user__username")
+    fields = ("title", "user", "channel", "created", "updated")
+    show_full_result_count = False
+    change_form_outer_after_template = "admin/chat/conversation/turns.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
+        rows: QuerySet[Conversation] = super().get_queryset(request)
+        return rows.annotate(turn_count=Count("messages"))
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        turns = Message.objects.filter(conversation__in=self.get_queryset(request).filter(pk=object_id)).defer("trace")
+        page: HttpResponse = super().change_view(
+            request, object_id, form_url, {**(extra_context or {}), "turns": turns}
+        )
+        return page
+
+    @admin.display(description=_("title"), ordering="title")
+    def name(self, conversation: Conversation) -> str:
+        return conversation.title or str(conversation.pk)
+
+    @admin.display(description=_("questions"), ordering="turn_count")
+    def turns(self, conversation: Any) -> int:
+        return int(conversation.turn_count)

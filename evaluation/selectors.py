@@ -1,0 +1,35 @@
+"""Reading golden sets and runs. Every function takes the asker's scope."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+
+from accounts.errors import NotFoundError
+from accounts.scope import Scope
+from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
+
+
+def golden_sets_listed(*, scope: Scope) -> QuerySet[GoldenSet]:
+    """Golden sets of the asker's tenant; administrators of everything see all."""
+    rows = GoldenSet.objects.all()
+    return rows if scope.administers == "everything" else rows.filter(tenant_id=scope.tenant_id)
+
+
+def golden_set_named(*, scope: Scope, name: str) -> GoldenSet:
+    """The golden set of the asker's tenant with this name. Raises NotFoundError."""
+    found = GoldenSet.objects.filter(tenant_id=scope.tenant_id, name=name).first()
+    if found is None:
+        raise NotFoundError(f"There is no golden set {name!r}.", name=name)
+    return found
+
+
+def golden_cases(*, golden_set: GoldenSet, limit: int | None = None) -> list[GoldenCase]:
+    """The cases in the order in which they were added, the first `limit` of them."""
+    return list(golden_set.cases.order_by("id")[:limit])
+
+
+def runs_of(*, scope: Scope, golden_set: GoldenSet | None = None) -> QuerySet[EvaluationRun]:
+    """Runs over golden sets that the asker sees, newest first, without the figures of each case."""
+    rows = EvaluationRun.objects.filter(golden_set__in=golden_sets_listed(scope=scope)).select_related("golden_set")
+    rows = rows if golden_set is None else rows.filter(golden_set=golden_set)
+    return rows.defer("cases")

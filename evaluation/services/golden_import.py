@@ -1,0 +1,156 @@
+"""Golden cases from CSV and JSON Lines, with the number of every line that is wrong.
+
+CSV has a header with `question` and any of `answers`, `relevant`, `tags`; several values are separated by `|`.
+JSON Lines has one object a line with the same fields, values as lists.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from django.db import transaction
+
+from accounts.models import Tenant
+from evaluation.errors import InvalidGoldenFileError
+from evaluation.models import GoldenCase, GoldenSet
+
+LISTS = ("answers", "relevant", "tags")
+LIMITS = {"question": 2000, "answers": 4000, "relevant": 512, "tags": 64}  # characters of one value
+MAX_FAULTS = 50  # enough to see what is wrong with a file
+Numbered = tuple[int, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenRow:
+    """One case as read from a file."""
+
+    question: str
+    answers: tuple[str, ...] = ()
+    relevant: tuple[str, ...] = ()  # external ids, or #<document id>
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenImported:
+    """`updated` counts questions that were there already and now have the new answers and documents."""
+
+    golden_set: GoldenSet
+    added: int
+    updated: int
+
+
+@transaction.atomic
+def golden_import(*, tenant: Tenant, name: str, rows: Iterable[GoldenRow]) -> GoldenImported:
+    """Add cases to the golden set of this name, made if it is new; a known question is replaced.
+
+    Idempotent: importing a file again changes nothing.
+    """
+    golden_set, _made = GoldenSet.objects.get_or_create(tenant=tenant, name=name)
+    known = {case.question: case for case in golden_set.cases.all()}
+    fresh: dict[str, GoldenCase] = {}
+    updated: dict[str, GoldenCase] = {}
+    for row in rows:
+        case = known.get(row.question)
+        values = {field: list(getattr(row, field)) for field in LISTS}
+        if case is None:
+            fresh[row.question] = GoldenCase(golden_set=golden_set, question=row.question, **values)
+        elif any(getattr(case, field) != value for field, value in values.items()):
+            for field, value in values.items():
+                setattr(case, field, value)
+            updated[row.question] = case
+    GoldenCase.objects.bulk_create(fresh.values(), batch_size=500)
+    GoldenCase.objects.bulk_update(updated.values(), LISTS, batch_size=500)
+    return GoldenImported(golden_set, added=len(fresh), updated=len(updated))
+
+
+def rows_from_file(*, name: str, content: bytes) -> list[GoldenRow]:
+    """The cases of a .csv or .jsonl file. Raises InvalidGoldenFileError with all faults and their lines."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise _invalid([(line, "is not UTF-8 text")]) from None
+    numbered = _csv_lines(text) if PurePath(name).suffix.lower() == ".csv" else _json_lines(text)
+    faults: list[tuple[int, str]] = []
+    rows: list[GoldenRow] = []
+    for line, values in numbered:
+        found = list(_faults(values))
+        faults += [(line, fault) for fault in found]
+        if not found:
+            rows.append(_row(values))
+    if not faults and not rows:
+        faults = [(1, "holds no case")]
+    if faults:
+        raise _invalid(faults)
+    return rows
+
+
+def _csv_lines(text: str) -> Iterator[Numbered]:
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    unknown = set(reader.fieldnames or ()) - {"question", *LISTS}
+    if "question" not in (reader.fieldnames or ()) or unknown:
+        wanted = ", ".join(("question", *LISTS))
+        raise _invalid([(1, f"must be a header with the columns {wanted} (the first is required)")])
+    for values in reader:
+        if None in values:
+            yield reader.line_num, {"_fault": "has more values than the header has columns"}
+        elif any(values.values()):
+            yield reader.line_num, {**values, **{field: _split(values.get(field)) for field in LISTS}}
+
+
+def _split(value: str | None) -> list[str]:
+    return [part.strip() for part in (value or "").split("|") if part.strip()]
+
+
+def _json_lines(text: str) -> Iterator[Numbered]:
+    for line, source in enumerate(text.split("\n"), 1):
+        if not source.strip():
+            continue
+        try:
+            values = json.loads(source)
+        except ValueError as error:
+            yield line, {"_fault": f"is not valid JSON: {error}"}
+            continue
+        yield line, values if isinstance(values, dict) else {"_fault": "must be a JSON object"}
+
+
+def _faults(values: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with one line, as ends of sentences."""
+    if "_fault" in values:
+        yield values["_fault"]
+        return
+    if unknown := set(values) - {"question", *LISTS}:
+        yield f"has unknown fields: {', '.join(sorted(unknown))}"
+    question = values.get("question")
+    if not isinstance(question, str) or not question.strip():
+        yield "has no question"
+    elif len(question) > LIMITS["question"]:
+        yield f"has a question of more than {LIMITS['question']} characters"
+    for field in LISTS:
+        yield from _list_faults(field, values.get(field, []))
+    if not values.get("answers") and not values.get("relevant"):
+        yield "has neither answers nor relevant documents"
+
+
+def _list_faults(field: str, value: Any) -> Iterator[str]:
+    if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+        yield f"has {field} that are not a list of texts"
+    elif any(len(one) > LIMITS[field] for one in value):
+        yield f"has {field} of more than {LIMITS[field]} characters"
+
+
+def _row(values: Mapping[str, Any]) -> GoldenRow:
+    lists = {field: tuple(dict.fromkeys(one.strip() for one in values.get(field, ()))) for field in LISTS}
+    return GoldenRow(question=values["question"].strip(), **lists)
+
+
+def _invalid(faults: list[tuple[int, str]]) -> InvalidGoldenFileError:
+    shown = [f"line {line} {fault}" for line, fault in faults[:MAX_FAULTS]]
+    more = [f"and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
+    return InvalidGoldenFileError("; ".join([*shown, *more]), faults=faults)

@@ -1,0 +1,95 @@
+"""Keys, users, the audit log."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from accounts.models import ApiKey, AuditEvent, User
+from accounts.selectors import api_key_user
+from accounts.services import api_key_create
+from tests.admin.conftest import signed_in
+from tests.factories import make_user
+
+
+def test_a_new_key_is_shown_once_and_works(administrator):
+    user = make_user("robot")
+    client = signed_in(administrator)
+
+    answer = client.post(reverse("admin:accounts_apikey_add"), {"user": user.pk, "name": "crawler"})
+
+    secret = answer.context["secret"]
+    assert secret in answer.content.decode()
+    assert "no-store" in answer["Cache-Control"]
+    assert api_key_user(secret) == user
+    assert secret not in client.get(reverse("admin:accounts_apikey_changelist")).content.decode()
+
+
+def test_revoked_keys_stay_listed(administrator):
+    key, _secret = api_key_create(user=administrator, name="old")
+    data = {"action": "revoke", "_selected_action": [key.pk]}
+
+    signed_in(administrator).post(reverse("admin:accounts_apikey_changelist"), data)
+
+    assert ApiKey.objects.get(pk=key.pk).revoked is not None
+
+
+def test_an_administrator_of_another_tenant_sees_neither_our_keys_nor_our_people(administrator, stranger):
+    api_key_create(user=administrator, name="ours")
+    client = signed_in(stranger)
+
+    keys = client.get(reverse("admin:accounts_apikey_changelist")).context["cl"].result_list
+    people = client.get(reverse("admin:accounts_user_changelist")).context["cl"].result_list
+
+    assert [key.name for key in keys] == []
+    assert [user.username for user in people] == ["stranger"]
+
+
+def test_an_administrator_of_another_tenant_cannot_make_keys_for_our_people(administrator, stranger):
+    url = reverse("admin:accounts_apikey_add")
+
+    answer = signed_in(stranger).post(url, {"user": administrator.pk, "name": "stolen"})
+
+    assert "user" in answer.context["adminform"].form.errors
+    assert not ApiKey.objects.exists()
+
+
+def test_an_administrator_of_another_tenant_cannot_make_people_of_ours(administrator, stranger):
+    data = {
+        "username": "mole",
+        "tenant": administrator.tenant_id,
+        "clearance": 4,
+        "usable_password": "true",
+        "password1": "correct horse battery",
+        "password2": "correct horse battery",
+    }
+
+    answer = signed_in(stranger).post(reverse("admin:accounts_user_add"), data)
+
+    assert "tenant" in answer.context["adminform"].form.errors
+    assert not User.objects.filter(username="mole").exists()
+
+
+def test_making_a_user_is_written_to_the_audit_log_without_the_password(administrator):
+    data = {
+        "username": "ada",
+        "tenant": administrator.tenant_id,
+        "clearance": 2,
+        "usable_password": "true",
+        "password1": "correct horse battery",
+        "password2": "correct horse battery",
+    }
+
+    signed_in(administrator).post(reverse("admin:accounts_user_add"), data)
+
+    event = AuditEvent.objects.get(action="user.create", target="ada")
+    assert User.objects.get(username="ada").clearance == 2
+    assert not any("password" in name for name in event.data["fields"])
+
+
+def test_the_audit_log_cannot_be_written(administrator):
+    client = signed_in(administrator)
+    api_key_create(user=administrator, name="any")
+    event = AuditEvent.objects.get()
+
+    assert client.get(reverse("admin:accounts_auditevent_add")).status_code == 403
+    assert client.post(reverse("admin:accounts_auditevent_delete", args=[event.pk]), {"post": "yes"}).status_code == 403

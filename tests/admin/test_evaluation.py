@@ -1,0 +1,87 @@
+"""Golden sets with import and export; runs are read-only."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
+from tests.admin.conftest import signed_in
+
+FIGURE = {"value": 0.8125, "low": 0.7, "high": 0.9, "cases": 4}
+
+
+@pytest.fixture
+def golden_set(administrator) -> GoldenSet:
+    return GoldenSet.objects.create(tenant=administrator.tenant, name="Radio 无线")
+
+
+def import_file(client, golden_set: GoldenSet, name: str, text: str):
+    url = reverse("admin:evaluation_goldenset_import", args=[golden_set.pk])
+    return client.post(url, {"file": SimpleUploadedFile(name, text.encode())}, follow=True)
+
+
+def test_cases_are_imported_and_exported_again(reviewer, golden_set):
+    client = signed_in(reviewer)
+
+    import_file(client, golden_set, "cases.csv", "question,answers,relevant\n什么是切片？,SST|SD,demo/faq\n")
+    exported = client.get(reverse("admin:evaluation_goldenset_export", args=[golden_set.pk]))
+
+    row = json.loads(exported.content)
+    assert row == {"question": "什么是切片？", "answers": ["SST", "SD"], "relevant": ["demo/faq"], "tags": []}
+    assert exported["Content-Disposition"] == 'attachment; filename="radio.jsonl"'
+
+
+def test_faults_of_a_file_are_shown_with_their_lines_and_nothing_is_imported(reviewer, golden_set):
+    lines = '{"question": "fine?", "answers": ["yes"]}\n{"question": ""}\nno json\n'
+
+    page = import_file(signed_in(reviewer), golden_set, "cases.jsonl", lines).content.decode()
+
+    assert "Line 2 has no question." in page
+    assert "Line 3 is not valid JSON" in page
+    assert not GoldenCase.objects.exists()
+
+
+def test_golden_sets_of_another_tenant_do_not_exist(stranger, golden_set):
+    client = signed_in(stranger)
+
+    assert client.get(reverse("admin:evaluation_goldenset_export", args=[golden_set.pk])).status_code == 404
+    assert import_file(client, golden_set, "a.csv", "question,answers\na?,b\n").status_code == 404
+
+
+def test_a_new_golden_set_belongs_to_the_own_tenant(stranger):
+    signed_in(stranger).post(reverse("admin:evaluation_goldenset_add"), {"name": "theirs", "description": ""})
+
+    assert GoldenSet.objects.get(name="theirs").tenant == stranger.tenant
+
+
+def test_a_run_shows_figures_with_intervals_and_the_worst_cases(reviewer, golden_set):
+    good, bad = (golden_set.cases.create(question=q, relevant=["doc"]) for q in ("easy?", "hard?"))
+    run = EvaluationRun.objects.create(
+        golden_set=golden_set,
+        options={"mode": "hybrid"},
+        figures={"ndcg@10": FIGURE, "p95_ms": {**FIGURE, "value": 120.4}},
+        cases=[
+            {"id": good.pk, "ndcg@10": 1.0, "found": ["doc"]},
+            {"id": bad.pk, "ndcg@10": 0.0, "found": ["wrong one"]},
+        ],
+    )
+    client = signed_in(reviewer)
+
+    page = client.get(reverse("admin:evaluation_evaluationrun_change", args=[run.pk]))
+    text = page.content.decode()
+
+    assert "0.700 – 0.900" in text
+    assert "120 ms" in text
+    assert [row["case"].question for row in page.context["worst"]] == ["hard?", "easy?"]
+    assert "wrong one" in text
+    assert "0.812 (0.700–0.900)" in client.get(reverse("admin:evaluation_evaluationrun_changelist")).content.decode()
+
+
+def test_the_list_of_golden_sets_shows_the_last_figure(reviewer, golden_set):
+    EvaluationRun.objects.create(golden_set=golden_set, figures={"ndcg@10": FIGURE})
+
+    assert "0.812" in signed_in(reviewer).get(reverse("admin:evaluation_goldenset_changelist")).content.decode()

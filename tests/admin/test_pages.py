@@ -1,0 +1,121 @@
+"""Every page opens for those who may, and for nobody else; lists do not ask once a row."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from tests.admin.conftest import make_document, signed_in
+from tests.factories import make_set, make_user
+
+KNOWLEDGE = ["knowledge_knowledgeset", "knowledge_document", "knowledge_ingestitem", "knowledge_ingestjob"]
+REVIEWS = ["feedback_badcase", "chat_message", "chat_conversation"]
+EVALUATION = ["evaluation_goldenset", "evaluation_goldencase", "evaluation_evaluationrun"]
+PEOPLE = ["accounts_user", "accounts_usergroup", "accounts_apikey", "accounts_tenant", "accounts_auditevent"]
+LISTS = [*KNOWLEDGE, "knowledge_source", *REVIEWS, *EVALUATION, *PEOPLE]
+FORMS = ["knowledge_knowledgeset", "evaluation_goldenset", "evaluation_goldencase", "accounts_user", "accounts_apikey"]
+
+
+def list_url(model: str) -> str:
+    return reverse(f"admin:{model}_changelist")
+
+
+@pytest.mark.parametrize("model", LISTS)
+def test_an_administrator_opens_every_list(administrator, model):
+    assert signed_in(administrator).get(list_url(model)).status_code == 200
+
+
+@pytest.mark.parametrize("model", FORMS)
+def test_an_administrator_opens_every_form(administrator, model):
+    assert signed_in(administrator).get(reverse(f"admin:{model}_add")).status_code == 200
+
+
+@pytest.mark.parametrize("model", PEOPLE)
+def test_owners_and_reviewers_do_not_see_people(owner, own_set, reviewer, model):
+    assert signed_in(owner).get(list_url(model)).status_code == 403
+    assert signed_in(reviewer).get(list_url(model)).status_code == 403
+
+
+@pytest.mark.parametrize("model", KNOWLEDGE)
+def test_reviewers_do_not_curate(reviewer, model):
+    assert signed_in(reviewer).get(list_url(model)).status_code == 403
+
+
+@pytest.mark.parametrize("model", ["chat_message", "chat_conversation"])
+def test_owners_do_not_read_conversations(owner, own_set, model):
+    assert signed_in(owner).get(list_url(model)).status_code == 403
+
+
+@pytest.mark.parametrize("model", LISTS)
+def test_employees_are_sent_to_sign_in(db, model):
+    answer = signed_in(make_user()).get(list_url(model))
+
+    assert answer.status_code == 302
+    assert "login" in answer["Location"]
+
+
+def test_tenants_are_for_administrators_of_the_default_tenant(administrator, stranger):
+    assert signed_in(administrator).get(list_url("accounts_tenant")).status_code == 200
+    assert signed_in(stranger).get(list_url("accounts_tenant")).status_code == 403
+
+
+def test_the_first_page_counts_what_needs_hands(administrator, own_set):
+    make_document("broken", own_set, state="failed", error_code="corrupt_document")
+    make_document("fine", own_set)
+
+    counts = {
+        str(c["title"]): c["value"] for c in signed_in(administrator).get(reverse("admin:index")).context["counts"]
+    }
+
+    assert counts["Failed documents"] == 1
+    assert counts["Live documents"] == 1
+    assert counts["Open cases"] == 0
+
+
+def test_the_first_page_shows_an_owner_only_what_is_managed(owner, own_set, other_set):
+    make_document("mine", own_set, state="failed")
+    make_document("theirs", other_set, state="failed")
+
+    counts = {str(c["title"]): c["value"] for c in signed_in(owner).get(reverse("admin:index")).context["counts"]}
+
+    assert counts["Failed documents"] == 1
+    assert counts["Knowledge sets"] == 1
+    assert "Active users" not in counts
+
+
+@pytest.mark.parametrize("model", ["knowledge_knowledgeset", "knowledge_document"])
+def test_a_list_asks_as_many_queries_for_many_rows_as_for_few(administrator, model):
+    client = signed_in(administrator)
+
+    def queries() -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            assert client.get(list_url(model), {"hands": "all"} if "document" in model else {}).status_code == 200
+        return len(captured)
+
+    def add(count: int) -> None:
+        for _ in range(count):
+            home = make_set(owners=[administrator])
+            make_document(f"document in {home.code}", home, state="failed")
+
+    add(2)
+    queries()  # caches of the process, e.g. content types
+    few = queries()
+    add(10)
+
+    assert queries() == few
+
+
+def test_the_admin_carries_its_own_content_security_policy(administrator):
+    policy = signed_in(administrator).get(reverse("admin:index"))["Content-Security-Policy"]
+
+    assert "'unsafe-eval'" in policy
+    assert "default-src 'none'" in policy
+
+
+def test_anonymous_visitors_see_the_sign_in_page(db):
+    assert Client().get(reverse("admin:index")).status_code == 302

@@ -1,0 +1,72 @@
+"""The documents say what is true: links lead somewhere, commands and variables exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands
+
+from ragcore.errors import RagError
+from ragsite.env import Environment
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+OUR_COMMANDS = {"bootstrap", "ingest", "evaluate", "api_key", "collectstatic"}
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_between_documents_lead_somewhere(page):
+    targets = LINK.findall(page.read_text(encoding="utf-8"))
+
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_make_targets_that_are_named_exist(page):
+    targets = set(re.findall(r"\bmake ([a-z-]+)`", page.read_text(encoding="utf-8")))
+    known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+    assert targets <= known
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_management_commands_that_are_named_exist(page):
+    commands = set(re.findall(r"manage\.py ([a-z_]+)", page.read_text(encoding="utf-8")))
+
+    assert commands <= set(get_commands())
+
+
+def test_every_variable_is_documented_for_operators_and_no_other():
+    page = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if re.match(r"\| `[A-Z_]+`", line)]
+    documented = {name for row in rows for name in re.findall(r"`([A-Z_]+)`", row)}
+
+    assert documented == set(Environment.model_fields)
+
+
+def test_error_codes_that_owners_read_about_exist():
+    page = (ROOT / "docs" / "owners.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `([a-z_]+)`", page, re.MULTILINE))
+
+    assert documented
+    assert documented <= {error.code for error in _errors(RagError)}
+
+
+def _errors(base: type[RagError]) -> set[type[RagError]]:
+    below = set(base.__subclasses__())
+    return below.union(*(_errors(error) for error in below))
+
+
+def test_every_file_and_test_of_the_feature_list_exists():
+    page = (ROOT / "docs" / "features.md").read_text(encoding="utf-8")
+    paths = set(re.findall(r"`([\w./-]+/[\w./-]*)`", page))
+
+    assert paths
+    assert sorted(path for path in paths if not (ROOT / path).exists()) == []
