@@ -76,7 +76,7 @@ def extractive_generator() -> LLMGenerator:
     """Answers made of sentences of the sources."""
     from ragcore.providers.extractive import ExtractiveGenerator
 
-    return ExtractiveGenerator(tokenizer(), embedder())
+    return ExtractiveGenerator(tokenizer())
 
 
 @cache

@@ -16,6 +16,11 @@ app.conf.beat_schedule = {
         "schedule": 20.0,  # seconds
         "options": {"queue": "ingest", "expires": 20},
     },
+    "end turns whose web process died": {
+        "task": "chat.sweep_turns",
+        "schedule": 30.0,
+        "options": {"queue": "chat", "expires": 30},
+    },
     "keep index statistics": {
         "task": "knowledge.refresh_indexes",
         "schedule": crontab(minute="*/5"),

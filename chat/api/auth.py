@@ -1,0 +1,50 @@
+"""Who calls: an API key, or the session of a browser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from django.http import HttpRequest
+from ninja.security.http import HttpAuthBase
+from ninja.utils import check_csrf
+
+from accounts.authentication import bearer_token, request_user
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.selectors import scope_for
+from chat.errors import CsrfFailedError
+from chat.threads import run_db
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The asker with the rights of this moment."""
+
+    user: User
+    scope: Scope
+
+
+class CallerAuth(HttpAuthBase):
+    """Sets `request.auth` to a Caller. Raises NotAuthenticatedError; CsrfFailedError for unsafe calls of a browser.
+
+    Runs in our own threads, so that a streaming request holds no database connection.
+    """
+
+    openapi_scheme = "bearer"
+
+    async def __call__(self, request: HttpRequest) -> Caller:
+        if bearer_token(request) is None and check_csrf(request) is not None:
+            raise CsrfFailedError
+        return await run_db(_caller, request)
+
+
+def _caller(request: HttpRequest) -> Caller:
+    user = request_user(request)
+    _ = user.tenant  # read here, where there is a connection
+    return Caller(user, scope_for(user))
+
+
+def caller_of(request: HttpRequest) -> Caller:
+    """The caller of an authenticated request."""
+    return cast(Caller, request.auth)  # type: ignore[attr-defined]

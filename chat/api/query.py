@@ -1,0 +1,81 @@
+"""`/api/v1/rag/query` and `/query-stream`: the second form of the API (V11)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from django.http import HttpRequest, StreamingHttpResponse
+
+from chat import services
+from chat.api.auth import caller_of
+from chat.api.presenting import source_citations, sources_present
+from chat.api.rag import rag_router, start
+from chat.api.schemas import QueryIn
+from chat.api.sse import Vocabulary, event_stream
+from chat.models import MessageCitation
+from chat.threads import run_db
+from chat.types import Event
+
+
+@rag_router.post("/query", summary="Answer a question (second form)")
+async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
+    """An answer with its sources."""
+    caller = caller_of(request)
+    answer = await services.answer_now(scope=caller.scope, user=caller.user, request=body.value())
+    rows = await run_db(_rows, answer["message_id"])
+    metadata = answer["metadata"]
+    return {
+        "answer": answer["answer"],
+        "sources": sources_present(rows) if body.include_sources else [],
+        "query": body.query,
+        "rewritten_query": next(iter(metadata["rewritten_queries"]), None),
+        "retrieved_count": answer["retrieval_stats"].get("after_dedup", 0),
+        "generation_time": metadata["generate_time"],
+        "citations": source_citations(rows),
+        "metadata": {
+            **metadata,
+            "status": answer["status"],
+            "message_id": answer["message_id"],
+            "conversation_id": answer["conversation_id"],
+            "confidence": answer["confidence"],
+        },
+    }
+
+
+@rag_router.post("/query-stream", summary="Answer a question, streamed (second form)")
+async def query_stream(request: HttpRequest, body: QueryIn) -> StreamingHttpResponse:
+    """Events `query_rewritten, documents_retrieved, generation_start, token, generation_complete, error`, `[DONE]`."""
+    message = await start(caller_of(request), body.value())
+    return await event_stream(message.pk, vocabulary=_vocabulary(body))
+
+
+def _vocabulary(body: QueryIn) -> Vocabulary:
+    async def translate(event: Event) -> AsyncIterator[Mapping[str, Any]]:
+        data = event.data
+        if event.type == "context":
+            yield {"type": "query_rewritten", "content": body.query}
+            yield {"type": "documents_retrieved", "count": data["chunks_count"]}
+            yield {"type": "generation_start"}
+        elif event.type == "chunk":
+            yield {"type": "token", "content": data["content"]}
+        elif event.type == "done":
+            rows = await run_db(_rows, data["message_id"])
+            yield {
+                "type": "generation_complete",
+                "message_id": data["message_id"],
+                "status": data["status"],
+                "sources": sources_present(rows) if body.include_sources else [],
+                "citations": source_citations(rows),
+            }
+        elif event.type == "error":
+            yield {"type": "error", "code": data["code"], "message": data["message"]}
+
+    return translate
+
+
+def _rows(message_id: str) -> list[MessageCitation]:
+    """The sources of a message that its asker has just been answered from."""
+    return list(
+        MessageCitation.objects.filter(message_id=message_id).select_related("document", "chunk").order_by("number")
+    )

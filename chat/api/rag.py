@@ -1,0 +1,111 @@
+"""`/api/v1/rag`: retrieval, answers, streams, batches (V1)."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.http import HttpRequest, StreamingHttpResponse
+from ninja import Router
+
+from accounts.errors import NotFoundError
+from chat import services
+from chat.api.auth import Caller, CallerAuth, caller_of
+from chat.api.health import health_report
+from chat.api.presenting import hits_present
+from chat.api.schemas import BatchIn, GenerateIn, RetrieveIn
+from chat.api.sse import Vocabulary, event_stream, generate_vocabulary
+from chat.errors import InvalidAnswerRequestError
+from chat.limits import Slot
+from chat.models import Conversation, Message
+from chat.selectors import message_get
+from chat.services.finding import search
+from chat.threads import run_db
+from chat.types import AnswerRequest
+
+rag_router = Router(tags=["answers"], auth=CallerAuth())
+
+
+@rag_router.post("/retrieve", summary="Find passages")
+async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
+    """Passages best first, at most one hit a chunk, with every score."""
+    caller = caller_of(request)
+    check_tenant(caller, body.tenant_id)
+    with Slot():
+        found = await search(scope=caller.scope, request=body.value())
+    return hits_present(found, trace=body.trace)
+
+
+@rag_router.post("/generate", summary="Answer a question")
+async def generate(request: HttpRequest, body: GenerateIn) -> dict[str, Any]:
+    """A cited answer with the support state of each sentence."""
+    caller = caller_of(request)
+    return await services.answer_now(scope=caller.scope, user=caller.user, request=body.value())
+
+
+@rag_router.post("/generate/stream", summary="Answer a question, streamed")
+async def generate_stream(request: HttpRequest, body: GenerateIn) -> StreamingHttpResponse:
+    """Server-sent events `context, step, chunk, citations, done, error`, then `[DONE]`; resume with /streams."""
+    value = body.value()
+    message = await start(caller_of(request), value)
+    return await event_stream(message.pk, vocabulary=_vocabulary(value.include_inline, value.include_citations))
+
+
+@rag_router.get("/streams/{message_id}", summary="Resume a stream")
+async def streams(request: HttpRequest, message_id: uuid.UUID) -> StreamingHttpResponse:
+    """The events after `Last-Event-ID`; all of them without this header."""
+    message = await run_db(message_get, scope=caller_of(request).scope, message_id=message_id)
+    options = message.request
+    return await event_stream(
+        message.pk,
+        vocabulary=_vocabulary(options.get("include_inline", True), options.get("include_citations", True)),
+        after=_last_event_id(request),
+        begun=True,
+    )
+
+
+@rag_router.post("/batch", summary="Answer many questions")
+async def batch(request: HttpRequest, body: BatchIn) -> dict[str, Any]:
+    """Each question has its own result or error; their order is kept."""
+    caller = caller_of(request)
+    items = await services.answer_batch(
+        scope=caller.scope, user=caller.user, queries=body.queries, request=body.values("")
+    )
+    return {
+        "results": [
+            {"index": item.index, "result": item.result}
+            if item.error is None
+            else {"index": item.index, "error": {"code": item.error.code, "message": item.error.message}}
+            for item in items
+        ]
+    }
+
+
+@rag_router.get("/health", summary="State of every dependency")
+async def health(request: HttpRequest) -> dict[str, Any]:
+    """State and latency of database, Redis, workers, embedder and language model."""
+    return await health_report()
+
+
+async def start(caller: Caller, value: AnswerRequest) -> Message:
+    """Start a turn for a client of the API."""
+    return await services.turn_start(
+        scope=caller.scope, user=caller.user, request=value, channel=Conversation.Channel.API
+    )
+
+
+def check_tenant(caller: Caller, tenant_id: str | None) -> None:
+    """Raises NotFoundError for another tenant than the caller's own."""
+    if tenant_id is not None and tenant_id not in (caller.user.tenant.name, str(caller.user.tenant_id)):
+        raise NotFoundError("There is no such tenant, or you do not belong to it.")
+
+
+def _vocabulary(include_inline: bool, include_citations: bool) -> Vocabulary:
+    return generate_vocabulary(include_inline=include_inline, include_citations=include_citations)
+
+
+def _last_event_id(request: HttpRequest) -> int:
+    value = request.headers.get("Last-Event-ID", "").strip() or "0"
+    if not (value.isascii() and value.isdigit() and len(value) < 16):
+        raise InvalidAnswerRequestError("The header Last-Event-ID must be the number of an event.")
+    return int(value)

@@ -1,0 +1,214 @@
+"""Bodies of requests: exact names, types and limits (D38, V17). What does not fit is answered with 422."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+from ninja import Schema
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+
+from chat.types import (
+    MAX_BATCH,
+    MAX_QUERY_CHARACTERS,
+    AnswerRequest,
+    CitationFormat,
+    CompressionMethod,
+    Constraints,
+    Mode,
+    Preset,
+    PromptType,
+    RewriteMethod,
+    Strategy,
+    Style,
+)
+from knowledge.types import Filters, RetrievalMode, RetrievalRequest
+
+MAX_ID = 2**63 - 1
+
+
+def _storable(text: str) -> str:
+    """Raises ValueError for what PostgreSQL cannot keep: NUL and halves of surrogate pairs."""
+    if "\x00" in text:
+        raise ValueError("must not contain the character NUL")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("must be valid Unicode") from None
+    return text
+
+
+def _storable_all(value: Any) -> Any:
+    """`_storable` for every string inside of a JSON value."""
+    if isinstance(value, str):
+        return _storable(value)
+    if isinstance(value, dict):
+        return {_storable(key): _storable_all(inner) for key, inner in value.items()}
+    return [_storable_all(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _known_rewrite(value: Any) -> Any:
+    """An unknown method counts as none (V2); anything but a word is an error."""
+    return value if not isinstance(value, str) or value in get_args(RewriteMethod) else "none"
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+QueryText = Annotated[
+    str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS), AfterValidator(_storable), AfterValidator(_not_blank)
+]
+Identifier = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_storable)]
+SetId = Annotated[int, Field(ge=1, le=MAX_ID)]
+Rewrite = Annotated[RewriteMethod, BeforeValidator(_known_rewrite)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Word = Annotated[str, Field(max_length=128), AfterValidator(_storable)]
+
+
+class Strict(Schema):
+    """No unknown fields, no conversions between types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class FiltersIn(Strict):
+    """What narrows a search; empty means no restriction."""
+
+    axis: Literal["1", "X", "Y"] | None = None
+    capability: list[Word] = Field(default=[], max_length=100)
+    organisation: list[Word] = Field(default=[], max_length=100)
+    tags: list[Word] = Field(default=[], max_length=100)
+    metadata: Annotated[dict[str, Any], AfterValidator(_storable_all)] = {}
+
+    def value(self) -> Filters:
+        return Filters(
+            axis=self.axis,
+            capability=tuple(self.capability),
+            organisation=tuple(self.organisation),
+            tags=tuple(self.tags),
+            metadata=self.metadata,
+        )
+
+
+class RetrieveIn(Strict):
+    """`POST /api/v1/rag/retrieve`."""
+
+    query: QueryText
+    sets: list[SetId] = Field(default=[], max_length=1000)
+    filters: FiltersIn = FiltersIn()
+    top_k: int = Field(default=10, ge=1, le=50)
+    mode: RetrievalMode = "hybrid"
+    rewrite_method: Rewrite = "none"
+    rerank: bool = True
+    cliff: bool = False
+    tenant_id: Identifier | None = None
+    trace: bool = False
+
+    def value(self) -> RetrievalRequest:
+        return RetrievalRequest(
+            query=self.query,
+            sets=tuple(dict.fromkeys(self.sets)),
+            filters=self.filters.value(),
+            top_k=self.top_k,
+            mode=self.mode,
+            rerank=self.rerank,
+            cliff=self.cliff,
+        )
+
+
+class ConstraintsIn(Strict):
+    """Limits of one answer."""
+
+    max_cost_per_query: float | None = Field(default=None, ge=0)
+    max_latency: float | None = Field(default=None, ge=0)
+    estimated_tokens: int | None = Field(default=None, ge=0, le=1_000_000)
+
+
+class AnswerOptionsIn(Strict):
+    """What `generate` and `batch` have in common."""
+
+    sets: list[SetId] = Field(default=[], max_length=1000)
+    filters: FiltersIn = FiltersIn()
+    tenant_id: Identifier | None = None
+    conversation_id: Identifier | None = None
+    mode: Mode | None = None
+    strategy: Strategy | None = None
+    preset: Preset | None = None
+    style: Style = "report"
+    rewrite_method: Rewrite = "auto"
+    retrieval_mode: RetrievalMode = "hybrid"
+    rerank: bool = True
+    top_k: int = Field(default=10, ge=1, le=50)
+    max_chunks: int = Field(default=10, ge=1, le=50)
+    temperature: float = Field(default=0.2, ge=0, le=2)
+    max_tokens: int = Field(default=1000, ge=1, le=4096)
+    system_prompt: Annotated[str, Field(max_length=8000), AfterValidator(_storable)] | None = None
+    include_citations: bool = True
+    include_inline: bool = True
+    citation_format: CitationFormat = "markdown"
+    compression_method: CompressionMethod = "none"
+    compression_ratio: float = Field(default=0.6, gt=0, le=1)
+    enable_kg_enhancement: bool = True
+    use_agentic_rag: bool | None = None
+    max_agentic_iterations: int = Field(default=3, ge=1, le=10)
+    confidence_threshold: Share = 0.8
+    use_tiered_generation: bool | None = None
+    constraints: ConstraintsIn = ConstraintsIn()
+    prefer_api_models: bool = False
+    prompt_type: PromptType | None = None
+    strict: bool = False
+    cache: bool = True
+
+    def values(self, query: str) -> AnswerRequest:
+        """The request for one question."""
+        given = self.model_dump(exclude={"filters", "constraints", "sets", "query", "queries"})
+        return AnswerRequest(
+            query=query,
+            sets=tuple(dict.fromkeys(self.sets)),
+            filters=self.filters.value(),
+            constraints=Constraints(**self.constraints.model_dump()),
+            given=frozenset(self.model_fields_set),
+            **given,
+        )
+
+
+class GenerateIn(AnswerOptionsIn):
+    """`POST /api/v1/rag/generate` and `/generate/stream`."""
+
+    query: QueryText
+
+    def value(self) -> AnswerRequest:
+        return self.values(self.query)
+
+
+class BatchIn(AnswerOptionsIn):
+    """`POST /api/v1/rag/batch`."""
+
+    queries: list[QueryText] = Field(min_length=1, max_length=MAX_BATCH)
+
+
+class QueryIn(Strict):
+    """`POST /api/v1/rag/query` and `/query-stream`, the second form."""
+
+    query: QueryText
+    conversation_id: Identifier | None = None
+    tenant_id: Identifier | None = None
+    mode: Literal["simple", "advanced", "precise"] = "simple"
+    top_k: int = Field(default=5, ge=1, le=20)
+    temperature: float = Field(default=0.7, ge=0, le=2)
+    include_sources: bool = True
+
+    def value(self) -> AnswerRequest:
+        return AnswerRequest(
+            query=self.query,
+            conversation_id=self.conversation_id,
+            tenant_id=self.tenant_id,
+            style=self.mode,
+            top_k=self.top_k,
+            max_chunks=self.top_k,
+            temperature=self.temperature,
+            given=frozenset({"style", "max_chunks", "temperature"}),  # this form has its own defaults
+        )

@@ -1,0 +1,169 @@
+"""The chat page's WebSocket: questions go in, events of turns come out (B5, D32)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from contextlib import aclosing
+from typing import Annotated, Any, Literal
+
+from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.utils.translation import gettext as _
+from ninja import Schema
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from accounts.errors import NotAuthenticatedError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.selectors import scope_for
+from chat import services
+from chat.api.schemas import Identifier, QueryText, SetId
+from chat.models import Conversation, Message
+from chat.selectors import message_get
+from chat.streaming import read_events
+from chat.threads import run_db
+from chat.types import AnswerRequest
+from ragcore.errors import RagError
+
+logger = logging.getLogger(__name__)
+
+NOT_SIGNED_IN = 4401  # close code: the page sends its reader to the sign-in
+MAX_FOLLOWED = 20  # turns that one page may follow at a time
+API_ONLY = ("chunk",)  # the page shows blocks and the tail instead
+
+
+class Ask(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+    type: Literal["ask"]
+    question: QueryText
+    conversation_id: Identifier | None = None
+    sets: Annotated[list[SetId], Field(max_length=1000)] = []
+
+
+class Resume(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+    type: Literal["resume"]
+    message_id: uuid.UUID
+    after: Annotated[int, Field(ge=0)] = 0
+
+
+class Stop(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+    type: Literal["stop"]
+    message_id: uuid.UUID
+
+
+INCOMING: TypeAdapter[Ask | Resume | Stop] = TypeAdapter(Annotated[Ask | Resume | Stop, Field(discriminator="type")])
+
+
+class ChatConsumer(AsyncJsonWebsocketConsumer):
+    """In: `ask`, `resume`, `stop`. Out: `turn`, then `{id, type, message_id, data}` for each event; `problem` for
+    what could not be done.
+    """
+
+    async def connect(self) -> None:
+        self.followed: dict[uuid.UUID, asyncio.Task[None]] = {}
+        user = self.scope.get("user")
+        if not (isinstance(user, User) and user.is_active):
+            await self.accept()  # a refused handshake would hide the code from the page
+            await self.close(code=NOT_SIGNED_IN)
+            return
+        self.user_id = user.pk
+        await self.accept()
+
+    async def disconnect(self, code: int) -> None:
+        """Turns go on; only this page stops listening."""
+        for task in self.followed.values():
+            task.cancel()
+        await asyncio.gather(*self.followed.values(), return_exceptions=True)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any) -> None:
+        """One message of the page; a bad one is answered, it does not end the connection."""
+        try:
+            message = INCOMING.validate_json(text_data or "")
+        except ValidationError as error:
+            fault = error.errors(include_url=False, include_context=False)[0]
+            await self._problem("invalid", f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}")
+            return
+        try:
+            await self._handle(message)
+        except RagError as error:
+            await self._problem(error.code, error.message)
+        except Exception:
+            logger.exception("a WebSocket message failed")
+            await self._problem("internal", _("Something went wrong. It has been logged."))
+
+    async def _handle(self, message: Ask | Resume | Stop) -> None:
+        user, scope = await run_db(self._asker)
+        if isinstance(message, Ask):
+            await self._ask(message, user, scope)
+        elif isinstance(message, Stop):
+            await services.turn_stop(scope=scope, message_id=message.message_id)
+        else:
+            found = await run_db(message_get, scope=scope, message_id=message.message_id)
+            await self._announce(found)
+            await self._follow(found.pk, message.after)
+
+    def _asker(self) -> tuple[User, Scope]:
+        """The user as of now: rights may have changed, or been withdrawn, since the connection was made."""
+        user = User.objects.select_related("tenant").filter(pk=self.user_id, is_active=True).first()
+        if user is None:
+            raise NotAuthenticatedError
+        return user, scope_for(user)
+
+    async def _ask(self, message: Ask, user: User, scope: Scope) -> None:
+        request = AnswerRequest(
+            query=message.question,
+            conversation_id=message.conversation_id,
+            sets=tuple(dict.fromkeys(message.sets)),
+            given=frozenset({"sets"} if message.sets else ()),
+        )
+        turn = await services.turn_start(scope=scope, user=user, request=request, channel=Conversation.Channel.WEB)
+        await self._announce(turn)
+        await self._follow(turn.pk, 0)
+
+    async def _announce(self, turn: Message) -> None:
+        await self.send_json(
+            {
+                "type": "turn",
+                "message_id": str(turn.pk),
+                "conversation_id": str(turn.conversation_id),
+                "title": turn.conversation.title,
+                "question": turn.question,
+            }
+        )
+
+    async def _follow(self, message_id: uuid.UUID, after: int) -> None:
+        """Send the events of a turn as they come; following it again replaces the earlier listener."""
+        if (earlier := self.followed.pop(message_id, None)) is not None:
+            earlier.cancel()
+        if len(self.followed) >= MAX_FOLLOWED:
+            await self._problem("busy", _("This page follows too many answers at a time."))
+            return
+        task = asyncio.create_task(self._forward(message_id, after))
+        self.followed[message_id] = task
+        task.add_done_callback(lambda done: self._forget(message_id, done))
+
+    def _forget(self, message_id: uuid.UUID, task: asyncio.Task[None]) -> None:
+        if self.followed.get(message_id) is task:
+            del self.followed[message_id]
+
+    async def _forward(self, message_id: uuid.UUID, after: int) -> None:
+        async with aclosing(read_events(message_id, after)) as events:  # type: ignore[type-var]
+            async for event in events:
+                if event.type not in API_ONLY:
+                    await self.send_json(
+                        {
+                            "id": event.sequence,
+                            "type": event.type,
+                            "message_id": str(message_id),
+                            "data": dict(event.data),
+                        }
+                    )
+
+    async def _problem(self, code: str, message: str) -> None:
+        await self.send_json({"type": "problem", "code": code, "message": message})

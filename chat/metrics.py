@@ -1,0 +1,17 @@
+"""Figures of answers for Prometheus (V15); exported with those of django-prometheus."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge, Histogram
+
+_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+ANSWERS = Counter("ragsite_answers_total", "Finished answers", ["status", "cache"])
+FAILURES = Counter("ragsite_answer_failures_total", "Questions that ended with an error", ["code"])
+STAGE_SECONDS = Histogram("ragsite_answer_stage_seconds", "Time of the parts of an answer", ["stage"], buckets=_SECONDS)
+FIRST_TOKEN_SECONDS = Histogram(
+    "ragsite_answer_first_token_seconds", "Time to the first words of an answer", buckets=_SECONDS
+)
+TOKENS = Counter("ragsite_answer_tokens_total", "Tokens of language models", ["kind", "model"])
+IN_FLIGHT = Gauge("ragsite_answers_in_flight", "Questions being answered by this process")
+CITATIONS = Counter("ragsite_answer_citations_total", "Citations of answers", ["strength"])

@@ -1,0 +1,211 @@
+"""Markdown of answers to safe HTML, whole or block by block while it streams (D32, B4).
+
+Nothing that a model writes becomes a link or a picture unless its address is that of a source; `[n]` becomes a button
+outside of code; sentences that are not well supported are marked.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+_CITE = re.compile(r"\[(\d{1,3})\]")
+_OPEN, _CLOSE = "\ue000", "\ue001"  # private use: around a marked sentence, `OPEN index OPEN … CLOSE`
+_SPAN = re.compile(f"{_OPEN}(\\d+){_OPEN}|{_CLOSE}")
+_TAGS = (
+    "a p br hr h1 h2 h3 h4 h5 h6 strong em s ul ol li blockquote pre code table thead tbody tr th td img span button"
+)
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "img": {"src", "alt", "title"},
+    "ol": {"start"},
+    "th": {"class"},
+    "td": {"class"},
+    "code": {"class"},
+    "button": {"class", "type", "data-cite"},
+    "span": {"class", "tabindex", "data-support-reason"},
+}
+_LANGUAGE = re.compile(r"[A-Za-z0-9+#-]{1,20}")
+
+
+def render_markdown(
+    text: str,
+    *,
+    citations: Collection[int] = (),
+    sentences: Sequence[Mapping[str, Any]] = (),
+    addresses: Collection[str] = (),
+) -> str:
+    """Sanitised HTML. `citations`: numbers that become buttons; `sentences`: with text, support and reason, in order;
+    `addresses`: URLs of sources that may be linked or shown.
+    """
+    marked, spans = _with_spans(_without_private(text), sentences)
+    env = {"citations": frozenset(citations), "addresses": frozenset(addresses)}
+    return _sanitised(_SPAN.sub(lambda match: _span_tag(match, spans), _parser().render(marked, env)))
+
+
+@dataclass(slots=True)
+class BlockStream:
+    """Cuts a growing Markdown text into finished top-level blocks and an unfinished tail."""
+
+    tail: str = ""
+    _buffer: list[str] = field(default_factory=list)
+
+    def feed(self, text: str) -> list[str]:
+        """Blocks that are complete with this piece; further text cannot change how they look."""
+        self.tail += text
+        return self._finished() if "\n" in text else []
+
+    def _finished(self) -> list[str]:
+        starts = [
+            token.map[0]
+            for token in _parser().parse(self.tail, {})
+            if token.level == 0 and token.map and token.nesting >= 0
+        ]
+        if len(starts) < 2:
+            return []
+        lines = self.tail.splitlines(keepends=True)
+        blocks = ["".join(lines[a:b]) for a, b in zip(starts, starts[1:], strict=False)]
+        self.tail = "".join(lines[starts[-1] :])
+        return [block for block in blocks if block.strip()]
+
+
+# ── markdown-it ─────────────────────────────────────────────────────────────────────────────────
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+    parser.disable(["html_block", "html_inline", "reference"])
+    parser.inline.ruler.before("link", "cite", _cite)
+    for name, rule in _RULES.items():
+        parser.add_render_rule(name, rule)
+    return parser
+
+
+def _cite(state: StateInline, silent: bool) -> bool:
+    """`[n]` as a token of its own, before the rule for links sees the bracket."""
+    match = _CITE.match(state.src, state.pos)
+    if match is None or int(match[1]) not in state.env.get("citations", ()):
+        return False
+    if not silent:
+        state.push("cite", "", 0).content = match[1]
+    state.pos = match.end()
+    return True
+
+
+def _render_cite(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    number = tokens[index].content
+    return f'<button class="cite" type="button" data-cite="{number}">{number}</button>'
+
+
+def _render_image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    alt = html.escape(token.content)
+    source = str(token.attrGet("src"))
+    return f'<img src="{html.escape(source)}" alt="{alt}">' if source in env.get("addresses", ()) else alt
+
+
+def _render_link(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    address = str(tokens[index].attrGet("href"))
+    return f'<a href="{html.escape(address)}">' if address in env.get("addresses", ()) else ""
+
+
+def _render_link_end(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """Only a link that was opened is closed; links do not nest."""
+    opened = next(token for token in reversed(tokens[:index]) if token.type == "link_open")
+    return "</a>" if str(opened.attrGet("href")) in env.get("addresses", ()) else ""
+
+
+def _render_fence(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    language = _LANGUAGE.match(token.info.strip())
+    name = f' class="language-{language[0]}"' if language else ""
+    return f"<pre><code{name}>{html.escape(_SPAN.sub('', token.content))}</code></pre>\n"
+
+
+def _render_cell(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """Alignment as a class: inline styles are forbidden by our content security policy."""
+    token = tokens[index]
+    alignment = re.search(r"text-align:\s*(left|right|center)", str(token.attrGet("style") or ""))
+    return f'<{token.tag} class="align-{alignment[1]}">' if alignment else f"<{token.tag}>"
+
+
+_RULES = {
+    "cite": _render_cite,
+    "image": _render_image,
+    "link_open": _render_link,
+    "link_close": _render_link_end,
+    "fence": _render_fence,
+    "th_open": _render_cell,
+    "td_open": _render_cell,
+}
+
+
+# ── support of sentences ────────────────────────────────────────────────────────────────────────
+
+
+def _with_spans(text: str, sentences: Sequence[Mapping[str, Any]]) -> tuple[str, list[Mapping[str, Any]]]:
+    """The text with marks around sentences that want attention, and those sentences by index."""
+    out: list[str] = []
+    spans: list[Mapping[str, Any]] = []
+    end = 0
+    for start, sentence in _places(text, sentences):
+        words = sentence["text"]
+        out += [text[end:start], f"{_OPEN}{len(spans)}{_OPEN}", words, _CLOSE]
+        spans.append(sentence)
+        end = start + len(words)
+    return "".join([*out, text[end:]]), spans
+
+
+def _places(text: str, sentences: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Where each sentence that is not supported begins, in order; what cannot be marked cleanly is left out."""
+    position = 0
+    for sentence in sentences:
+        start = text.find(sentence["text"], position)
+        if start < 0:
+            continue
+        position = start + len(sentence["text"])
+        if sentence["support"] != "supported" and _is_closed(sentence["text"]):
+            yield start, sentence
+
+
+def _is_closed(sentence: str) -> bool:
+    """Whether marks of emphasis and code pair up inside, and no table cell or line of a list is cut."""
+    if sentence.startswith("|") or re.search(r"\n\s*(?:[-*+|#>]|\d+\.)", sentence) or "\n\n" in sentence:
+        return False
+    return all(sentence.count(mark) % 2 == 0 for mark in ("`", "**", "~~", "__")) and (
+        sentence.replace("**", "").count("*") % 2 == 0
+    )
+
+
+def _span_tag(match: re.Match[str], spans: Sequence[Mapping[str, Any]]) -> str:
+    if match[1] is None:
+        return "</span>"
+    sentence = spans[int(match[1])]
+    reason = html.escape(sentence["reason"] or "")
+    return f'<span class="support {sentence["support"]}" tabindex="0" data-support-reason="{reason}">'
+
+
+def _without_private(text: str) -> str:
+    return text.replace(_OPEN, "").replace(_CLOSE, "")
+
+
+def _sanitised(markup: str) -> str:
+    """The last word has an allow-list, whatever the steps before did."""
+    return nh3.clean(
+        markup,
+        tags=set(_TAGS.split()),
+        attributes=_ATTRIBUTES,
+        url_schemes={"http", "https"},
+        link_rel="noopener noreferrer",
+    )

@@ -1,0 +1,87 @@
+"""Reading conversations: everyone sees their own only."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import suppress
+
+from django.db.models import QuerySet
+
+from accounts.errors import NotFoundError
+from accounts.scope import Scope
+from chat.models import Conversation, Message, MessageCitation
+from knowledge.models import Document
+from knowledge.selectors import chunk_get, documents_askable
+
+NAMESPACE = uuid.UUID("5b0e2a5e-8d57-4f6b-9d0c-4a1c4c1f3f61")
+
+
+def conversations_of(*, scope: Scope, channel: str | None = None) -> QuerySet[Conversation]:
+    """The asker's conversations, the latest first."""
+    found = Conversation.objects.filter(user_id=scope.user_id, tenant_id=scope.tenant_id)
+    return found.filter(channel=channel) if channel else found
+
+
+def conversation_get(*, scope: Scope, conversation_id: uuid.UUID | str) -> Conversation:
+    """One of the asker's conversations, by its id or the client's. Raises NotFoundError."""
+    pks = conversation_keys(user_id=scope.user_id, client_id=str(conversation_id))
+    found = conversations_of(scope=scope).filter(pk__in=pks).first()
+    if found is None:
+        raise NotFoundError("There is no such conversation.", conversation=str(conversation_id))
+    return found
+
+
+def conversation_keys(*, user_id: int, client_id: str) -> list[uuid.UUID]:
+    """Primary keys that a client's id may stand for, the one for a new conversation last.
+
+    The last is made from the user and the id, so that the ids of different people never meet.
+    """
+    keys = [uuid.uuid5(NAMESPACE, f"{user_id}:{client_id}")]
+    with suppress(ValueError):
+        keys.insert(0, uuid.UUID(client_id))
+    return keys
+
+
+def messages_of(*, scope: Scope, conversation_id: uuid.UUID | str) -> QuerySet[Message]:
+    """The turns of a conversation in order, with their citations. Raises NotFoundError."""
+    conversation = conversation_get(scope=scope, conversation_id=conversation_id)
+    return conversation.messages.select_related("conversation").prefetch_related("citations__document")
+
+
+def message_get(*, scope: Scope, message_id: uuid.UUID | str) -> Message:
+    """One of the asker's messages. Raises NotFoundError."""
+    found = None
+    with suppress(ValueError):
+        found = (
+            Message.objects.select_related("conversation")
+            .filter(
+                pk=uuid.UUID(str(message_id)),
+                conversation__user_id=scope.user_id,
+                conversation__tenant_id=scope.tenant_id,
+            )
+            .first()
+        )
+    if found is None:
+        raise NotFoundError("There is no such message.", message=str(message_id))
+    return found
+
+
+def citations_of(*, message: Message) -> QuerySet[MessageCitation]:
+    """The citations of a message in order, with what is needed to show them."""
+    return message.citations.select_related("document", "version", "chunk").order_by("number")
+
+
+def citation_get(*, scope: Scope, message_id: uuid.UUID | str, number: int) -> MessageCitation:
+    """A citation of the asker's message whose document the asker may open now (B3). Raises NotFoundError."""
+    message = message_get(scope=scope, message_id=message_id)
+    found = message.citations.select_related("chunk", "document", "version").filter(number=number).first()
+    if found is None:
+        raise NotFoundError("There is no such source.", message=str(message_id), number=number)
+    chunk_get(scope=scope, chunk_id=found.chunk_id)
+    return found
+
+
+def documents_still_askable(*, scope: Scope, document_ids: set[int]) -> bool:
+    """Whether a search of this asker could find all these documents at this moment."""
+    known = documents_askable(scope=scope).filter(pk__in=document_ids, state=Document.State.LIVE)
+    return known.count() == len(document_ids)

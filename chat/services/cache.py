@@ -1,0 +1,120 @@
+"""The exact answer cache (D17): the same question under the same rights is answered once."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Any
+
+from accounts.models import User
+from accounts.scope import Scope
+from chat.redis_client import client
+from chat.services.locks import redis_lock
+from chat.types import AnswerRecord, AnswerRequest, Exchange
+from knowledge.selectors import corpus_epoch, sets_readable
+from ragcore.text.normalise import normalise_query
+
+TTL_SECONDS = 24 * 3600
+POLL_SECONDS = (0.02, 0.05, 0.1)  # the last one is repeated
+WAIT_SECONDS = 60
+UNSHARED = "unshared"  # what the first asker got is not for others: they ask for themselves
+UNSHARED_SECONDS = 2
+CACHED_STATUSES = frozenset({"answered", "refused", "search_results"})
+
+# How an answer is shown or kept has no part in what it says.
+_NOT_IN_KEY = frozenset(
+    {"query", "cache", "conversation_id", "tenant_id", "strict", "given", "history", "include_citations"}
+    | {"include_inline", "citation_format"}
+)
+
+
+def cache_key(
+    *, scope: Scope, user: User, request: AnswerRequest, history: tuple[Exchange, ...], configuration: str
+) -> str:
+    """Where the answer to this question is kept: everything that it may depend on is part of the key.
+
+    `configuration`: fingerprint of the model, its options and its prompts. Uses the ORM.
+    """
+    values = asdict(request)
+    parts = {
+        "question": normalise_query(request.query).casefold(),
+        "options": {key: values[key] for key in sorted(values.keys() - _NOT_IN_KEY)},
+        "tenant": scope.tenant_id,
+        "clearance": scope.clearance,
+        "readable": sorted(sets_readable(scope=scope).values_list("pk", flat=True)),
+        "profile": [user.department, user.product, user.role, *user.interests],
+        "history": [asdict(turn) for turn in history],
+        "epoch": corpus_epoch(scope=scope),
+        "configuration": configuration,
+    }
+    return f"answer:{hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()}"
+
+
+async def through_cache(
+    key: str,
+    *,
+    usable: Callable[[AnswerRecord], Awaitable[bool]],
+    make: Callable[[], Awaitable[AnswerRecord]],
+) -> tuple[AnswerRecord, bool]:
+    """The answer and whether it came from the cache; of several askers at once one makes it, the others wait.
+
+    `usable` is asked before a kept answer is given out.
+    """
+    deadline, tries = time.monotonic() + WAIT_SECONDS, 0
+    while time.monotonic() < deadline:
+        kept = await client().get(key)
+        if kept == UNSHARED:
+            break
+        if kept is not None and await usable(record := AnswerRecord.from_json(json.loads(kept))):
+            return record, True
+        async with redis_lock(f"{key}:lock", wait_seconds=0) as first:
+            if first:
+                return await _made(key, make), False
+        await asyncio.sleep(POLL_SECONDS[min(tries, len(POLL_SECONDS) - 1)])
+        tries += 1
+    return await make(), False
+
+
+async def _made(key: str, make: Callable[[], Awaitable[AnswerRecord]]) -> AnswerRecord:
+    """Make and keep an answer; who waits learns of a failure too."""
+    kept, seconds = UNSHARED, UNSHARED_SECONDS
+    try:
+        record = await make()
+        if is_cacheable(record):
+            kept, seconds = json.dumps(record.to_json(), ensure_ascii=False), TTL_SECONDS
+    finally:
+        await asyncio.shield(_keep(key, kept, seconds))
+    return record
+
+
+async def _keep(key: str, value: str, seconds: int) -> None:
+    await client().set(key, value, ex=seconds)
+
+
+def is_cacheable(record: AnswerRecord) -> bool:
+    """Whole answers only: a degraded or stopped one is worse than the next try."""
+    return record.status in CACHED_STATUSES and not record.metadata.get("stopped")
+
+
+def from_cache(record: AnswerRecord, *, seconds: float) -> AnswerRecord:
+    """A kept answer with the figures of this request: nothing was generated, nothing was spent."""
+    nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    metadata: dict[str, Any] = {
+        **record.metadata,
+        "cache": "exact",
+        "total_time": round(seconds, 4),
+        "rewrite_time": None,
+        "retrieve_time": None,
+        "rerank_time": None,
+        "generate_time": None,
+        "usage": nothing,
+    }
+    return AnswerRecord(**{**_shallow(record), "metadata": metadata})
+
+
+def _shallow(record: AnswerRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in AnswerRecord.__slots__}

@@ -1,0 +1,95 @@
+"""The search behind an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import InterfaceError, OperationalError
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.scope import Scope
+from chat.errors import AnswerTimeoutError
+from chat.threads import run_db
+from chat.types import AnswerRequest, Emit
+from knowledge.errors import RetrievalUnavailableError
+from knowledge.services import retrieve
+from knowledge.types import RetrievalRequest, Retrieved
+from ragcore.types import Candidate, Passage, StageRecord
+
+LIMIT_SECONDS = 10  # V6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a search brought and how long it took."""
+
+    retrieved: Retrieved
+    seconds: float
+
+    @property
+    def hits(self) -> list[tuple[Passage, Candidate]]:
+        """Candidates with their passages, best first."""
+        return [(c.passage, c) for c in self.retrieved.state.candidates if c.passage is not None]
+
+    @property
+    def rerank_seconds(self) -> float | None:
+        milliseconds = self.retrieved.timings_ms.get("rerank")
+        return None if milliseconds is None else milliseconds / 1000
+
+
+def final_score(candidate: Candidate) -> float:
+    """The score of the last stage that ranked it."""
+    return list(candidate.scores.values())[-1] if candidate.scores else 0.0
+
+
+async def find(*, scope: Scope, request: AnswerRequest, emit: Emit) -> Found:
+    """Search for a question within ten seconds, telling the reader what happens.
+
+    Raises AnswerTimeoutError, RetrievalUnavailableError, and what `knowledge.services.retrieve` raises.
+    """
+    await emit("step", name="search", detail=_("Searching"))
+    start = time.perf_counter()
+    retrieved = await search(
+        scope=scope,
+        request=RetrievalRequest(
+            query=request.query,
+            sets=request.sets,
+            filters=request.filters,
+            top_k=request.top_k,
+            mode=request.retrieval_mode,
+            rerank=request.rerank,
+            cliff=True,  # D5: on for answers
+        ),
+        on_stage=_reporter(emit),
+    )
+    detail = ngettext("%(n)s passage searched", "%(n)s passages searched", retrieved.searched)
+    await emit("step", name="searched", detail=detail % {"n": f"{retrieved.searched:,}"}, count=retrieved.searched)
+    return Found(retrieved=retrieved, seconds=time.perf_counter() - start)
+
+
+async def search(*, scope: Scope, request: RetrievalRequest, on_stage: Any = None) -> Retrieved:
+    """`knowledge.services.retrieve` in a thread, with a limit; a database that fails becomes an expected error."""
+    try:
+        async with asyncio.timeout(LIMIT_SECONDS):
+            return await run_db(retrieve, scope=scope, request=request, on_stage=on_stage)
+    except TimeoutError:
+        raise AnswerTimeoutError(_("The search took too long.")) from None
+    except (OperationalError, InterfaceError) as error:
+        raise RetrievalUnavailableError from error
+
+
+def _reporter(emit: Emit) -> Any:
+    """A callback for the thread that searches: passes on what a reader wants to know."""
+    loop = asyncio.get_running_loop()
+
+    def on_stage(record: StageRecord) -> None:
+        if record.stage.startswith("rerank") and record.error is None:
+            detail = ngettext("%(n)s passage reranked", "%(n)s passages reranked", record.before)
+            step = emit("step", name="rerank", detail=detail % {"n": record.before}, count=record.before)
+            asyncio.run_coroutine_threadsafe(step, loop)  # type: ignore[arg-type]
+
+    return on_stage

@@ -1,0 +1,168 @@
+"""From a draft to a checked answer: citations, support, confidence, HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from chat.rendering import render_markdown
+from chat.services.finding import Found, final_score
+from chat.services.prompting import refusal_sentences
+from chat.types import AnswerRecord, AnswerRequest, CitationRecord
+from knowledge import engines
+from ragcore.grounding.citations import extract
+from ragcore.grounding.confidence import answer_confidence
+from ragcore.grounding.similarity import SourceSimilarity
+from ragcore.grounding.support import support_states
+from ragcore.options import AnswerOptions
+from ragcore.prompts.refusals import is_refusal
+from ragcore.types import Citation, Sentence, Source, State
+
+EXCERPT_CHARACTERS = 200  # V7
+
+
+def grounded(
+    text: str, sources: Sequence[Source], *, found: Found, options: AnswerOptions, status: str
+) -> AnswerRecord:
+    """The record of an answer, apart from its metadata. Computes; does not touch the database.
+
+    An answer that only refuses has the status "refused" and no citations.
+    """
+    similarity = SourceSimilarity(sources, engines.tokenizer(), engines.embedder())
+    if is_refusal(text):
+        return _record(text, "refused", [], [], [], found)
+    extracted = extract(
+        text, sources, tokenizer=engines.tokenizer(), similarity=similarity, threshold=options.citation_threshold
+    )
+    sentences = support_states(
+        extracted.text,
+        sources,
+        tokenizer=engines.tokenizer(),
+        similarity=similarity,
+        refusals=refusal_sentences(),
+        threshold=options.support_threshold,
+    )
+    return _record(extracted.text, status, extracted.citations, sentences, sources, found)
+
+
+def listed(text: str, sources: Sequence[Source], *, found: Found, options: AnswerOptions) -> AnswerRecord:
+    """The record of a page of search results: it claims nothing, so no sentence is judged."""
+    extracted = extract(text, sources, tokenizer=engines.tokenizer(), threshold=options.citation_threshold)
+    return _record(extracted.text, "search_results", extracted.citations, [], sources, found)
+
+
+def _record(
+    text: str,
+    status: str,
+    citations: Sequence[Citation],
+    sentences: Sequence[Sentence],
+    sources: Sequence[Source],
+    found: Found,
+) -> AnswerRecord:
+    judged = [asdict(sentence) for sentence in sentences]
+    cited = {citation.number for citation in citations}
+    confidence = answer_confidence(citations, sentences) if status != "search_results" else 0.0
+    return AnswerRecord(
+        text=text,
+        html=render_markdown(text, citations=cited, sentences=judged),
+        status=status,
+        confidence=round(confidence, 4),
+        citations=(
+            *(_cited(citation) for citation in citations),
+            *(_uncited(source) for source in sources if source.number not in cited),
+        ),
+        sentences=tuple(judged),
+        retrieval_stats=_stats(found.retrieved.state, sources),
+        trace=trace_of(found),
+    )
+
+
+def _cited(citation: Citation) -> CitationRecord:
+    return _citation(
+        citation.source,
+        confidence=round(citation.confidence, 4),
+        position=citation.position,
+        segment=citation.segment,
+        weak=citation.weak,
+    )
+
+
+def _uncited(source: Source) -> CitationRecord:
+    return _citation(source, confidence=0.0, position=0, segment="", weak=True, cited=False)
+
+
+def _citation(source: Source, **values: Any) -> CitationRecord:
+    passage = source.passage
+    return CitationRecord(
+        number=source.number,
+        chunk_id=passage.chunk,
+        document_id=passage.document,
+        version_id=passage.version,
+        version=0,  # its number is read when the record is bound to the stored chunks
+        external_id=passage.external_id,
+        title=passage.title,
+        page=passage.page,
+        content=passage.text[:EXCERPT_CHARACTERS],
+        score=round(source.score, 4),
+        **values,
+    )
+
+
+def _stats(state: State, sources: Sequence[Source]) -> dict[str, int]:
+    return {
+        "total_retrieved": max((record.after for record in state.records), default=0),
+        "after_dedup": len(state.candidates),
+        "final_count": len(sources),
+    }
+
+
+def trace_of(found: Found) -> dict[str, Any]:
+    """What happened in the search, in plain values; passages by id, so that rights are checked when they are shown."""
+    state = found.retrieved.state
+    return {
+        "stages": [_plain(asdict(record)) for record in state.records],
+        "candidates": [
+            {
+                "chunk_id": candidate.chunk,
+                "document_id": candidate.document,
+                "score": final_score(candidate),
+                "scores": dict(candidate.scores),
+                "ranks": dict(candidate.ranks),
+                "representation": candidate.representation,
+            }
+            for candidate in state.candidates
+        ],
+        "dropped": [asdict(drop) for drop in state.drops[-100:]],
+        "timings_ms": dict(found.retrieved.timings_ms),
+        "searched": found.retrieved.searched,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Only what JSON knows; stages may note anything."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(inner) for inner in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def unused_options(request: AnswerRequest) -> list[str]:
+    """Options that the client sent and that had no effect on this answer, so that nobody believes they had."""
+    idle = {
+        "strategy": request.strategy not in (None, "standard"),
+        "mode": request.mode not in (None, "basic"),
+        "preset": request.preset is not None,
+        "rewrite_method": request.rewrite_method not in ("none", "auto"),
+        "system_prompt": request.system_prompt is not None,
+        "compression_method": request.compression_method != "none",
+        "use_agentic_rag": bool(request.use_agentic_rag),
+        "use_tiered_generation": bool(request.use_tiered_generation),
+        "constraints": any(value is not None for value in asdict(request.constraints).values()),
+        "prefer_api_models": request.prefer_api_models,
+        "prompt_type": request.prompt_type is not None,
+    }
+    return sorted(name for name, asked in idle.items() if asked)

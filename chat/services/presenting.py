@@ -1,0 +1,80 @@
+"""Answers in the form of the API (api.md)."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from chat.models import Message
+from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord
+
+_MARKER = re.compile(r"[ \t]*\[\d{1,3}\]")
+_BUTTON = re.compile(r'[ \t]*<button class="cite"[^>]*>\d+</button>')
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|])")
+
+# Metadata that only operators and the web pages use stays in the stored message.
+_PUBLIC_METADATA = (
+    *("total_time", "rewrite_time", "retrieve_time", "rerank_time", "generate_time", "first_token_time"),
+    *("chunks_found", "model", "usage", "cost", "strategy", "mode_used", "cache", "rewritten_queries"),
+    *("options_sha256", "error_message", "stopped", "unused_options"),
+)
+
+
+def answer_present(*, record: AnswerRecord, request: AnswerRequest, message: Message) -> dict[str, Any]:
+    """The response of `POST /api/v1/rag/generate`. Fields whose stage did not run are null or empty."""
+    cited = record.cited if request.include_citations else ()
+    return {
+        "answer": record.text if request.include_inline else without_markers(record.text),
+        "answer_html": record.html if request.include_inline else _BUTTON.sub("", record.html),
+        "formatted_citations": citations_formatted(cited, request.citation_format),
+        "status": record.status,
+        "confidence": record.confidence,
+        "message_id": str(message.pk),
+        "conversation_id": request.conversation_id or str(message.conversation_id),
+        "citations": [citation.public() for citation in cited],
+        "sentences": [dict(sentence) for sentence in record.sentences],
+        "query_analysis": {},
+        "agentic_steps": [],
+        "iteration_details": [],
+        "iterations": 1,
+        "quality_score": None,
+        "evidence": None,
+        "retrieval_history": [],
+        "kg_context": None,
+        "retrieval_stats": dict(record.retrieval_stats),
+        "compression_stats": {},
+        "metadata": metadata_present(record),
+    }
+
+
+def metadata_present(record: AnswerRecord) -> dict[str, Any]:
+    """What a client is told about how the answer came to be; times in seconds."""
+    return {name: record.metadata.get(name) for name in _PUBLIC_METADATA}
+
+
+def without_markers(text: str) -> str:
+    """The text without `[n]`; for clients that want no inline citations."""
+    return _MARKER.sub("", text)
+
+
+def citations_formatted(citations: Sequence[CitationRecord], form: CitationFormat) -> str:
+    """The list of sources as Markdown, HTML or plain text (V7); empty without citations."""
+    if not citations:
+        return ""
+    if form == "html":
+        items = "".join(f'<li value="{c.number}">{html.escape(_named(c))}</li>' for c in citations)
+        return f'<ol class="sources">{items}</ol>'
+    if form == "plain":
+        return "\n".join(f"[{c.number}] {_named(c)}" for c in citations)
+    return "\n".join(f"- [{c.number}] {_escaped(_named(c))}" for c in citations)
+
+
+def _escaped(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
+def _named(citation: CitationRecord) -> str:
+    name = citation.title or citation.external_id or f"#{citation.document_id}"
+    return f"{name}, p. {citation.page}" if citation.page is not None else name

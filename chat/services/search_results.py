@@ -1,0 +1,71 @@
+"""The page of search results that takes an answer's place when nothing fits well (D23)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ragcore.ports import Tokenizer
+from ragcore.text.keywords import keywords
+from ragcore.types import Language, Source
+
+SNIPPET_CHARACTERS = 160
+INTRODUCTION = {
+    "zh": "知识库中没有与问题足够接近的内容。按关键词找到的结果：",
+    "en": "Nothing in the knowledge base is close enough to the question. Found by its words:",
+}
+_SPACE = re.compile(r"\s+")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!])")
+_LATIN = re.compile(r"[A-Za-z0-9]")
+
+
+def search_results(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, language: Language) -> str:
+    """A Markdown list: title, page, snippet with the words of the question in bold, and the source's marker."""
+    pattern = _words_pattern(keywords(question, tokenizer))
+    lines = [_line(source, pattern) for source in sources]
+    return "\n".join([INTRODUCTION["zh" if language == "zh" else "en"], "", *lines])
+
+
+def _line(source: Source, pattern: re.Pattern[str] | None) -> str:
+    passage = source.passage
+    title = _escaped(passage.title or passage.external_id or str(passage.document))
+    page = f" (p. {passage.page})" if passage.page is not None else ""
+    return f"{source.number}. **{title}**{page} — {highlighted(passage.text, pattern)} [{source.number}]"
+
+
+def highlighted(text: str, pattern: re.Pattern[str] | None) -> str:
+    """One line of Markdown: the part of the text with most matches, matches in bold."""
+    plain = _SPACE.sub(" ", text).strip()
+    start = _densest(plain, pattern)
+    part = plain[start : start + SNIPPET_CHARACTERS]
+    marked, end = [], 0
+    for match in pattern.finditer(part) if pattern else ():
+        marked += [_escaped(part[end : match.start()]), "**", _escaped(match.group()), "**"]
+        end = match.end()
+    marked.append(_escaped(part[end:]))
+    before, after = "… " if start else "", " …" if start + SNIPPET_CHARACTERS < len(plain) else ""
+    return f"{before}{''.join(marked)}{after}"
+
+
+def _densest(text: str, pattern: re.Pattern[str] | None) -> int:
+    """Where the window with most different matches begins, a little before its first match."""
+    found = [(match.start(), match.group().lower()) for match in pattern.finditer(text)] if pattern else []
+    if not found:
+        return 0
+
+    def different(start: int) -> int:
+        return len({word for position, word in found if start <= position < start + SNIPPET_CHARACTERS})
+
+    best = max((position for position, _ in found), key=different)
+    return max(0, min(best - 20, len(text) - SNIPPET_CHARACTERS))
+
+
+def _words_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
+    """Matches the words; stemmed Latin ones with whatever ending they have in the text."""
+    longest_first = sorted(words, key=len, reverse=True)
+    parts = [rf"\b{re.escape(word)}\w*" if _LATIN.match(word) else re.escape(word) for word in longest_first]
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+
+def _escaped(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", text)

@@ -1,0 +1,95 @@
+"""Conversation state in Redis (D16) and the part of it that a prompt has room for (D19)."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+
+from django.utils import timezone
+
+from chat.errors import ConversationBusyError
+from chat.models import Message
+from chat.redis_client import client
+from chat.services.locks import redis_lock
+from chat.threads import run_db
+from chat.types import Exchange
+from ragcore.ports import TokenCounter
+
+IDLE_SECONDS = 2 * 3600
+KEPT_TURNS = 50
+HISTORY_TOKENS = 4000
+WAIT_SECONDS = 60
+_MARKER = re.compile(r"\s*\[\d{1,3}\]")
+
+
+def session_key(*, user_id: int, conversation_id: uuid.UUID) -> str:
+    return f"session:{user_id}:{conversation_id}"
+
+
+@asynccontextmanager
+async def session_turn(*, user_id: int, conversation_id: uuid.UUID) -> AsyncIterator[None]:
+    """Turns of one conversation run one after another. Raises ConversationBusyError after a minute."""
+    name = f"{session_key(user_id=user_id, conversation_id=conversation_id)}:lock"
+    async with redis_lock(name, wait_seconds=WAIT_SECONDS) as mine:
+        if not mine:
+            raise ConversationBusyError
+        yield
+
+
+async def session_history(*, user_id: int, conversation_id: uuid.UUID) -> tuple[Exchange, ...]:
+    """Earlier turns, oldest first; read from Postgres once the session has expired."""
+    key = f"{session_key(user_id=user_id, conversation_id=conversation_id)}:messages"
+    if kept := await client().lrange(key, 0, -1):
+        return tuple(Exchange(**json.loads(turn)) for turn in kept)
+    turns = await run_db(_stored_turns, conversation_id)
+    if turns:
+        await _append(user_id, conversation_id, turns)
+    return turns
+
+
+async def session_append(*, user_id: int, conversation_id: uuid.UUID, turn: Exchange) -> None:
+    """Add a finished turn; the session lives for two hours from now."""
+    await _append(user_id, conversation_id, [turn])
+
+
+async def _append(user_id: int, conversation_id: uuid.UUID, turns: Sequence[Exchange]) -> None:
+    key = session_key(user_id=user_id, conversation_id=conversation_id)
+    pipe = client().pipeline(transaction=True)
+    pipe.rpush(f"{key}:messages", *(json.dumps(asdict(turn), ensure_ascii=False) for turn in turns))
+    pipe.ltrim(f"{key}:messages", -KEPT_TURNS, -1)
+    pipe.hset(key, mapping={"updated": timezone.now().isoformat(), "last_question": turns[-1].question})
+    pipe.expire(f"{key}:messages", IDLE_SECONDS)
+    pipe.expire(key, IDLE_SECONDS)
+    await pipe.execute()
+
+
+def _stored_turns(conversation_id: uuid.UUID) -> tuple[Exchange, ...]:
+    rows = (
+        Message.objects.filter(conversation_id=conversation_id, state__in=(Message.State.DONE, Message.State.STOPPED))
+        .order_by("-created")
+        .values_list("question", "answer")[:KEPT_TURNS]
+    )
+    return tuple(Exchange(question=question, answer=answer) for question, answer in reversed(rows))
+
+
+def history_window(
+    turns: Sequence[Exchange], *, fixed: str, counter: TokenCounter, budget_tokens: int = HISTORY_TOKENS
+) -> tuple[Exchange, ...]:
+    """The turns that fit beside `fixed` (system prompt and question), oldest first.
+
+    The last turn always stays; before it the oldest are dropped first. Markers of earlier answers are taken out,
+    because their numbers mean other sources now.
+    """
+    plain = [Exchange(question=turn.question, answer=_MARKER.sub("", turn.answer)) for turn in turns]
+    left = budget_tokens - counter.count(fixed)
+    kept: list[Exchange] = []
+    for turn in reversed(plain):
+        left -= counter.count(turn.question) + counter.count(turn.answer)
+        if kept and left < 0:
+            break
+        kept.append(turn)
+    return tuple(reversed(kept))

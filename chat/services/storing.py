@@ -1,0 +1,122 @@
+"""The durable copy of questions, answers and citations (B3, D16)."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.errors import NotFoundError
+from accounts.models import User
+from accounts.scope import Scope
+from chat.models import Conversation, Message, MessageCitation
+from chat.selectors import conversation_keys, conversations_of
+from chat.types import AnswerRecord, AnswerRequest
+from knowledge.models import Chunk
+from knowledge.selectors import sets_listed
+from ragcore.errors import RagError
+from ragcore.text.normalise import normalise_query
+
+TITLE_CHARACTERS = 80
+
+
+def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
+    """A message that is not stored yet, in its conversation, which may be new too.
+
+    Raises NotFoundError for a set that does not exist and for another tenant than the asker's own.
+    """
+    _check_tenant(user=user, tenant_id=request.tenant_id)
+    if missing := set(request.sets) - set(sets_listed(scope=scope).values_list("pk", flat=True)):
+        raise NotFoundError(f"There is no knowledge set {min(missing)}.", sets=sorted(missing))
+    return Message(
+        pk=uuid.uuid4(),  # given before it is stored, because events refer to it
+        conversation=_conversation(scope=scope, request=request, channel=channel),
+        question=request.query,
+        request=request.stored(),
+    )
+
+
+def message_open(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
+    """`message_prepare`, stored as running. The same errors."""
+    message = message_prepare(scope=scope, user=user, request=request, channel=channel)
+    with transaction.atomic():
+        _save(message)
+        message.conversation.sets.set(request.sets)
+    return message
+
+
+@transaction.atomic
+def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
+    """Store an answer and bind its citations to the chunks of their versions; returns it with version numbers.
+
+    A chunk that has been purged meanwhile cannot be cited any more and is left out.
+    """
+    record = _bound(record)
+    message.answer, message.answer_html = record.text, record.html
+    message.state = Message.State.STOPPED if record.metadata.get("stopped") else Message.State.DONE
+    message.status, message.confidence = record.status, record.confidence
+    message.sentences, message.metadata = list(record.sentences), dict(record.metadata)
+    message.trace, message.finished = dict(record.trace), timezone.now()
+    _save(message)
+    MessageCitation.objects.bulk_create(
+        MessageCitation(
+            message=message,
+            number=citation.number,
+            chunk_id=citation.chunk_id,
+            document_id=citation.document_id,
+            version_id=citation.version_id,
+            excerpt=citation.content,
+            segment=citation.segment,
+            position=citation.position,
+            score=citation.score,
+            confidence=citation.confidence,
+            weak=citation.weak,
+            cited=citation.cited,
+        )
+        for citation in record.citations
+    )
+    return record
+
+
+def message_fail(*, message: Message, error: RagError) -> None:
+    """Store that a question ended with an error; the error never becomes its answer."""
+    message.state, message.finished = Message.State.FAILED, timezone.now()
+    message.error_code, message.error_message = error.code[:64], error.message[:512]
+    with transaction.atomic():
+        _save(message)
+
+
+def _save(message: Message) -> None:
+    """Store the message and its conversation; a conversation counts as updated with each of its turns."""
+    message.conversation.save()
+    message.save()
+
+
+def _bound(record: AnswerRecord) -> AnswerRecord:
+    chunks = [citation.chunk_id for citation in record.citations]
+    numbers = dict(Chunk.objects.filter(pk__in=chunks).values_list("pk", "version__number")) if chunks else {}
+    bound = (replace(c, version=numbers[c.chunk_id]) for c in record.citations if c.chunk_id in numbers)
+    return replace(record, citations=tuple(bound))
+
+
+def _check_tenant(*, user: User, tenant_id: str | None) -> None:
+    """A tenant in a request is compared, never trusted."""
+    if tenant_id is not None and tenant_id not in (user.tenant.name, str(user.tenant_id)):
+        raise NotFoundError("There is no such tenant, or you do not belong to it.")
+
+
+def _conversation(*, scope: Scope, request: AnswerRequest, channel: str) -> Conversation:
+    """The asker's conversation of this id, or a new one with the first question as its title."""
+    new = Conversation(
+        tenant_id=scope.tenant_id,
+        user_id=scope.user_id,
+        channel=channel,
+        title=normalise_query(request.query)[:TITLE_CHARACTERS],
+    )
+    if request.conversation_id is None:
+        return new
+    keys = conversation_keys(user_id=scope.user_id, client_id=request.conversation_id)
+    new.pk = keys[-1]
+    return conversations_of(scope=scope).filter(pk__in=keys).first() or new

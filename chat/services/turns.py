@@ -1,0 +1,242 @@
+"""Running turns: in the request that asked, or as a task of the web process that readers follow."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.db import Error as DatabaseError
+from django.utils.translation import gettext as _
+from redis.exceptions import RedisError
+
+from accounts.models import User
+from accounts.scope import Scope
+from chat import metrics
+from chat.errors import AnswerTimeoutError, TurnFailedError
+from chat.limits import Slot
+from chat.models import Conversation, Message
+from chat.redis_client import client
+from chat.selectors import message_get
+from chat.services.answers import answer_run
+from chat.services.presenting import answer_present, metadata_present
+from chat.services.sessions import session_append, session_history, session_turn
+from chat.services.storing import message_fail, message_finish, message_open, message_prepare
+from chat.streaming import TurnLog
+from chat.streaming.keys import ALIVE_SECONDS, alive_key, stop_key
+from chat.streaming.reading import interrupted_message
+from chat.threads import run_db
+from chat.types import AnswerRecord, AnswerRequest, Emit, EventType, Exchange
+from ragcore.errors import PermanentError, RagError
+
+logger = logging.getLogger(__name__)
+
+ANSWER_LIMIT_SECONDS = 60  # V6
+TURN_LIMIT_SECONDS = 300  # a reader sees a long text grow and can stop it
+HEARTBEAT_SECONDS = 1  # also how soon a stop from another process is noticed
+STOP_SECONDS = 60
+SHUTDOWN_SECONDS = 10
+
+
+@dataclass(slots=True)
+class Running:
+    """A turn of this process."""
+
+    task: asyncio.Task[None]
+    stop: asyncio.Event
+
+
+_running: dict[uuid.UUID, Running] = {}
+
+
+async def answer_now(
+    *, scope: Scope, user: User, request: AnswerRequest, channel: str = Conversation.Channel.API
+) -> dict[str, Any]:
+    """Answer and return the response of `generate`; the message is stored.
+
+    Raises BusyError, NotFoundError, AnswerTimeoutError, ConversationBusyError, and what `answer_run` raises.
+    """
+    with Slot():
+        message = await run_db(message_prepare, scope=scope, user=user, request=request, channel=channel)
+        try:
+            async with _limit(ANSWER_LIMIT_SECONDS):
+                record = await _finished(scope=scope, user=user, request=request, message=message, emit=_unheard)
+        except RagError as error:
+            await _failed(message, error)
+            raise
+    return answer_present(record=record, request=request, message=message)
+
+
+async def turn_start(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
+    """Store the message, start its turn and return; `chat.streaming.read_events` tells what happens.
+
+    Raises BusyError, NotFoundError.
+    """
+    slot = Slot()
+    try:
+        message = await run_db(message_open, scope=scope, user=user, request=request, channel=channel)
+        await client().set(alive_key(message.pk), "1", ex=ALIVE_SECONDS)
+    except BaseException:
+        slot.release()
+        raise
+    stop = asyncio.Event()
+    task = asyncio.create_task(
+        _turn(scope=scope, user=user, request=request, message=message, stop=stop, slot=slot),
+        name=f"turn {message.pk}",
+    )
+    _running[message.pk] = Running(task, stop)
+    task.add_done_callback(lambda _task: _running.pop(message.pk, None))
+    return message
+
+
+async def turn_stop(*, scope: Scope, message_id: uuid.UUID | str) -> None:
+    """Ask a turn to stop; what was written is kept. Harmless when it is over. Raises NotFoundError."""
+    message = await run_db(message_get, scope=scope, message_id=message_id)
+    if running := _running.get(message.pk):
+        running.stop.set()
+    elif message.state == Message.State.RUNNING:
+        await client().set(stop_key(message.pk), "1", ex=STOP_SECONDS)
+
+
+async def turns_shutdown() -> None:
+    """Let running turns end, then end them: their messages are marked, their readers told."""
+    tasks = [running.task for running in _running.values()]
+    if not tasks:
+        return
+    _done, late = await asyncio.wait(tasks, timeout=SHUTDOWN_SECONDS)
+    for task in late:
+        task.cancel()
+    await asyncio.gather(*late, return_exceptions=True)
+
+
+# ── one turn ────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _turn(
+    *, scope: Scope, user: User, request: AnswerRequest, message: Message, stop: asyncio.Event, slot: Slot
+) -> None:
+    """Run a turn to its last event, whatever happens on the way."""
+    with slot:
+        async with _heartbeat(message.pk, stop), TurnLog(message.pk) as log:
+            try:
+                async with _limit(TURN_LIMIT_SECONDS):
+                    record = await _finished(
+                        scope=scope, user=user, request=request, message=message, emit=log, stop=stop
+                    )
+                await _tell(log, record, message)
+            except RagError as error:
+                await _failed(message, error)
+                await log("error", **_told(error))
+            except asyncio.CancelledError:
+                await asyncio.shield(_interrupted(message, log))
+                raise
+            except Exception as error:
+                logger.exception("a turn failed")
+                failure = TurnFailedError("internal", _("Something went wrong. It has been logged."))
+                await _failed(message, failure)
+                await log("error", code=failure.code, message=failure.message, kind=type(error).__name__)
+
+
+async def _finished(
+    *,
+    scope: Scope,
+    user: User,
+    request: AnswerRequest,
+    message: Message,
+    emit: Emit,
+    stop: asyncio.Event | None = None,
+) -> AnswerRecord:
+    """Answer, store the answer, remember the turn; serially within a conversation that the client continues."""
+    answer = partial(answer_run, scope=scope, user=user, request=request, message=message, emit=emit, stop=stop)
+    if request.conversation_id is None:
+        return await _stored(message, await answer(history=request.history))
+    async with session_turn(user_id=user.pk, conversation_id=message.conversation_id):
+        earlier = await session_history(user_id=user.pk, conversation_id=message.conversation_id)
+        record = await _stored(message, await answer(history=(*earlier, *request.history)))
+        said = Exchange(question=message.question, answer=record.text)
+        await session_append(user_id=user.pk, conversation_id=message.conversation_id, turn=said)
+    return record
+
+
+async def _stored(message: Message, record: AnswerRecord) -> AnswerRecord:
+    return await run_db(message_finish, message=message, record=record)
+
+
+async def _tell(log: TurnLog, record: AnswerRecord, message: Message) -> None:
+    """The last events; `html` is the whole answer with its support states, which replaces the blocks."""
+    await log("citations", citations=[citation.public() for citation in record.cited])
+    await log(
+        "done",
+        message_id=str(message.pk),
+        status=record.status,
+        state=message.state,
+        confidence=record.confidence,
+        metadata=metadata_present(record),
+        html=record.html,
+    )
+
+
+async def _failed(message: Message, error: RagError) -> None:
+    """Store the failure. A database that is down must not hide the error that the reader is to see."""
+    metrics.FAILURES.labels(error.code).inc()
+    try:
+        await run_db(message_fail, message=message, error=error)
+    except DatabaseError:
+        logger.exception("a failed turn could not be stored")
+
+
+async def _interrupted(message: Message, log: TurnLog) -> None:
+    error = TurnFailedError("interrupted", interrupted_message())
+    await _failed(message, error)
+    await log("error", code=error.code, message=error.message)
+
+
+def _told(error: RagError) -> dict[str, Any]:
+    """An error as the data of an event; `permanent` and `data` let a reader raise it again as what it was."""
+    plain = {key: value for key, value in error.data.items() if isinstance(value, (bool, int, float, str))}
+    permanent = isinstance(error, PermanentError)
+    return {"code": error.code, "message": error.message, "permanent": permanent, "data": plain}
+
+
+@asynccontextmanager
+async def _limit(seconds: float) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise AnswerTimeoutError from None
+
+
+@asynccontextmanager
+async def _heartbeat(message_id: uuid.UUID, stop: asyncio.Event) -> AsyncIterator[None]:
+    """Show that the turn is being worked on, and hear when another process wants it to stop."""
+
+    task = asyncio.create_task(_beat(message_id, stop))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(RedisError):  # both keys expire by themselves
+            await client().delete(alive_key(message_id), stop_key(message_id))
+
+
+async def _beat(message_id: uuid.UUID, stop: asyncio.Event) -> None:
+    while True:
+        pipe = client().pipeline(transaction=False)
+        pipe.set(alive_key(message_id), "1", ex=ALIVE_SECONDS)
+        pipe.exists(stop_key(message_id))
+        try:
+            if (await pipe.execute())[1]:
+                stop.set()
+        except RedisError as error:
+            logger.warning("no heartbeat for turn %s: %s", message_id, error)
+        await asyncio.sleep(HEARTBEAT_SECONDS)
+
+
+async def _unheard(kind: EventType, /, **data: Any) -> None:
+    """An `Emit` for answers that nobody watches."""

@@ -1,0 +1,123 @@
+"""One blocking XREAD a process for all streams that someone follows; each reader costs a queue, not a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from redis.exceptions import RedisError
+
+from chat.redis_client import client
+from chat.types import Event
+
+logger = logging.getLogger(__name__)
+
+BLOCK_MILLISECONDS = 5000
+RETRY_SECONDS = 0.5
+WAKE_EXPIRE_SECONDS = 3600
+
+Queue = asyncio.Queue[Event]
+
+
+@dataclass
+class Followed:
+    """A stream, up to where it was read, and who listens."""
+
+    sequence: int
+    queues: set[Queue] = field(default_factory=set)
+
+
+class Hub:
+    """Delivers the entries of followed streams to queues. Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, Followed] = {}
+        self._wake_key = f"reader:{uuid.uuid4()}:wake"
+        self._wake_id = "0-0"
+        self._task: asyncio.Task[None] | None = None
+
+    async def follow(self, key: str, *, after: int) -> Queue:
+        """A queue that gets what is appended from now on, and perhaps some events before; for the rest read the stream.
+
+        `after`: where to begin if nobody follows this stream yet.
+        """
+        queue: Queue = asyncio.Queue()
+        self._streams.setdefault(key, Followed(after)).queues.add(queue)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+        else:
+            await self._wake()
+        return queue
+
+    def leave(self, key: str, queue: Queue) -> None:
+        """Stop filling a queue; the last one of a stream takes the stream with it."""
+        if followed := self._streams.get(key):
+            followed.queues.discard(queue)
+            if not followed.queues:
+                del self._streams[key]
+
+    async def close(self) -> None:
+        """Stop reading; who still listens hears nothing any more."""
+        self._streams.clear()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _wake(self) -> None:
+        """Make the running XREAD return, so that it is repeated with the new stream."""
+        pipe = client().pipeline(transaction=False)
+        pipe.xadd(self._wake_key, {"wake": "1"}, maxlen=1, approximate=False)
+        pipe.expire(self._wake_key, WAKE_EXPIRE_SECONDS)
+        await pipe.execute()
+
+    async def _run(self) -> None:
+        """Read while anyone follows anything."""
+        while self._streams:
+            try:
+                await self._read()
+            except RedisError:
+                logger.exception("reading events failed; trying again")
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _read(self) -> None:
+        positions: dict[Any, Any] = {key: f"0-{followed.sequence}" for key, followed in self._streams.items()}
+        positions[self._wake_key] = self._wake_id
+        answer: Any = await client().xread(positions, block=BLOCK_MILLISECONDS)
+        for key, entries in answer or ():
+            if key == self._wake_key:
+                self._wake_id = entries[-1][0]
+            elif followed := self._streams.get(key):
+                for entry_id, fields in entries:
+                    event = decode(entry_id, fields)
+                    followed.sequence = max(followed.sequence, event.sequence)
+                    for queue in followed.queues:
+                        queue.put_nowait(event)
+
+
+def decode(entry_id: str, fields: Mapping[str, str]) -> Event:
+    """An entry of a stream as an event."""
+    return Event(
+        sequence=int(entry_id.partition("-")[2]),
+        type=fields["type"],  # type: ignore[arg-type]  # written by TurnLog
+        data=json.loads(fields["data"]),
+    )
+
+
+_hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
+
+
+def hub() -> Hub:
+    """The hub of the running event loop."""
+    return _hubs.setdefault(asyncio.get_running_loop(), Hub())
+
+
+async def close_hub() -> None:
+    """Stop the hub of the running event loop."""
+    if found := _hubs.pop(asyncio.get_running_loop(), None):
+        await found.close()

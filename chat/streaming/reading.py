@@ -1,0 +1,82 @@
+"""Reading the events of one turn, from any number on, running or over."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from chat.models import Message
+from chat.redis_client import client
+from chat.streaming.hub import Queue, decode, hub
+from chat.streaming.keys import alive_key, events_key
+from chat.streaming.log import FINAL
+from chat.streaming.stored import stored_events
+from chat.threads import run_db
+from chat.types import Event
+
+CHECK_SECONDS = 10  # silence after which the process of the turn is looked for
+
+
+async def read_events(message_id: uuid.UUID | str, after: int = 0) -> AsyncIterator[Event]:
+    """Every event with a number above `after`, to the last one (`done` or `error`).
+
+    When the stream has expired, the stored message takes its place; a turn whose process has died ends with an
+    `error` of code `interrupted`. Rights are the caller's business.
+    """
+    key = events_key(message_id)
+    queue = await hub().follow(key, after=after)
+    try:
+        async for event in _follow(message_id, queue, after):
+            yield event
+            if event.type in FINAL:
+                return
+    finally:
+        hub().leave(key, queue)
+
+
+async def _follow(message_id: uuid.UUID | str, queue: Queue, after: int) -> AsyncIterator[Event]:
+    """What is there, then what comes; each event once, whichever way it arrives."""
+    for event in await _entries(message_id, after):
+        after = event.sequence
+        yield event
+    while await client().exists(alive_key(message_id)):
+        while (found := await _next(queue, after)) is not None:
+            after = found.sequence
+            yield found
+    for event in await _ended(message_id, after):
+        yield event
+
+
+async def _entries(message_id: uuid.UUID | str, after: int) -> list[Event]:
+    entries: Any = await client().xrange(events_key(message_id), min=f"0-{after + 1}")
+    return [decode(entry_id, fields) for entry_id, fields in entries]
+
+
+async def _next(queue: Queue, after: int) -> Event | None:
+    """The next event that is new; None when nothing came for a while."""
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            while (event := await queue.get()).sequence <= after:
+                continue
+            return event
+    except TimeoutError:
+        return None
+
+
+async def _ended(message_id: uuid.UUID | str, after: int) -> list[Event]:
+    """The rest of a turn that nobody works on any more."""
+    if rest := await _entries(message_id, after):
+        return rest
+    message = await run_db(Message.objects.filter(pk=message_id).first)
+    if message is not None and message.state != Message.State.RUNNING:
+        return await run_db(stored_events, message, after)
+    return [Event(sequence=after + 1, type="error", data={"code": "interrupted", "message": interrupted_message()})]
+
+
+def interrupted_message() -> str:
+    """What a reader is told about a turn whose process has ended."""
+    return _("The server was restarted while it wrote this answer. Please ask again.")

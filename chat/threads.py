@@ -1,0 +1,47 @@
+"""Database and CPU work of asynchronous code.
+
+Turns outlive the request that started them, so Django's thread-sensitive executors cannot be used for them. Each call
+gives its connection back to the pool, so that none is held while a model writes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from django.db import connections
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MAX_DATABASE_THREADS = 16  # the pool has 24 connections; the rest is for synchronous views
+MAX_CPU_THREADS = 4
+
+_database = ThreadPoolExecutor(MAX_DATABASE_THREADS, thread_name_prefix="chat-db")
+_cpu = ThreadPoolExecutor(MAX_CPU_THREADS, thread_name_prefix="chat-cpu")
+
+
+async def run_db(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function that uses the ORM, in a thread; its connection is given back afterwards."""
+    return await _run(_database, partial(_closing, function, *args, **kwargs))
+
+
+async def run_cpu(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function that computes, in a thread; it must not use the ORM."""
+    return await _run(_cpu, partial(function, *args, **kwargs))
+
+
+async def _run(pool: ThreadPoolExecutor, call: Callable[[], T]) -> T:
+    context = contextvars.copy_context()  # the language and the log fields of the request
+    return await asyncio.get_running_loop().run_in_executor(pool, context.run, call)
+
+
+def _closing(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    try:
+        return function(*args, **kwargs)
+    finally:
+        connections.close_all()

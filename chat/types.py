@@ -1,0 +1,169 @@
+"""Values of the chat app."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol
+
+from knowledge.types import Filters, RetrievalMode
+
+Mode = Literal["basic", "enhanced", "agentic", "ultimate"]
+Strategy = Literal["standard", "adaptive", "self_rag"]
+Preset = Literal["accurate", "fast", "balanced", "cheap"]
+Style = Literal["simple", "advanced", "precise", "report"]
+RewriteMethod = Literal["auto", "none", "multi", "hyde", "expand", "decompose", "step_back"]
+CitationFormat = Literal["markdown", "html", "plain"]
+CompressionMethod = Literal["none", "sentence_extraction", "llm_compression", "hybrid"]
+PromptType = Literal["subject", "object", "relationship", "type"]
+
+MAX_QUERY_CHARACTERS = 2000
+MAX_BATCH = 100
+
+EventType = Literal["context", "step", "chunk", "block", "tail", "citations", "done", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One earlier turn."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraints:
+    """Limits of one answer (U10)."""
+
+    max_cost_per_query: float | None = None
+    max_latency: float | None = None  # seconds
+    estimated_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRequest:
+    """A question with the validated values of `POST /api/v1/rag/generate`; None: inherit.
+
+    `history` is what a client sent along instead of a conversation; `given` names the fields that were sent.
+    """
+
+    query: str
+    sets: tuple[int, ...] = ()
+    filters: Filters = Filters()
+    tenant_id: str | None = None
+    conversation_id: str | None = None
+    mode: Mode | None = None
+    strategy: Strategy | None = None
+    preset: Preset | None = None
+    style: Style = "report"
+    rewrite_method: RewriteMethod = "auto"
+    retrieval_mode: RetrievalMode = "hybrid"
+    rerank: bool = True
+    top_k: int = 10
+    max_chunks: int = 10
+    temperature: float = 0.2
+    max_tokens: int = 1000
+    system_prompt: str | None = None
+    include_citations: bool = True
+    include_inline: bool = True
+    citation_format: CitationFormat = "markdown"
+    compression_method: CompressionMethod = "none"
+    compression_ratio: float = 0.6
+    enable_kg_enhancement: bool = True
+    use_agentic_rag: bool | None = None
+    max_agentic_iterations: int = 3
+    confidence_threshold: float = 0.8
+    use_tiered_generation: bool | None = None
+    constraints: Constraints = Constraints()
+    prefer_api_models: bool = False
+    prompt_type: PromptType | None = None
+    strict: bool = False
+    cache: bool = True
+    history: tuple[Exchange, ...] = ()
+    given: frozenset[str] = frozenset()
+
+    def stored(self) -> dict[str, Any]:
+        """JSON for the message, enough to ask the same again."""
+        values = asdict(self)
+        return {**values, "given": sorted(self.given)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One event of a turn. Sequence numbers begin with 1 and have no gaps."""
+
+    sequence: int
+    type: EventType
+    data: Mapping[str, Any]
+
+
+class Emit(Protocol):
+    """Where a running turn reports to."""
+
+    async def __call__(self, kind: EventType, /, **data: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitationRecord:
+    """A citation as it is stored and sent."""
+
+    number: int
+    chunk_id: int
+    document_id: int
+    version_id: int
+    version: int
+    external_id: str
+    title: str
+    page: int | None
+    content: str  # the first 200 characters
+    score: float
+    confidence: float
+    position: int
+    segment: str
+    weak: bool
+    cited: bool = True  # False: a source that the answer does not point to
+
+    def public(self) -> dict[str, Any]:
+        """One citation of a response or of a `citations` event (api.md)."""
+        return {
+            "citation_num": self.number,
+            "chunk_id": self.chunk_id,
+            "document_id": self.document_id,
+            "version": self.version,
+            "external_id": self.external_id,
+            "title": self.title,
+            "page": self.page,
+            "content": self.content,
+            "score": self.score,
+            "confidence": self.confidence,
+            "position": self.position,
+            "answer_segment": self.segment,
+            "weak": self.weak,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRecord:
+    """A finished answer, in plain values: what is stored, cached and sent. Times are in seconds."""
+
+    text: str
+    html: str
+    status: str
+    confidence: float
+    citations: tuple[CitationRecord, ...] = ()
+    sentences: tuple[Mapping[str, Any], ...] = ()
+    retrieval_stats: Mapping[str, int] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    trace: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> AnswerRecord:
+        citations = tuple(CitationRecord(**citation) for citation in data["citations"])
+        return cls(**{**data, "citations": citations, "sentences": tuple(data["sentences"])})
+
+    @property
+    def cited(self) -> tuple[CitationRecord, ...]:
+        return tuple(citation for citation in self.citations if citation.cited)

@@ -1,0 +1,88 @@
+"""Which sources an answer points to, and how sure that is (V7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragcore.grounding.confidence import citation_confidence
+from ragcore.grounding.markers import Marker, MarkerStream
+from ragcore.grounding.similarity import SourceSimilarity
+from ragcore.ports import Tokenizer
+from ragcore.text.sentences import split_sentences
+from ragcore.types import Citation, Source
+
+WEAK_BELOW = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The text with `[n]` markers only, and its citations in order of first mention."""
+
+    text: str
+    citations: tuple[Citation, ...]
+
+
+def normalise(text: str, sources: Sequence[Source]) -> tuple[str, list[Marker]]:
+    """A whole text with normalised markers, and where they are."""
+    stream = MarkerStream.of(sources)
+    return stream.feed(text) + stream.flush(), stream.markers
+
+
+def extract(
+    text: str,
+    sources: Sequence[Source],
+    *,
+    tokenizer: Tokenizer,
+    similarity: SourceSimilarity | None = None,
+    threshold: float = WEAK_BELOW,
+) -> Extracted:
+    """Normalise the markers of an answer and list what they point to; below `threshold` a citation is weak."""
+    clean, markers = normalise(text, sources)
+    similarity = similarity or SourceSimilarity(sources, tokenizer)
+    by_number = {source.number: source for source in sources}
+    places: dict[int, list[int]] = {}
+    for marker in markers:
+        places.setdefault(marker.number, []).append(marker.position)
+    segments = Segments(clean)
+    citations = [
+        _citation(by_number[number], positions, segments, similarity, threshold) for number, positions in places.items()
+    ]
+    return Extracted(clean, tuple(citations))
+
+
+def _citation(
+    source: Source, positions: Sequence[int], segments: Segments, similarity: SourceSimilarity, threshold: float
+) -> Citation:
+    segment = segments.at(positions[0])
+    near = similarity.of(segment)[source.number]
+    confidence = citation_confidence(score=source.score, similarity=near, frequency=len(positions))
+    return Citation(
+        number=source.number,
+        source=source,
+        confidence=confidence,
+        weak=confidence < threshold,
+        position=positions[0],
+        segment=segment,
+        frequency=len(positions),
+    )
+
+
+class Segments:
+    """The sentences of a text by position."""
+
+    def __init__(self, text: str) -> None:
+        self._spans: list[tuple[int, str]] = []
+        end = 0
+        for sentence in split_sentences(text):
+            end += len(sentence)
+            self._spans.append((end, sentence.strip()))
+
+    def at(self, position: int) -> str:
+        """The sentence at a character offset; a marker that stands alone belongs to the sentence before it."""
+        before = ""
+        for end, sentence in self._spans:
+            if position < end:
+                return sentence if any(c.isalpha() for c in sentence) else before
+            before = sentence or before
+        return before

@@ -1,0 +1,79 @@
+"""The numbered sources that an answer is written from (V4)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from ragcore.ports import TokenCounter
+from ragcore.types import Passage, Source
+
+SEPARATOR = "\n\n---\n\n"
+_SPACE = re.compile(r"\s+")
+_FORGED = re.compile(r"^(\s*)\[(?=source\s*\d)", re.IGNORECASE | re.MULTILINE)
+_TAG = re.compile(r"<(?=/?\s*context\b)", re.IGNORECASE)
+
+
+def build_context(
+    passages: Sequence[tuple[Passage, float]], *, budget_tokens: int, counter: TokenCounter
+) -> list[Source]:
+    """Sources numbered from 1, highest score first, whose rendered context has at most `budget_tokens` tokens.
+
+    `passages`: with the score of the ranking, any scale, higher is better; ties keep their order. The first passage is
+    truncated rather than dropped; of the others those that fit are taken.
+    """
+    ranked = sorted(passages, key=lambda item: item[1], reverse=True)
+    scores = scaled_scores([score for _, score in ranked])
+    sources: list[Source] = []
+    for (passage, _), score in zip(ranked, scores, strict=True):
+        source = Source(number=len(sources) + 1, passage=passage, text=passage.text.strip(), score=score)
+        if counter.count(render_context([*sources, source])) <= budget_tokens:
+            sources.append(source)
+        elif not sources and (cut := _truncated(source, budget_tokens=budget_tokens, counter=counter)):
+            sources.append(cut)
+    return sources
+
+
+def render_context(sources: Sequence[Source]) -> str:
+    """`[Source N] (File: …, Page: …)` blocks as they stand in the prompt."""
+    return SEPARATOR.join(f"{_header(source)}\n{_harmless(source.text)}" for source in sources)
+
+
+def scaled_scores(scores: Sequence[float]) -> list[float]:
+    """Scores of one ranking scaled to 0..1, order kept.
+
+    Scores in 0..1 stay as they are, other positive ones (BM25) become shares of the best, and unbounded ones (logits of
+    a reranker) become exp(score - best): their difference is what such a model means.
+    """
+    if not scores:
+        return []
+    best = max(scores)
+    if min(scores) < 0:
+        return [math.exp(score - best) for score in scores]
+    return [score / best for score in scores] if best > 1 else list(scores)
+
+
+def _header(source: Source) -> str:
+    passage = source.passage
+    name = _SPACE.sub(" ", passage.title or passage.external_id or f"document {passage.document}").strip()
+    page = f", Page: {passage.page}" if passage.page is not None else ""
+    return f"[Source {source.number}] (File: {name}{page})"
+
+
+def _harmless(text: str) -> str:
+    """A document must not pass for another source or end the context."""
+    return _TAG.sub("&lt;", _FORGED.sub(r"\1(", text))
+
+
+def _truncated(source: Source, *, budget_tokens: int, counter: TokenCounter) -> Source | None:
+    """The source cut so that its block fits; None if not even its header does."""
+    room = budget_tokens - counter.count(_header(source) + "\n")
+    while room > 0:
+        text = counter.truncate(source.text, room)
+        cut = Source(number=source.number, passage=source.passage, text=text, score=source.score)
+        excess = counter.count(render_context([cut])) - budget_tokens
+        if text and excess <= 0:
+            return cut
+        room -= max(1, excess)
+    return None

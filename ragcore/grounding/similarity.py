@@ -1,0 +1,83 @@
+"""How close a sentence is to the sources that it may rest on."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ragcore.ports import Embedder, Tokenizer
+from ragcore.text.keywords import keywords
+from ragcore.text.scripts import cjk_share
+from ragcore.text.similarity import cosine_matrix
+from ragcore.types import Source
+
+ENOUGH = 0.5  # words that are found decide; vectors are asked only below this
+CANDIDATES = 3  # sources whose vectors are compared, the ones with most shared words
+MARKER = re.compile(r"\s*\[\d{1,3}\]")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+@dataclass(slots=True)
+class SourceSimilarity:
+    """Similarity of sentences and sources, 0 to 1: the higher of two measures.
+
+    Words: share of the sentence's keywords, each weighted by how few sources have it, that the source has too. Meaning:
+    cosine of the vectors, limited by how far the embedder can be trusted with the script; without an embedder or where
+    the words are enough it is not computed.
+    """
+
+    sources: Sequence[Source]
+    tokenizer: Tokenizer
+    embedder: Embedder | None = None
+    _words: dict[int, frozenset[str]] = field(default_factory=dict)
+    _known: dict[str, dict[int, float]] = field(default_factory=dict)
+
+    def of(self, sentence: str) -> dict[int, float]:
+        """Number of a source -> similarity."""
+        text = MARKER.sub("", sentence)
+        if text not in self._known:
+            shared = self.coverage(text)
+            decided = max(shared.values(), default=1.0) >= ENOUGH
+            self._known[text] = shared if decided or self.embedder is None else self._with_meaning(text, shared)
+        return self._known[text]
+
+    def coverage(self, text: str) -> dict[int, float]:
+        """Number of a source -> weighted share of the keywords of `text` that it has."""
+        if not self._words:
+            self._words = {s.number: frozenset(self.tokenizer.words(s.text + " " + _names(s))) for s in self.sources}
+        wanted = keywords(text, self.tokenizer)
+        weight = {word: self._rarity(word) for word in wanted}
+        total = sum(weight.values())
+        return {
+            number: sum(weight[word] for word in wanted if word in words) / total if total else 0.0
+            for number, words in self._words.items()
+        }
+
+    def missing_numbers(self, sentence: str) -> list[str]:
+        """Figures of the sentence that stand in no source, as written."""
+        have = {_plain(number) for s in self.sources for number in _NUMBER.findall(s.text + " " + _names(s))}
+        found = dict.fromkeys(_NUMBER.findall(MARKER.sub("", sentence)))
+        return [number for number in found if _plain(number) not in have and len(_plain(number)) > 1]
+
+    def _rarity(self, word: str) -> float:
+        having = sum(word in words for words in self._words.values())
+        return math.log(1 + len(self._words) / (having + 0.5))
+
+    def _with_meaning(self, text: str, shared: dict[int, float]) -> dict[int, float]:
+        assert self.embedder is not None
+        near = sorted(self.sources, key=lambda s: shared[s.number], reverse=True)[:CANDIDATES]
+        sentence = self.embedder.embed_queries([text])
+        cosines = cosine_matrix(sentence, self.embedder.embed_documents([s.text for s in near]))[0]
+        trust = self.embedder.trust(cjk_share(text))
+        meaning = {s.number: min(1.0, max(0.0, trust * float(c))) for s, c in zip(near, cosines, strict=True)}
+        return {number: max(value, meaning.get(number, 0.0)) for number, value in shared.items()}
+
+
+def _names(source: Source) -> str:
+    return " ".join((source.passage.title, *source.passage.heading_path))
+
+
+def _plain(number: str) -> str:
+    return number.replace(",", "").rstrip(".")

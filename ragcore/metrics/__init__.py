@@ -1,0 +1,1 @@
+"""Measures of retrieval and answers on plain values."""

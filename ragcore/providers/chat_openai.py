@@ -1,0 +1,137 @@
+"""Chat completions from an OpenAI-compatible endpoint, streamed (V6)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from ragcore.errors import ModelUnavailableError
+from ragcore.ports import ChatMessage, GenerationEvent, TokenCounter
+from ragcore.providers.completion import Completion, breaks
+from ragcore.providers.retry import delays, is_retryable
+from ragcore.text.token_count import EstimateCounter
+from ragcore.types import Usage
+
+logger = logging.getLogger(__name__)
+
+TOTAL_TIMEOUT_SECONDS = 30.0
+CONNECT_TIMEOUT_SECONDS = 5.0
+MESSAGE_OVERHEAD_TOKENS = 4  # role and separators of one message, where the server does not report its usage
+
+
+class OpenAIChatModel:
+    """Implements ports.ChatModel.
+
+    Before the first token: three retries after 1, 2 and 4 s on 429, 5xx, timeouts and lost connections, then
+    ModelUnavailableError. After it nothing is retried: a stream that breaks, ends without a finish reason or
+    passes the total timeout gives a final event with `interrupted`. Usage is the server's, else an estimate.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        model: str,
+        *,
+        total_timeout_seconds: float = TOTAL_TIMEOUT_SECONDS,
+        connect_timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        tokens: TokenCounter | None = None,
+    ) -> None:
+        self.name = model
+        self._base_url = base_url
+        self._api_key = api_key
+        self._total_timeout = total_timeout_seconds
+        self._connect_timeout = connect_timeout_seconds
+        self._sleep = sleep
+        self._tokens = tokens or EstimateCounter()
+        # Connections belong to the event loop that opened them.
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
+
+    async def stream(
+        self, messages: Sequence[ChatMessage], *, temperature: float, max_tokens: int
+    ) -> AsyncIterator[GenerationEvent]:
+        """See ports.ChatModel."""
+        request = {
+            "model": self.name,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+        }
+        deadline = asyncio.get_running_loop().time() + self._total_timeout
+        completion, text = await self._begin(request, deadline)
+        written: list[str] = []
+        try:
+            while text is not None:
+                written.append(text)
+                yield GenerationEvent(text=text)
+                text = await completion.next_text(deadline)
+        except breaks() as problem:
+            logger.warning("the answer of %s broke off: %s", self.name, type(problem).__name__)
+        finally:
+            await completion.close()
+        usage = completion.usage or self._estimate(messages, "".join(written))
+        yield GenerationEvent(final=True, usage=usage, interrupted=not completion.finished)
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+    async def _begin(self, request: Mapping[str, Any], deadline: float) -> tuple[Completion, str | None]:
+        """A stream and its first text; None if the model ended properly without any. Retries."""
+        waits = delays()
+        while True:
+            completion = Completion()
+            try:
+                await completion.open(self._client(), request, deadline)
+                text = await completion.next_text(deadline)
+                if text is not None or completion.finished:
+                    return completion, text
+                problem = "the stream closed before the first token"
+            except breaks() as error:
+                problem = _described(error)
+                if not _is_worth_a_retry(error):
+                    await completion.close()
+                    raise ModelUnavailableError(f"The language model refused the request: {problem}.") from error
+            await completion.close()
+            wait = next(waits, None)
+            if wait is None or asyncio.get_running_loop().time() + wait > deadline:
+                raise ModelUnavailableError(f"The language model does not answer: {problem}.", model=self.name)
+            await self._sleep(wait)
+
+    def _client(self) -> Any:
+        """The client of the running event loop."""
+        import httpx
+        from openai import AsyncOpenAI
+
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            timeout = httpx.Timeout(self._total_timeout, connect=self._connect_timeout)
+            self._clients[loop] = AsyncOpenAI(
+                base_url=self._base_url,
+                api_key=self._api_key or "none",  # local servers want no key, the client insists on one
+                max_retries=0,
+                # The client's own transport closes itself in whatever event loop runs when it is collected.
+                http_client=httpx.AsyncClient(timeout=timeout, follow_redirects=True),
+            )
+        return self._clients[loop]
+
+    def _estimate(self, messages: Sequence[ChatMessage], answer: str) -> Usage:
+        prompt = sum(self._tokens.count(message.content) + MESSAGE_OVERHEAD_TOKENS for message in messages)
+        return Usage(prompt_tokens=prompt, completion_tokens=self._tokens.count(answer))
+
+
+def _described(error: BaseException) -> str:
+    """What a log reader needs: the status or the kind of failure, never the server's text."""
+    status = getattr(error, "status_code", None)
+    return f"status {status}" if status else type(error).__name__
+
+
+def _is_worth_a_retry(error: BaseException) -> bool:
+    status = getattr(error, "status_code", None)
+    return status is None or is_retryable(status)

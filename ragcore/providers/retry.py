@@ -1,0 +1,21 @@
+"""When to ask a model server again, and how long to wait before (V6)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+RETRY_DELAYS_SECONDS = (1.0, 2.0, 4.0)
+RETRY_STATUSES = frozenset({408, 409, 425, 429})
+JITTER = 0.1  # of a delay, so that clients that failed together do not return together
+
+
+def is_retryable(status: int) -> bool:
+    """Whether a server that answers with this HTTP status may do better later."""
+    return status in RETRY_STATUSES or status >= 500
+
+
+def delays() -> Iterator[float]:
+    """Seconds to wait before each retry."""
+    for delay in RETRY_DELAYS_SECONDS:
+        yield delay * (1 + random.uniform(0, JITTER))  # noqa: S311 - not a secret

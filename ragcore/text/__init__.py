@@ -1,0 +1,1 @@
+"""Text tools: normalising, sentences, search terms, scripts, token counts, similarity."""

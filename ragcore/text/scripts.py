@@ -1,0 +1,35 @@
+"""Which scripts a text is written in; the language of questions and answers follows from it."""
+
+from __future__ import annotations
+
+import re
+
+from ragcore.types import Language
+
+HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+KANA_HANGUL = "\u3040-\u30ff\u31f0-\u31ff\u1100-\u11ff\uac00-\ud7af"
+CJK = HAN + KANA_HANGUL  # for use inside a character class
+
+ZH_SHARE = 0.2  # a Chinese sentence full of English product names still reads as Chinese
+FOREIGN_SHARE = 0.2  # kana or hangul among CJK from which the text is Japanese or Korean
+
+_HAN = re.compile(f"[{HAN}]")
+_KANA_HANGUL = re.compile(f"[{KANA_HANGUL}]")
+_LATIN = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def cjk_share(text: str) -> float:
+    """Share of Han, kana and hangul among the letters of a text, 0 to 1; 0 without letters."""
+    letters = len(_LETTER.findall(text))
+    if not letters:
+        return 0.0
+    return min(1.0, (len(_HAN.findall(text)) + len(_KANA_HANGUL.findall(text))) / letters)
+
+
+def language_of(text: str) -> Language:
+    """ "zh" from a fifth of Han on, "en" for other Latin text, else "other" (also Japanese and Korean)."""
+    han, foreign = len(_HAN.findall(text)), len(_KANA_HANGUL.findall(text))
+    if han + foreign and cjk_share(text) >= ZH_SHARE:
+        return "other" if foreign / (han + foreign) > FOREIGN_SHARE else "zh"
+    return "en" if _LATIN.search(text) else "other"

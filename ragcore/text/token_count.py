@@ -1,0 +1,157 @@
+"""Counting model tokens: exactly where the vocabulary is at hand, otherwise by a cautious estimate (V4)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from ragcore.ports import TokenCounter
+from ragcore.text.scripts import HAN
+from ragcore.text.sentences import split_sentences
+
+# tiktoken stores a vocabulary under the SHA-1 of its address.
+VOCABULARY_FILE = hashlib.sha1(  # noqa: S324 - a file name, not a safeguard
+    b"https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken"
+).hexdigest()
+VOCABULARY_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
+# How cl100k cuts text before byte pairs are merged; part of the definition of the encoding.
+_CL100K_PATTERN = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
+
+_PIECE = re.compile(
+    rf"(?P<han>[{HAN}])|(?P<latin>[A-Za-z]{{1,24}})|(?P<digits>[0-9]{{1,3}})|(?P<break>[ \t]*[\r\n])"
+    r"|(?P<space>[ \t]{1,16})|(?P<other>.)",
+    re.DOTALL,
+)
+_COMMON_PUNCTUATION = frozenset("，。、：；（）“”《》？！·—…")
+SENTENCE_LOSS = 0.2  # of the limit: so much may be given up to end truncated text with a sentence
+
+
+@cache
+def _one_token_han() -> frozenset[str]:
+    text = (files("ragcore.text") / "one_token_han.txt").read_text(encoding="utf-8")
+    return frozenset("".join(line for line in text.splitlines() if not line.startswith("#")))
+
+
+def _cost(piece: re.Match[str], text: str) -> int:
+    """Tenths of a token of one piece, rather too many than too few."""
+    token = piece.group()
+    match piece.lastgroup:
+        case "han":
+            return 11 if token in _one_token_han() else 24  # most others take two tokens, some three
+        case "latin":
+            return 10 * _word_tokens(token)
+        case "space":  # a single space is part of the word behind it, if one follows
+            follows = text[piece.end() : piece.end() + 1]
+            return 0 if len(token) == 1 and follows and not follows.isdigit() and not follows.isspace() else 10
+        case "digits" | "break":
+            return 10
+    if token in _COMMON_PUNCTUATION:
+        return 10
+    return 10 * len(token.encode("utf-8", "surrogatepass"))  # the worst case of a byte pair encoding
+
+
+def _word_tokens(word: str) -> int:
+    """Tokens of a Latin word: names and capitals are cut smaller than common words."""
+    if word.islower():
+        return 1 if len(word) <= 6 else _ceil(len(word), 5)
+    return max(1, _ceil(len(word), 4 if word.istitle() else 2))
+
+
+def _ceil(number: int, divisor: int) -> int:
+    return -(-number // divisor)
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateCounter:
+    """Implements ports.TokenCounter without a vocabulary: calibrated to stay at or above cl100k for running text."""
+
+    def count(self, text: str) -> int:
+        """Estimated tokens of a text."""
+        return _ceil(sum(_cost(piece, text) for piece in _PIECE.finditer(text)), 10)
+
+    def truncate(self, text: str, limit: int) -> str:
+        """See ports.TokenCounter."""
+        pieces = list(_PIECE.finditer(text))
+        costs = list(accumulate(_cost(piece, text) for piece in pieces))
+        if not costs or costs[-1] <= 10 * limit:
+            return text
+        fitting = bisect_right(costs, 10 * max(limit, 0))
+        while fitting and self.count(text[: pieces[fitting - 1].end()]) > limit:
+            fitting -= 1  # a space that has lost the word behind it counts
+        return _at_a_boundary(text, pieces[fitting - 1].end() if fitting else 0)
+
+
+class TiktokenCounter:
+    """Implements ports.TokenCounter exactly for cl100k_base, from a local vocabulary file."""
+
+    def __init__(self, vocabulary: bytes) -> None:
+        import tiktoken
+
+        pairs = (line.split() for line in vocabulary.splitlines() if line)
+        self._encoding: Any = tiktoken.Encoding(
+            name="cl100k_base",
+            pat_str=_CL100K_PATTERN,
+            mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in pairs},
+            special_tokens={},  # special tokens in a document are plain text
+        )
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        return len(self._encoding.encode_ordinary(text))
+
+    def truncate(self, text: str, limit: int) -> str:
+        """See ports.TokenCounter."""
+        tokens = self._encoding.encode_ordinary(text)
+        if len(tokens) <= limit:
+            return text
+        raw: bytes = self._encoding.decode_bytes(tokens[: max(limit, 0)])
+        end = len(raw.decode("utf-8", "ignore"))
+        cut = _at_a_boundary(text, end)
+        while cut and self.count(cut) > limit:  # a prefix may encode longer than its share of the whole
+            cut = _at_a_boundary(text, len(cut) - 1)
+        return cut
+
+
+def counter(cache_dir: Path | None = None) -> TokenCounter:
+    """The exact counter if `cache_dir` holds the genuine vocabulary of tiktoken, else the estimate. Never downloads."""
+    file = cache_dir / VOCABULARY_FILE if cache_dir else None
+    if file is None or not file.is_file():
+        return EstimateCounter()
+    vocabulary = file.read_bytes()
+    genuine = hashlib.sha256(vocabulary).hexdigest() == VOCABULARY_SHA256
+    return TiktokenCounter(vocabulary) if genuine else EstimateCounter()
+
+
+def _at_a_boundary(text: str, end: int) -> str:
+    """text[:end], shortened to the end of a sentence, or of a word, where that does not lose much."""
+    kept = 0
+    for sentence_end in _sentence_ends(text):
+        if sentence_end > end:
+            break
+        kept = sentence_end
+    if kept >= end * (1 - SENTENCE_LOSS):
+        return text[:kept]
+    inside_word = re.search(r"[A-Za-z0-9_]+\Z", text[:end])
+    if inside_word and re.match(r"[A-Za-z0-9_]", text[end : end + 1]) and inside_word.start():
+        end = inside_word.start()
+    return text[:end].rstrip() or text[:end]
+
+
+def _sentence_ends(text: str) -> Iterator[int]:
+    """Offsets behind each sentence, without the white space that follows it."""
+    at = 0
+    for sentence in split_sentences(text):
+        yield at + len(sentence.rstrip())
+        at += len(sentence)

@@ -1,0 +1,116 @@
+"""The exact answer cache, seen from outside (D17)."""
+
+import asyncio
+
+from accounts.services import api_key_create
+from chat.models import MessageCitation
+from chat.threads import run_db
+from knowledge.services import document_delete
+from tests.chat.conftest import Api
+from tests.factories import ingest, make_set, make_user, scope_of
+from tests.scripted_llm import Reply
+
+QUESTION = "How many steps does the random access procedure have?"
+ANSWER = ("The random access procedure has four steps [1].",)
+
+
+async def test_the_second_asker_gets_the_kept_answer_with_citations_of_its_own(api, world, llm):
+    llm.default = Reply(texts=ANSWER)
+    first = await api.generate(QUESTION)
+    _, key = await run_db(api_key_create, user=world.owner, name="x")
+
+    second = await Api(key).generate(f"  {QUESTION.upper()} ")
+
+    assert (first["metadata"]["cache"], second["metadata"]["cache"]) == ("none", "exact")
+    assert second["answer"] == first["answer"]
+    assert second["message_id"] != first["message_id"]
+    assert second["metadata"]["usage"]["total_tokens"] == 0
+    assert await run_db(MessageCitation.objects.filter(message_id=second["message_id"], cited=True).count) == 1
+    assert len(llm.requests) == 1
+
+
+async def test_the_cache_can_be_passed_by(api, llm):
+    llm.default = Reply(texts=ANSWER)
+    await api.generate(QUESTION)
+
+    again = await api.generate(QUESTION, cache=False)
+
+    assert again["metadata"]["cache"] == "none"
+    assert len(llm.requests) == 2
+
+
+async def test_other_options_are_another_question(api, llm):
+    llm.default = Reply(texts=ANSWER)
+    await api.generate(QUESTION)
+
+    assert (await api.generate(QUESTION, temperature=1.0))["metadata"]["cache"] == "none"
+    assert (await api.generate(QUESTION, citation_format="html"))["metadata"]["cache"] == "exact"
+
+
+async def test_a_change_of_the_documents_makes_kept_answers_stale(api, world, llm):
+    llm.default = Reply(texts=ANSWER)
+    await api.generate(QUESTION)
+
+    await run_db(ingest, world.owner, world.knowledge_set, new="Random access has a fifth step.")
+
+    assert (await api.generate(QUESTION))["metadata"]["cache"] == "none"
+
+
+async def test_a_deleted_document_is_gone_from_kept_answers(api, world, llm):
+    llm.default = Reply(texts=ANSWER)
+    await api.generate(QUESTION)
+
+    scope = await run_db(scope_of, world.owner)
+    await run_db(document_delete, scope=scope, actor=world.owner, document_id=world.documents["ra"].pk)
+    answer = await api.generate(QUESTION)
+
+    assert answer["metadata"]["cache"] == "none"
+    assert "ra" not in {citation["external_id"] for citation in answer["citations"]}
+
+
+async def test_an_answer_from_a_closed_set_is_never_served_to_outsiders(api, world):
+    insider = await run_db(make_user)
+    closed = await run_db(make_set, "closed", owners=[world.owner], members=[insider], visibility="members")
+    await run_db(ingest, world.owner, closed, secret="The keeper of the vault is agent Lindqvist.")
+    _, key = await run_db(api_key_create, user=insider, name="x")
+    question = "Who is the keeper of the vault?"
+
+    told = await Api(key).generate(question)
+    untold = await api.generate(question)
+
+    assert "Lindqvist" in told["answer"]
+    assert "Lindqvist" not in str(untold["answer"]) + str(untold["citations"])
+    assert untold["metadata"]["cache"] == "none"
+
+
+async def test_an_answer_above_the_clearance_is_never_served(api, world):
+    low = await run_db(make_user, clearance=0)
+    await run_db(
+        ingest, world.owner, world.knowledge_set, clearance=3, secret="The keeper of the vault is agent Lindqvist."
+    )
+    _, key = await run_db(api_key_create, user=low, name="x")
+    question = "Who is the keeper of the vault?"
+
+    told = await api.generate(question)
+    untold = await Api(key).generate(question)
+
+    assert "Lindqvist" in told["answer"]
+    assert "Lindqvist" not in str(untold["answer"]) + str(untold["citations"])
+
+
+async def test_of_many_askers_at_once_one_makes_the_answer(api, llm):
+    llm.default = Reply(texts=ANSWER)
+
+    answers = await asyncio.gather(*(api.generate(QUESTION) for _ in range(8)))
+
+    assert len(llm.requests) == 1
+    assert sorted(answer["metadata"]["cache"] for answer in answers) == ["exact"] * 7 + ["none"]
+
+
+async def test_a_degraded_answer_is_not_kept(api, llm):
+    llm.script(Reply(status=400))
+    llm.default = Reply(texts=ANSWER)
+
+    first, second = await api.generate(QUESTION), await api.generate(QUESTION)
+
+    assert (first["status"], second["status"]) == ("degraded", "answered")

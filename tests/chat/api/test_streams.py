@@ -1,0 +1,139 @@
+"""Streamed answers over HTTP (V11, B5)."""
+
+import asyncio
+
+from accounts.services import api_key_create
+from chat.models import Message
+from chat.streaming.keys import events_key
+from chat.threads import run_db
+from tests.chat.conftest import Api, sse
+from tests.scripted_llm import Reply
+
+QUESTION = "How many steps does the random access procedure have?"
+ANSWER = ("The random access ", "procedure has four steps [Sou", "rce 1].")
+STREAM = "/api/v1/rag/generate/stream"
+
+
+def text_of(events):
+    return "".join(event["content"] for event in events if event["type"] == "chunk")
+
+
+async def test_a_stream_begins_with_context_and_ends_with_done(api, llm):
+    llm.script(Reply(texts=ANSWER))
+
+    response = await api.post(STREAM, {"query": QUESTION})
+    events = await sse(response)
+
+    assert response["Content-Type"] == "text/event-stream"
+    assert events[0]["type"] == "context"
+    assert events[0]["message_id"] == response["X-Message-Id"]
+    assert events[0]["chunks_count"] >= 1
+    assert [e["type"] for e in events[-2:]] == ["citations", "done"]
+    assert text_of(events) == "The random access procedure has four steps [1]."
+    assert events[-1]["status"] == "answered"
+    assert [e["id"] for e in events] == sorted({e["id"] for e in events})
+    assert {e["type"] for e in events} <= {"context", "step", "chunk", "citations", "done"}
+
+
+async def test_a_reader_who_lost_the_connection_resumes_after_the_last_id(api, llm):
+    llm.script(Reply(texts=("First. ", "Second. ", "Third [1]."), hold_before=1))
+    response = await api.post(STREAM, {"query": QUESTION})
+    seen = []
+    async for line in response.streaming_content:
+        seen.append(line.decode())
+        if '"chunk"' in seen[-1]:
+            break
+    last_id = int(seen[-1].split("\n")[0].removeprefix("id: "))
+    llm.release.set()
+
+    resumed = await api.get(f"/api/v1/rag/streams/{response['X-Message-Id']}", **{"Last-Event-ID": str(last_id)})
+    events = await sse(resumed)
+
+    assert events[0]["id"] > last_id
+    assert text_of(events).endswith("Third [1].")
+    assert "First" not in text_of(events)
+    assert events[-1]["type"] == "done"
+
+
+async def test_the_stored_message_serves_when_the_stream_has_expired(api, llm, redis_client):
+    llm.script(Reply(texts=ANSWER))
+    response = await api.post(STREAM, {"query": QUESTION})
+    events = await sse(response)
+    redis_client.delete(events_key(response["X-Message-Id"]))
+
+    again = await sse(await api.get(f"/api/v1/rag/streams/{response['X-Message-Id']}"))
+    rest = await sse(await api.get(f"/api/v1/rag/streams/{response['X-Message-Id']}", **{"Last-Event-ID": "2"}))
+
+    assert text_of(again) == text_of(events)
+    assert again[-1]["type"] == rest[-1]["type"] == "done"
+    assert text_of(rest) == ""
+    assert rest[-1]["answer"] == text_of(events)
+
+
+async def test_a_stream_whose_model_is_down_goes_on_with_the_sources(api, llm):
+    llm.default = Reply(status=500)
+
+    events = await sse(await api.post(STREAM, {"query": QUESTION}))
+
+    assert "four steps" in text_of(events)
+    assert [e["name"] for e in events if e["type"] == "step"][-1] == "degraded"
+    assert (events[-1]["type"], events[-1]["status"]) == ("done", "degraded")
+
+
+async def test_a_strict_stream_ends_with_an_error_event(api, llm):
+    llm.default = Reply(status=500)
+
+    events = await sse(await api.post(STREAM, {"query": QUESTION, "strict": True}))
+
+    assert (events[-1]["type"], events[-1]["code"]) == ("error", "model_unavailable")
+
+
+async def test_what_fails_before_the_first_event_has_its_http_status(api):
+    graph = await api.post(STREAM, {"query": QUESTION, "retrieval_mode": "graph"})
+    unknown = await api.post(STREAM, {"query": QUESTION, "sets": [999999]})
+
+    assert (graph.status_code, graph.json()["error"]["code"]) == (422, "graph_not_built")
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "not_found")
+
+
+async def test_strangers_cannot_read_a_stream(api, world, llm):
+    response = await api.post(STREAM, {"query": QUESTION})
+    await sse(response)
+    _, key = await run_db(api_key_create, user=world.owner, name="x")
+
+    stolen = await Api(key).get(f"/api/v1/rag/streams/{response['X-Message-Id']}")
+
+    assert stolen.status_code == 404
+
+
+async def test_a_reader_who_leaves_does_not_end_the_turn(api, llm):
+    llm.script(Reply(texts=ANSWER, hold_before=1))
+    response = await api.post(STREAM, {"query": QUESTION})
+    await response.streaming_content.aclose()
+    llm.release.set()
+
+    events = await sse(await api.get(f"/api/v1/rag/streams/{response['X-Message-Id']}"))
+
+    assert events[-1]["type"] == "done"
+    message = await run_db(Message.objects.get, pk=response["X-Message-Id"])
+    assert message.state == Message.State.DONE
+
+
+async def test_many_streams_run_at_once(api, llm):
+    llm.default = Reply(texts=ANSWER)
+
+    responses = await asyncio.gather(*(api.post(STREAM, {"query": f"{QUESTION} {n}"}) for n in range(20)))
+    results = await asyncio.gather(*map(sse, responses))
+
+    assert {events[-1]["type"] for events in results} == {"done"}
+
+
+async def test_the_second_form_has_its_own_vocabulary(api, llm):
+    llm.script(Reply(texts=ANSWER))
+
+    events = await sse(await api.post("/api/v1/rag/query-stream", {"query": QUESTION}))
+
+    kinds = list(dict.fromkeys(event["type"] for event in events))
+    assert kinds == ["query_rewritten", "documents_retrieved", "generation_start", "token", "generation_complete"]
+    assert events[-1]["sources"][0]["source"] == "ra"
+    assert events[-1]["citations"][0]["citation_num"] == 1

@@ -1,0 +1,51 @@
+"""The page of search results (D23)."""
+
+import pytest
+
+from chat.rendering import render_markdown
+from chat.services.search_results import SNIPPET_CHARACTERS, search_results
+from ragcore.text.tokenise import JiebaTokenizer
+from ragcore.types import Passage, Source
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return JiebaTokenizer()
+
+
+def source(text, *, title="Manual", page=None, number=1):
+    passage = Passage(chunk=number, document=number, version=number, text=text, title=title, page=page)
+    return Source(number=number, passage=passage, text=text, score=1.0)
+
+
+def page(question, *sources, tokenizer, language="en"):
+    return search_results(question, sources, tokenizer=tokenizer, language=language)
+
+
+def test_each_result_has_title_page_snippet_and_marker(tokenizer):
+    text = page("preamble formats", source("The Preamble has formats.", page=3), tokenizer=tokenizer)
+
+    assert "1. **Manual** (p. 3) — The **Preamble** has **formats**. [1]" in text
+
+
+def test_chinese_words_are_marked_too(tokenizer):
+    text = page("载波聚合是什么", source("支持载波聚合功能。"), tokenizer=tokenizer, language="zh")
+
+    assert "**载波" in text
+    assert text.startswith("知识库")
+
+
+def test_the_snippet_shows_the_part_with_the_words(tokenizer):
+    text = page("preamble", source("filler " * 100 + "the preamble is here " + "filler " * 100), tokenizer=tokenizer)
+
+    assert "the **preamble** is here" in text
+    assert len(text.split("— ")[1]) < SNIPPET_CHARACTERS + 30
+
+
+def test_markup_in_documents_stays_text(tokenizer):
+    text = page("x", source("<b>[link](http://evil) `code` **x**", title="a*b*[c]"), tokenizer=tokenizer)
+
+    html = render_markdown(text, citations={1})
+    assert "<a " not in html
+    assert "<code>" not in html
+    assert "a*b*[c]" in html

@@ -1,0 +1,102 @@
+"""Events of turns in Redis Streams (B5)."""
+
+import asyncio
+import uuid
+
+import pytest
+
+from chat.redis_client import client
+from chat.streaming import TurnLog, read_events
+from chat.streaming.hub import hub
+from chat.streaming.keys import alive_key, events_key
+
+pytestmark = pytest.mark.usefixtures("redis_client")
+
+
+async def collected(message_id, after=0):
+    return [event async for event in read_events(message_id, after)]
+
+
+async def alive(message_id):
+    await client().set(alive_key(message_id), "1", ex=30)
+
+
+async def test_a_reader_gets_every_event_in_order_while_the_turn_runs():
+    message_id = uuid.uuid4()
+    await alive(message_id)
+    reading = asyncio.create_task(collected(message_id))
+
+    async with TurnLog(message_id) as log:
+        await log("context", message_id=str(message_id), chunks_count=2)
+        await log("chunk", content="one ")
+        await log("step", name="x", detail="y")
+        await log("chunk", content="two")
+        await log("done", status="answered")
+
+    events = await reading
+    assert [event.type for event in events] == ["context", "chunk", "step", "chunk", "done"]
+    assert [event.sequence for event in events] == [1, 2, 3, 4, 5]
+
+
+async def test_words_that_wait_together_are_joined_and_only_the_last_tail_is_kept():
+    message_id = uuid.uuid4()
+
+    async with TurnLog(message_id) as log:
+        for word in ("a", "b", "c"):
+            await log("chunk", content=word)
+            await log("tail", text=word)
+        await log("done")
+
+    events = await collected(message_id)
+    assert "".join(e.data["content"] for e in events if e.type == "chunk") == "abc"
+    assert [e.data["text"] for e in events if e.type == "tail"][-1] == "c"
+    assert len(events) == 3
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+async def test_reading_resumes_after_any_number(after):
+    message_id = uuid.uuid4()
+    async with TurnLog(message_id) as log:
+        await log("context")
+        await log("citations", citations=[])
+        await log("done")
+
+    assert [event.sequence for event in await collected(message_id, after)] == [1, 2, 3][after:]
+
+
+async def test_the_stream_expires_an_hour_after_its_end():
+    message_id = uuid.uuid4()
+    async with TurnLog(message_id) as log:
+        await log("done")
+
+    assert 3500 < await client().ttl(events_key(message_id)) <= 3600
+
+
+async def test_two_hundred_readers_share_one_connection():
+    message_ids = [uuid.uuid4() for _ in range(20)]
+    for message_id in message_ids:
+        await alive(message_id)
+    readers = [asyncio.create_task(collected(message_id)) for message_id in message_ids for _ in range(10)]
+
+    async def turn(message_id):
+        async with TurnLog(message_id) as log:
+            for word in range(5):
+                await log("step", n=word)
+            await log("done")
+
+    await asyncio.gather(*map(turn, message_ids))
+    results = await asyncio.gather(*readers)
+
+    assert {len(events) for events in results} == {6}
+    assert not hub()._streams
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_turn_that_nobody_works_on_any_more_ends_with_an_error():
+    message_id = uuid.uuid4()
+    await client().xadd(events_key(message_id), {"type": "context", "data": "{}"}, id="0-1")
+
+    events = await collected(message_id)
+
+    assert [(event.type, event.sequence) for event in events] == [("context", 1), ("error", 2)]
+    assert events[-1].data["code"] == "interrupted"

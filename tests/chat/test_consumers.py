@@ -1,0 +1,135 @@
+"""The WebSocket of the chat page."""
+
+import pytest
+import pytest_asyncio
+
+from chat.consumers import NOT_SIGNED_IN
+from chat.models import Message
+from chat.services import turns_sweep
+from chat.threads import run_db
+from tests.chat.sockets import LIMIT_SECONDS, Socket
+from tests.scripted_llm import Reply
+
+QUESTION = "How many steps does the random access procedure have?"
+
+
+@pytest_asyncio.fixture
+async def connect(world):
+    """Opens pages of the reader or of someone else, closes them at the end."""
+    opened = []
+
+    async def make(user=None):
+        socket = Socket(user or world.reader)
+        await socket.connect()
+        opened.append(socket)
+        return socket
+
+    yield make
+    for socket in opened:
+        if not socket.future.done():
+            await socket.disconnect()
+
+
+async def test_a_question_is_announced_and_answered_block_by_block(connect, llm):
+    llm.script(Reply(texts=("# Result\n\n", "It has four steps [1].\n\n", "Four.")))
+    socket = await connect()
+
+    await socket.send(type="ask", question=QUESTION)
+    events = await socket.until("done")
+
+    assert events[0]["type"] == "turn"
+    assert events[0]["title"] == QUESTION
+    blocks = [event["data"] for event in events if event["type"] == "block"]
+    assert [block["index"] for block in blocks] == [0, 1, 2]
+    assert blocks[0]["html"] == "<h1>Result</h1>\n"
+    assert 'data-cite="1"' in blocks[1]["html"]
+    assert "chunk" not in {event["type"] for event in events}
+    assert events[-1]["data"]["status"] == "answered"
+    assert "<h1>" in events[-1]["data"]["html"]
+
+
+async def test_a_refreshed_page_sees_the_running_answer(connect, llm):
+    llm.script(Reply(texts=("First.\n\n", "Second [1]."), hold_before=1))
+    first = await connect()
+    await first.send(type="ask", question=QUESTION)
+    seen = await first.until("tail")
+    await first.disconnect()
+
+    second = await connect()
+    await second.send(type="resume", message_id=seen[0]["message_id"], after=0)
+    llm.release.set()
+    events = await second.until("done")
+
+    assert [event["data"]["index"] for event in events if event["type"] == "block"] == [0, 1]
+
+
+async def test_stopping_keeps_what_was_written(connect, llm):
+    llm.script(Reply(texts=("It has four steps [1]. ", "Never seen."), hold_before=1))
+    socket = await connect()
+    await socket.send(type="ask", question=QUESTION)
+    seen = await socket.until("tail")
+
+    await socket.send(type="stop", message_id=seen[0]["message_id"])
+    events = await socket.until("done")
+
+    message = await run_db(Message.objects.get, pk=seen[0]["message_id"])
+    assert events[-1]["data"]["state"] == message.state == Message.State.STOPPED
+    assert message.answer == "It has four steps [1]."
+
+
+async def test_strangers_can_neither_read_nor_stop_a_turn(connect, world, llm):
+    mine = await connect()
+    await mine.send(type="ask", question=QUESTION)
+    turn = (await mine.until("done"))[0]
+    other = await connect(world.owner)
+
+    for kind in ("resume", "stop"):
+        await other.send(type=kind, message_id=turn["message_id"])
+        assert (await other.receive())["code"] == "not_found"
+    await mine.disconnect()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nonsense", "[]", '{"type": "ask"}', '{"type": "shout"}', '{"type": "ask", "question": "q", "x": 1}']
+)
+async def test_a_bad_message_is_answered_and_the_connection_stays(connect, text):
+    socket = await connect()
+
+    await socket.send_text(text)
+
+    assert (await socket.receive())["code"] == "invalid"
+    await socket.send(type="ask", question=QUESTION)
+    assert (await socket.until("done"))[-1]["data"]["status"] == "answered"
+
+
+async def test_nobody_is_let_in_without_signing_in(world):
+    socket = Socket(None)
+
+    await socket.connect()
+
+    assert (await socket.receive_output(LIMIT_SECONDS))["code"] == NOT_SIGNED_IN
+
+
+async def test_a_question_to_a_set_that_does_not_exist_is_a_problem(connect):
+    socket = await connect()
+
+    await socket.send(type="ask", question=QUESTION, sets=[999999])
+
+    assert (await socket.receive())["code"] == "not_found"
+
+
+async def test_a_turn_whose_process_died_is_marked_and_living_ones_are_not(connect, llm, redis_client, monkeypatch):
+    monkeypatch.setattr("chat.services.sweeping.GRACE_SECONDS", 0)
+    llm.script(Reply(texts=("First. ", "Second."), hold_before=1))
+    socket = await connect()
+    await socket.send(type="ask", question=QUESTION)
+    running = (await socket.until("tail"))[0]["message_id"]
+    message = await run_db(Message.objects.get, pk=running)
+    dead = await run_db(Message.objects.create, conversation_id=message.conversation_id, question="lost")
+
+    assert await run_db(turns_sweep) == 1
+
+    await run_db(dead.refresh_from_db)
+    assert (dead.state, dead.error_code) == (Message.State.FAILED, "interrupted")
+    llm.release.set()
+    assert (await socket.until("done"))[-1]["data"]["state"] == Message.State.DONE

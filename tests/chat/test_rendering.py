@@ -1,0 +1,112 @@
+"""Markdown of answers as safe HTML."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat.rendering import BlockStream, render_markdown
+
+
+def test_markers_of_known_sources_become_buttons_and_others_stay_text():
+    html = render_markdown("A claim [1][2] and [7].", citations={1, 2})
+
+    assert '<button class="cite" type="button" data-cite="1">1</button>' in html
+    assert html.count("<button") == 2
+    assert "[7]" in html
+
+
+def test_a_marker_in_code_stays_code():
+    html = render_markdown("`a[1]`\n\n```python\nb[1]\n```", citations={1})
+
+    assert "<button" not in html
+    assert "<code>a[1]</code>" in html
+    assert 'class="language-python"' in html
+
+
+def test_a_marker_before_a_bracket_is_not_a_link():
+    html = render_markdown("See [1](http://evil.example).", citations={1})
+
+    assert "data-cite" in html
+    assert "<a " not in html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[t](javascript:alert(1))",
+        "[t](http://evil.example)",
+        "![t](http://evil.example/pixel.png)",
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "<http://evil.example>",
+        "[t]: http://evil.example\n\n[t]",
+        '<a href="http://evil.example" onclick="x()">t</a>',
+    ],
+)
+def test_nothing_that_a_model_writes_becomes_active(text):
+    html = render_markdown(text)
+
+    assert not any(tag in html for tag in ("<a ", "<img", "<script"))
+
+
+def test_the_address_of_a_source_may_be_linked_and_shown():
+    html = render_markdown("![Figure](/pages/3.png) [open](/documents/4)", addresses={"/pages/3.png", "/documents/4"})
+
+    assert '<img src="/pages/3.png" alt="Figure">' in html
+    assert '<a href="/documents/4"' in html
+
+
+def test_tables_keep_their_alignment_without_inline_style():
+    html = render_markdown("| a | b |\n|:--|--:|\n| 1 | 2 |")
+
+    assert '<td class="align-right">2</td>' in html
+    assert "style=" not in html
+
+
+def test_sentences_that_are_not_supported_are_marked_with_the_reason():
+    text = "Good one [1]. **Weak** one.\n\n- Bad one."
+    sentences = [
+        {"text": "Good one [1].", "support": "supported", "reason": None},
+        {"text": "**Weak** one.", "support": "weak", "reason": 'says "maybe"'},
+        {"text": "Bad one.", "support": "unsupported", "reason": "none"},
+    ]
+
+    html = render_markdown(text, citations={1}, sentences=sentences)
+
+    assert html.count("<span") == 2
+    assert '<span class="support weak" tabindex="0" data-support-reason="says &quot;maybe&quot;">' in html
+    assert '<li><span class="support unsupported" tabindex="0" data-support-reason="none">Bad one.</span></li>' in html
+
+
+def test_a_sentence_that_cuts_emphasis_in_two_is_left_alone():
+    html = render_markdown("**One. Two.**", sentences=[{"text": "**One.", "support": "weak", "reason": "x"}])
+
+    assert html == "<p><strong>One. Two.</strong></p>\n"
+
+
+BLOCKS = [
+    "# Title\n\n",
+    "A paragraph\nof two lines.\n\n",
+    "- one\n\n- two\n\n",
+    "| a |\n|---|\n| 1 |\n\n",
+    "```\nx\n\ny\n```\n\n",
+]
+
+
+@given(st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=6), st.integers(1, 7))
+def test_blocks_and_tail_together_are_the_text_wherever_it_is_cut(blocks, size):
+    text, stream, out = "".join(blocks), BlockStream(), []
+
+    for start in range(0, len(text), size):
+        out += stream.feed(text[start : start + size])
+
+    assert "".join(out) + stream.tail == text
+
+
+def test_a_block_is_finished_once_the_next_one_begins():
+    stream = BlockStream()
+
+    assert stream.feed("First.\n\n") == []
+    assert stream.feed("1. a\n\n2. b\n") == ["First.\n\n"]
+    assert stream.feed("\nNext") == ["1. a\n\n2. b\n\n"]
+    assert stream.tail == "Next"

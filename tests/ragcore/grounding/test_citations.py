@@ -1,0 +1,38 @@
+"""Citations of an answer (V7)."""
+
+import pytest
+
+from ragcore.grounding.citations import extract
+from ragcore.grounding.confidence import answer_confidence, citation_confidence
+
+
+def test_citations_carry_the_sentence_their_position_and_how_often(sources, tokenizer):
+    text = "The procedure has four steps [Source 1]. Handover moves a terminal [3]. Steps again [1]."
+
+    found = extract(text, sources, tokenizer=tokenizer)
+
+    first, second = found.citations
+    assert (first.number, first.frequency, first.segment) == (1, 2, "The procedure has four steps [1].")
+    assert found.text[first.position :].startswith("[1]")
+    assert (second.number, second.frequency) == (3, 1)
+
+
+def test_a_citation_that_does_not_fit_its_sentence_is_weak_and_not_removed(sources, tokenizer):
+    found = extract("Bananas grow in warm countries near oceans [3].", sources, tokenizer=tokenizer)
+
+    assert [(c.number, c.weak) for c in found.citations] == [(3, True)]
+
+
+def test_a_marker_on_its_own_line_belongs_to_the_sentence_before_it(sources, tokenizer):
+    found = extract("Handover moves a terminal.\n\n[3]", sources, tokenizer=tokenizer)
+
+    assert found.citations[0].segment == "Handover moves a terminal."
+
+
+def test_the_confidence_is_the_formula():
+    assert citation_confidence(score=0.5, similarity=1.0, frequency=3) == pytest.approx(0.8)
+    assert citation_confidence(score=9, similarity=-1, frequency=9) == pytest.approx(0.6)
+
+
+def test_an_answer_without_citations_has_no_confidence():
+    assert answer_confidence([], []) == 0

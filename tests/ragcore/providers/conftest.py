@@ -1,0 +1,15 @@
+import pytest
+
+from tests.scripted_llm import serving
+
+
+@pytest.fixture
+def llm():
+    with serving() as scripted:
+        yield scripted
+
+
+@pytest.fixture
+def waits():
+    """Collects the delays that a provider would have slept."""
+    return []

@@ -1,0 +1,160 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.ports import GenerationRequest
+from ragcore.providers.extractive import ExtractiveGenerator
+from ragcore.providers.extractive_sentences import statements
+from ragcore.text.tokenise import JiebaTokenizer
+from tests.contracts.generator import GeneratorContract, source
+
+TOKENIZER = JiebaTokenizer()
+
+MAST = source(
+    1, "# The mast\n\nThe **mast** stands in Ulm. It was built in 1987 by Weber. It is painted red and white."
+)
+POWER = source(2, "The battery lasts four hours. The diesel engine starts by itself.", title="Power", score=0.6)
+SLICING = source(
+    1, "网络切片是把一张物理网络分成多张逻辑网络的技术。每个切片有自己的资源。切片由运营商管理。", title="网络切片"
+)
+LEAVE = source(2, "年假需要提前两周申请。病假需要医生证明。", title="假期", score=0.3)
+
+
+@pytest.fixture
+def generator():
+    return ExtractiveGenerator(TOKENIZER)
+
+
+def answer(generator, question, *sources, language="en"):
+    return "".join(generator.blocks(GenerationRequest(question=question, sources=sources, language=language)))
+
+
+class TestExtractiveGenerator(GeneratorContract):
+    async def test_it_yields_block_by_block(self, generator):
+        request = GenerationRequest(question="When was the mast built?", sources=(MAST, POWER), language="en")
+
+        events = [event async for event in generator.stream(request)]
+
+        assert len(events) == 3
+        assert events[1].text.startswith("\n\n**Also relevant**")
+
+    async def test_without_sources_there_is_only_the_final_event(self, generator):
+        events = [event async for event in generator.stream(GenerationRequest(question="Why?", sources=()))]
+
+        assert [(event.text, event.final) for event in events] == [("", True)]
+
+
+def test_the_core_answer_holds_the_asked_for_sentence_with_its_marker(generator):
+    text = answer(generator, "When was the mast built?", POWER, MAST)
+
+    assert "It was built in 1987 by Weber. [1]" in text.split("**Also relevant**")[0]
+
+
+def test_a_chinese_question_gets_chinese_form(generator):
+    text = answer(generator, "什么是网络切片？", SLICING, LEAVE, language="zh")
+
+    assert text.startswith("网络切片是把一张物理网络分成多张逻辑网络的技术。[1]")
+    assert "**补充要点**" in text
+    assert "Also relevant" not in text
+
+
+def test_the_language_is_found_when_it_is_not_given(generator):
+    assert "**补充要点**" in answer(generator, "什么是网络切片？", SLICING, LEAVE, language="other")
+
+
+def test_every_sentence_is_verbatim_and_cited(generator):
+    text = answer(generator, "Who built the mast in Ulm?", MAST, POWER)
+
+    pieces = re.findall(r"(.+?) \[(\d)\]\s*", text.replace("**Also relevant**", "").replace("\n\n- ", ""))
+    plain = {1: MAST.text.replace("**", ""), 2: POWER.text}
+    assert len(pieces) >= 3
+    assert all(sentence.removeprefix("- ") in plain[int(number)] for sentence, number in pieces)
+    assert (
+        sum(len(sentence) + len(" [1]") for sentence, _ in pieces)
+        >= len(text) - len("\n\n**Also relevant**\n\n- \n- ") - 5
+    )
+
+
+def test_headings_rules_and_links_are_no_statements():
+    text = "# Title\n\n---\n\n5.7.1 General\n\nhttps://example.org/a\n\n| --- | --- |\nThe cell is on."
+
+    assert [s.text for s in statements([source(1, text)], TOKENIZER)] == ["The cell is on."]
+
+
+def test_a_sentence_that_announces_a_list_comes_with_its_first_item():
+    text = "The cell restarts when:\n- the power fails.\n- the timer ends."
+
+    assert [s.text for s in statements([source(1, text)], TOKENIZER)] == [
+        "The cell restarts when: the power fails.",
+        "the timer ends.",
+    ]
+
+
+def test_markers_of_the_source_itself_are_not_mistaken_for_citations(generator):
+    text = answer(
+        generator, "Where is the interface specified?", source(1, "The interface is specified in TS 32.297 [52].")
+    )
+
+    assert "TS 32.297 ［52］. [1]" in text
+    assert "[52]" not in text
+
+
+def test_the_same_statement_is_not_given_twice(generator):
+    text = answer(generator, "When was the mast built?", MAST, source(2, "It was built in 1987 by Weber."))
+
+    assert text.count("1987") == 1
+
+
+def test_a_definition_is_preferred_to_a_mention(generator):
+    text = answer(
+        generator,
+        "What is OCS?",
+        source(
+            1, "The OCS refuses expired accounts. All requests go to the Online Charging System (OCS). The OCS logs."
+        ),
+    )
+
+    assert "Online Charging System (OCS)" in text.split("**Also relevant**")[0]
+
+
+def test_the_answer_stays_short_however_long_the_sources_are(generator):
+    long = "".join(
+        f"第{n}号基站的电源模块型号为P{n}，额定功率为{n}千瓦，安装在机房的第{n}排机柜里。" for n in range(60)
+    )
+
+    text = answer(generator, "基站的电源模块功率是多少？", source(1, long), language="zh")
+
+    assert len(re.findall("[\u4e00-\u9fff]", text)) <= 260
+
+
+def test_an_embedder_adds_meaning_to_words():
+    class Synonyms:
+        model, dimensions = "synonyms", 768
+
+        def embed_documents(self, texts):
+            axes = ["feline" in t or "cat" in t for t in texts]
+            return np.eye(2, 768, dtype=np.float32)[[int(a) for a in axes]]
+
+        embed_queries = embed_documents
+
+        def trust(self, cjk_share):
+            return 1.0
+
+    text = "Dogs eat. Birds sing. Dogs eat sand. Cows eat. The feline sleeps. Ants walk. Fish swim."
+    sources = (source(1, text),)
+    blind, seeing = ExtractiveGenerator(TOKENIZER), ExtractiveGenerator(TOKENIZER, Synonyms())
+
+    assert "feline" not in answer(blind, "Where does a cat lie?", *sources).split("**")[0]
+    assert "feline" in answer(seeing, "Where does a cat lie?", *sources).split("**")[0]
+
+
+@given(st.text(), st.lists(st.text(), max_size=3))
+def test_any_text_gives_an_answer_or_nothing(question, texts):
+    sources = tuple(source(n, text) for n, text in enumerate(texts, 1))
+
+    blocks = ExtractiveGenerator(TOKENIZER).blocks(GenerationRequest(question=question, sources=sources))
+
+    assert bool(blocks) == any(statements([s], TOKENIZER) for s in sources)

@@ -1,0 +1,55 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.text.sentences import split_sentences
+
+SNIPPETS = st.sampled_from(
+    ["e.g. ", "3.14", "。", "！", ". ", "? ", "\n", "\n\n", "- ", "1. ", "[3]", "Dr. ", "网络", "The cell ", "”", "# T"]
+)
+
+
+@given(st.one_of(st.text(), st.lists(SNIPPETS).map("".join)))
+def test_the_sentences_joined_are_the_text(text):
+    sentences = split_sentences(text)
+
+    assert "".join(sentences) == text
+    assert all(sentences)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("基站已重启。请检查告警！好了吗？", ["基站已重启。", "请检查告警！", "好了吗？"]),
+        ("他说：“断电。”然后离开了。", ["他说：“断电。”", "然后离开了。"]),
+        ("版本3.5发布。下一版是4.0。", ["版本3.5发布。", "下一版是4.0。"]),
+        ("It works. It is fast.", ["It works. ", "It is fast."]),
+        ("See Fig. 3, e.g. the AMF. Then stop.", ["See Fig. 3, e.g. the AMF. ", "Then stop."]),
+        ("TS 23.501 says so. The UE is at 3.5 GHz.", ["TS 23.501 says so. ", "The UE is at 3.5 GHz."]),
+        ("Dr. J. Smith agreed. So did we.", ["Dr. J. Smith agreed. ", "So did we."]),
+        ("Done. eNB restarts. ok", ["Done. ", "eNB restarts. ok"]),
+        ("Yes, no. 4 is broken. I say no. Then.", ["Yes, no. 4 is broken. ", "I say no. ", "Then."]),
+        ("It is so.[1] [2] And more [3]. End", ["It is so.[1] [2] ", "And more [3]. ", "End"]),
+        ("结论成立。[1]另见附录。[2]", ["结论成立。[1]", "另见附录。[2]"]),
+    ],
+)
+def test_sentences_end_at_full_stops_only(text, expected):
+    assert split_sentences(text) == expected
+
+
+def test_headings_list_items_and_table_rows_stand_alone():
+    text = "# Power\n1. Switch off\n2. Wait. Then go on\n- last\n\n| a | b |\n| 1 | 2 |\n"
+
+    sentences = split_sentences(text)
+
+    assert [s.strip() for s in sentences] == [
+        "# Power", "1. Switch off", "2. Wait.", "Then go on", "- last", "| a | b |", "| 1 | 2 |",
+    ]  # fmt: skip
+
+
+def test_a_wrapped_line_is_joined_with_the_next_and_a_short_one_is_not():
+    wrapped = "The antenna is connected to the base station by a fibre which is\nlaid in the ground. Done."
+    short = "General\nThe antenna is here."
+
+    assert split_sentences(wrapped)[0].endswith("laid in the ground. ")
+    assert split_sentences(short) == ["General\n", "The antenna is here."]
