@@ -79,7 +79,7 @@ class Pipeline:
 
 def run_stage(step: Stage, state: State, ports: Ports) -> State:
     """Run one stage and append its record. Errors of an optional stage are recorded, others are raised."""
-    before, start, error = len(state.candidates), perf_counter(), None
+    before, start, error = len(state.ids()), perf_counter(), None
     try:
         after = step(replace(state, pending_note=EMPTY), ports)
     except Exception as problem:
@@ -92,7 +92,7 @@ def run_stage(step: Stage, state: State, ports: Ports) -> State:
         stage=step.stage_name,
         seconds=perf_counter() - start,
         before=before,
-        after=len(after.candidates),
+        after=len(after.ids()),
         note=dict(after.pending_note) if error is None else EMPTY,
         error=error,
     )

@@ -144,12 +144,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
-    """Why a candidate left the pipeline."""
+    """Chunks that left the pipeline at one stage for one reason, in their order until then."""
 
-    chunk: int
+    chunks: tuple[int, ...]
     stage: str
     reason: str
-    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,70 +165,92 @@ class StageRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What stages pass on: the query, the candidates best first, and the record of what happened.
+    """What stages pass on: the query, what was found, the candidates best first, and the record of what happened.
 
-    `arms` holds the complete rankings of the index searches by name ("lexical", "coarse", "dense"),
-    each a mapping chunk -> score (higher is better) in rank order.
+    `arms` holds the complete rankings of the index searches by name ("lexical", "coarse", "dense"), each a mapping
+    chunk -> score (higher is better) in rank order. `pool` is their union; candidates are made of it by the first
+    stage that ranks, so that thousands of hits cost no objects.
     """
 
     query: Query
+    pool: Mapping[int, Hit] = field(default_factory=dict)
     candidates: tuple[Candidate, ...] = ()
     arms: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     records: tuple[StageRecord, ...] = ()
     drops: tuple[Drop, ...] = ()
-    pending_note: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # the running stage's note, moved into its record by run()
+    is_ranked: bool = False  # whether `candidates`, not `pool`, says what is left
+    # the running stage's note; run() moves it into the stage's record
+    pending_note: Mapping[str, Any] = field(default_factory=dict)
+
+    def ids(self) -> list[int]:
+        """Chunk ids of what is left, best first once a stage has ranked them."""
+        return [c.chunk for c in self.candidates] if self.is_ranked else list(self.pool)
 
     def with_arm(self, name: str, hits: Sequence[Hit]) -> State:
-        """Add one index ranking; candidates that are new are appended, scores and ranks recorded."""
+        """Add one index ranking, best first; of several entries of a chunk the first counts."""
         if name in self.arms:
             raise ValueError(f"arm {name!r} is already there")
-        by_chunk = {c.chunk: c for c in self.candidates}
         scores: dict[int, float] = {}
+        pool = dict(self.pool)
         for hit in hits:
-            if hit.chunk in scores:  # the best entry of a chunk comes first
-                continue
-            scores[hit.chunk] = hit.score
-            known = by_chunk.get(hit.chunk) or Candidate(
-                chunk=hit.chunk, document=hit.document, representation=hit.representation
-            )
-            by_chunk[hit.chunk] = known.scored(name, hit.score, len(scores))
-        return replace(self, candidates=tuple(by_chunk.values()), arms={**self.arms, name: scores})
+            scores.setdefault(hit.chunk, hit.score)
+            pool.setdefault(hit.chunk, hit)
+        return replace(self, pool=pool, arms={**self.arms, name: scores})
 
     def ranked(
-        self,
-        stage: str,
-        scores: Mapping[int, float],
-        *,
-        keep: int,
-        note: Mapping[str, Any] = EMPTY,
-        reason: str = "below the best {keep}",
+        self, stage: str, scores: Mapping[int, float], *, keep: int, note: Mapping[str, Any] | None = None
     ) -> State:
-        """Order the candidates by a new score, keep the best and record the others as dropped.
+        """Order what is left by a new score, keep the best and record the others as dropped.
 
-        Candidates without a score are dropped too. Ties keep their present order.
+        Whatever has no score is dropped too. Ties keep their present order.
         """
-        scored = sorted((c for c in self.candidates if c.chunk in scores), key=lambda c: scores[c.chunk], reverse=True)
-        marked = [c.scored(stage, scores[c.chunk], rank) for rank, c in enumerate(scored, 1)]
-        dropped = [
-            Drop(chunk=c.chunk, stage=stage, reason=reason.format(keep=keep), score=scores.get(c.chunk))
-            for c in (*marked[keep:], *(c for c in self.candidates if c.chunk not in scores))
-        ]
+        left = self.ids()
+        order = sorted((chunk for chunk in left if chunk in scores), key=lambda chunk: scores[chunk], reverse=True)
+        kept = self._as_candidates(order[:keep])
         return replace(
             self,
-            candidates=tuple(marked[:keep]),
-            drops=(*self.drops, *dropped),
-            pending_note={**self.pending_note, **note},
+            candidates=tuple(c.scored(stage, scores[c.chunk], rank) for rank, c in enumerate(kept, 1)),
+            is_ranked=True,
+            pending_note={**self.pending_note, **(note or {})},
+        )._dropping(
+            (tuple(order[keep:]), stage, f"below the best {keep}"),
+            (tuple(chunk for chunk in left if chunk not in scores), stage, "not in the ranking"),
         )
+
+    def narrowed(self, candidates: Sequence[Candidate], *, stage: str, reason: str) -> State:
+        """Keep these candidates, in this order, and record the others as dropped for one reason."""
+        kept = {c.chunk for c in candidates}
+        gone = tuple(chunk for chunk in self.ids() if chunk not in kept)
+        return replace(self, candidates=tuple(candidates), is_ranked=True)._dropping((gone, stage, reason))
+
+    def _dropping(self, *groups: tuple[tuple[int, ...], str, str]) -> State:
+        drops = [Drop(chunks=chunks, stage=stage, reason=reason) for chunks, stage, reason in groups if chunks]
+        return replace(self, drops=(*self.drops, *drops))
+
+    def _as_candidates(self, chunks: Sequence[int]) -> list[Candidate]:
+        """Candidates with the scores and ranks of every arm, made of the pool unless they exist already."""
+        if self.is_ranked:
+            known = {c.chunk: c for c in self.candidates}
+            return [known[chunk] for chunk in chunks]
+        wanted = set(chunks)
+        ranks = {
+            name: {chunk: rank for rank, chunk in enumerate(arm, 1) if chunk in wanted}
+            for name, arm in self.arms.items()
+        }
+        return [
+            Candidate(
+                chunk=chunk,
+                document=self.pool[chunk].document,
+                representation=self.pool[chunk].representation,
+                scores={name: self.arms[name][chunk] for name in self.arms if chunk in self.arms[name]},
+                ranks={name: found[chunk] for name, found in ranks.items() if chunk in found},
+            )
+            for chunk in chunks
+        ]
 
     def noted(self, **note: Any) -> State:
         """Add to the note of the running stage."""
         return replace(self, pending_note={**self.pending_note, **note})
-
-    def ids(self) -> list[int]:
-        """Chunk ids, best first."""
-        return [c.chunk for c in self.candidates]
 
 
 # ── answers ─────────────────────────────────────────────────────────────────────────────────────

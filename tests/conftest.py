@@ -12,7 +12,7 @@ from django.conf import settings
 
 def pytest_configure() -> None:
     """Sign-ins in tests are many and their passwords protect nothing, so they are hashed quickly."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from ragcore.prompts.refusals import is_refusal
 from ragcore.types import Citation, Sentence, Source, State
 
 EXCERPT_CHARACTERS = 200  # V7
+TRACED_DROPS = 160  # chunk ids kept per stage and reason, best first; their number is always told
 
 
 def grounded(
@@ -133,7 +134,15 @@ def trace_of(found: Found) -> dict[str, Any]:
             }
             for candidate in state.candidates
         ],
-        "dropped": [asdict(drop) for drop in state.drops[-100:]],
+        "dropped": [
+            {
+                "stage": drop.stage,
+                "reason": drop.reason,
+                "count": len(drop.chunks),
+                "chunk_ids": list(drop.chunks[:TRACED_DROPS]),
+            }
+            for drop in state.drops
+        ],
         "timings_ms": dict(found.retrieved.timings_ms),
         "searched": found.retrieved.searched,
     }

@@ -39,6 +39,7 @@ class MiniLm:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the cores
         self._session: Any = onnxruntime.InferenceSession(
             str(ensure_exported(cache_dir)), options, providers=["CPUExecutionProvider"]
         )

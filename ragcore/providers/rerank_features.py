@@ -30,6 +30,8 @@ FEATURES = (
     "first_match",  # how early in the text the rarest matching term stands
     "length",  # logarithm of the text's length
 )
+MARK = "\x01"
+_WORD_START = re.compile(r"(?<![a-z0-9])(?=[a-z0-9])|(?<=[a-z])(?=[0-9])")
 WINDOW_CHARACTERS = {"cjk": 90, "latin": 260}
 
 
@@ -41,8 +43,8 @@ def features(query: Query, candidates: Sequence[RerankInput]) -> FloatArray:
     rows = []
     for candidate in candidates:
         bm25, dense = candidate.arms.get("lexical", 0.0), max(candidate.arms.get("dense", 0.0), 0.0)
-        head = normalise_query(" ".join([candidate.passage.title, *candidate.passage.heading_path])).lower()
-        body = _normal_body(candidate.passage.chunk, candidate.passage.text)
+        head = _searchable(" ".join([candidate.passage.title, *candidate.passage.heading_path]))
+        body = _searchable(candidate.passage.text)
         rows.append(
             [
                 bm25 / best_bm25,
@@ -57,27 +59,26 @@ def features(query: Query, candidates: Sequence[RerankInput]) -> FloatArray:
 
 
 @lru_cache(maxsize=20_000)
-def _normal_body(chunk: int, text: str) -> str:
-    """The text of an immutable chunk as it is searched."""
-    del chunk  # part of the key, so that equal lookups hash a number first
-    return normalise_query(text).lower()
+def _searchable(text: str) -> str:
+    """Normalised, lower case, with a mark before every Latin word or number, so that beginnings can be found."""
+    return _WORD_START.sub(MARK, normalise_query(text).lower())
 
 
 class _Asked:
     """A question prepared for many passages."""
 
     def __init__(self, query: Query) -> None:
-        self.text = query.text.lower()
         self.weights = {t: w for t, w in query.weights.items() if w > 0} or dict.fromkeys(query.terms, 1.0)
         self.total = sum(self.weights.values()) or 1.0
         self.squared = sum(w * w for w in self.weights.values()) or 1.0
-        self.finders = {term: _finder(term) for term in self.weights}
+        self.needles = {term: _needles(term) for term in self.weights}
         ordered = [t for t in query.terms if t in self.weights]
         self.pairs = list(dict.fromkeys((a, b) for a, b in zip(ordered, ordered[1:], strict=False) if a != b))
         kind = "cjk" if query.cjk_share >= 0.3 else "latin"
         self.window = WINDOW_CHARACTERS[kind]
-        self.pieces = re.sub(r"\W+", "", self.text) if kind == "cjk" else self.text
-        self.kind = kind
+        text = _searchable(query.text)
+        self.joiner = "" if kind == "cjk" else " "
+        self.pieces = list(re.sub(rf"[^\w{MARK}]+", "", text)) if kind == "cjk" else text.split()
 
     @classmethod
     def of(cls, query: Query) -> _Asked:
@@ -85,10 +86,8 @@ class _Asked:
 
     def in_text(self, head: str, body: str) -> list[float]:
         """The text features of one passage, in the order of FEATURES."""
-        places = {
-            term: found for term, find in self.finders.items() if (found := [m.start() for m in find.finditer(body)])
-        }
-        in_head = {term for term, find in self.finders.items() if find.search(head)}
+        places = {term: found for term, needles in self.needles.items() if (found := _places(needles, body))}
+        in_head = {term for term, needles in self.needles.items() if any(needle in head for needle in needles)}
         present = set(places) | in_head
         return [
             self._share(present),
@@ -134,16 +133,14 @@ class _Asked:
 
     def _longest_run(self, body: str) -> float:
         """Length of the longest literal piece of the question in the text (whole words for Latin script)."""
-        units = list(self.pieces) if self.kind == "cjk" else self.pieces.split()
-        joiner = "" if self.kind == "cjk" else " "
-        best, start = 0, 0
-        for end in range(1, len(units) + 1):
+        best = start = 0
+        for end in range(1, len(self.pieces) + 1):
             while end - start > best:
-                if joiner.join(units[start:end]) in body:
+                if self.joiner.join(self.pieces[start:end]) in body:
                     best = end - start
                     break
                 start += 1
-        return best / max(len(units), 1)
+        return best / max(len(self.pieces), 1)
 
     def _first_match(self, places: Mapping[str, Sequence[int]], length: int) -> float:
         if not places or not length:
@@ -152,13 +149,21 @@ class _Asked:
         return 1 - places[rarest][0] / length
 
 
-@lru_cache(maxsize=10_000)
-def _finder(term: str) -> re.Pattern[str]:
-    """Finds a term: CJK anywhere, Latin stems at the beginning of a word."""
-    if not term.isascii():
-        return re.compile(re.escape(term))
-    stem = re.escape(term[:-1]) + "[iy]" if len(term) > 2 and term.endswith("i") else re.escape(term)
-    return re.compile(rf"(?<![a-z0-9]){stem}")
+def _needles(term: str) -> tuple[str, ...]:
+    """What to look for: CJK anywhere, Latin stems at the beginning of a word (Porter's final i may be a y)."""
+    marked = _WORD_START.sub(MARK, term)
+    return (marked, marked[:-1] + "y") if len(term) > 2 and term.endswith("i") else (marked,)
+
+
+def _places(needles: Sequence[str], text: str) -> list[int]:
+    """Where any of the needles begins, ascending."""
+    found = []
+    for needle in needles:
+        place = text.find(needle)
+        while place >= 0:
+            found.append(place)
+            place = text.find(needle, place + len(needle))
+    return found if len(needles) == 1 else sorted(found)
 
 
 def _close(first: Sequence[int], second: Sequence[int], reach: int) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
-from ragcore.types import Drop, State
+from ragcore.types import State
 
 
 @stage("cutoff.cliff")
@@ -28,13 +28,6 @@ class CutoffCliff:
         low = (known[0] + known[-1]) / 2
         for place in range(max(self.keep_at_least, 1), len(known)):
             if known[place - 1] - known[place] > ports.reranker.cliff and known[place] < low:
-                return self._cut(state, place)
+                best = state.candidates[:place]
+                return state.narrowed(best, stage="cutoff.cliff", reason="below the cliff").noted(cut_after=place)
         return state
-
-    def _cut(self, state: State, place: int) -> State:
-        dropped = tuple(
-            Drop(chunk=c.chunk, stage="cutoff.cliff", reason="below the cliff", score=c.scores["rerank"])
-            for c in state.candidates[place:]
-        )
-        kept = state.candidates[:place]
-        return replace(state, candidates=kept, drops=(*state.drops, *dropped)).noted(cut_after=place)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
-from ragcore.types import Drop, State
+from ragcore.types import State
 
 
 @stage("cutoff.top_k")
@@ -17,8 +17,5 @@ class CutoffTopK:
     keep: int = 10
 
     def __call__(self, state: State, ports: Ports) -> State:
-        dropped = tuple(
-            Drop(chunk=c.chunk, stage="cutoff.top_k", reason=f"below the best {self.keep}")
-            for c in state.candidates[self.keep :]
-        )
-        return replace(state, candidates=state.candidates[: self.keep], drops=(*state.drops, *dropped))
+        best = state.candidates[: self.keep]
+        return state.narrowed(best, stage="cutoff.top_k", reason=f"below the best {self.keep}")

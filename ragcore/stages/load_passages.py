@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
-from ragcore.types import Drop, State
+from ragcore.types import State
 
 
 @stage("load.passages")
@@ -16,10 +16,5 @@ class LoadPassages:
 
     def __call__(self, state: State, ports: Ports) -> State:
         passages = ports.passages.load(state.ids())
-        kept = tuple(replace(c, passage=passages[c.chunk]) for c in state.candidates if c.chunk in passages)
-        gone = tuple(
-            Drop(chunk=c.chunk, stage="load.passages", reason="no longer there")
-            for c in state.candidates
-            if c.chunk not in passages
-        )
-        return replace(state, candidates=kept, drops=(*state.drops, *gone))
+        kept = [replace(c, passage=passages[c.chunk]) for c in state.candidates if c.chunk in passages]
+        return state.narrowed(kept, stage="load.passages", reason="no longer there")

@@ -17,7 +17,7 @@ class SearchFine:
     limit: int = 160
 
     def __call__(self, state: State, ports: Ports) -> State:
-        if state.query.vector is None or not state.candidates:
+        if state.query.vector is None or not state.pool:
             return state.with_arm("dense", [])
         hits = ports.vectors.fine(state.query.vector, chunks=state.ids(), limit=self.limit)
         return state.with_arm("dense", hits).noted(dense=len(hits))

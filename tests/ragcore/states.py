@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ragcore.ports import Ports
 from ragcore.text.tokenise import JiebaTokenizer
-from ragcore.types import Candidate, Passage, Query, State
+from ragcore.types import Hit, Passage, Query, State
 
 
 class FixedTrust:
@@ -37,10 +37,17 @@ def ports(*, trust: float = 1.0, **given) -> Ports:
 
 def state_with(*, words: int = 2, cjk_share: float = 0.0, **arms: Mapping[int, float]) -> State:
     """A state whose arms hold these scores, given best first, chunk -> score."""
-    chunks = dict.fromkeys(chunk for arm in arms.values() for chunk in arm)
-    candidates = tuple(Candidate(chunk=chunk, document=chunk) for chunk in chunks)
     query = Query(text="q", terms=("q",) * words, words=("q",) * words, cjk_share=cjk_share)
-    return State(query=query, candidates=candidates, arms=arms)
+    state = State(query=query)
+    for name, scores in arms.items():
+        state = state.with_arm(name, [Hit(chunk=c, document=c, score=s) for c, s in scores.items()])
+    return state
+
+
+def ranked_with(*chunks: int) -> State:
+    """A state whose candidates stand in this order."""
+    state = state_with(lexical={chunk: 10.0 - place for place, chunk in enumerate(chunks)})
+    return state.ranked("first", state.arms["lexical"], keep=len(chunks))
 
 
 def passage(chunk: int, text: str = "text", title: str = "title") -> Passage:

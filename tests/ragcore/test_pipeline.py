@@ -1,12 +1,14 @@
 """Building and running pipelines."""
 
+from dataclasses import replace
+
 import pytest
 
 from ragcore import stages  # noqa: F401
 from ragcore.errors import InvalidOptionsError
 from ragcore.pipeline import Pipeline, build
 from ragcore.types import Hit
-from tests.ragcore.states import ports, state_with
+from tests.ragcore.states import ports, ranked_with, state_with
 
 
 def test_an_unknown_stage_is_refused():
@@ -22,9 +24,7 @@ def test_an_unknown_option_is_refused():
 def test_every_stage_leaves_a_record_with_counts():
     heard = []
 
-    state = Pipeline(build([("cutoff.top_k", {"keep": 2})]), ports()).run(
-        state_with(lexical={1: 3.0, 2: 2.0, 3: 1.0}), on_stage=heard.append
-    )
+    state = Pipeline(build([("cutoff.top_k", {"keep": 2})]), ports()).run(ranked_with(1, 2, 3), on_stage=heard.append)
 
     assert [(r.stage, r.before, r.after) for r in state.records] == [("cutoff.top_k", 3, 2)]
     assert heard == list(state.records)
@@ -32,9 +32,7 @@ def test_every_stage_leaves_a_record_with_counts():
 
 def test_an_error_of_a_required_stage_is_raised():
     with pytest.raises(AttributeError):
-        Pipeline(build([("search.fine", {})]), ports()).run(
-            state_with(lexical={1: 1.0}).__class__(query=vectored(), candidates=state_with(lexical={1: 1.0}).candidates)
-        )
+        Pipeline(build([("search.fine", {})]), ports()).run(replace(ranked_with(1), query=vectored()))
 
 
 def vectored():
@@ -62,5 +60,6 @@ def test_the_best_entry_of_a_chunk_counts():
     state = state_with().with_arm("lexical", hits)
 
     assert state.arms["lexical"] == {1: 0.9, 2: 0.3}
-    assert state.candidates[0].representation == "question"
-    assert state.candidates[1].ranks == {"lexical": 2}
+    ranked = state.ranked("any", {1: 1.0, 2: 0.5}, keep=2)
+    assert ranked.candidates[0].representation == "question"
+    assert ranked.candidates[1].ranks == {"lexical": 2, "any": 2}

@@ -6,7 +6,7 @@ from ragcore.errors import ModelUnavailableError
 from ragcore.pipeline import Pipeline, build
 from ragcore.ports import RerankScore
 from ragcore.stages import CutoffCliff, CutoffTopK, LoadPassages, Rerank
-from tests.ragcore.states import passage, ports, state_with
+from tests.ragcore.states import passage, ports, ranked_with
 
 
 class ByNumber:
@@ -31,7 +31,7 @@ class Unreachable:
 
 
 def loaded(*chunks):
-    state = state_with(lexical={chunk: 10.0 - i for i, chunk in enumerate(chunks)})
+    state = ranked_with(*chunks)
     return replace(state, candidates=tuple(replace(c, passage=passage(c.chunk)) for c in state.candidates))
 
 
@@ -41,8 +41,8 @@ def test_the_reranker_decides_the_order_and_keeps_earlier_scores():
     ranked = Rerank()(state, ports(reranker=ByNumber({1: 0.1, 2: 2.0, 3: 1.0})))
 
     assert ranked.ids() == [2, 3, 1]
-    assert ranked.candidates[0].scores == {"fuse.rsf": 0.8, "rerank": 2.0}
-    assert ranked.candidates[0].ranks == {"fuse.rsf": 2, "rerank": 1}
+    assert ranked.candidates[0].scores == {"lexical": 9.0, "first": 9.0, "fuse.rsf": 0.8, "rerank": 2.0}
+    assert ranked.candidates[0].ranks == {"lexical": 2, "first": 2, "fuse.rsf": 2, "rerank": 1}
 
 
 def test_a_failing_reranker_is_recorded_and_the_order_stays():
@@ -65,7 +65,7 @@ def test_what_stands_below_a_cliff_and_low_is_dropped():
     state = cut({1: 3.0, 2: 2.8, 3: 0.5, 4: 0.4})
 
     assert state.ids() == [1, 2]
-    assert {d.chunk: d.reason for d in state.drops} == {3: "below the cliff", 4: "below the cliff"}
+    assert [(d.chunks, d.stage, d.reason) for d in state.drops] == [((3, 4), "cutoff.cliff", "below the cliff")]
 
 
 def test_a_gap_among_good_scores_is_no_cliff():
@@ -88,7 +88,7 @@ def test_top_k_drops_the_rest_with_a_reason():
 
 
 def test_a_chunk_that_became_invisible_is_dropped():
-    state = LoadPassages()(state_with(lexical={7: 1.0}), ports())
+    state = LoadPassages()(ranked_with(7), ports())
 
     assert state.ids() == []
     assert state.drops[0].reason == "no longer there"

@@ -46,7 +46,7 @@ def test_a_candidate_of_neither_arm_is_dropped_with_a_reason():
 
     fused = FuseRsf()(state, ports())
 
-    assert [drop.chunk for drop in fused.drops] == [3]
+    assert [drop.chunks for drop in fused.drops] == [(3,)]
     assert fused.drops[0].stage == "fuse.rsf"
 
 
