@@ -17,9 +17,19 @@ from knowledge import engines
 logger = logging.getLogger(__name__)
 
 
+_preparation: threading.Thread | None = None
+
+
 def start_up() -> None:
-    """Begin to load the models, and mark turns that an earlier process left behind; requests need not wait for it."""
-    threading.Thread(target=_prepare, name="start-up", daemon=True).start()
+    """Begin to load the models, and mark turns that an earlier process left behind."""
+    global _preparation  # noqa: PLW0603 (one per process, as the event loop has one start)
+    _preparation = threading.Thread(target=_prepare, name="start-up", daemon=True)
+    _preparation.start()
+
+
+def is_preparing() -> bool:
+    """Whether the models are still being loaded; until then a question would wait for them."""
+    return _preparation is not None and _preparation.is_alive()
 
 
 async def shut_down() -> None:

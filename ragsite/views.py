@@ -22,6 +22,7 @@ from accounts.errors import NotAllowedError
 from accounts.selectors import scope_for
 from ragcore.errors import RagError
 from ragsite.errors import Problem, problem_of
+from ragsite.lifespan import is_preparing
 from ragsite.openapi import merged_schema
 
 logger = logging.getLogger(__name__)
@@ -33,8 +34,13 @@ PROBE_SECONDS = 2.0
 @never_cache
 @require_safe
 def health(request: HttpRequest) -> JsonResponse:
-    """Readiness: 200 when Postgres and Redis answer, otherwise 503. No authentication, and no details for strangers."""
-    parts = {"postgres": _probe(_ask_postgres), "redis": _probe(_ask_redis)}
+    """Readiness: 200 when Postgres and Redis answer and the models are loaded, otherwise 503.
+
+    No authentication, and no details for strangers. Models that cannot be loaded do not make the site unready: the
+    question that needs them says what is wrong.
+    """
+    models = {"status": "loading" if is_preparing() else "ok"}
+    parts = {"postgres": _probe(_ask_postgres), "redis": _probe(_ask_redis), "models": models}
     is_ready = all(part["status"] == "ok" for part in parts.values())
     answer = JsonResponse({"status": "ok" if is_ready else "unavailable", **parts}, status=200 if is_ready else 503)
     if not is_ready:

@@ -63,15 +63,21 @@ def test_no_process_is_started_for_an_unknown_format():
 @pytest.mark.parametrize(
     "limits",
     [
-        ParseLimits(memory_bytes=48 * 1024 * 1024),
         ParseLimits(wall_seconds=0.01),
         ParseLimits(output_bytes=20),
     ],
-    ids=["memory", "time", "output"],
+    ids=["time", "output"],
 )
 def test_a_limit_that_is_reached_is_reported_as_such(limits):
     with pytest.raises(ResourceLimitError):
         parse_contained(pdf_bytes([lines(["text"] * 50)] * 20), name="a.pdf", limits=limits)
+
+
+def test_memory_is_limited():
+    endless = b"<p>" + b"<b>x</b>" * 400_000
+
+    with pytest.raises(ResourceLimitError):
+        parse_contained(endless, name="a.html", limits=ParseLimits(memory_bytes=128 << 20))
 
 
 def test_processor_time_is_limited():
