@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint install install-dev browser lock clean
+.PHONY: help run test bench lint install install-dev browser lock clean
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -17,6 +17,9 @@ run: install ## Start everything in the foreground (PORT, DATA_DIR, DEMO, LLM_BA
 
 test: lint browser ## All checks: lint and every test
 	$(BIN)/python -m pytest
+
+bench: install ## Retrieval quality and speed; DATA="DIR …" for public sets, otherwise the demo sets
+	$(BIN)/python -m bench $(DATA)
 
 lint: export SECRET_KEY = not a secret: mypy imports the settings
 lint: install-dev ## Style, types and layers, without running anything

@@ -38,8 +38,9 @@ class RetrievalOptions:
     alpha_centre: Annotated[float, Between(0, 100)] = 8.0
     alpha_slope: Annotated[float, Between(0.1, 100)] = 1.0
     vector_weight: Annotated[float, Between(-1, 1)] = -1.0  # a fixed weight instead of the formula; -1: formula
-    min_bm25: Annotated[float, Between(0, 100)] = 1.5  # both arms below their thresholds: search-result page (D23)
-    min_cosine: Annotated[float, Between(-1, 1)] = 0.25
+    # Both arms below their thresholds: a page of search results instead of an answer (D23).
+    min_match: Annotated[float, Between(0, 2.2)] = 0.35  # best BM25 by the sum of idf of the question
+    min_cosine: Annotated[float, Between(-1, 1)] = 0.27
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

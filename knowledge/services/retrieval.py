@@ -10,14 +10,17 @@ from django.db import OperationalError
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.errors import GraphNotBuiltError, RetrievalUnavailableError
-from knowledge.indexes.vectors import entries_searchable
+from knowledge.indexes.counting import entries_visible
+from knowledge.indexes.limits import statements_limited
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import KnowledgeSet
-from knowledge.selectors import documents_askable, sets_listed
+from knowledge.selectors import corpus_epoch, documents_askable, sets_listed
 from knowledge.types import RetrievalRequest, Retrieved
 from knowledge.wiring import query_of, retrieval_pipeline
 from ragcore.options import Resolved, RetrievalOptions, resolve
 from ragcore.types import StageRecord, State
+
+STATEMENT_SECONDS = 10  # V6
 
 TIMED = {
     "search.coarse": "coarse",
@@ -39,13 +42,15 @@ def retrieve(
     """
     if request.mode == "graph":
         raise GraphNotBuiltError
+    query = query_of(request.query)
     try:
-        sets = _sets(scope=scope, set_ids=request.sets)
-        options = retrieval_options(sets=sets, request=request).value
-        askable = documents_askable(scope=scope, sets=request.sets, filters=request.filters)
-        pipeline = retrieval_pipeline(scope=scope, visible=visible_sql(askable), mode=request.mode, options=options)
-        state = pipeline.run(State(query=query_of(request.query)), on_stage=on_stage)
-        searched = entries_searchable(scope=scope)
+        with statements_limited(seconds=STATEMENT_SECONDS):
+            sets = _sets(scope=scope, set_ids=request.sets)
+            options = retrieval_options(sets=sets, request=request).value
+            visible = visible_sql(documents_askable(scope=scope, sets=request.sets, filters=request.filters))
+            pipeline = retrieval_pipeline(scope=scope, visible=visible, mode=request.mode, options=options)
+            state = pipeline.run(State(query=query), on_stage=on_stage)
+            searched = entries_visible(scope=scope, visible=visible, epoch=corpus_epoch(scope=scope))
     except OperationalError as error:
         raise RetrievalUnavailableError from error
     return Retrieved(
@@ -74,10 +79,17 @@ def _sets(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
 
 
 def _is_relevant(state: State, options: RetrievalOptions) -> bool:
-    """False where the best BM25 and the best cosine both stay below their thresholds (D23)."""
-    best_bm25 = max(state.arms.get("lexical", {}).values(), default=0.0)
+    """False where the best BM25 and the best cosine both stay below their thresholds (D23).
+
+    BM25 grows with the question, so it is measured by the idf that the question holds; a term that the corpus does
+    not know counts as much as the rarest one that it knows.
+    """
+    weights = state.query.weights
+    unknown = len(set(state.query.terms) - set(weights))
+    held = sum(weights.values()) + unknown * max(weights.values(), default=1.0)
+    best_match = max(state.arms.get("lexical", {}).values(), default=0.0) / (held or 1.0)
     best_cosine = max((state.arms.get("dense") or state.arms.get("coarse") or {}).values(), default=-1.0)
-    return best_bm25 >= options.min_bm25 or best_cosine >= options.min_cosine
+    return best_match >= options.min_match or best_cosine >= options.min_cosine
 
 
 def _timings(state: State) -> dict[str, float]:

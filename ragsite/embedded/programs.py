@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 from ragsite.embedded.processes import Process
 from ragsite.env import PROJECT_ROOT, Environment
@@ -44,7 +43,7 @@ def bootstrap_command(env: Environment) -> list[str]:
 
 def programs(env: Environment) -> tuple[Program, ...]:
     """All programs in the order in which they are started and stopped."""
-    return (_web(env), _worker(env), _scheduler(env.DATA_DIR, env.LOG_LEVEL))
+    return (_web(env), _worker(env), _scheduler(env.LOG_LEVEL))
 
 
 def _web(env: Environment) -> Program:
@@ -60,6 +59,7 @@ def _worker(env: Environment) -> Program:
     return Program("worker", ("-m", "celery", "-A", "ragsite", "worker", "-l", env.LOG_LEVEL, *queues, *size, *alone))
 
 
-def _scheduler(data_dir: Path, log_level: str) -> Program:
-    files = ("--schedule", str(data_dir / "beat-schedule"), "--pidfile", "")  # our lock does what a pid file would
-    return Program("scheduler", ("-m", "celery", "-A", "ragsite", "beat", "-l", log_level, *files))
+def _scheduler(log_level: str) -> Program:
+    # no schedule file that a crash could damage, and no pid file: our lock does what it would
+    memory = ("--scheduler", "celery.beat:Scheduler", "--pidfile", "")
+    return Program("scheduler", ("-m", "celery", "-A", "ragsite", "beat", "-l", log_level, *memory))

@@ -1,9 +1,12 @@
 """Searching within one's rights."""
 
 import pytest
+from django.db import OperationalError
 
 from accounts.errors import NotFoundError
 from knowledge.errors import GraphNotBuiltError
+from knowledge.indexes.limits import statements_limited
+from knowledge.indexes.rows import fetch
 from knowledge.services import document_delete, retrieve
 from knowledge.types import Filters, RetrievalRequest
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
@@ -83,6 +86,23 @@ def test_nothing_is_relevant_in_an_empty_site(owner):
     assert result.relevant is False
 
 
+@pytest.mark.usefixtures("corpus")
+@pytest.mark.parametrize(
+    ("query", "is_relevant"),
+    [
+        ("How does random access begin?", True),
+        ("终端首先发送什么？", True),
+        ("What does carrier aggregation do?", True),
+        ("公司食堂几点开门？", False),
+        ("Which river flows through Vienna and Budapest?", False),
+    ],
+)
+def test_a_question_that_no_passage_is_near_to_is_told_apart(owner, query, is_relevant):
+    result = retrieve(scope=scope_of(owner), request=RetrievalRequest(query=query))
+
+    assert result.relevant is is_relevant
+
+
 def test_clearance_hides_documents(owner, common):
     ingest(owner, common, clearance=3, secret=RACH)
 
@@ -141,3 +161,21 @@ def test_a_deleted_document_is_gone_at_once(owner, common):
 def test_graph_mode_says_that_there_is_no_graph(owner):
     with pytest.raises(GraphNotBuiltError):
         found(owner, "random access", mode="graph")
+
+
+def test_passages_are_counted_within_ones_rights(owner, common):
+    low = make_user(clearance=0)
+    ingest(owner, common, rach=RACH)
+    counted = [retrieve(scope=scope_of(low), request=RetrievalRequest(query="access")).searched]
+
+    ingest(owner, common, clearance=3, ca=CA)
+    ingest(owner, make_set("closed", owners=[owner], visibility="members"), cake=CAKE)
+    counted.append(retrieve(scope=scope_of(low), request=RetrievalRequest(query="access")).searched)
+
+    assert counted == [1, 1]
+    assert retrieve(scope=scope_of(owner), request=RetrievalRequest(query="access")).searched == 3
+
+
+def test_a_statement_that_takes_too_long_is_ended():
+    with pytest.raises(OperationalError), statements_limited(seconds=0.05):
+        fetch("SELECT pg_sleep(20)", {})

@@ -18,9 +18,9 @@ def test_the_last_layer_wins_and_its_name_is_kept():
 
 
 def test_zero_and_false_are_values_and_none_inherits():
-    resolved = resolve(RetrievalOptions, ("site", {"min_bm25": 0.0, "rerank": False}), ("request", {"rerank": None}))
+    resolved = resolve(RetrievalOptions, ("site", {"min_match": 0.0, "rerank": False}), ("request", {"rerank": None}))
 
-    assert resolved.value.min_bm25 == 0.0
+    assert resolved.value.min_match == 0.0
     assert resolved.value.rerank is False
     assert resolved.origin["rerank"] == "site"
 

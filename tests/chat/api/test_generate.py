@@ -92,7 +92,7 @@ async def test_a_question_far_from_everything_gets_titles_and_bold_words_and_no_
 
 
 def _raise_thresholds(world):
-    world.knowledge_set.options = {"retrieval": {"min_bm25": 100.0, "min_cosine": 1.0}}
+    world.knowledge_set.options = {"retrieval": {"min_match": 2.2, "min_cosine": 1.0}}
     world.knowledge_set.save()
 
 
