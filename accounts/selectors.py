@@ -7,8 +7,8 @@ from typing import Literal
 
 from django.utils import timezone
 
-from accounts.errors import NotAuthenticatedError
-from accounts.models import ApiKey, Tenant, User
+from accounts.errors import NotAuthenticatedError, NotFoundError
+from accounts.models import ApiKey, User
 from accounts.scope import Scope
 
 
@@ -54,6 +54,7 @@ def _note_use(row: ApiKey) -> None:
         ApiKey.objects.filter(pk=row.pk).update(last_used=now)
 
 
-def tenant_default() -> Tenant:
-    """The tenant that the installation was made with."""
-    return Tenant.objects.get(is_default=True)
+def tenant_check(*, user: User, tenant_id: str | None) -> None:
+    """A tenant in a request, by name or number, is compared, never trusted. Raises NotFoundError for another one."""
+    if tenant_id is not None and tenant_id not in (user.tenant.name, str(user.tenant_id)):
+        raise NotFoundError("There is no such tenant, or you do not belong to it.")

@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, is_administrator
+from accounts.wording import reasons_worded, worded
 from chat.models import Conversation, Message
 from knowledge.selectors import documents_readable
 
@@ -52,11 +53,17 @@ def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
     shown = [citation for citation in citations if citation.document_id in readable]
     return {
         "message": message,
+        "answer_html": reasons_worded(message.answer_html),
         "withheld": len(citations) - len(shown),
         "citations": shown,
         "metadata_text": _readable_json(message.metadata),
         "trace_text": _readable_json(message.trace) if len(shown) == len(citations) else "",
     }
+
+
+def result_words(message: Message) -> str:
+    """How a question ended, for people."""
+    return str(STATUS_WORDS.get(message.status or message.state, message.get_state_display()))
 
 
 def _readable_json(value: Any) -> str:
@@ -107,7 +114,7 @@ class MessageAdmin(ReviewerAdmin):
     @badge(description=_("result"), ordering="status", colours=STATUS_COLOURS)
     def status_badge(self, message: Message) -> tuple[str, str]:
         status = message.status or message.state
-        return status, str(STATUS_WORDS.get(status, message.get_state_display()))
+        return status, result_words(message)
 
     @admin.display(description=_("result"))
     def status_shown(self, message: Message) -> str:
@@ -127,7 +134,7 @@ class MessageAdmin(ReviewerAdmin):
 
     @admin.display(description=_("error"))
     def error(self, message: Message) -> str:
-        return f"{message.error_message} ({message.error_code})" if message.error_code else "–"
+        return f"{worded(message.error_message)} ({message.error_code})" if message.error_code else "–"
 
 
 @admin.register(Conversation)
@@ -149,7 +156,8 @@ class ConversationAdmin(ReviewerAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        turns = Message.objects.filter(conversation__in=self.get_queryset(request).filter(pk=object_id)).defer("trace")
+        rows = Message.objects.filter(conversation__in=self.get_queryset(request).filter(pk=object_id)).defer("trace")
+        turns = [{"message": row, "result": result_words(row)} for row in rows]
         page: HttpResponse = super().change_view(
             request, object_id, form_url, {**(extra_context or {}), "turns": turns}
         )

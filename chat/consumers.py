@@ -9,6 +9,8 @@ from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.http import HttpRequest
+from django.utils import translation
 from django.utils.translation import gettext as _
 from ninja import Schema
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -17,6 +19,7 @@ from accounts.errors import NotAuthenticatedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
+from accounts.wording import worded
 from chat import services
 from chat.api.schemas import Identifier, QueryText, SetId
 from chat.models import Conversation, Message
@@ -73,7 +76,17 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             await self.close(code=NOT_SIGNED_IN)
             return
         self.user_id = user.pk
+        translation.activate(self._language())  # of this connection's task and of those that it starts
         await self.accept()
+
+    def _language(self) -> str:
+        """As for the page itself: what the reader chose, or else what the browser asks for."""
+        request = HttpRequest()
+        request.COOKIES = self.scope.get("cookies", {})
+        request.META["HTTP_ACCEPT_LANGUAGE"] = (
+            dict(self.scope["headers"]).get(b"accept-language", b"").decode("latin-1")
+        )
+        return translation.get_language_from_request(request)
 
     async def disconnect(self, code: int) -> None:
         """Turns go on; only this page stops listening."""
@@ -106,7 +119,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         else:
             found = await run_db(message_get, scope=scope, message_id=message.message_id)
             await self._announce(found)
-            await self._follow(found.pk, message.after)
+            await self._follow(found.pk, message.after, scope)
 
     def _asker(self) -> tuple[User, Scope]:
         """The user as of now: rights may have changed, or been withdrawn, since the connection was made."""
@@ -124,7 +137,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         )
         turn = await services.turn_start(scope=scope, user=user, request=request, channel=Conversation.Channel.WEB)
         await self._announce(turn)
-        await self._follow(turn.pk, 0)
+        await self._follow(turn.pk, 0, scope)
 
     async def _announce(self, turn: Message) -> None:
         await self.send_json(
@@ -137,14 +150,14 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             }
         )
 
-    async def _follow(self, message_id: uuid.UUID, after: int) -> None:
+    async def _follow(self, message_id: uuid.UUID, after: int, scope: Scope) -> None:
         """Send the events of a turn as they come; following it again replaces the earlier listener."""
         if (earlier := self.followed.pop(message_id, None)) is not None:
             earlier.cancel()
         if len(self.followed) >= MAX_FOLLOWED:
             await self._problem("busy", _("This page follows too many answers at a time."))
             return
-        task = asyncio.create_task(self._forward(message_id, after))
+        task = asyncio.create_task(self._forward(message_id, after, scope))
         self.followed[message_id] = task
         task.add_done_callback(lambda done: self._forget(message_id, done))
 
@@ -152,18 +165,16 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if self.followed.get(message_id) is task:
             del self.followed[message_id]
 
-    async def _forward(self, message_id: uuid.UUID, after: int) -> None:
-        async with aclosing(read_events(message_id, after)) as events:  # type: ignore[type-var]
+    async def _forward(self, message_id: uuid.UUID, after: int, scope: Scope) -> None:
+        async with aclosing(read_events(message_id, after, scope=scope)) as events:  # type: ignore[type-var]
             async for event in events:
                 if event.type not in API_ONLY:
+                    data = dict(event.data)
+                    if event.type == "error":
+                        data["message"] = worded(data.get("message", ""))
                     await self.send_json(
-                        {
-                            "id": event.sequence,
-                            "type": event.type,
-                            "message_id": str(message_id),
-                            "data": dict(event.data),
-                        }
+                        {"id": event.sequence, "type": event.type, "message_id": str(message_id), "data": data}
                     )
 
     async def _problem(self, code: str, message: str) -> None:
-        await self.send_json({"type": "problem", "code": code, "message": message})
+        await self.send_json({"type": "problem", "code": code, "message": worded(message)})

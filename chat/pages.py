@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, prefetch_related_objects
 from django.utils import timezone
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
@@ -101,6 +102,11 @@ class Turn:
     notice: str  # key of templates/chat/notice.html
 
     @property
+    def explained(self) -> bool:
+        """Whether there is something to say about the way to the answer; one from memory has no steps of its own."""
+        return bool(self.steps) or self.message.metadata.get("cache", "none") != "none"
+
+    @property
     def cited(self) -> list[SourceLine]:
         return [source for source in self.sources if source.cited]
 
@@ -168,24 +174,26 @@ def set_choices(*, scope: Scope, conversation: Conversation | None) -> list[Axis
 
 
 def examples(*, scope: Scope) -> list[Example]:
-    """Questions that the readable sets suggest, from as many sets as possible."""
+    """Questions that the readable sets suggest: those in the reader's language first, from as many sets as possible."""
+    language = "zh-Hans" if (get_language() or "").startswith("zh") else "en"
     rows = sets_readable(scope=scope).exclude(example_questions=[]).values_list("name", "example_questions")
-    ranked = (
-        sorted(
-            (place, order, Example(question=question, set_name=name))
-            for order, (name, questions) in enumerate(rows)
-            for place, question in enumerate(questions)
-        )
-        if rows
-        else []
-    )
-    return [example for _place, _order, example in ranked[:EXAMPLES]]
+    ranked = [
+        (text_lang(question) != language, place, order, question, name)
+        for order, (name, questions) in enumerate(rows)
+        for place, question in enumerate(questions)
+    ]
+    return [Example(question=question, set_name=name) for *_rank, question, name in sorted(ranked)[:EXAMPLES]]
 
 
 def corpus_size(*, scope: Scope) -> tuple[int, int]:
     """Live documents that a search may touch, and readable sets."""
     live = documents_askable(scope=scope).filter(state=Document.State.LIVE)
     return live.count(), sets_readable(scope=scope).count()
+
+
+def corpus_reading(*, scope: Scope) -> int:
+    """Documents that are on their way: a search will touch them when they have been read."""
+    return documents_askable(scope=scope).filter(state=Document.State.PROCESSING).count()
 
 
 def may_upload(*, scope: Scope) -> bool:

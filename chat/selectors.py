@@ -11,7 +11,7 @@ from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from chat.models import Conversation, Message, MessageCitation
 from knowledge.models import Document
-from knowledge.selectors import chunk_get, documents_askable
+from knowledge.selectors import chunk_get, documents_askable, documents_readable
 
 NAMESPACE = uuid.UUID("5b0e2a5e-8d57-4f6b-9d0c-4a1c4c1f3f61")
 
@@ -24,19 +24,20 @@ def conversations_of(*, scope: Scope, channel: str | None = None) -> QuerySet[Co
 
 def conversation_get(*, scope: Scope, conversation_id: uuid.UUID | str) -> Conversation:
     """One of the asker's conversations, by its id or the client's. Raises NotFoundError."""
-    pks = conversation_keys(user_id=scope.user_id, client_id=str(conversation_id))
+    pks = conversation_keys(scope=scope, client_id=str(conversation_id))
     found = conversations_of(scope=scope).filter(pk__in=pks).first()
     if found is None:
         raise NotFoundError("There is no such conversation.", conversation=str(conversation_id))
     return found
 
 
-def conversation_keys(*, user_id: int, client_id: str) -> list[uuid.UUID]:
+def conversation_keys(*, scope: Scope, client_id: str) -> list[uuid.UUID]:
     """Primary keys that a client's id may stand for, the one for a new conversation last.
 
-    The last is made from the user and the id, so that the ids of different people never meet.
+    The last is made from tenant, user and id, so that the ids of different people never meet, nor those of one who
+    moves to another tenant.
     """
-    keys = [uuid.uuid5(NAMESPACE, f"{user_id}:{client_id}")]
+    keys = [uuid.uuid5(NAMESPACE, f"{scope.tenant_id}:{scope.user_id}:{client_id}")]
     with suppress(ValueError):
         keys.insert(0, uuid.UUID(client_id))
     return keys
@@ -79,6 +80,11 @@ def citation_get(*, scope: Scope, message_id: uuid.UUID | str, number: int) -> M
         raise NotFoundError("There is no such source.", message=str(message_id), number=number)
     chunk_get(scope=scope, chunk_id=found.chunk_id)
     return found
+
+
+def documents_openable(*, scope: Scope, document_ids: set[int]) -> set[int]:
+    """Those of the documents that the asker may open at this moment."""
+    return set(documents_readable(scope=scope).filter(pk__in=document_ids).values_list("pk", flat=True))
 
 
 def documents_still_askable(*, scope: Scope, document_ids: set[int]) -> bool:

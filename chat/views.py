@@ -116,6 +116,7 @@ def _chat(request: HttpRequest, scope: Scope, *, conversation: Conversation | No
         "axes": pages.set_choices(scope=scope, conversation=conversation),
         "examples": [] if conversation else pages.examples(scope=scope),
         "documents": documents,
+        "reading": 0 if documents else pages.corpus_reading(scope=scope),
         "sets": sets,
         "may_upload": pages.may_upload(scope=scope),
         "strings": page_strings(),

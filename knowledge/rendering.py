@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 import nh3
@@ -49,14 +50,29 @@ def _mark(tokens: list[Token], claim: str) -> None:
     wanted = terms(claim)
     if not wanted:
         return
-    rated: list[tuple[float, Token, str]] = []
-    for token in tokens:
-        if token.type == "inline" and token.children:
-            rated.extend((share(sentence, wanted), token, sentence) for sentence in split_sentences(_text_of(token)))
+    rated = [(share(text, wanted), inside) for text, inside in _candidates(tokens)]
     best = sorted(rated, key=lambda item: item[0], reverse=True)[:MARKED_AT_MOST]
-    for score, token, sentence in best:
+    for score, inside in best:
         if score >= max(MARK_FROM, best[0][0] * 0.7):
-            token.children = _wrapped(token.children or [], sentence.strip())
+            for token, part in inside:
+                token.children = _wrapped(token.children or [], part)
+
+
+def _candidates(tokens: list[Token]) -> Iterator[tuple[str, list[tuple[Token, str]]]]:
+    """What may be marked: the text of a sentence or of a row of a table, and where it stands."""
+    row: list[tuple[Token, str]] | None = None
+    for token in tokens:
+        if token.type == "tr_open":
+            row = []
+        elif token.type == "tr_close" and row:
+            yield " ".join(text for _cell, text in row), row
+            row = None
+        elif token.type == "inline" and token.children:
+            text = _text_of(token).strip()
+            if row is not None:
+                row.extend([(token, text)] if text else [])
+            else:
+                yield from ((sentence, [(token, sentence.strip())]) for sentence in split_sentences(text))
 
 
 def share(sentence: str, wanted: frozenset[str]) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.scope import Scope
+from accounts.wording import worded
 from knowledge.models import Chunk, CorpusEpoch, Document, IngestItem, IngestJob, KnowledgeSet
 from knowledge.types import Filters, JobState, JobStatus
 
@@ -187,32 +189,30 @@ def job_get(*, scope: Scope, job_id: int) -> JobStatus:
 
 def job_status(job: IngestJob) -> JobStatus:
     """Counts, the least advanced open stage, and the errors of a job."""
-    items = list(
-        job.items.select_related("version__document")
-        .only("stage", "attempt", "finished", "error_code", "error_message", "version__document__external_id")
-        .order_by("id")
-    )
-    failed = [item for item in items if item.stage == IngestItem.Stage.FAILED]
-    done = sum(item.stage == IngestItem.Stage.LIVE for item in items)
-    order = list(IngestItem.Stage.values)
-    open_items = [item for item in items if item.finished is None]
+    stages = IngestItem.Stage
+    rows = job.items.order_by().values("stage").annotate(number=Count("pk"), attempts=Max("attempt"))
+    counts = {row["stage"]: row["number"] for row in rows}
+    total, done, failed = sum(counts.values()), counts.get(stages.LIVE, 0), counts.get(stages.FAILED, 0)
     return JobStatus(
         id=job.pk,
-        state=_job_state(total=len(items), done=done, failed=len(failed), started=any(item.attempt for item in items)),
-        total=len(items),
+        state=_job_state(total=total, done=done, failed=failed, started=any(row["attempts"] for row in rows)),
+        total=total,
         done=done,
-        failed=len(failed),
-        stage=min((item.stage for item in open_items or items), key=order.index, default=IngestItem.Stage.LIVE),
-        errors=tuple(
-            {
-                "document_id": item.version.document_id,
-                "external_id": item.version.document.external_id,
-                "code": item.error_code,
-                "message": item.error_message,
-            }
-            for item in failed
-        ),
+        failed=failed,
+        stage=min(counts, key=list(stages.values).index, default=stages.LIVE),  # what is over comes last in this order
+        errors=tuple(_item_errors(job)) if failed else (),
     )
+
+
+def _item_errors(job: IngestJob) -> Iterator[dict[str, Any]]:
+    failed = job.items.filter(stage=IngestItem.Stage.FAILED).select_related("version__document").order_by("id")
+    for item in failed.only("error_code", "error_message", "version__document__external_id"):
+        yield {
+            "document_id": item.version.document_id,
+            "external_id": item.version.document.external_id,
+            "code": item.error_code,
+            "message": worded(item.error_message),
+        }
 
 
 def _job_state(*, total: int, done: int, failed: int, started: bool) -> JobState:

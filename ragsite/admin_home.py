@@ -176,6 +176,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Add the numbers that this person can act on, and the latest evaluation runs."""
     context["title"] = _("What needs hands")
     context["counts"] = [figure.card(request) for figure in FIGURES if figure.may_open(request)]
+    context["may_upload"] = is_curator(request)
     if judges(request):
         context["latest_runs"] = list(runs_of(scope=admin_scope(request))[:5])
     return context

@@ -27,6 +27,7 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from accounts.wording import worded
 from ragcore.errors import ModelUnavailableError, PermanentError, RagError
 
 logger = logging.getLogger(__name__)
@@ -91,7 +92,7 @@ class Problem:
         return self.status or STATUS_OF_CODE.get(self.code, STATUS_OF_PERMANENT)
 
     def body(self) -> dict[str, Any]:
-        return body_of(self.code, self.message, self.details)
+        return body_of(self.code, worded(self.message), self.details)
 
     def http_headers(self) -> dict[str, str]:
         """WWW-Authenticate with 401, Retry-After (whole seconds, at least 1) with 429 and 503."""
@@ -114,11 +115,6 @@ def status_of(error: RagError) -> int:
         return int(HTTPStatus.INTERNAL_SERVER_ERROR)
     usual = STATUS_OF_PERMANENT if isinstance(error, PermanentError) else STATUS_OF_TRANSIENT
     return STATUS_OF_CODE.get(error.code, usual)
-
-
-def error_body(error: RagError) -> dict[str, Any]:
-    """The JSON body of an expected error."""
-    return problem_of(error).body()
 
 
 @singledispatch

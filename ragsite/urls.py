@@ -10,6 +10,7 @@ from ragsite.api import api
 from ragsite.rest import rest_router
 
 urlpatterns = [
+    path("admin/login/", views.admin_sign_in),  # before the theme's own page
     path("admin/", admin.site.urls),
     path("i18n/setlang", set_language, name="set_language"),
     path("health", views.health, name="health"),

@@ -10,6 +10,9 @@ from typing import Any, cast
 
 import redis
 from django.conf import settings
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
@@ -89,6 +92,14 @@ def _is_local(request: HttpRequest) -> bool:
         return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
     except ValueError:
         return False
+
+
+@never_cache
+def admin_sign_in(request: HttpRequest) -> HttpResponse:
+    """One sign-in for the whole site; who is signed in and comes here may not use the administration."""
+    if request.user.is_authenticated:
+        raise PermissionDenied
+    return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME, str(settings.ADMIN_HOME)))
 
 
 @require_safe

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -46,7 +49,6 @@ class ApiKeyAdmin(AdministratorAdmin):
             "title": _("API key created"),
             "key": obj,
             "secret": obj._secret,  # type: ignore[attr-defined]
-            "opts": self.opts,
         }
         return TemplateResponse(request, "admin/accounts/apikey/created.html", context)
 
@@ -68,3 +70,9 @@ class AuditEventAdmin(ReadOnlyMixin, AdministratorAdmin):
     list_select_related = ("actor", "tenant")
     search_fields = ("target", "action", "actor__username")
     date_hierarchy = "at"
+    fields = (("action", "target"), ("actor", "at"), "tenant", "details_shown")
+    readonly_fields = ("details_shown",)
+
+    @admin.display(description=_("details"))
+    def details_shown(self, event: AuditEvent) -> SafeString:
+        return format_html("<pre>{}</pre>", json.dumps(event.data, ensure_ascii=False, indent=2))

@@ -77,6 +77,10 @@ class TenantAdmin(ModelAdmin):
         scope = admin_scope(request)
         return rows if scope.administers == "everything" else rows.filter(**{self.tenant_path: scope.tenant_id})
 
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """A new row belongs to one's own tenant unless somebody says otherwise."""
+        return {"tenant": admin_scope(request).tenant_id, **super().get_changeform_initial_data(request)}
+
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         kwargs.setdefault("queryset", self._choices(db_field, request))
         return super().formfield_for_foreignkey(db_field, request, **kwargs)

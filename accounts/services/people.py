@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from accounts.errors import NameTakenError, NotAllowedError
 from accounts.models import Tenant, User, UserGroup
@@ -36,15 +36,17 @@ def user_create(
     Raises NameTakenError, NotAllowedError.
     """
     home = _tenant_for(actor=actor, name=tenant)
-    if User.objects.filter(username=username).exists():
-        raise NameTakenError(f"The user name {username!r} is already in use.", username=username)
     values = {key: value for key, value in (profile or {}).items() if key in PROFILE_FIELDS}
     user = User(username=username, tenant=home, clearance=clearance, **values)
     if password:
         user.set_password(password)
     else:
         user.set_unusable_password()
-    user.save()
+    try:
+        with transaction.atomic():  # the constraint decides, also between two requests
+            user.save()
+    except IntegrityError as error:
+        raise NameTakenError(f"The user name {username!r} is already in use.", username=username) from error
     user.user_groups.set([UserGroup.objects.get_or_create(tenant=home, name=name)[0] for name in groups])
     audit_record(actor=actor, action="user.create", target=username, tenant=home.name, clearance=clearance)
     return user

@@ -17,6 +17,7 @@ from chat.api.rag import start
 from chat.api.schemas import Text
 from chat.api.sse import event_stream
 from chat.errors import UnknownModelError
+from chat.models import Message
 from chat.threads import run_db
 from chat.types import MAX_QUERY_CHARACTERS, AnswerRequest, Event, Exchange
 from knowledge.models import KnowledgeSet
@@ -26,20 +27,24 @@ openai_router = Router(tags=["OpenAI-compatible"], auth=CallerAuth())
 
 MODEL = "ragsite"
 MAX_MESSAGES = 200
+MAX_CONTENT_CHARACTERS = 200_000  # of one message; longer ones would keep the tokeniser busy for nothing
+MAX_PARTS = 200
+
+Content = Annotated[Text, Field(max_length=MAX_CONTENT_CHARACTERS)]
 
 
 class PartIn(Schema):
     """A part of a message's content; only text is read."""
 
-    type: str
-    text: Text = ""
+    type: Annotated[str, Field(max_length=64)]
+    text: Content = ""
 
 
 class MessageIn(Schema):
     """A message of the client's conversation."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: Text | list[PartIn] | None = None
+    content: Content | Annotated[list[PartIn], Field(max_length=MAX_PARTS)] | None = None
 
     @property
     def text(self) -> str:
@@ -87,7 +92,7 @@ async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
     caller = caller_of(request)
     value = await run_db(_request, caller.scope, body)
     if body.stream:
-        return await _streamed(await start(caller, value), body)
+        return await _streamed(caller.scope, await start(caller, value), body)
     answer = await services.answer_now(scope=caller.scope, user=caller.user, request=value)
     message = {"role": "assistant", "content": answer["answer"], "context": _context_of(answer)}
     return {
@@ -161,7 +166,7 @@ def _context_of(answer: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-async def _streamed(message: Any, body: CompletionIn) -> StreamingHttpResponse:
+async def _streamed(scope: Scope, message: Message, body: CompletionIn) -> StreamingHttpResponse:
     head = {
         "id": f"chatcmpl-{message.pk}",
         "object": "chat.completion.chunk",
@@ -188,4 +193,4 @@ async def _streamed(message: Any, body: CompletionIn) -> StreamingHttpResponse:
             if body.stream_options is not None and body.stream_options.include_usage:
                 yield {**head, "choices": [], "usage": data["metadata"]["usage"]}
 
-    return await event_stream(message.pk, vocabulary=translate)
+    return await event_stream(message.pk, scope=scope, vocabulary=translate)

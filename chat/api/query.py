@@ -46,8 +46,9 @@ async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
 @rag_router.post("/query-stream", summary="Answer a question, streamed (second form)")
 async def query_stream(request: HttpRequest, body: QueryIn) -> StreamingHttpResponse:
     """Events `query_rewritten, documents_retrieved, generation_start, token, generation_complete, error`, `[DONE]`."""
-    message = await start(caller_of(request), body.value())
-    return await event_stream(message.pk, vocabulary=_vocabulary(body))
+    caller = caller_of(request)
+    message = await start(caller, body.value())
+    return await event_stream(message.pk, scope=caller.scope, vocabulary=_vocabulary(body))
 
 
 def _vocabulary(body: QueryIn) -> Vocabulary:

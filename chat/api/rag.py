@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Router
 
-from accounts.errors import NotFoundError
+from accounts.selectors import tenant_check
 from chat import services
 from chat.api.auth import Caller, CallerAuth, caller_of
 from chat.api.health import health_report
@@ -30,7 +30,7 @@ rag_router = Router(tags=["answers"], auth=CallerAuth())
 async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
     """Passages best first, at most one hit a chunk, with every score."""
     caller = caller_of(request)
-    check_tenant(caller, body.tenant_id)
+    tenant_check(user=caller.user, tenant_id=body.tenant_id)
     with Slot():
         found = await search(scope=caller.scope, request=body.value())
     return hits_present(found, trace=body.trace)
@@ -47,17 +47,21 @@ async def generate(request: HttpRequest, body: GenerateIn) -> dict[str, Any]:
 async def generate_stream(request: HttpRequest, body: GenerateIn) -> StreamingHttpResponse:
     """Server-sent events `context, step, chunk, citations, done, error`, then `[DONE]`; resume with /streams."""
     value = body.value()
-    message = await start(caller_of(request), value)
-    return await event_stream(message.pk, vocabulary=_vocabulary(value.include_inline, value.include_citations))
+    caller = caller_of(request)
+    message = await start(caller, value)
+    vocabulary = _vocabulary(value.include_inline, value.include_citations)
+    return await event_stream(message.pk, scope=caller.scope, vocabulary=vocabulary)
 
 
 @rag_router.get("/streams/{message_id}", summary="Resume a stream")
 async def streams(request: HttpRequest, message_id: uuid.UUID) -> StreamingHttpResponse:
     """The events after `Last-Event-ID`; all of them without this header."""
-    message = await run_db(message_get, scope=caller_of(request).scope, message_id=message_id)
+    scope = caller_of(request).scope
+    message = await run_db(message_get, scope=scope, message_id=message_id)
     options = message.request
     return await event_stream(
         message.pk,
+        scope=scope,
         vocabulary=_vocabulary(options.get("include_inline", True), options.get("include_citations", True)),
         after=_last_event_id(request),
         begun=True,
@@ -92,12 +96,6 @@ async def start(caller: Caller, value: AnswerRequest) -> Message:
     return await services.turn_start(
         scope=caller.scope, user=caller.user, request=value, channel=Conversation.Channel.API
     )
-
-
-def check_tenant(caller: Caller, tenant_id: str | None) -> None:
-    """Raises NotFoundError for another tenant than the caller's own."""
-    if tenant_id is not None and tenant_id not in (caller.user.tenant.name, str(caller.user.tenant_id)):
-        raise NotFoundError("There is no such tenant, or you do not belong to it.")
 
 
 def _vocabulary(include_inline: bool, include_citations: bool) -> Vocabulary:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, get_args
 
 from ninja import Schema
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
+from accounts.storable import storable_bytes
 from chat.types import (
     MAX_BATCH,
     MAX_QUERY_CHARACTERS,
@@ -24,6 +26,8 @@ from chat.types import (
 from knowledge.types import Filters, RetrievalMode, RetrievalRequest
 
 MAX_ID = 2**63 - 1
+MAX_LEVELS = 20  # of attributes; what is nested without end would exhaust the stack further in
+MAX_ATTRIBUTES_BYTES = 64 * 1024
 
 
 def _storable(text: str) -> str:
@@ -37,13 +41,21 @@ def _storable(text: str) -> str:
     return text
 
 
-def _storable_all(value: Any) -> Any:
-    """`_storable` for every string inside of a JSON value."""
-    if isinstance(value, str):
-        return _storable(value)
-    if isinstance(value, dict):
-        return {_storable(key): _storable_all(inner) for key, inner in value.items()}
-    return [_storable_all(inner) for inner in value] if isinstance(value, list) else value
+def _attributes(value: dict[str, Any]) -> dict[str, Any]:
+    """Raises ValueError for attributes that no document can have."""
+    layer: list[Any] = [value]
+    for _ in range(MAX_LEVELS):
+        layer = [inner for one in layer for inner in _inside(one)]
+    if layer:
+        raise ValueError(f"must not be nested more than {MAX_LEVELS} levels deep")
+    size = storable_bytes(value)
+    if size is None or size > MAX_ATTRIBUTES_BYTES:
+        raise ValueError("cannot be the attributes of a document")
+    return value
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _known_rewrite(value: Any) -> Any:
@@ -81,7 +93,7 @@ class FiltersIn(Strict):
     capability: list[Word] = Field(default=[], max_length=100)
     organisation: list[Word] = Field(default=[], max_length=100)
     tags: list[Word] = Field(default=[], max_length=100)
-    metadata: Annotated[dict[str, Any], AfterValidator(_storable_all)] = {}
+    metadata: Annotated[dict[str, Any], AfterValidator(_attributes)] = {}
 
     def value(self) -> Filters:
         return Filters(

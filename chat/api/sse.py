@@ -10,6 +10,7 @@ from typing import Any
 
 from django.http import StreamingHttpResponse
 
+from accounts.scope import Scope
 from chat.errors import TurnFailedError, TurnRefusedError
 from chat.services.presenting import without_markers
 from chat.streaming import read_events
@@ -23,14 +24,14 @@ Vocabulary = Callable[[Event], AsyncIterator[Mapping[str, Any]]]
 
 
 async def event_stream(
-    message_id: uuid.UUID, *, vocabulary: Vocabulary, after: int = 0, begun: bool = False
+    message_id: uuid.UUID, *, scope: Scope, vocabulary: Vocabulary, after: int = 0, begun: bool = False
 ) -> StreamingHttpResponse:
-    """A response that follows a turn.
+    """A response that follows a turn of the asker.
 
     Waits for the first event: a turn that ends with an error before it has shown anything is raised as that error, so
     that the client gets its HTTP status. `begun`: the client has had that chance already.
     """
-    events = read_events(message_id, after)
+    events = read_events(message_id, after, scope=scope)
     first = await _first(events)
     if first.type == "error" and not begun:
         await events.aclose()  # type: ignore[attr-defined]  # read_events is an async generator

@@ -18,11 +18,11 @@ class Conversation(models.Model):
         API = "api", _("API")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations", verbose_name=_("user")
     )
-    channel = models.CharField(max_length=8, choices=Channel.choices, default=Channel.API)
+    channel = models.CharField(_("channel"), max_length=8, choices=Channel.choices, default=Channel.API)
     title = models.CharField(_("title"), max_length=200, blank=True)
     sets = models.ManyToManyField("knowledge.KnowledgeSet", blank=True, related_name="+", verbose_name=_("asked in"))
     pinned = models.BooleanField(_("pinned"), default=False)

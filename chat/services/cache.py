@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any
+
+from redis.exceptions import RedisError
 
 from accounts.models import User
 from accounts.scope import Scope
@@ -17,6 +20,8 @@ from chat.services.locks import redis_lock
 from chat.types import AnswerRecord, AnswerRequest, Exchange
 from knowledge.selectors import corpus_epoch, sets_readable
 from ragcore.text.normalise import normalise_query
+
+logger = logging.getLogger(__name__)
 
 TTL_SECONDS = 24 * 3600
 POLL_SECONDS = (0.02, 0.05, 0.1)  # the last one is repeated
@@ -62,21 +67,35 @@ async def through_cache(
 ) -> tuple[AnswerRecord, bool]:
     """The answer and whether it came from the cache; of several askers at once one makes it, the others wait.
 
-    `usable` is asked before a kept answer is given out.
+    `usable` is asked before a kept answer is given out. Without Redis everyone makes their own.
     """
     deadline, tries = time.monotonic() + WAIT_SECONDS, 0
     while time.monotonic() < deadline:
-        kept = await client().get(key)
+        try:
+            kept = await client().get(key)
+        except RedisError:
+            logger.exception("the answer cache cannot be read")
+            break
         if kept == UNSHARED:
             break
-        if kept is not None and await usable(record := AnswerRecord.from_json(json.loads(kept))):
+        if record := await _usable(kept, usable):
             return record, True
         async with redis_lock(f"{key}:lock", wait_seconds=0) as first:
             if first:
+                since = await client().get(key)  # whoever had the lock may have ended after the look above
+                if since != kept and (record := await _usable(since, usable)):
+                    return record, True
                 return await _made(key, make), False
         await asyncio.sleep(POLL_SECONDS[min(tries, len(POLL_SECONDS) - 1)])
         tries += 1
     return await make(), False
+
+
+async def _usable(kept: str | bytes | None, usable: Callable[[AnswerRecord], Awaitable[bool]]) -> AnswerRecord | None:
+    if kept is None or kept == UNSHARED:
+        return None
+    record = AnswerRecord.from_json(json.loads(kept))
+    return record if await usable(record) else None
 
 
 async def _made(key: str, make: Callable[[], Awaitable[AnswerRecord]]) -> AnswerRecord:
@@ -92,7 +111,11 @@ async def _made(key: str, make: Callable[[], Awaitable[AnswerRecord]]) -> Answer
 
 
 async def _keep(key: str, value: str, seconds: int) -> None:
-    await client().set(key, value, ex=seconds)
+    """An answer that cannot be kept is an answer all the same."""
+    try:
+        await client().set(key, value, ex=seconds)
+    except RedisError:
+        logger.exception("an answer could not be kept")
 
 
 def is_cacheable(record: AnswerRecord) -> bool:

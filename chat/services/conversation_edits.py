@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Sequence
 
+import redis
+from django.conf import settings
 from django.db import transaction
 
 from accounts.scope import Scope
 from chat.models import Conversation
 from chat.selectors import conversation_get, conversations_of
+from chat.services.sessions import session_key
+from chat.streaming.keys import events_key
 from knowledge.selectors import sets_readable
+
+logger = logging.getLogger(__name__)
 
 
 def conversation_rename(*, scope: Scope, conversation_id: uuid.UUID, title: str) -> Conversation:
@@ -39,5 +46,21 @@ def conversation_sets(*, scope: Scope, conversation_id: uuid.UUID, sets: Sequenc
 
 @transaction.atomic
 def conversation_delete(*, scope: Scope, conversation_id: uuid.UUID) -> None:
-    """Remove a conversation with its answers and what was said about them. Raises NotFoundError."""
-    conversation_get(scope=scope, conversation_id=conversation_id).delete()
+    """Remove a conversation with its answers, what was said about them, and their traces in Redis.
+
+    A turn that is still running is not stored any more. Raises NotFoundError.
+    """
+    found = conversation_get(scope=scope, conversation_id=conversation_id)
+    conversation = Conversation.objects.select_for_update().get(pk=found.pk)  # a turn that ends now waits
+    session = session_key(user_id=scope.user_id, conversation_id=conversation.pk)
+    keys = [session, f"{session}:messages", *map(events_key, conversation.messages.values_list("pk", flat=True))]
+    conversation.delete()
+    transaction.on_commit(lambda: _forget(keys))
+
+
+def _forget(keys: Sequence[str]) -> None:
+    try:
+        with redis.Redis.from_url(settings.REDIS_URL) as store:
+            store.delete(*keys)
+    except redis.RedisError:
+        logger.exception("a deleted conversation stays in Redis until it expires there")

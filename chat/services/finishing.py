@@ -63,10 +63,11 @@ def _record(
 ) -> AnswerRecord:
     judged = [asdict(sentence) for sentence in sentences]
     cited = {citation.number for citation in citations}
+    opened = {source.number for source in sources} if status == "search_results" else cited
     confidence = answer_confidence(citations, sentences) if status != "search_results" else 0.0
     return AnswerRecord(
         text=text,
-        html=render_markdown(text, citations=cited, sentences=judged),
+        html=render_markdown(text, citations=opened, sentences=judged),
         status=status,
         confidence=round(confidence, 4),
         citations=(

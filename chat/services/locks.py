@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from redis.asyncio.lock import Lock
-from redis.exceptions import LockError
+from redis.exceptions import LockError, RedisError
 
 from chat.redis_client import client
+
+logger = logging.getLogger(__name__)
 
 EXPIRE_SECONDS = 15
 RENEW_SECONDS = 5
@@ -36,7 +39,13 @@ async def redis_lock(name: str, *, wait_seconds: float) -> AsyncIterator[bool]:
 async def _renew(lock: Lock) -> None:
     while True:
         await asyncio.sleep(RENEW_SECONDS)
-        await lock.reacquire()
+        try:
+            await lock.reacquire()
+        except LockError:
+            logger.warning("the lock %s was lost", lock.name)
+            return
+        except RedisError as error:  # there are two more tries before it expires
+            logger.warning("the lock %s could not be renewed: %s", lock.name, error)
 
 
 async def _release(lock: Lock) -> None:
@@ -44,3 +53,5 @@ async def _release(lock: Lock) -> None:
         await lock.release()
     except LockError:  # it had expired, e.g. after a long pause of the machine; nothing is left to release
         return
+    except RedisError as error:  # what was done under the lock is done, and the lock expires by itself
+        logger.warning("the lock %s could not be released: %s", lock.name, error)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import get_args
+
+from django.conf import settings
 
 from accounts.scope import Scope
 from chat.services.sessions import history_window
@@ -27,16 +29,24 @@ OTHER_LANGUAGE = "the same language as the question"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manner:
-    """How this question is to be answered: options in layers, and the persona of the set that is asked."""
+    """How this question is to be answered: options in layers, and what the set says that is asked alone."""
 
     options: AnswerOptions = field(default_factory=AnswerOptions)
     persona: str = ""
+    retrieval: Mapping[str, object] = field(default_factory=dict)  # the set's own options of the search
 
     def sha256(self) -> str:
         """Fingerprint of everything but the question that shapes an answer, stored with it and part of cache keys."""
         model = engines.chat_model()
         prompts = [load(name).sha256 for name in ("answer_system", "answer_user", f"style_{self.options.style}")]
-        used = Used(model=model.name if model else "", prompts=tuple(prompts), persona=self.persona)
+        used = Used(
+            model=model.name if model else "",
+            embedder=settings.EMBEDDER,
+            reranker=settings.RERANKER,
+            prompts=tuple(prompts),
+            persona=self.persona,
+            retrieval=self.retrieval,
+        )
         return options_sha256(self.options, used)
 
 
@@ -45,8 +55,11 @@ class Used:
     """What else than options has a part in an answer."""
 
     model: str
+    embedder: str
+    reranker: str
     prompts: tuple[str, ...]  # fingerprints
     persona: str
+    retrieval: Mapping[str, object]
 
 
 def manner_of(*, scope: Scope, request: AnswerRequest) -> Manner:
@@ -59,7 +72,9 @@ def manner_of(*, scope: Scope, request: AnswerRequest) -> Manner:
         layers.append((f"set {alone.code}", alone.options.get("answer", {})))
     sent = {f.name: getattr(request, f.name) for f in fields(AnswerOptions) if f.name in request.given}
     options = resolve(AnswerOptions, *layers, ("request", sent)).value
-    return Manner(options=options, persona=alone.persona if alone else "")
+    if alone is None:
+        return Manner(options=options)
+    return Manner(options=options, persona=alone.persona, retrieval=alone.options.get("retrieval", {}))
 
 
 def prompt_messages(

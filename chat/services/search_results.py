@@ -15,6 +15,9 @@ INTRODUCTION = {
     "en": "Nothing in the knowledge base is close enough to the question. Found by its words:",
 }
 _SPACE = re.compile(r"\s+")
+_MARKS = re.compile(r"^\s*(?:#{1,6}|[-*+>]|\|?[-:| ]*-{3,}[-:| ]*\|?$)\s*|[*`~]+|(?<!\w)_+|_+(?!\w)", re.MULTILINE)
+_CELLS = re.compile(r"[ \t]*\|[ \t]*")
+_EDGES = re.compile(r"^[ ·]+|[ ·]+$", re.MULTILINE)
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!])")
 _LATIN = re.compile(r"[A-Za-z0-9]")
 
@@ -35,7 +38,7 @@ def _line(source: Source, pattern: re.Pattern[str] | None) -> str:
 
 def highlighted(text: str, pattern: re.Pattern[str] | None) -> str:
     """One line of Markdown: the part of the text with most matches, matches in bold."""
-    plain = _SPACE.sub(" ", text).strip()
+    plain = _SPACE.sub(" ", _readable(text)).strip()
     start = _densest(plain, pattern)
     part = plain[start : start + SNIPPET_CHARACTERS]
     marked, end = [], 0
@@ -45,6 +48,11 @@ def highlighted(text: str, pattern: re.Pattern[str] | None) -> str:
     marked.append(_escaped(part[end:]))
     before, after = "… " if start else "", " …" if start + SNIPPET_CHARACTERS < len(plain) else ""
     return f"{before}{''.join(marked)}{after}"
+
+
+def _readable(markdown: str) -> str:
+    """The text without marks of headings, lists and emphasis; cells of tables between dots."""
+    return _EDGES.sub("", _CELLS.sub(" · ", _MARKS.sub("", markdown)))
 
 
 def _densest(text: str, pattern: re.Pattern[str] | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 
 from django.db import transaction
@@ -11,6 +12,7 @@ from django.utils import timezone
 from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
+from accounts.selectors import tenant_check
 from chat.models import Conversation, Message, MessageCitation
 from chat.selectors import conversation_keys, conversations_of
 from chat.types import AnswerRecord, AnswerRequest
@@ -20,6 +22,8 @@ from ragcore.errors import RagError
 from ragcore.text.normalise import normalise_query
 
 TITLE_CHARACTERS = 80
+RESULT = ("answer", "answer_html", "state", "status", "confidence", "sentences", "metadata", "trace", "finished")
+FAILURE = ("state", "finished", "error_code", "error_message")
 
 
 def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
@@ -27,7 +31,7 @@ def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel
 
     Raises NotFoundError for a set that does not exist and for another tenant than the asker's own.
     """
-    _check_tenant(user=user, tenant_id=request.tenant_id)
+    tenant_check(user=user, tenant_id=request.tenant_id)
     if missing := set(request.sets) - set(sets_listed(scope=scope).values_list("pk", flat=True)):
         raise NotFoundError(f"There is no knowledge set {min(missing)}.", sets=sorted(missing))
     return Message(
@@ -42,7 +46,8 @@ def message_open(*, scope: Scope, user: User, request: AnswerRequest, channel: s
     """`message_prepare`, stored as running. The same errors."""
     message = message_prepare(scope=scope, user=user, request=request, channel=channel)
     with transaction.atomic():
-        _save(message)
+        if not _save(message, ()):
+            raise NotFoundError("There is no such conversation.")
         message.conversation.sets.set(request.sets)
     return message
 
@@ -51,7 +56,8 @@ def message_open(*, scope: Scope, user: User, request: AnswerRequest, channel: s
 def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
     """Store an answer and bind its citations to the chunks of their versions; returns it with version numbers.
 
-    A chunk that has been purged meanwhile cannot be cited any more and is left out.
+    A chunk that has been purged meanwhile cannot be cited any more and is left out. Nothing is stored where the asker
+    has deleted the conversation meanwhile.
     """
     record = _bound(record)
     message.answer, message.answer_html = record.text, record.html
@@ -59,7 +65,8 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
     message.status, message.confidence = record.status, record.confidence
     message.sentences, message.metadata = list(record.sentences), dict(record.metadata)
     message.trace, message.finished = dict(record.trace), timezone.now()
-    _save(message)
+    if not _save(message, RESULT):
+        return record
     MessageCitation.objects.bulk_create(
         MessageCitation(
             message=message,
@@ -85,13 +92,26 @@ def message_fail(*, message: Message, error: RagError) -> None:
     message.state, message.finished = Message.State.FAILED, timezone.now()
     message.error_code, message.error_message = error.code[:64], error.message[:512]
     with transaction.atomic():
-        _save(message)
+        _save(message, FAILURE)
 
 
-def _save(message: Message) -> None:
-    """Store the message and its conversation; a conversation counts as updated with each of its turns."""
-    message.conversation.save()
-    message.save()
+def _save(message: Message, changed: Sequence[str]) -> bool:
+    """Store a new message, or what has changed of a stored one; False if its conversation has been deleted.
+
+    A conversation counts as updated with each of its turns. No other field of it is written: it may have been renamed
+    or pinned while the answer was made. Needs a transaction, in which the conversation stays locked.
+    """
+    conversation = message.conversation
+    if conversation._state.adding:
+        new = {name: getattr(conversation, name) for name in ("tenant_id", "user_id", "channel", "title")}
+        message.conversation, _ = Conversation.objects.get_or_create(pk=conversation.pk, defaults=new)
+    if not Conversation.objects.filter(pk=conversation.pk).update(updated=timezone.now()):
+        return False
+    if message._state.adding:
+        message.save(force_insert=True)
+        return True
+    values = {name: getattr(message, name) for name in changed}
+    return Message.objects.filter(pk=message.pk).update(**values) > 0
 
 
 def _bound(record: AnswerRecord) -> AnswerRecord:
@@ -99,12 +119,6 @@ def _bound(record: AnswerRecord) -> AnswerRecord:
     numbers = dict(Chunk.objects.filter(pk__in=chunks).values_list("pk", "version__number")) if chunks else {}
     bound = (replace(c, version=numbers[c.chunk_id]) for c in record.citations if c.chunk_id in numbers)
     return replace(record, citations=tuple(bound))
-
-
-def _check_tenant(*, user: User, tenant_id: str | None) -> None:
-    """A tenant in a request is compared, never trusted."""
-    if tenant_id is not None and tenant_id not in (user.tenant.name, str(user.tenant_id)):
-        raise NotFoundError("There is no such tenant, or you do not belong to it.")
 
 
 def _conversation(*, scope: Scope, request: AnswerRequest, channel: str) -> Conversation:
@@ -117,6 +131,6 @@ def _conversation(*, scope: Scope, request: AnswerRequest, channel: str) -> Conv
     )
     if request.conversation_id is None:
         return new
-    keys = conversation_keys(user_id=scope.user_id, client_id=request.conversation_id)
+    keys = conversation_keys(scope=scope, client_id=request.conversation_id)
     new.pk = keys[-1]
     return conversations_of(scope=scope).filter(pk__in=keys).first() or new

@@ -159,7 +159,10 @@ async def _finished(
         earlier = await session_history(user_id=user.pk, conversation_id=message.conversation_id)
         record = await _stored(message, await answer(history=(*earlier, *request.history)))
         said = Exchange(question=message.question, answer=record.text)
-        await session_append(user_id=user.pk, conversation_id=message.conversation_id, turn=said)
+        try:
+            await session_append(user_id=user.pk, conversation_id=message.conversation_id, turn=said)
+        except RedisError:  # the answer stands; the next turn does without this one
+            logger.exception("a turn is missing in its session")
     return record
 
 

@@ -52,7 +52,11 @@ class Hub:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
         else:
-            await self._wake()
+            try:
+                await self._wake()
+            except RedisError:
+                self.leave(key, queue)
+                raise
         return queue
 
     def leave(self, key: str, queue: Queue) -> None:

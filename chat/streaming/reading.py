@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
+from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
+from accounts.scope import Scope
 from chat.models import Message
 from chat.redis_client import client
+from chat.selectors import documents_openable
 from chat.streaming.hub import Queue, decode, hub
 from chat.streaming.keys import alive_key, events_key
 from chat.streaming.log import FINAL
@@ -18,20 +23,27 @@ from chat.streaming.stored import stored_events
 from chat.threads import run_db
 from chat.types import Event
 
+logger = logging.getLogger(__name__)
+
 CHECK_SECONDS = 10  # silence after which the process of the turn is looked for
 
 
-async def read_events(message_id: uuid.UUID | str, after: int = 0) -> AsyncIterator[Event]:
+# Of a source that the reader may not open (any more), only that it was one.
+WITHHELD = {"external_id": "", "title": "", "page": None, "content": ""}
+
+
+async def read_events(message_id: uuid.UUID | str, after: int = 0, *, scope: Scope) -> AsyncIterator[Event]:
     """Every event with a number above `after`, to the last one (`done` or `error`).
 
     When the stream has expired, the stored message takes its place; a turn whose process has died ends with an
-    `error` of code `interrupted`. Rights are the caller's business.
+    `error` of code `interrupted`. That the message is the reader's is the caller's business; sources are shown under
+    the reader's rights of this moment.
     """
     key = events_key(message_id)
     queue = await hub().follow(key, after=after)
     try:
         async for event in _follow(message_id, queue, after):
-            yield event
+            yield await _permitted(event, scope) if event.type == "citations" else event
             if event.type in FINAL:
                 return
     finally:
@@ -49,6 +61,20 @@ async def _follow(message_id: uuid.UUID | str, queue: Queue, after: int) -> Asyn
             yield found
     for event in await _ended(message_id, after):
         yield event
+
+
+async def _permitted(event: Event, scope: Scope) -> Event:
+    """Citations under the rights of the reader; where these cannot be told, none is shown."""
+    citations = event.data["citations"]
+    if not citations:
+        return event
+    try:
+        known = await run_db(documents_openable, scope=scope, document_ids={c["document_id"] for c in citations})
+    except DatabaseError:
+        logger.exception("sources are withheld: rights cannot be checked")
+        known = set()
+    shown = [c if c["document_id"] in known else {**c, **WITHHELD} for c in citations]
+    return replace(event, data={**event.data, "citations": shown})
 
 
 async def _entries(message_id: uuid.UUID | str, after: int) -> list[Event]:

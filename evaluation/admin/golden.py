@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from accounts.admin.base import TenantAdmin, admin_scope
+from accounts.wording import worded
 from chat.admin import is_reviewer
 from evaluation.errors import InvalidGoldenFileError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
@@ -58,7 +59,9 @@ class GoldenImportForm(forms.Form):
                 values["rows"] = rows_from_file(name=file.name, content=file.read())
             except InvalidGoldenFileError as error:
                 faults = error.data["faults"][:20]
-                lines = [_("Line %(line)s %(fault)s.") % {"line": line, "fault": fault} for line, fault in faults]
+                lines = [
+                    _("Line %(line)s %(fault)s.") % {"line": line, "fault": worded(fault)} for line, fault in faults
+                ]
                 self.add_error("file", lines)
         return values
 
@@ -112,7 +115,6 @@ class GoldenSetAdmin(EvaluationAdmin):
         context = {
             **self.admin_site.each_context(request),
             "title": _("Import cases into “%(name)s”") % {"name": golden_set.name},
-            "opts": self.opts,
             "form": form,
             "golden_set": golden_set,
         }
@@ -134,7 +136,7 @@ class GoldenSetAdmin(EvaluationAdmin):
             raise PermissionDenied
         return get_object_or_404(self.get_queryset(request).select_related("tenant"), pk=pk)
 
-    @admin.display(description=_("cases"), ordering="case_count")
+    @admin.display(description=_("golden cases"), ordering="case_count")
     def case_total(self, row: Any) -> SafeString:
         url = f"{reverse('admin:evaluation_goldencase_changelist')}?golden_set__id__exact={row.pk}"
         return format_html('<a class="rs-link rs-number" href="{}">{}</a>', url, row.case_count)

@@ -12,7 +12,9 @@ from django.utils.translation import gettext_lazy as _
 class GoldenSet(models.Model):
     """A named collection of golden cases."""
 
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="golden_sets")
+    tenant = models.ForeignKey(
+        "accounts.Tenant", on_delete=models.CASCADE, related_name="golden_sets", verbose_name=_("tenant")
+    )
     name = models.CharField(_("name"), max_length=128)
     description = models.TextField(_("description"), blank=True)
     sets = models.ManyToManyField(
@@ -35,7 +37,9 @@ class GoldenSet(models.Model):
 class GoldenCase(models.Model):
     """A question, the documents that answer it, and the strings a right answer contains."""
 
-    golden_set = models.ForeignKey(GoldenSet, on_delete=models.CASCADE, related_name="cases")
+    golden_set = models.ForeignKey(
+        GoldenSet, on_delete=models.CASCADE, related_name="cases", verbose_name=_("golden set")
+    )
     question = models.TextField(_("question"))
     answers = ArrayField(
         models.TextField(),

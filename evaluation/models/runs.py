@@ -11,7 +11,9 @@ from django.utils.translation import gettext_lazy as _
 class EvaluationRun(models.Model):
     """Figures of one run with one configuration."""
 
-    golden_set = models.ForeignKey("evaluation.GoldenSet", on_delete=models.CASCADE, related_name="runs")
+    golden_set = models.ForeignKey(
+        "evaluation.GoldenSet", on_delete=models.CASCADE, related_name="runs", verbose_name=_("golden set")
+    )
     options = models.JSONField(_("options"), default=dict)
     options_sha256 = models.CharField(max_length=64)
     figures = models.JSONField(_("figures"), default=dict)  # metric -> value in 0..1 or milliseconds

@@ -7,13 +7,14 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 
 class BadCase(models.Model):
     """One answer that somebody was not happy with, until a reviewer closes it."""
 
     class State(models.TextChoices):
-        OPEN = "open", _("Open")
+        OPEN = "open", pgettext_lazy("state of a case", "Open")
         IN_WORK = "in_work", _("In work")
         CLOSED = "closed", _("Closed")
 

@@ -21,6 +21,7 @@ from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
 from accounts.admin.filters import OpenFirstFilter
+from accounts.wording import worded
 from knowledge import services
 from knowledge.admin.rights import CuratorAdmin, documents_managed
 from knowledge.admin.upload import upload_view
@@ -108,9 +109,8 @@ class DocumentAdmin(CuratorAdmin):
     def trouble(self, document: Document) -> SafeString | str:
         if not document.error_code:
             return "–"
-        return format_html(
-            '<span class="rs-trouble">{} <code>{}</code></span>', document.error_message, document.error_code
-        )
+        words = worded(document.error_message)
+        return format_html('<span class="rs-trouble">{} <code>{}</code></span>', words, document.error_code)
 
     # ── one document ────────────────────────────────────────────────────────────────────────────
 
@@ -170,7 +170,7 @@ class DocumentAdmin(CuratorAdmin):
         try:
             services.document_retry(scope=admin_scope(request), actor=admin_user(request), document_id=document_id)
         except RagError as error:
-            messages.error(request, error.message)
+            messages.error(request, worded(error.message))
             return False
         return True
 

@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge, is_administrator
 from accounts.admin.filters import OpenFirstFilter
+from accounts.wording import worded
 from knowledge import services
 from knowledge.admin.rights import CuratorAdmin, documents_managed
 from knowledge.models import IngestItem, IngestJob
@@ -77,6 +78,15 @@ class IngestItemAdmin(CuratorAdmin):
     show_full_result_count = False
     ordering = ("-id",)
     actions = ("retry",)
+    fields = (
+        ("document_title", "version"),
+        ("stage_shown", "position"),
+        "trouble",
+        ("attempt", "life"),
+        ("not_before", "lease_until"),
+        ("finished", "job"),
+    )
+    readonly_fields = ("document_title", "stage_shown", "position", "trouble", "life")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestItem]:
         rows: QuerySet[IngestItem] = super().get_queryset(request).annotate(queue_position=_queue_position())
@@ -95,6 +105,10 @@ class IngestItemAdmin(CuratorAdmin):
     def stage_badge(self, item: IngestItem) -> tuple[str, str]:
         return item.stage, item.get_stage_display()
 
+    @admin.display(description=_("stage"))
+    def stage_shown(self, item: IngestItem) -> str:
+        return str(item.get_stage_display())
+
     @admin.display(description=_("place in the queue"))
     def position(self, item: Any) -> str:
         return str(item.queue_position) if item.queue_position else "–"
@@ -107,7 +121,8 @@ class IngestItemAdmin(CuratorAdmin):
     def trouble(self, item: IngestItem) -> SafeString | str:
         if not item.error_code:
             return "–"
-        return format_html('<span class="rs-trouble">{} <code>{}</code></span>', item.error_message, item.error_code)
+        words = worded(item.error_message)
+        return format_html('<span class="rs-trouble">{} <code>{}</code></span>', words, item.error_code)
 
     @admin.action(description=_("Try again: the failed ones among these"))
     def retry(self, request: HttpRequest, queryset: QuerySet[IngestItem]) -> None:
@@ -119,7 +134,7 @@ class IngestItemAdmin(CuratorAdmin):
                 )
                 done += 1
             except RagError as error:
-                messages.error(request, error.message)
+                messages.error(request, worded(error.message))
         text = ngettext("%(count)d document is tried again.", "%(count)d documents are tried again.", done)
         messages.info(request, text % {"count": done})
 

@@ -20,6 +20,7 @@ from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.models.people import MAX_CLEARANCE
+from accounts.wording import worded
 from knowledge import services
 from knowledge.admin.rights import is_curator
 from knowledge.selectors import sets_managed
@@ -40,7 +41,6 @@ def upload_view(request: HttpRequest, *, model_admin: DocumentAdmin) -> HttpResp
     context = {
         **model_admin.admin_site.each_context(request),
         "title": _("Upload documents"),
-        "opts": model_admin.opts,
         "sets": sets_managed(scope=scope).filter(tenant=scope.tenant_id),
         "chosen": {int(value) for value in request.GET.getlist("set") if value.isdigit()},
         "clearances": range(MAX_CLEARANCE + 1),
@@ -66,6 +66,6 @@ def _store(request: HttpRequest) -> None:
             )
             stored += 1
         except RagError as error:
-            messages.error(request, f"{file.name}: {error.message}")
+            messages.error(request, f"{file.name}: {worded(error.message)}")
     text = ngettext("%(count)d file is being ingested.", "%(count)d files are being ingested.", stored)
     messages.info(request, text % {"count": stored})

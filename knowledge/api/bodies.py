@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser, DataAndFiles, MultiPartParser
 
-MAX_LINE_BYTES = 10 * 1024 * 1024
+from knowledge.services.bulk import MAX_LINE_BYTES
+
 READ_BYTES = 64 * 1024
 
 

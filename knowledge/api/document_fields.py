@@ -12,6 +12,7 @@ from rest_framework import serializers
 
 from accounts.models.people import MAX_CLEARANCE
 from accounts.rest import Attributes, Identifier, PageQuery, StrictSerializer, Text
+from accounts.wording import worded
 from knowledge.models import Chunk, Document, DocumentVersion
 
 STATES = Document.State.choices
@@ -129,7 +130,7 @@ class DocumentFields(serializers.ModelSerializer[Document]):
 
     @extend_schema_field(ErrorFields(allow_null=True))
     def get_error(self, row: Document) -> dict[str, str] | None:
-        return {"code": row.error_code, "message": row.error_message} if row.error_code else None
+        return {"code": row.error_code, "message": worded(row.error_message)} if row.error_code else None
 
 
 class DocumentDetailFields(DocumentFields):

@@ -23,7 +23,9 @@ class Document(models.Model):
         FAILED = "failed", _("Failed")
         DELETED = "deleted", _("Deleted")
 
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="documents")
+    tenant = models.ForeignKey(
+        "accounts.Tenant", on_delete=models.CASCADE, related_name="documents", verbose_name=_("tenant")
+    )
     source = models.ForeignKey(
         "knowledge.Source", on_delete=models.PROTECT, related_name="documents", verbose_name=_("source")
     )

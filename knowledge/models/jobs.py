@@ -12,11 +12,12 @@ from django.utils.translation import gettext_lazy as _
 class IngestJob(models.Model):
     """One request to ingest, of one file or of many."""
 
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("started by")
     )
     created = models.DateTimeField(_("created"), auto_now_add=True)
+    swept = models.DateTimeField(null=True, blank=True)  # when the sweeper last called workers to it
 
     class Meta:
         verbose_name = _("ingestion job")
@@ -41,12 +42,14 @@ class IngestItem(models.Model):
         LIVE = "live", _("Live")
         FAILED = "failed", _("Failed")
 
-    job = models.ForeignKey(IngestJob, on_delete=models.CASCADE, related_name="items")
-    version = models.ForeignKey("knowledge.DocumentVersion", on_delete=models.CASCADE, related_name="items")
+    job = models.ForeignKey(IngestJob, on_delete=models.CASCADE, related_name="items", verbose_name=_("job"))
+    version = models.ForeignKey(
+        "knowledge.DocumentVersion", on_delete=models.CASCADE, related_name="items", verbose_name=_("version")
+    )
     stage = models.CharField(_("stage"), max_length=16, choices=Stage.choices, default=Stage.RECEIVED)
     attempt = models.PositiveSmallIntegerField(_("attempt"), default=0)
-    not_before = models.DateTimeField(null=True, blank=True)  # back-off after a passing fault
-    lease_until = models.DateTimeField(null=True, blank=True)  # a worker holds it until then
+    not_before = models.DateTimeField(_("not before"), null=True, blank=True)  # back-off after a passing fault
+    lease_until = models.DateTimeField(_("held until"), null=True, blank=True)  # a worker holds it until then
     heartbeat = models.DateTimeField(_("last sign of life"), null=True, blank=True)
     finished = models.DateTimeField(_("finished"), null=True, blank=True)
     error_code = models.CharField(_("error"), max_length=64, blank=True)
@@ -62,4 +65,4 @@ class IngestItem(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.job_id}/{self.version_id}: {self.stage}"
+        return f"#{self.job_id} · {self.get_stage_display()}"

@@ -22,7 +22,9 @@ class KnowledgeSet(models.Model):
         EVERYONE = "everyone", _("Everyone in the organisation")
         MEMBERS = "members", _("Members only")
 
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="knowledge_sets")
+    tenant = models.ForeignKey(
+        "accounts.Tenant", on_delete=models.CASCADE, related_name="knowledge_sets", verbose_name=_("tenant")
+    )
     name = models.CharField(_("name"), max_length=128)
     code = models.SlugField(_("code"), max_length=64, help_text=_("Short name for programs, unique."))
     axis = models.CharField(_("axis"), max_length=1, choices=Axis.choices, default=Axis.COMMON)

@@ -16,7 +16,9 @@ class Source(models.Model):
         FOLDER = "folder", _("Folder")
         API = "api", _("API")
 
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="sources")
+    tenant = models.ForeignKey(
+        "accounts.Tenant", on_delete=models.CASCADE, related_name="sources", verbose_name=_("tenant")
+    )
     name = models.CharField(_("name"), max_length=128)
     kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices, default=Kind.UPLOAD)
     created = models.DateTimeField(_("created"), auto_now_add=True)

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from django.db import transaction
+from django.db import OperationalError, transaction
+from psycopg.errors import DeadlockDetected
 
 from accounts.errors import NotAllowedError
 from accounts.models import Tenant, User
 from accounts.scope import Scope
 from accounts.storable import storable_bytes
 from knowledge.errors import MixedTenantsError
-from knowledge.models import DocumentVersion, KnowledgeSet, Source
+from knowledge.indexes.epoch import epoch_advance
+from knowledge.models import DocumentVersion, IngestJob, KnowledgeSet, Source
 from knowledge.selectors import set_owned
-from knowledge.services.documents import job_start, upload_check
+from knowledge.services.documents import items_add, job_start, job_work, upload_check
 from knowledge.services.registration import DEFAULT_SOURCE, Arrival, clearance_check, document_register, source_ensure
 from ragcore.errors import PermanentError
 
+logger = logging.getLogger(__name__)
+
 BATCH_LINES = 200  # lines a transaction
+DEADLOCK_TRIES = 3  # two loads of the same documents in another order, or a load and a publication
 MAX_LINE_BYTES = 10 * 1024 * 1024
 WORKERS = 4  # tasks that a large job may occupy at once
 ENDINGS = {"text": ".txt", "markdown": ".md", "html": ".html"}
@@ -51,15 +57,19 @@ class BulkAccepted:
     rejected: list[Rejected]
 
 
+Numbered = tuple[int, bytes]
+
+
 @dataclass(slots=True)
 class _Desk:
-    """What repeats from line to line, looked up once."""
+    """What repeats from line to line, looked up once a transaction."""
 
     scope: Scope
     actor: User
     sets: dict[int, KnowledgeSet] = field(default_factory=dict)
     sources: dict[tuple[int, str], Source] = field(default_factory=dict)
     tenants: dict[str, int] = field(default_factory=dict)
+    merged: set[int] = field(default_factory=set)  # tenants whose present documents were changed
 
     def set_named(self, set_id: int) -> KnowledgeSet:
         if set_id not in self.sets:
@@ -82,27 +92,72 @@ class _Desk:
 
 
 def documents_bulk(*, scope: Scope, actor: User, lines: Iterable[bytes]) -> BulkAccepted:
-    """Register every valid line and queue one job for all of them; bad lines are reported, not fatal."""
-    desk, rejected, accepted = _Desk(scope, actor), [], 0
-    versions: list[DocumentVersion] = []
+    """Register every valid line under one job; bad lines are reported, not fatal.
+
+    Documents are committed together with their items of the job, some hundred at a time: whatever ends a load in the
+    middle, what was registered is ingested. Sending the lines again is harmless.
+    """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    load = _Load(scope, actor)
     while batch := list(islice(numbered, BATCH_LINES)):
-        with transaction.atomic():
-            for number, line in batch:
-                try:
-                    with transaction.atomic():
-                        version = _register(desk, line)
-                except PermanentError as error:
-                    rejected.append(Rejected(number, error.code, error.message))
-                else:
-                    accepted += 1
-                    versions.extend([version] if version else [])
-    tenant_id = versions[0].document.tenant_id if versions else scope.tenant_id
-    with transaction.atomic():
-        unique = list({version.pk: version for version in versions}.values())
-        workers = min(WORKERS, 1 + len(unique) // 16)
-        job = job_start(tenant_id=tenant_id, actor=actor, versions=unique, workers=workers)
-    return BulkAccepted(job.pk, accepted, rejected)
+        load.take(batch)
+    job = load.job or job_start(tenant_id=scope.tenant_id, actor=actor, versions=[])
+    job_work(job, workers=min(WORKERS, 1 + load.versions // 16))
+    return BulkAccepted(job.pk, load.accepted, load.rejected)
+
+
+@dataclass(slots=True)
+class _Load:
+    """One load, batch by batch; its job is made when there is work for it."""
+
+    scope: Scope
+    actor: User
+    job: IngestJob | None = None
+    versions: int = 0
+    accepted: int = 0
+    rejected: list[Rejected] = field(default_factory=list)
+
+    def take(self, batch: Sequence[Numbered]) -> None:
+        """Register a batch in one transaction, again where the database chose it as the victim of a deadlock."""
+        for tries_left in reversed(range(DEADLOCK_TRIES)):
+            try:
+                with transaction.atomic():
+                    job, versions, rejected = self._registered(batch)
+                break
+            except OperationalError as error:
+                if not tries_left or not isinstance(error.__cause__, DeadlockDetected):
+                    raise
+                logger.info("a load met a deadlock; its lines are taken again")
+        self.job = job
+        self.versions += versions
+        self.accepted += len(batch) - len(rejected)
+        self.rejected += rejected
+
+    def _registered(self, batch: Sequence[Numbered]) -> tuple[IngestJob | None, int, list[Rejected]]:
+        """The job, the number of versions that are to be ingested, and the lines that were refused."""
+        desk, job = _Desk(self.scope, self.actor), self.job
+        versions, rejected = _lines_register(desk, batch)
+        if job is not None:
+            items_add(job, versions)
+        elif versions:
+            job = job_start(tenant_id=versions[0].document.tenant_id, actor=self.actor, versions=versions)
+        for tenant_id in sorted(desk.merged):  # last: whoever publishes locks documents before the epoch, too
+            epoch_advance(tenant_id=tenant_id)
+        return job, len(versions), rejected
+
+
+def _lines_register(desk: _Desk, batch: Sequence[Numbered]) -> tuple[list[DocumentVersion], list[Rejected]]:
+    versions: dict[int, DocumentVersion] = {}
+    rejected: list[Rejected] = []
+    for number, line in batch:
+        try:
+            with transaction.atomic():
+                version = _register(desk, line)
+        except PermanentError as error:
+            rejected.append(Rejected(number, error.code, error.message))
+        else:
+            versions.update({version.pk: version} if version else {})
+    return list(versions.values()), rejected
 
 
 def _register(desk: _Desk, line: bytes) -> DocumentVersion | None:
@@ -117,7 +172,10 @@ def _register(desk: _Desk, line: bytes) -> DocumentVersion | None:
     arrival = _arrival(row, sets)
     upload_check(name=arrival.name, size_bytes=len(arrival.content))
     source = desk.source_named(tenant_id, row.get("source") or "")
-    return document_register(scope=desk.scope, actor=desk.actor, arrival=arrival, source=source).version
+    done = document_register(scope=desk.scope, actor=desk.actor, arrival=arrival, source=source)
+    if done.merged:
+        desk.merged.add(tenant_id)
+    return done.version
 
 
 def _arrival(row: Mapping[str, Any], sets: list[KnowledgeSet]) -> Arrival:

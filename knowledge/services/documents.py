@@ -34,7 +34,7 @@ from ragcore.parsing import parser_for
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """`job` is None when these bytes were already here; only sets, tags and clearance were merged."""
+    """`job` is None where the asker could see these bytes before; only sets, tags and clearance were merged."""
 
     document: Document
     job: IngestJob | None
@@ -78,6 +78,8 @@ def document_upload(
         found = document_register(
             scope=scope, actor=actor, arrival=arrival, source=source_ensure(tenant_id=tenant_id, name=source)
         )
+        if found.merged:
+            epoch_advance(tenant_id=tenant_id)
         job = job_start(tenant_id=tenant_id, actor=actor, versions=[found.version]) if found.version else None
         return Uploaded(found.document, job, found.duplicate)
 
@@ -95,15 +97,24 @@ def upload_check(*, name: str, size_bytes: int) -> None:
         raise EmptyDocumentError("The file is empty.")
 
 
-def job_start(
-    *, tenant_id: int, actor: User | None, versions: Sequence[DocumentVersion], workers: int = 1
-) -> IngestJob:
+def job_start(*, tenant_id: int, actor: User | None, versions: Sequence[DocumentVersion]) -> IngestJob:
     """A job with one item a version, started once the transaction is committed."""
     job = IngestJob.objects.create(tenant_id=tenant_id, created_by=actor)
-    IngestItem.objects.bulk_create([IngestItem(job=job, version=version) for version in versions])
+    items_add(job, versions)
+    job_work(job, workers=1)
+    return job
+
+
+def items_add(job: IngestJob, versions: Sequence[DocumentVersion]) -> None:
+    """More work for a job, which then wants workers; a version that it has already stays as it is."""
+    items = [IngestItem(job=job, version=version) for version in versions]
+    IngestItem.objects.bulk_create(items, ignore_conflicts=True)
+
+
+def job_work(job: IngestJob, *, workers: int) -> None:
+    """Call workers to a job, once the transaction is committed; one that finds nothing to do goes at once."""
     for _ in range(workers):
         enqueue_on_commit(ADVANCE_INGESTION, job_id=job.pk)
-    return job
 
 
 @transaction.atomic
@@ -113,6 +124,8 @@ def document_retry(*, scope: Scope, actor: User, document_id: int) -> IngestJob:
     version = document.versions.order_by("-number").first()
     if version is None or version.pk == document.live_version_id:
         raise NotAllowedError("The newest version of this document is already live.")
+    waiting = Document.objects.filter(pk=document.pk, state=Document.State.FAILED)
+    waiting.update(state=Document.State.PROCESSING, error_code="", error_message="", updated=timezone.now())
     return job_start(tenant_id=document.tenant_id, actor=actor, versions=[version])
 
 

@@ -15,8 +15,7 @@ from django.db.models import Max
 from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
-from knowledge.errors import ClearanceTooHighError, MixedTenantsError
-from knowledge.indexes.epoch import epoch_advance
+from knowledge.errors import ClearanceTooHighError, MixedTenantsError, SetNotOwnedError
 from knowledge.models import Document, DocumentVersion, KnowledgeSet, Source
 from knowledge.selectors import documents_readable, set_owned, sets_managed
 
@@ -32,7 +31,6 @@ class Arrival:
     sets: Sequence[KnowledgeSet]
     title: str = ""
     external_id: str = ""
-    source: str = DEFAULT_SOURCE
     clearance: int = 0
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tags: Sequence[str] = ()
@@ -44,11 +42,16 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """`version` is None when these bytes were already here; only sets, tags and clearance were merged."""
+    """What became of an arrival. `version` is what is to be ingested; None: nothing.
+
+    Nothing is to be ingested where the asker could see the same bytes before. Someone who could not is answered as if
+    they were new: the version that is there goes through ingestion once more, which changes nothing.
+    """
 
     document: Document
     version: DocumentVersion | None
     duplicate: bool  # said only to someone who could see the document before
+    merged: bool  # searches may find it elsewhere now: the caller advances the epoch, as the last thing that it locks
 
 
 def sets_owned(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
@@ -71,7 +74,12 @@ def source_ensure(*, tenant_id: int, name: str) -> Source:
 
 
 def document_register(*, scope: Scope, actor: User, arrival: Arrival, source: Source) -> Registered:
-    """Find or make the document by its identity and give it a version for these bytes if they are new."""
+    """Find or make the document by its identity and give it a version for these bytes if they are new.
+
+    Raises NotAllowedError, and SetNotOwnedError for a document in no set, which only administrators would see.
+    """
+    if not arrival.sets and scope.administers == "nothing":
+        raise SetNotOwnedError
     document = _find(arrival=arrival, source=source)
     if document is None:
         try:
@@ -106,31 +114,34 @@ def _register_new(*, actor: User, arrival: Arrival, source: Source) -> Registere
         created_by=actor,
     )
     document.sets.set(arrival.sets)
-    return Registered(document, version_add(document=document, arrival=arrival), duplicate=False)
+    return Registered(document, version_add(document=document, arrival=arrival), duplicate=False, merged=False)
 
 
 def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Registered:
     """The same document once more: merge what surrounds it; new bytes, or bytes that failed, make a new version.
 
     Other bytes under a known external id only from who keeps the document: putting it into a set of one's own would
-    otherwise open its present text to that set. Raises NotAllowedError.
+    otherwise open its present text to that set. Nor do others give it another title or attributes.
+    Raises NotAllowedError.
     """
     was_visible = documents_readable(scope=scope).filter(pk=document.pk).exists()
     same_bytes = document.sha256 == arrival.sha256
-    if not same_bytes and not _keeps(scope=scope, document=document):
+    keeps = _keeps(scope=scope, document=document)
+    if not same_bytes and not keeps:
         raise NotAllowedError("A document with this external id is kept by owners of other sets.")
     document.sets.add(*arrival.sets)
     document.clearance = max(document.clearance, arrival.clearance)
     document.tags = sorted({*document.tags, *arrival.tags})
-    document.metadata = {**document.metadata, **arrival.metadata}
-    if arrival.title:
-        document.title = arrival.title
+    if keeps:
+        document.metadata = {**document.metadata, **arrival.metadata}
+        document.title = arrival.title or document.title
     document.sha256 = arrival.sha256
     document.save()
-    epoch_advance(tenant_id=document.tenant_id)
-    if same_bytes and document.state != Document.State.FAILED:
-        return Registered(document, None, duplicate=was_visible)
-    return Registered(document, version_add(document=document, arrival=arrival), duplicate=False)
+    failed = document.state == Document.State.FAILED or document.error_code != ""  # of the newest version
+    if failed or not same_bytes:
+        return Registered(document, version_add(document=document, arrival=arrival), duplicate=False, merged=True)
+    known = None if was_visible else document.versions.order_by("-number").first()
+    return Registered(document, known, duplicate=was_visible, merged=True)
 
 
 def _keeps(*, scope: Scope, document: Document) -> bool:
@@ -153,17 +164,21 @@ def version_add(*, document: Document, arrival: Arrival) -> DocumentVersion:
     )
     _store_original(version, arrival)
     version.save()
-    if document.live_version_id is None:
-        document.state, document.error_code, document.error_message = Document.State.PROCESSING, "", ""
-        document.save(update_fields=["state", "error_code", "error_message", "updated"])
+    document.state = Document.State.LIVE if document.live_version_id else Document.State.PROCESSING
+    document.error_code = document.error_message = ""
+    document.save(update_fields=["state", "error_code", "error_message", "updated"])
     return version
 
 
 def _store_original(version: DocumentVersion, arrival: Arrival) -> None:
-    """Save the bytes unless the same content of this tenant is already stored."""
+    """Save the bytes unless the same content of this tenant is already stored, and whole.
+
+    A file that another request is still writing, or that a killed process left unfinished, keeps its name; the bytes
+    are saved under another one.
+    """
     storage = version.file.storage
     path = version.file.field.generate_filename(version, arrival.name)
-    if not storage.exists(path):
+    if not storage.exists(path) or storage.size(path) != len(arrival.content):
         path = storage.save(path, ContentFile(arrival.content))
     version.file.name = path
 

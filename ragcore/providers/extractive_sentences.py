@@ -22,6 +22,7 @@ _MARKER_LIKE = re.compile(r"\[(\d{1,3})\]")
 _ENDS = re.compile(r"[。！？.!?;；:：…」』”\")）]\s*\Z")
 _CLAUSE = re.compile(r"(?<=[；;])\s*")
 _LINK = re.compile(r"\S*https?://\S+")
+_CELLS = re.compile(r"\s*\|\s*")
 _SPACE = re.compile(r"\s+")
 
 
@@ -67,6 +68,9 @@ def _is_bare_title(raw: str) -> bool:
 
 
 def _plain(markdown: str) -> str:
-    """A sentence without Markdown marks; the source's own [n] becomes ［n］, so that nobody takes it for a citation."""
-    text = _MARKS.sub("", markdown.strip().strip("|"))
+    """A sentence without Markdown marks; the source's own [n] becomes ［n］, so that nobody takes it for a citation.
+
+    The cells of a row stand between dots.
+    """
+    text = _CELLS.sub(" · ", _MARKS.sub("", markdown.strip())).strip(" ·")
     return _SPACE.sub(" ", _MARKER_LIKE.sub(r"［\1］", text)).strip()

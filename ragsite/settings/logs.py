@@ -13,7 +13,10 @@ _shared: list[Any] = [
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
 _renderer = (
-    structlog.processors.JSONRenderer() if env.LOG_FORMAT == "json" else structlog.dev.ConsoleRenderer(colors=False)
+    structlog.processors.JSONRenderer()
+    if env.LOG_FORMAT == "json"
+    # Its own formatter would print the local variables of every frame: keys, passwords, texts of documents.
+    else structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
 )
 
 LOGGING = {

@@ -12,12 +12,14 @@ from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
+from accounts import wording
 from accounts.models import User
 from chat.pages import Turn
 from feedback.models import Vote
+from ragcore.text.scripts import cjk_share
 
 register = template.Library()
 
@@ -69,6 +71,25 @@ def ago(moment: datetime | None) -> SafeString | str:
 def thousands(number: int) -> str:
     """`12431` → 12,431."""
     return str(intcomma(number))
+
+
+@register.filter
+def person(user: User) -> str:
+    """The name of a person, the family name first where it is Chinese; else the user name."""
+    family_first = f"{user.last_name}{user.first_name}"
+    return family_first if cjk_share(family_first) > 0.5 else user.get_full_name() or user.username
+
+
+@register.filter
+def worded(sentence: str) -> str:
+    """An error's sentence in the reader's language."""
+    return wording.worded(sentence)
+
+
+@register.filter
+def answer(markup: str) -> SafeString:
+    """The stored HTML of an answer, which was sanitised when it was made; its reasons in the reader's language."""
+    return mark_safe(wording.reasons_worded(markup))  # noqa: S308
 
 
 @register.simple_tag

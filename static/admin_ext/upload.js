@@ -4,6 +4,7 @@ const STAGES = ["received", "parsed", "cleaned", "chunked", "represented", "embe
 const SENDING_AT_ONCE = 2;
 const POLL_MS = 1000;
 const SLOWEST_POLL_MS = 8000;
+const WORTH_ANOTHER_TRY = new Set([429, 500, 502, 503, 504]); // the others say that the file itself is refused
 
 const form = document.querySelector("[data-upload]");
 const words = form.querySelector("[data-words]").dataset;
@@ -27,6 +28,11 @@ function chosenSets() {
   return [...form.querySelectorAll("input[name=sets]:checked")].map((box) => box.value);
 }
 
+function openLink(documentId) {
+  const href = `${form.dataset.documentPage}${documentId}/change/`;
+  return Object.assign(document.createElement("a"), { className: "rs-link", href, textContent: words.open });
+}
+
 /** One row of the list, with the functions that change it. */
 function addRow(file) {
   const row = form.querySelector("[data-row]").content.firstElementChild.cloneNode(true);
@@ -48,15 +54,13 @@ function addRow(file) {
       row.dataset.state = "done";
       progress.value = STAGES.length;
       state.textContent = `${text} `;
-      const link = document.createElement("a");
-      link.className = "rs-link";
-      link.href = `${form.dataset.documentPage}${documentId}/change/`;
-      link.textContent = words.open;
-      state.append(link);
+      state.append(openLink(documentId));
     },
-    fail(message, code, canRetry) {
+    fail(message, code, canRetry, documentId) {
       row.dataset.state = "failed";
-      state.textContent = code ? `${message} (${code})` : message;
+      state.textContent = message;
+      if (code) state.append(" ", Object.assign(document.createElement("code"), { textContent: code }));
+      if (documentId) state.append(" ", openLink(documentId));
       again.hidden = !canRetry;
     },
   };
@@ -118,7 +122,7 @@ async function send({ file, row, sets, clearance }) {
     return;
   }
   if (!answer.ok) {
-    row.fail(data.error?.message ?? words.failed, data.error?.code, true);
+    row.fail(data.error?.message ?? words.failed, data.error?.code, WORTH_ANOTHER_TRY.has(answer.status));
   } else if (data.duplicate || !data.job_id) {
     row.done(words.duplicate, data.document_id);
   } else {
@@ -144,7 +148,7 @@ async function follow({ job_id: jobId, document_id: documentId }, row) {
     }
     if (job && ["failed", "partial"].includes(job.state)) {
       const [error] = job.errors;
-      row.fail(error?.message ?? words.failed, error?.code, false);
+      row.fail(error?.message ?? words.failed, error?.code, false, documentId);
       return;
     }
     const stage = job?.stage ?? lastStage;

@@ -145,7 +145,7 @@ function clicks() {
   });
   document.addEventListener("click", (event) => {
     const example = event.target.closest("[data-example]");
-    if (example) return composer.fill(example.dataset.example);
+    if (example && !turn) return composer.send(example.dataset.example);
     const again = event.target.closest("[data-ask-again]");
     if (again && !turn) ask(again.closest(".turn").querySelector(".question").textContent);
   });

@@ -9,9 +9,11 @@ let running = false;
 
 export const text = () => field.value.trim();
 
-export function fill(question) {
+/** Ask a question that somebody else has written. */
+export function send(question) {
   field.value = question;
   refresh();
+  byId("composer").requestSubmit();
   field.focus();
 }
 

@@ -1,6 +1,7 @@
 // The evidence panel: opens beside the report, which does not move.
 
 import { byId, isNarrow, parsed, part, post, words } from "./dom.js";
+import { decorate } from "./turns.js";
 
 const panel = byId("evidence");
 const shell = byId("shell");
@@ -53,6 +54,7 @@ export async function open(message, number, opener = shown?.opener) {
 
 function fill(content) {
   const hadFocus = panel.contains(document.activeElement) || document.activeElement === document.body;
+  decorate(content);
   panel.replaceChildren(content);
   if (hadFocus || isNarrow()) panel.querySelector(".evidence-body, button")?.focus({ preventScroll: true });
   panel.querySelector("mark")?.scrollIntoView({ block: "nearest" });

@@ -10,32 +10,45 @@ const CLOSING = /^[.,;:!?)。，；：、！？）]/;
 const main = byId("main");
 const isCjk = (text) => /[\u3400-\u9fff]/.test(text);
 
-/** Whether the reader is at the end; only then does the page follow the text. */
 const atEnd = () => main.scrollHeight - main.scrollTop - main.clientHeight < NEAR_END_PX;
 
-let following = true;
+let following = true; // the reader is at the end, or where the page went by itself
+let held = null; // the turn whose question stays in view, until the reader goes to the end
+let placed = 0; // where the page went by itself
 
-export function toEnd() {
-  following = true;
-  main.scrollTop = main.scrollHeight;
+/** Go along with the text, but never so far that the beginning of the answer leaves the view. */
+function follow() {
+  const end = main.scrollHeight - main.clientHeight;
+  const margin = held ? parseFloat(getComputedStyle(held).scrollMarginTop) : 0;
+  const start = held
+    ? main.scrollTop + held.getBoundingClientRect().top - main.getBoundingClientRect().top - margin
+    : Infinity;
+  placed = Math.max(0, Math.min(end, start));
+  main.scrollTop = placed;
 }
 
-/** Run a change of the page; the view follows if it was at the end. */
+function toEnd() {
+  following = true;
+  held = null;
+  follow();
+}
+
+/** Run a change of the page; the view follows if the reader has not gone elsewhere. */
 function change(action) {
   action();
-  if (following) main.scrollTop = main.scrollHeight;
+  if (following) follow();
+  byId("to-end").hidden = atEnd();
+}
+
+function scrolled() {
+  const byPage = Math.abs(main.scrollTop - placed) < 2;
+  following = byPage || atEnd();
+  if (!byPage) held = null;
   byId("to-end").hidden = atEnd();
 }
 
 export function start() {
-  main.addEventListener(
-    "scroll",
-    () => {
-      following = atEnd();
-      byId("to-end").hidden = following;
-    },
-    { passive: true },
-  );
+  main.addEventListener("scroll", scrolled, { passive: true });
   byId("to-end").addEventListener("click", toEnd);
   decorate(byId("turns"));
 }
@@ -104,6 +117,7 @@ export class RunningTurn {
     delete main.dataset.empty;
     byId("turns").append(element);
     toEnd();
+    held = element;
     return new RunningTurn(element, question);
   }
 
@@ -158,6 +172,7 @@ export class RunningTurn {
     try {
       const fresh = parsed(await part(`/messages/${this.messageId}`)).querySelector(".turn");
       decorate(fresh);
+      if (held === this.element) held = fresh;
       change(() => this.element.replaceWith(fresh));
       this.element = fresh;
       refreshTimes();

@@ -93,3 +93,22 @@ def test_the_audit_log_cannot_be_written(administrator):
 
     assert client.get(reverse("admin:accounts_auditevent_add")).status_code == 403
     assert client.post(reverse("admin:accounts_auditevent_delete", args=[event.pk]), {"post": "yes"}).status_code == 403
+
+
+def test_the_administration_has_no_sign_in_of_its_own(client, db):
+    response = client.get(reverse("admin:index"), follow=True)
+
+    assert response.redirect_chain[-1][0] == "/sign-in?next=/admin/"
+
+
+def test_who_may_not_use_the_administration_is_told_so(db):
+    response = signed_in(make_user("employee")).get(reverse("admin:index"), follow=True)
+
+    assert response.status_code == 403
+
+
+def test_a_first_visit_of_a_chinese_browser_is_in_chinese(client, db):
+    page = client.get("/sign-in", headers={"accept-language": "zh-CN,zh;q=0.9"}).content.decode()
+
+    assert '<html lang="zh-Hans">' in page
+    assert "登录" in page

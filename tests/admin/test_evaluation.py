@@ -85,3 +85,12 @@ def test_the_list_of_golden_sets_shows_the_last_figure(reviewer, golden_set):
     EvaluationRun.objects.create(golden_set=golden_set, figures={"ndcg@10": FIGURE})
 
     assert "0.812" in signed_in(reviewer).get(reverse("admin:evaluation_goldenset_changelist")).content.decode()
+
+
+def test_faults_of_a_file_are_told_in_chinese(reviewer, golden_set):
+    client = signed_in(reviewer)
+    client.defaults["HTTP_ACCEPT_LANGUAGE"] = "zh-CN"
+
+    page = import_file(client, golden_set, "cases.csv", "foo,bar\n1,2\n").content.decode()
+
+    assert "第 1 行必须是表头" in page

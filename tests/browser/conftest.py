@@ -52,6 +52,8 @@ class LiveSite:
     llm: ScriptedLLM
     admin: str = "lin"
     reader: str = "chen"
+    author: str = "maya"  # of the pictures of the README: nobody else's questions stand in their side bars
+    chinese: str = "wang"
 
 
 @pytest.fixture(autouse=True)
@@ -131,7 +133,14 @@ def _all_live() -> bool:
 def _fill() -> None:
     """People, sets on all axes, and documents that go through the real pipeline."""
     admin = make_admin("lin", first_name="Lin", last_name="Wei")
-    for user in (admin, make_user("chen")):  # the site is another process and knows only the real hashers
+    author = make_user("maya", first_name="Maya", last_name="Ito")
+    chinese = make_user("wang", first_name="芳", last_name="王")
+    for user in (
+        admin,
+        make_user("chen"),
+        author,
+        chinese,
+    ):  # the site is another process and knows only the real hashers
         user.password = make_password(PASSWORD, hasher="pbkdf2_sha256")
         user.save(update_fields=["password"])
     sets = {

@@ -185,13 +185,21 @@ def test_deleting_a_conversation_can_be_undone(open_page):
 
 def test_the_page_reads_in_chinese(open_page, live_site, picture):
     live_site.llm.default = Reply(texts=Chinese.pieces)
-    page = open_page(locale="zh-CN", color_scheme="dark")
+    page = open_page(live_site.chinese, locale="zh-CN", color_scheme="dark")
     expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
 
     asked(page, Chinese.question)
 
     expect(page.locator(".report").last).to_have_attribute("lang", "zh-Hans")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert set(re.findall(r"[A-Za-z]{2,}", page.locator("body").inner_text())) <= {
+        "Ragsite",
+        "Ctrl",
+        "Enter",
+        "Shift",
+        "ALM",
+        "CPU",
+    }
     picture(page, "chat-dark.png")
 
 
@@ -224,8 +232,8 @@ def test_the_theme_is_kept_and_applied_before_the_first_paint(open_page, live_si
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
 
 
-def test_the_picture_of_the_readme(open_page, picture):
-    page = open_page(color_scheme="light", device_scale_factor=1.5)
+def test_the_picture_of_the_readme(open_page, live_site, picture):
+    page = open_page(live_site.author, color_scheme="light", device_scale_factor=1.5)
     asked(page)
     page.locator("#main").evaluate("main => { main.scrollTop = 0; }")
 
@@ -234,3 +242,24 @@ def test_the_picture_of_the_readme(open_page, picture):
     expect(page.locator("#evidence mark").first).to_be_visible()
     page.wait_for_load_state("networkidle")
     assert picture(page, "chat-light.png").stat().st_size > 50_000
+
+
+def test_an_example_is_asked_at_once(open_page, live_site):
+    page = open_page(live_site.reader)
+
+    page.locator(".example").first.click()
+
+    expect(page.locator(".turn .question")).to_have_text(English.question)
+    expect(page.locator(".turn")).to_have_attribute("data-state", "done")
+
+
+def test_a_long_answer_is_read_from_its_beginning(open_page, live_site):
+    live_site.llm.default = Reply(texts=tuple(f"Line {number} of a long answer [1].\n\n" for number in range(60)))
+    page = open_page()
+
+    asked(page, f"{English.question} At length, please.")
+
+    assert page.locator("#main").evaluate("main => main.scrollHeight > 2 * main.clientHeight")
+    expect(page.locator(".turn .question")).to_be_in_viewport()
+    page.locator("#to-end").click()
+    expect(page.locator(".turn-actions")).to_be_in_viewport()

@@ -16,8 +16,9 @@ LIMIT_SECONDS = 20
 class Socket(ApplicationCommunicator):
     """Speaks JSON with the chat page's consumer."""
 
-    def __init__(self, user: User | None) -> None:
-        scope = {"type": "websocket", "path": "/ws/chat", "headers": [], "query_string": b"", "subprotocols": []}
+    def __init__(self, user: User | None, *, language: str = "en") -> None:
+        headers = [(b"accept-language", language.encode())]
+        scope = {"type": "websocket", "path": "/ws/chat", "headers": headers, "query_string": b"", "subprotocols": []}
         super().__init__(ChatConsumer.as_asgi(), {**scope, "user": user})
 
     async def connect(self) -> None:

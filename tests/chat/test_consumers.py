@@ -18,8 +18,8 @@ async def connect(world):
     """Opens pages of the reader or of someone else, closes them at the end."""
     opened = []
 
-    async def make(user=None):
-        socket = Socket(user or world.reader)
+    async def make(user=None, **options):
+        socket = Socket(user or world.reader, **options)
         await socket.connect()
         opened.append(socket)
         return socket
@@ -133,3 +133,10 @@ async def test_a_turn_whose_process_died_is_marked_and_living_ones_are_not(conne
     assert (dead.state, dead.error_code) == (Message.State.FAILED, "interrupted")
     llm.release.set()
     assert (await socket.until("done"))[-1]["data"]["state"] == Message.State.DONE
+
+
+async def test_what_cannot_be_done_is_said_in_the_language_of_the_page(connect):
+    socket = await connect(language="zh-CN,zh;q=0.9,en;q=0.8")
+
+    await socket.send(type="stop", message_id="00000000-0000-0000-0000-000000000000")
+    assert (await socket.until("problem"))[-1]["message"] == "没有这条消息。"

@@ -189,6 +189,35 @@ def test_examples_of_several_sets_take_turns(browser, document):
     assert re.findall(r'data-example="([^"]+)"', page) == ["A one?", "B one?", "A two?"]
 
 
+def test_examples_in_the_language_of_the_reader_come_first(browser, document):
+    make_set("a", name="A", example_questions=["切片是什么？", "What is a slice?"])
+
+    english = browser.get("/", headers={"accept-language": "en"}).content.decode()
+    chinese = browser.get("/", headers={"accept-language": "zh-CN"}).content.decode()
+
+    assert re.findall(r'data-example="([^"]+)"', english)[0] == "What is a slice?"
+    assert re.findall(r'data-example="([^"]+)"', chinese)[0] == "切片是什么？"
+
+
+def test_an_answer_from_memory_says_so(browser, reader, document):
+    message = answer(conversation_of(reader), document)
+    message.metadata = {"cache": "exact"}
+    message.save()
+
+    assert "This question was answered before." in browser.get(f"/messages/{message.pk}").content.decode()
+
+
+def test_a_failed_answer_is_explained_in_the_language_of_the_reader(browser, reader, document):
+    message = answer(conversation_of(reader), document)
+    Message.objects.filter(pk=message.pk).update(
+        state=Message.State.FAILED, error_code="timeout", error_message="The answer took too long."
+    )
+
+    page = browser.get(f"/messages/{message.pk}", headers={"accept-language": "zh-CN"}).content.decode()
+
+    assert "回答超时。" in page
+
+
 def test_pages_obey_a_policy_without_inline_styles_and_scripts(browser, reader, document):
     message = answer(conversation_of(reader), document)
 
@@ -290,3 +319,15 @@ def test_changes_need_the_token_of_the_page(reader):
 
     assert client.post(reverse("chat:delete", args=[conversation.pk])).status_code == 403
     assert Conversation.objects.filter(pk=conversation.pk).exists()
+
+
+def test_documents_that_are_being_read_are_announced(browser, document):
+    Document.objects.filter(pk=document.pk).update(state=Document.State.PROCESSING)
+
+    assert "1 document is being read" in browser.get("/").content.decode()
+
+
+def test_a_chinese_name_begins_with_the_family_name():
+    user = make_user(first_name="芳", last_name="王")
+
+    assert '<span class="profile-name">王芳</span>' in signed_in(user).get("/").content.decode()

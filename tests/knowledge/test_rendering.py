@@ -51,3 +51,13 @@ def test_any_text_and_any_claim_can_be_shown(text, claim):
     html = markdown_html(text, claim=claim)
 
     assert html.count("<mark>") == html.count("</mark>")
+
+
+def test_the_row_of_a_table_that_carries_the_claim_is_marked_as_a_whole():
+    table = "| 项目 | 要求 |\n|---|---|\n| 接地电阻 | 不大于 10 Ω |\n| 环境温度 | -40 至 50 |\n"
+
+    html = markdown_html(table, claim="接地电阻不大于 10 Ω [1]。")
+
+    assert "<td><mark>接地电阻</mark></td>" in html
+    assert "<td><mark>不大于 10 Ω</mark></td>" in html
+    assert "<mark>环境" not in html

@@ -201,6 +201,41 @@ def test_whoever_may_not_see_a_document_is_not_told_that_it_was_there(world, ali
     assert response.json()["duplicate"] is False
 
 
+def test_an_employee_cannot_put_documents_into_no_set_nor_change_what_is_there(world, alice, bob, root):
+    made = set_make(world.root)
+    bulk(root, line(external_id="x-1", text="known text", sets=[made.pk]))
+
+    refused = bulk(bob, line(external_id="x-1", text="known text", sets=[], tags=["mine"], title="Mine"))
+    fresh = bulk(bob, line(external_id="x-2", text="other text", sets=None))
+
+    codes = {row["code"] for answer in (refused, fresh) for row in answer.json()["rejected"]}
+    assert codes == {"set_not_owned"}
+    document = Document.objects.get()
+    assert (document.title, document.tags) == ("One", [])
+
+
+def test_whoever_has_the_same_bytes_cannot_rename_the_document_of_others(world, alice, root):
+    shared = set_make(world.root)
+    upload(root, shared, content=b"same", title="Theirs", metadata='{"product": "A"}')
+
+    upload(alice, set_make(world.alice), content=b"same", title="Mine", metadata='{"product": "B"}')
+
+    document = Document.objects.get()
+    assert (document.title, document.metadata) == ("Theirs", {"product": "A"})
+    assert document.sets.count() == 2
+
+
+def test_bytes_that_are_there_unseen_are_answered_like_new_ones(world, alice, root):
+    upload(root, set_make(world.root, visibility="members"), content=b"secret", clearance=4)
+    mine = set_make(world.alice)
+
+    hidden, fresh = upload(alice, mine, content=b"secret"), upload(alice, mine, content=b"new")
+
+    assert hidden.status_code == fresh.status_code == 202
+    jobs = [alice.get(f"/api/v1/jobs/{answer.json()['job_id']}").json() for answer in (hidden, fresh)]
+    assert [(job["state"], job["total"]) for job in jobs] == [("queued", 1), ("queued", 1)]
+
+
 def test_an_external_id_is_no_way_into_another_owners_document(world, alice):
     hidden = set_make(world.root, visibility="members")
     document = document_make(hidden, external_id="x-1")

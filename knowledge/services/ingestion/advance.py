@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, OperationalError, transaction
 
 from knowledge.engines import embedder
 from knowledge.models import IngestItem
 from knowledge.queue import ADVANCE_INGESTION, enqueue_on_commit
-from knowledge.services.ingestion.leases import has_free_items, items_claim, stage_set
-from knowledge.services.ingestion.outcomes import IngestionFaultError, item_put_off_or_fail
+from knowledge.services.ingestion.leases import has_free_items, items_claim, leases_renew, stage_set
+from knowledge.services.ingestion.outcomes import IngestionFaultError, StoreUnavailableError, item_put_off_or_fail
 from knowledge.services.ingestion.publish import versions_publish
 from knowledge.services.ingestion.read import Prepared, item_prepare, texts_embed
 from ragcore.errors import RagError, TransientError
@@ -25,7 +25,10 @@ def ingestion_advance(*, job_id: int) -> int:
     More work is queued as a new task, behind what other jobs have queued, so that a large job delays nobody.
     """
     items = items_claim(job_id=job_id)
-    prepared = [p for item in items if (p := _prepared(item)) is not None]
+    prepared = []
+    for item in items:
+        prepared += [p] if (p := _prepared(item)) is not None else []
+        leases_renew(items)
     stage_set([p.item for p in prepared], Stage.CHUNKED)
     live = _finish(prepared)
     if has_free_items(job_id=job_id):
@@ -41,20 +44,24 @@ def _finish(prepared: list[Prepared]) -> int:
     try:
         return _embed_and_publish(prepared)
     except (RagError, DatabaseError, ValueError) as error:
-        if len(prepared) > 1 and not isinstance(error, TransientError):
+        if len(prepared) > 1 and not isinstance(error, (TransientError, OperationalError)):
             return sum(_finish([one]) for one in prepared)
         _give_up(prepared, error)
         return 0
 
 
 def _embed_and_publish(prepared: list[Prepared]) -> int:
-    vectors = texts_embed(prepared)
-    stage_set([p.item for p in prepared], Stage.EMBEDDED)
+    items = [p.item for p in prepared]
+    vectors = texts_embed(prepared, alive=lambda: leases_renew(items))
+    stage_set(items, Stage.EMBEDDED)
     return versions_publish(prepared, vectors, model=embedder().model)
 
 
 def _give_up(prepared: list[Prepared], error: Exception) -> None:
-    if not isinstance(error, RagError):
+    if isinstance(error, OperationalError):
+        logger.warning("publishing is tried again: %s", error)
+        error = StoreUnavailableError()
+    elif not isinstance(error, RagError):
         logger.exception("publishing failed", exc_info=error)
         error = IngestionFaultError()
     for one in prepared:
@@ -68,6 +75,9 @@ def _prepared(item: IngestItem) -> Prepared | None:
     except RagError as error:
         logger.info("item %s: %s: %s", item.pk, error.code, error.message)
         item_put_off_or_fail(item, error)
+    except OperationalError as error:
+        logger.warning("item %s is tried again: %s", item.pk, error)
+        item_put_off_or_fail(item, StoreUnavailableError())
     except Exception:  # noqa: BLE001 (whatever a document provokes must not take its neighbours along)
         logger.exception("item %s: unexpected fault", item.pk)
         item_put_off_or_fail(item, IngestionFaultError())

@@ -10,10 +10,18 @@ from django.utils import timezone
 
 from knowledge.models import Document, IngestItem
 from knowledge.queue import ADVANCE_INGESTION, enqueue_on_commit
+from knowledge.services.ingestion.leases import held
 from ragcore.errors import RagError, TransientError
 
 MAX_ATTEMPTS = 6
 BACKOFF_SECONDS = 2.0  # doubled with every attempt, with jitter
+
+
+class StoreUnavailableError(TransientError):
+    """Postgres did not answer, or chose this worker as the victim of a deadlock."""
+
+    code = "store_unavailable"
+    default_message = "The service is not available at the moment. Please try again shortly."
 
 
 class IngestionFaultError(RagError):
@@ -28,7 +36,7 @@ def item_put_off_or_fail(item: IngestItem, error: RagError) -> None:
     """Passing faults are tried again later, with growing pauses; others and the last attempt end the item."""
     if isinstance(error, TransientError) and item.attempt < MAX_ATTEMPTS:
         pause = BACKOFF_SECONDS * 2 ** (item.attempt - 1) * random.uniform(0.75, 1.25)  # noqa: S311 (jitter)
-        IngestItem.objects.filter(pk=item.pk).update(
+        held([item]).update(
             not_before=timezone.now() + timedelta(seconds=pause),
             lease_until=None,
             error_code=error.code,
@@ -41,12 +49,16 @@ def item_put_off_or_fail(item: IngestItem, error: RagError) -> None:
 
 @transaction.atomic
 def item_fail(item: IngestItem, error: RagError) -> None:
-    """End an item with a reason; a document that has no live version is failed with the same reason."""
+    """End an item with a reason, which its document takes over if this is its newest version.
+
+    Changes nothing where another worker has claimed or ended the item meanwhile.
+    """
     reason = {"error_code": error.code, "error_message": error.message[:512]}
-    IngestItem.objects.filter(pk=item.pk).update(
-        stage=IngestItem.Stage.FAILED, finished=timezone.now(), lease_until=None, **reason
-    )
+    if not held([item]).update(stage=IngestItem.Stage.FAILED, finished=timezone.now(), lease_until=None, **reason):
+        return
     document = Document.objects.select_for_update().get(pk=item.version.document_id)
-    if document.state != Document.State.DELETED:
+    newest = document.versions.order_by("-number").values_list("pk", flat=True).first()
+    is_newest = item.version_id == newest != document.live_version_id
+    if is_newest and document.state != Document.State.DELETED:
         state = Document.State.LIVE if document.live_version_id else Document.State.FAILED
         Document.objects.filter(pk=document.pk).update(state=state, updated=timezone.now(), **reason)

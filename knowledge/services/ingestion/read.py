@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from ragcore.parsing.sandbox import ParseLimits, needs_containment, parse_contained
 
 from knowledge.engines import counter, embedder
 from knowledge.errors import WorkerLostError
@@ -17,10 +17,12 @@ from ragcore.cleaning import clean
 from ragcore.errors import EmptyDocumentError
 from ragcore.options import ChunkingOptions, options_sha256, resolve
 from ragcore.parsing import parse
+from ragcore.parsing.sandbox import ParseLimits, needs_containment, parse_contained
 from ragcore.ports import FloatArray
 from ragcore.types import ChunkDraft, ParsedDocument
 
 LIMITS = ParseLimits()
+EMBEDDED_TEXTS = 128  # at a time: some seconds on a processor, far below the length of a lease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +74,14 @@ def _remember(version: DocumentVersion, parsed: ParsedDocument, options: Chunkin
     version.save(update_fields=["markdown", "title", "pages", "pipeline"])
 
 
-def texts_embed(prepared: list[Prepared]) -> FloatArray:
-    """float32[n, 768] for all representations of a batch, in order."""
+def texts_embed(prepared: list[Prepared], *, alive: Callable[[], None]) -> FloatArray:
+    """float32[n, 768] for all representations of a batch, in order; `alive` is called on the way."""
     texts = [r.embedded_text for one in prepared for r in one.representations]
-    vectors = embedder().embed_documents(texts)
+    parts = []
+    for start in range(0, max(len(texts), 1), EMBEDDED_TEXTS):
+        parts.append(embedder().embed_documents(texts[start : start + EMBEDDED_TEXTS]))
+        alive()
+    vectors = np.concatenate(parts)
     if not np.isfinite(vectors).all():
         raise ValueError("the embedder returned numbers that are not finite")
     return vectors

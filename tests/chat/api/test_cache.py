@@ -1,10 +1,18 @@
 """The exact answer cache, seen from outside (D17)."""
 
 import asyncio
+import json
+from contextlib import asynccontextmanager
+
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 
 from accounts.services import api_key_create
 from chat.models import MessageCitation
+from chat.services import cache
 from chat.threads import run_db
+from chat.types import AnswerRecord
+from knowledge.models import KnowledgeSet
 from knowledge.services import document_delete
 from tests.chat.conftest import Api
 from tests.factories import ingest, make_set, make_user, scope_of
@@ -114,3 +122,60 @@ async def test_a_degraded_answer_is_not_kept(api, llm):
     first, second = await api.generate(QUESTION), await api.generate(QUESTION)
 
     assert (first["status"], second["status"]) == ("degraded", "answered")
+
+
+async def test_other_options_of_the_set_are_another_question(api, world, llm):
+    llm.default = Reply(texts=ANSWER)
+    sets = [world.knowledge_set.pk]
+    await api.generate(QUESTION, sets=sets)
+
+    await run_db(KnowledgeSet.objects.update, options={"retrieval": {"top_k": 2}})
+
+    assert (await api.generate(QUESTION, sets=sets))["metadata"]["cache"] == "none"
+
+
+async def test_without_redis_everyone_gets_an_answer_of_their_own(api, llm, settings):
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"  # nobody listens there
+    llm.default = Reply(texts=ANSWER)
+
+    first, second = await api.generate(QUESTION), await api.generate(QUESTION)
+
+    assert [answer["status"] for answer in (first, second)] == ["answered"] * 2
+    assert second["metadata"]["cache"] == "none"
+
+
+async def test_an_answer_that_cannot_be_kept_is_given_all_the_same(api, llm, monkeypatch):
+    llm.default = Reply(texts=ANSWER)
+    keep = Redis.set
+
+    async def full(self, name, *args, **kwargs):
+        if str(name).startswith("answer:") and not str(name).endswith(":lock"):
+            raise ResponseError("OOM command not allowed when used memory > 'maxmemory'.")
+        return await keep(self, name, *args, **kwargs)
+
+    monkeypatch.setattr(Redis, "set", full)
+
+    assert (await api.generate(QUESTION))["status"] == "answered"
+
+
+async def test_who_gets_the_lock_late_looks_again_before_making_an_answer(redis_client, monkeypatch):
+    made = AnswerRecord(text="kept", html="", status="answered", confidence=1.0)
+    real = cache.redis_lock
+
+    @asynccontextmanager
+    async def late(name, *, wait_seconds):
+        redis_client.set("answer:x", json.dumps(made.to_json()))  # its holder ended just before
+        async with real(name, wait_seconds=wait_seconds) as first:
+            yield first
+
+    async def usable(record):
+        return True
+
+    async def make():
+        raise AssertionError("made twice")
+
+    monkeypatch.setattr(cache, "redis_lock", late)
+
+    record, hit = await cache.through_cache("answer:x", usable=usable, make=make)
+
+    assert (record.text, hit) == ("kept", True)

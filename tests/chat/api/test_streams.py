@@ -4,8 +4,10 @@ import asyncio
 
 from accounts.services import api_key_create
 from chat.models import Message
+from chat.redis_client import client
 from chat.streaming.keys import events_key
 from chat.threads import run_db
+from knowledge.models import KnowledgeSet
 from tests.chat.conftest import Api, sse
 from tests.scripted_llm import Reply
 
@@ -137,3 +139,25 @@ async def test_the_second_form_has_its_own_vocabulary(api, llm):
     assert kinds == ["query_rewritten", "documents_retrieved", "generation_start", "token", "generation_complete"]
     assert events[-1]["sources"][0]["source"] == "ra"
     assert events[-1]["citations"][0]["citation_num"] == 1
+
+
+async def test_sources_are_withheld_from_who_lost_the_right_to_them(api, world, llm):
+    llm.script(Reply(texts=ANSWER))
+    response = await api.post(STREAM, {"query": QUESTION})
+    (given,) = citations_of(await sse(response))
+    await run_db(KnowledgeSet.objects.update, visibility="members")
+
+    address = f"/api/v1/rag/streams/{response['X-Message-Id']}"
+    (running,) = citations_of(await sse(await api.get(address)))
+    await client().delete(events_key(response["X-Message-Id"]))
+    (stored,) = citations_of(await sse(await api.get(address)))
+
+    assert (given["title"], given["external_id"]) == ("ra", "ra")
+    for citation in (running, stored):
+        assert {citation[name] for name in ("title", "external_id", "content", "page")} == {"", None}
+        assert citation["citation_num"] == 1
+
+
+def citations_of(events):
+    (found,) = [event["citations"] for event in events if event["type"] == "citations"]
+    return found

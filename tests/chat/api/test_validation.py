@@ -8,6 +8,14 @@ from tests.chat.conftest import Api
 GENERATE = "/api/v1/rag/generate"
 
 
+def nested(levels):
+    """A JSON object inside of itself."""
+    value = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -36,6 +44,11 @@ GENERATE = "/api/v1/rag/generate"
         {"query": "q", "constraints": {"max_cost": 1}},
         {"query": "q", "rewrite_method": 5},
         {"query": "q", "rerank": "yes"},
+        {"query": "q", "filters": {"metadata": {"a": "b\x00"}}},
+        {"query": "q", "filters": {"metadata": {"a": "b" * 70_000}}},
+        {"query": "q", "filters": {"metadata": {"a": float("nan")}}},
+        {"query": "q", "filters": {"metadata": nested(25)}},
+        {"query": "q", "filters": {"metadata": nested(400)}},
     ],
 )
 async def test_bad_values_and_unknown_fields_are_422(api, body):
@@ -95,3 +108,11 @@ async def test_more_questions_than_places_are_refused_with_retry_after(api, sett
 
     assert response.status_code == 503
     assert int(response["Retry-After"]) >= 1
+
+
+async def test_an_endless_message_of_a_client_is_refused(api):
+    messages = [{"role": "assistant", "content": "x" * 200_001}, {"role": "user", "content": "Why?"}]
+
+    response = await api.post("/v1/chat/completions", {"messages": messages})
+
+    assert response.status_code == 422

@@ -42,6 +42,14 @@ def test_the_snippet_shows_the_part_with_the_words(tokenizer):
     assert len(text.split("— ")[1]) < SNIPPET_CHARACTERS + 30
 
 
+def test_marks_of_headings_lists_and_tables_are_left_out(tokenizer):
+    markdown = "## 4 Cells\n\n- **Primary**: first\n\n| Event | Use |\n|---|---|\n| A4 | add |\n"
+
+    text = page("zebra", source(markdown), tokenizer=tokenizer)
+
+    assert "— 4 Cells Primary: first Event · Use A4 · add [1]" in text
+
+
 def test_markup_in_documents_stays_text(tokenizer):
     text = page("x", source("<b>[link](http://evil) `code` **x**", title="a*b*[c]"), tokenizer=tokenizer)
 

@@ -5,16 +5,18 @@ import uuid
 
 import pytest
 
+from accounts.scope import Scope
 from chat.redis_client import client
 from chat.streaming import TurnLog, read_events
 from chat.streaming.hub import hub
 from chat.streaming.keys import alive_key, events_key
 
 pytestmark = pytest.mark.usefixtures("redis_client")
+READER = Scope(tenant_id=1, user_id=1, clearance=0)
 
 
 async def collected(message_id, after=0):
-    return [event async for event in read_events(message_id, after)]
+    return [event async for event in read_events(message_id, after, scope=READER)]
 
 
 async def alive(message_id):

@@ -158,3 +158,12 @@ def test_any_text_gives_an_answer_or_nothing(question, texts):
     blocks = ExtractiveGenerator(TOKENIZER).blocks(GenerationRequest(question=question, sources=sources))
 
     assert bool(blocks) == any(statements([s], TOKENIZER) for s in sources)
+
+
+def test_the_cells_of_a_row_stand_between_dots_and_empty_ones_leave_none_at_the_edges():
+    table = source(1, "| | Limit | Tool |\n|---|---|---|\n| Earth | 10 Ω | Meter |\n")
+
+    found = [statement.text for statement in statements([table], TOKENIZER)]
+
+    assert "Earth · 10 Ω · Meter" in found
+    assert not any("|" in text or text.startswith("·") for text in found)

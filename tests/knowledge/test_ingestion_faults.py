@@ -1,0 +1,282 @@
+"""What happens to ingestion when workers, requests and the database fail or get in each other's way."""
+
+import json
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.db import OperationalError, connection, connections, transaction
+from django.utils import timezone
+
+from knowledge.indexes.epoch import epoch_advance
+from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, IngestJob
+from knowledge.selectors import job_get
+from knowledge.services import document_upload, documents_bulk, ingestion_advance, leases_sweep
+from knowledge.services.ingestion import advance, outcomes, read
+from knowledge.services.ingestion.leases import items_claim
+from ragcore.errors import CorruptDocumentError
+from tests.factories import ingest, make_admin, make_set, run_job, scope_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def owner():
+    return make_admin()
+
+
+@pytest.fixture
+def common(owner):
+    return make_set("common", owners=[owner])
+
+
+def upload(owner, *sets, name="note.md", content=b"# Title\n\nA note about beams.", **more):
+    return document_upload(
+        scope=scope_of(owner), actor=owner, sets=[s.pk for s in sets], name=name, content=content, **more
+    )
+
+
+def lines_of(home, *ids, text="A note about"):
+    return [json.dumps({"external_id": i, "text": f"{text} {i}.", "sets": [home.pk]}).encode() for i in ids]
+
+
+# ── loads ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_was_registered_before_a_load_broke_off_is_ingested(owner, common, monkeypatch):
+    monkeypatch.setattr("knowledge.services.bulk.BATCH_LINES", 2)
+
+    def broken():
+        yield from lines_of(common, "a", "b")
+        raise ConnectionResetError("the client has gone")
+
+    with pytest.raises(ConnectionResetError):
+        documents_bulk(scope=scope_of(owner), actor=owner, lines=broken())
+
+    run_job(IngestJob.objects.get().pk)
+    assert set(Document.objects.values_list("external_id", "state")) == {("a", "live"), ("b", "live")}
+
+
+def test_a_load_of_many_batches_is_one_job(owner, common, monkeypatch):
+    monkeypatch.setattr("knowledge.services.bulk.BATCH_LINES", 2)
+
+    done = documents_bulk(scope=scope_of(owner), actor=owner, lines=lines_of(common, "a", "b", "c", "d", "e"))
+
+    assert job_get(scope=scope_of(owner), job_id=done.job_id).total == done.accepted == 5
+
+
+class Loading(threading.Thread):
+    """A load in a connection of its own."""
+
+    def __init__(self, owner, lines):
+        super().__init__(daemon=True)
+        self.owner, self.lines, self.result = owner, lines, None
+
+    def run(self):
+        try:
+            self.result = documents_bulk(scope=scope_of(self.owner), actor=self.owner, lines=self.lines)
+        except OperationalError as error:
+            self.result = error
+        finally:
+            connections.close_all()
+
+    def wait_for_lock(self):
+        """Until its connection waits for a row that another one holds."""
+        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+        event = threading.Event()
+        for _ in range(500):
+            with connection.cursor() as cursor:
+                cursor.execute(waiting)
+                if cursor.fetchone()[0]:
+                    return
+            event.wait(0.01)
+        raise AssertionError("the load never waited")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_load_holds_the_epoch_only_at_its_end_so_that_publishing_goes_on(owner, common):
+    documents = ingest(owner, common, a="alpha", b="beta")
+    again = Loading(owner, lines_of(common, "a", "b"))
+
+    with transaction.atomic():  # what publishing does: documents, then the epoch
+        Document.objects.select_for_update().get(pk=documents["b"].pk)
+        again.start()
+        again.wait_for_lock()
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '300ms'")
+        epoch_advance(tenant_id=owner.tenant_id)
+
+    again.join(30)
+    assert again.result.accepted == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_load_that_is_the_victim_of_a_deadlock_takes_its_lines_again(owner, common):
+    documents = ingest(owner, common, a="alpha", b="beta")
+    again = Loading(owner, lines_of(common, "a", "b"))
+
+    with transaction.atomic():
+        Document.objects.select_for_update().get(pk=documents["b"].pk)
+        again.start()
+        again.wait_for_lock()  # it has "a" and waits first, so it is the one that finds the deadlock
+        Document.objects.select_for_update().get(pk=documents["a"].pk)
+
+    again.join(30)
+    assert again.result.accepted == 2
+    run_job(again.result.job_id)
+    assert documents["a"].versions.count() == documents["b"].versions.count() == 2
+
+
+# ── workers ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_database_that_fails_puts_items_off_and_loses_nothing(owner, common, monkeypatch):
+    done = documents_bulk(scope=scope_of(owner), actor=owner, lines=lines_of(common, "a", "b"))
+
+    def down(*args, **kwargs):
+        raise OperationalError("deadlock detected")
+
+    for place in ("versions_publish", "item_prepare"):
+        with monkeypatch.context() as patch:
+            patch.setattr(advance, place, down)
+            ingestion_advance(job_id=done.job_id)
+        waiting = IngestItem.objects.filter(finished=None, not_before__gt=timezone.now(), lease_until=None)
+        assert set(waiting.values_list("error_code", flat=True)) == {"store_unavailable"}
+        assert waiting.count() == 2
+        waiting.update(not_before=timezone.now())
+
+    run_job(done.job_id)
+    assert job_get(scope=scope_of(owner), job_id=done.job_id).state == "succeeded"
+
+
+def lease_lost(job_id):
+    """The item as its first worker has it, after the lease has expired."""
+    (item,) = items_claim(job_id=job_id)
+    IngestItem.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    return item
+
+
+def test_a_worker_that_lost_its_lease_cannot_fail_what_another_one_finished(owner, common):
+    uploaded = upload(owner, common)
+    slow = lease_lost(uploaded.job.pk)
+    ingestion_advance(job_id=uploaded.job.pk)
+
+    outcomes.item_put_off_or_fail(slow, CorruptDocumentError())
+
+    status = job_get(scope=scope_of(owner), job_id=uploaded.job.pk)
+    assert (status.state, Document.objects.get().error_code) == ("succeeded", "")
+
+
+def test_a_worker_that_lost_its_lease_does_not_take_the_item_from_its_new_holder(owner, common):
+    uploaded = upload(owner, common)
+    slow = lease_lost(uploaded.job.pk)
+    (mine,) = items_claim(job_id=uploaded.job.pk)
+
+    advance.leases_renew([slow])
+    outcomes.item_put_off_or_fail(slow, outcomes.StoreUnavailableError())
+
+    held = IngestItem.objects.get()
+    assert (held.attempt, held.not_before, held.error_code) == (mine.attempt, None, "")
+    assert held.lease_until > timezone.now()
+
+
+def test_two_workers_with_the_same_version_publish_it_once(owner, common):
+    uploaded = upload(owner, common)
+    slow = lease_lost(uploaded.job.pk)
+    late = read.item_prepare(slow)
+    ingestion_advance(job_id=uploaded.job.pk)
+
+    published = advance._embed_and_publish([late])
+
+    version = DocumentVersion.objects.get()
+    assert (published, version.retired) == (0, None)
+    assert IndexEntry.objects.filter(version=version).count() == 1
+
+
+class Slow:
+    """An embedder that takes longer for each text than a lease lasts."""
+
+    model = "slow"
+    leases = ()
+
+    def embed_documents(self, texts):
+        Slow.leases = (*Slow.leases, IngestItem.objects.get().lease_until > timezone.now())
+        IngestItem.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+        return np.full((len(texts), 768), 768**-0.5, dtype=np.float32)
+
+
+def test_a_long_document_keeps_its_lease_while_it_is_embedded(owner, common, monkeypatch):
+    monkeypatch.setattr(Slow, "leases", ())
+    monkeypatch.setattr(read, "embedder", Slow)
+    monkeypatch.setattr(read, "EMBEDDED_TEXTS", 1)
+    text = "\n\n".join(f"# Part {n}\n\n" + "A sentence about beams. " * 120 for n in range(3))
+    uploaded = upload(owner, common, content=text.encode())
+
+    ingestion_advance(job_id=uploaded.job.pk)
+
+    assert len(Slow.leases) >= 3
+    assert all(Slow.leases)
+
+
+def test_an_old_version_that_fails_late_says_nothing_about_the_document(owner, common):
+    first = upload(owner, common, content=b"one", external_id="x")
+    (late,) = items_claim(job_id=first.job.pk)
+    second = upload(owner, common, content=b"two", external_id="x")
+    run_job(second.job.pk)
+
+    outcomes.item_fail(late, CorruptDocumentError())
+
+    document = Document.objects.get()
+    assert (document.state, document.error_code, document.live_version.number) == ("live", "", 2)
+    assert job_get(scope=scope_of(owner), job_id=first.job.pk).state == "failed"
+
+
+def test_the_sweeper_leaves_a_job_alone_that_shows_signs_of_life(owner, common):
+    done = documents_bulk(scope=scope_of(owner), actor=owner, lines=lines_of(common, *map(str, range(20))))
+    IngestJob.objects.update(created=timezone.now() - timedelta(minutes=5))
+    items_claim(job_id=done.job_id)
+
+    assert leases_sweep() == []
+    IngestItem.objects.exclude(heartbeat=None).update(heartbeat=timezone.now() - timedelta(minutes=1))
+    assert leases_sweep() == [done.job_id]
+
+
+def test_the_sweeper_does_not_pile_up_messages_of_a_job_that_waits_for_its_turn(owner, common):
+    uploaded = upload(owner, common)
+    IngestJob.objects.update(created=timezone.now() - timedelta(minutes=5))
+
+    assert (leases_sweep(), leases_sweep()) == ([uploaded.job.pk], [])
+    IngestJob.objects.update(swept=timezone.now() - timedelta(minutes=5))
+    assert leases_sweep() == [uploaded.job.pk]
+
+
+# ── the same bytes again ────────────────────────────────────────────────────────────────────────
+
+
+def test_bytes_that_failed_are_tried_again_while_an_older_version_is_live(owner, common, monkeypatch):
+    first = upload(owner, common, content=b"one", external_id="x")
+    run_job(first.job.pk)
+    failed = upload(owner, common, content=b"two", external_id="x")
+    with monkeypatch.context() as patch:
+        patch.setattr(advance, "item_prepare", lambda item: 1 / 0)
+        ingestion_advance(job_id=failed.job.pk)
+
+    again = upload(owner, common, content=b"two", external_id="x")
+    assert Document.objects.get().error_code == ""
+    run_job(again.job.pk)
+
+    assert (again.duplicate, Document.objects.get().live_version.markdown) == (False, "two")
+
+
+def test_an_original_that_was_left_unfinished_is_not_taken_for_the_whole(owner, common):
+    uploaded = upload(owner, common, content=b"the whole text")
+    version = DocumentVersion.objects.get()
+    Path(version.file.path).write_bytes(b"the wh")
+    Document.objects.filter(pk=uploaded.document.pk).update(deleted=timezone.now(), state="deleted")
+
+    again = upload(owner, common, content=b"the whole text")
+    run_job(again.job.pk)
+
+    assert Document.objects.get(pk=again.document.pk).live_version.markdown == "the whole text"

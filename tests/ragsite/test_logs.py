@@ -1,0 +1,25 @@
+"""What a log says, and what it must not say."""
+
+import logging
+import sys
+
+import structlog
+
+
+def test_a_traceback_does_not_show_the_values_of_variables():
+    (formatter,) = {
+        handler.formatter
+        for handler in logging.getLogger().handlers
+        if isinstance(handler.formatter, structlog.stdlib.ProcessorFormatter)
+    }
+    key = "-".join(["rs", "secret"])
+    try:
+        raise RuntimeError(f"failed after {len(key)} characters")
+    except RuntimeError:
+        record = logging.LogRecord("tests", logging.ERROR, __file__, 1, "fault", (), sys.exc_info())
+
+    text = formatter.format(record)
+
+    assert "failed after 9 characters" in text
+    assert "test_logs.py" in text
+    assert key not in text
