@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from ragcore.ports import Embedder, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.providers.extractive_scores import ExtractiveWeights, SentenceScorer
+from ragcore.providers.extractive_sections import SectionAnswer, section_answer
 from ragcore.providers.extractive_sentences import Statement, statements
 from ragcore.text.scripts import language_of
 from ragcore.text.similarity import jaccard
@@ -40,16 +41,26 @@ class ExtractiveGenerator:
 
     def blocks(self, request: GenerationRequest) -> list[str]:
         """The answer as Markdown blocks; joined they are the whole text. Empty without usable sentences."""
+        language = request.language if request.language != "other" else language_of(request.question)
+        section = section_answer(request.question, request.sources, self._tokenizer)
+        if section is not None:
+            return _listed(section, language)
         found = statements(request.sources, self._tokenizer)
         if not found:
             return []
-        language = request.language if request.language != "other" else language_of(request.question)
         core, points = _arranged(found, self._scorer.scores(request.question, found), _budget(language))
         blocks = [_joined(core, language)]
         if points:
             lines = "\n".join(f"- {_joined(point, language)}" for point in points)
             blocks.append(f"\n\n{SUPPLEMENT_HEADING.get(language, SUPPLEMENT_HEADING['en'])}\n\n{lines}")
         return blocks
+
+
+def _listed(answer: SectionAnswer, language: Language) -> list[str]:
+    """The sentence that introduces and the list, each point with its marker."""
+    gap = "" if language == "zh" else " "
+    lines = "\n".join(f"- {text}{gap}[{source.number}]" for text, source in answer.items)
+    return [f"{answer.intro}{gap}[{answer.source.number}]\n\n", lines] if answer.intro else [lines]
 
 
 def _budget(language: Language) -> int:

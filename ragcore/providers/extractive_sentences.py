@@ -40,19 +40,19 @@ def statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Statemen
     """All sentences of the sources in order; headings and rules are left out."""
     found = []
     for source in sources:
-        for position, text in enumerate(_sentences(source.text)):
+        for position, text in enumerate(plain_sentences(source.text)):
             found.append(Statement(source, position, text, tuple(tokenizer.terms(text))))
     return found
 
 
-def _sentences(text: str) -> Iterator[str]:
+def plain_sentences(text: str) -> Iterator[str]:
     """Sentences without Markdown marks; one that announces a list is joined with what follows it."""
     announced = ""
     for raw in split_sentences(text):
         if _HEADING.match(raw) or _RULE.fullmatch(raw) or _is_bare_title(raw):
             continue
         for piece in _CLAUSE.split(raw) if len(raw) > LONG_CHARS else [raw]:
-            plain = f"{announced}{_plain(piece)}"
+            plain = f"{announced}{plain_text(piece)}"
             announced = ""
             if plain.endswith((":", "：")) and len(plain) < LONG_CHARS:
                 announced = f"{plain} "
@@ -67,7 +67,7 @@ def _is_bare_title(raw: str) -> bool:
     return bool(_SECTION_NUMBER.fullmatch(raw.strip())) and not _ENDS.search(raw)
 
 
-def _plain(markdown: str) -> str:
+def plain_text(markdown: str) -> str:
     """A sentence without Markdown marks; the source's own [n] becomes ［n］, so that nobody takes it for a citation.
 
     The cells of a row stand between dots.
