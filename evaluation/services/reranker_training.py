@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from ragcore.metrics.retrieval import ndcg_at_k
 
 from accounts.scope import Scope
 from evaluation.models import GoldenCase, GoldenSet
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
+from ragcore.metrics.retrieval import ndcg_at_k
 from ragcore.ports import FloatArray, RerankInput
 from ragcore.providers.linear_reranker import design
 from ragcore.providers.rerank_features import features
