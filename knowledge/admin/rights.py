@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 
-from accounts.admin.base import TenantAdmin, admin_scope, is_administrator
+from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, is_administrator
 from accounts.scope import Scope
 from knowledge.models import Document
 from knowledge.selectors import documents_readable, sets_managed
@@ -37,7 +37,7 @@ def is_curator(request: HttpRequest) -> bool:
     return bool(getattr(request, _OWNS))
 
 
-class CuratorAdmin(TenantAdmin):
+class CuratorAdmin(ReadOnlyMixin, TenantAdmin):
     """Pages of curators; each page narrows its rows to what is managed."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -45,12 +45,3 @@ class CuratorAdmin(TenantAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_curator(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False

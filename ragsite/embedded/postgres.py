@@ -19,12 +19,11 @@ from psycopg import sql
 from ragsite.embedded.identity import Identity, UserIdentity, choose_identity
 from ragsite.embedded.processes import Process, ServiceError, free_port, launcher, processes_in
 from ragsite.embedded.secrets import Secrets
+from ragsite.embedded.starting import START_SECONDS, wait_until_it_answers
 from ragsite.embedded.waiting import wait_until
 
 USER = DATABASE = "ragsite"
 EXTENSIONS = ("vector", "pg_trgm")
-START_SECONDS = 30  # an older instance may still be writing its checkpoint
-START_ATTEMPTS = 3
 SHARED_MEMORY_BYTES = 512 * 1024 * 1024  # a parallel index build takes maintenance_work_mem from /dev/shm
 
 SETTINGS = {
@@ -72,7 +71,7 @@ class Postgres:
         self.folder = self.data_dir / "postgres"
         self.password = Secrets.of(self.data_dir).postgres_password
         self.identity: Identity = choose_identity(self.folder)
-        self._choose_port()
+        self.choose_port()
 
     @property
     def url(self) -> str:
@@ -89,14 +88,7 @@ class Postgres:
 
     def wait_ready(self) -> None:
         """Return when the database `ragsite` can be used; raises ServiceError with the end of the log."""
-        for _attempt in range(START_ATTEMPTS):
-            if wait_until(self._answers, seconds=START_SECONDS, unless=self._has_ended):
-                break
-            self.stop()
-            self._choose_port()  # someone may have taken it between our choice and the start
-            self.start()
-        else:
-            raise ServiceError(f"PostgreSQL does not start ({self.process.log}):\n{self.process.log_tail()}")
+        wait_until_it_answers(self, name="PostgreSQL")
         self._create_database()
 
     def stop(self, *, seconds: float = 8) -> None:
@@ -106,7 +98,7 @@ class Postgres:
             self.process.send(signal.SIGQUIT)
         self.process.stop(seconds=3)
 
-    def _choose_port(self) -> None:
+    def choose_port(self) -> None:
         self.port = free_port()
         self.process = Process(
             name="postgres",
@@ -154,10 +146,7 @@ class Postgres:
         if Path("/proc/self/cwd").exists():
             (self.folder / "postmaster.pid").unlink(missing_ok=True)
 
-    def _has_ended(self) -> bool:
-        return not self.process.is_running()
-
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
         try:
             with self._connect("postgres"):
                 return True

@@ -14,10 +14,8 @@ import redis
 from ragsite.embedded.files import write_private
 from ragsite.embedded.processes import Process, ServiceError, free_port, processes_in
 from ragsite.embedded.secrets import Secrets
+from ragsite.embedded.starting import START_SECONDS, wait_until_it_answers
 from ragsite.embedded.waiting import wait_until
-
-START_SECONDS = 30  # an older instance may still be writing
-START_ATTEMPTS = 3
 
 CONFIGURATION = """\
 bind 127.0.0.1
@@ -62,7 +60,7 @@ class Redis:
             log=self.data_dir / "logs" / "redis.log",
             death_signal=signal.SIGTERM,  # it writes its log to disk and ends
         )
-        self._choose_port()
+        self.choose_port()
 
     @property
     def url(self) -> str:
@@ -82,25 +80,15 @@ class Redis:
 
     def wait_ready(self) -> None:
         """Return when it answers; raises ServiceError with the end of the log."""
-        for _attempt in range(START_ATTEMPTS):
-            if wait_until(self._answers, seconds=START_SECONDS, unless=self._has_ended):
-                break
-            self.stop()
-            self._choose_port()  # someone may have taken it between our choice and the start
-            self.start()
-        else:
-            raise ServiceError(f"Redis does not start ({self.process.log}):\n{self.process.log_tail()}")
+        wait_until_it_answers(self, name="Redis")
 
     def stop(self, *, seconds: float = 4) -> None:
         self.process.stop(seconds=seconds)
 
-    def _choose_port(self) -> None:
+    def choose_port(self) -> None:
         self.port = free_port()
 
-    def _has_ended(self) -> bool:
-        return not self.process.is_running()
-
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
         try:
             with redis.Redis.from_url(self.url, socket_timeout=3, retry=None) as client:
                 return bool(client.ping())

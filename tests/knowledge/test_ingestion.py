@@ -14,32 +14,16 @@ from knowledge.selectors import corpus_epoch, job_get
 from knowledge.services import (
     document_delete,
     document_retry,
-    document_upload,
     documents_bulk,
     ingestion_advance,
     leases_sweep,
 )
 from knowledge.services.ingestion import advance
 from ragcore.errors import EmptyDocumentError, ModelUnavailableError, UnsupportedFormatError
-from tests.factories import ingest, make_admin, make_set, make_user, run_job, scope_of
+from tests.factories import ingest, make_set, make_user, run_job, scope_of
+from tests.knowledge.uploads import upload
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def owner():
-    return make_admin()
-
-
-@pytest.fixture
-def common(owner):
-    return make_set("common", owners=[owner])
-
-
-def upload(owner, *sets, name="note.md", content=b"# Title\n\nA note about beams.", **more):
-    return document_upload(
-        scope=scope_of(owner), actor=owner, sets=[s.pk for s in sets], name=name, content=content, **more
-    )
 
 
 def recounted():

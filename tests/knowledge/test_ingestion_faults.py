@@ -13,29 +13,14 @@ from django.utils import timezone
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, IngestJob
 from knowledge.selectors import job_get
-from knowledge.services import document_upload, documents_bulk, ingestion_advance, leases_sweep
+from knowledge.services import documents_bulk, ingestion_advance, leases_sweep
 from knowledge.services.ingestion import advance, outcomes, read
 from knowledge.services.ingestion.leases import items_claim
 from ragcore.errors import CorruptDocumentError
-from tests.factories import ingest, make_admin, make_set, run_job, scope_of
+from tests.factories import ingest, run_job, scope_of
+from tests.knowledge.uploads import upload
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def owner():
-    return make_admin()
-
-
-@pytest.fixture
-def common(owner):
-    return make_set("common", owners=[owner])
-
-
-def upload(owner, *sets, name="note.md", content=b"# Title\n\nA note about beams.", **more):
-    return document_upload(
-        scope=scope_of(owner), actor=owner, sets=[s.pk for s in sets], name=name, content=content, **more
-    )
 
 
 def lines_of(home, *ids, text="A note about"):

@@ -9,7 +9,7 @@ from knowledge.indexes.limits import statements_limited
 from knowledge.indexes.rows import fetch
 from knowledge.services import document_delete, retrieve
 from knowledge.types import Filters, RetrievalRequest
-from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
+from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
 
 pytestmark = pytest.mark.django_db
 
@@ -22,16 +22,6 @@ CAKE = "A cake of apples needs flour, butter, sugar and forty minutes in the ove
 def found(user, query, **request):
     result = retrieve(scope=scope_of(user), request=RetrievalRequest(query=query, **request))
     return [c.passage.external_id for c in result.state.candidates]
-
-
-@pytest.fixture
-def owner():
-    return make_admin()
-
-
-@pytest.fixture
-def common(owner):
-    return make_set("common", owners=[owner])
 
 
 @pytest.fixture
