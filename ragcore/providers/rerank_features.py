@@ -37,7 +37,7 @@ WINDOW_CHARACTERS = {"cjk": 90, "latin": 260}
 
 def features(query: Query, candidates: Sequence[RerankInput]) -> FloatArray:
     """float32[n, len(FEATURES)] in the order given."""
-    asked = _Asked.of(query)
+    asked = _Asked(query)
     best_bm25 = max((c.arms.get("lexical", 0.0) for c in candidates), default=0.0) or 1.0
     best_dense = max((c.arms.get("dense", 0.0) for c in candidates), default=0.0) or 1.0
     rows = []
@@ -79,10 +79,6 @@ class _Asked:
         text = _searchable(query.text)
         self.joiner = "" if kind == "cjk" else " "
         self.pieces = list(re.sub(rf"[^\w{MARK}]+", "", text)) if kind == "cjk" else text.split()
-
-    @classmethod
-    def of(cls, query: Query) -> _Asked:
-        return cls(query)
 
     def in_text(self, head: str, body: str) -> list[float]:
         """The text features of one passage, in the order of FEATURES."""

@@ -27,7 +27,8 @@ def ingestion_advance(*, job_id: int) -> int:
     items = items_claim(job_id=job_id)
     prepared = []
     for item in items:
-        prepared += [p] if (p := _prepared(item)) is not None else []
+        if (one := _prepared(item)) is not None:
+            prepared.append(one)
         leases_renew(items)
     stage_set([p.item for p in prepared], Stage.CHUNKED)
     live = _finish(prepared)

@@ -13,9 +13,9 @@ from knowledge.indexes.copy import EntryRow, entries_copy
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.indexes.identifiers import chunk_ids
 from knowledge.indexes.statistics import (
-    DRIFT,
     Totals,
     reference_length_set,
+    statistics_drifted,
     statistics_lock,
     term_ids,
     versions_count,
@@ -54,7 +54,7 @@ def _publish_tenant(tenant_id: int, rows: list[Row], model: str) -> int:
     _entries_create(tenant_id, wanted, chunk_by_key, totals, model)
     _switch(tenant_id, batch, documents)
     _items_finish(rows)
-    if _drifts(tenant_id, totals):
+    if any(tenant == tenant_id for tenant, _ in statistics_drifted()):
         enqueue_on_commit(REFRESH_INDEXES)
     return len(batch)
 
@@ -156,14 +156,4 @@ def _switch(tenant_id: int, batch: list[Prepared], documents: dict[int, Document
 def _items_finish(rows: list[Row]) -> None:
     IngestItem.objects.filter(pk__in={one.item.pk for one, _, _ in rows}).update(
         stage=Stage.LIVE, finished=timezone.now(), lease_until=None, error_code="", error_message=""
-    )
-
-
-def _drifts(tenant_id: int, before: dict[str, Totals]) -> bool:
-    """Whether the average length of a language has left the corridor around its reference."""
-    after = statistics_lock(tenant_id=tenant_id)
-    return any(
-        abs(t.total_length / t.entries - t.reference_length) > DRIFT * t.reference_length
-        for language, t in after.items()
-        if t.entries and language in before and t.reference_length
     )
