@@ -73,6 +73,27 @@ class ResourceLimitError(PermanentError):
     default_message = "Reading the file took more memory or time than is allowed."
 
 
+class ConverterMissingError(PermanentError):
+    """A format of old office programs that only LibreOffice reads, which is not installed here."""
+
+    code = "converter_missing"
+    default_message = "This old format can only be read where LibreOffice is installed. Save it in the newer format."
+
+
+class UnsafeArchiveError(PermanentError):
+    """An archive that unpacks to more than is allowed, nests too deeply, or wants to write elsewhere."""
+
+    code = "unsafe_archive"
+    default_message = "The archive is too large or too deep when unpacked, or it is built to do harm."
+
+
+class RecognitionUnavailableError(TransientError):
+    """The process that reads text from pictures ended or does not start."""
+
+    code = "recognition_unavailable"
+    default_message = "Character recognition is not available at the moment."
+
+
 class ModelUnavailableError(TransientError):
     """A model server could not be reached, refused or timed out."""
 

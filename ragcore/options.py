@@ -51,6 +51,29 @@ class ChunkingOptions:
     min_tokens: Annotated[int, Between(32, 4000)] = 512
     max_tokens: Annotated[int, Between(64, 8000)] = 800
     overlap: Annotated[float, Between(0, 0.5)] = 0.12
+    split: bool = True  # False: one chunk a document with several index entries (D10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsingOptions:
+    """What is taken out of a file (D9)."""
+
+    recognise_pages: bool = True  # character recognition of scanned pages
+    recognise_pictures: bool = True  # and of pictures inside documents
+    keep_pictures: bool = True
+    max_pictures: Annotated[int, Between(0, 5000)] = 200  # of one document; the first ones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepresentationOptions:
+    """Which entries a chunk gets in the index besides its body (U6, D24, D26)."""
+
+    sections: bool = True  # a summary stands for a long section
+    tables: bool = True  # tables as sentences
+    captions: bool = True  # the words around a picture
+    summaries: bool = False  # of every chunk
+    questions: bool = False  # that the chunk answers
+    language_model: bool = True  # use it where one is configured; otherwise sentences are extracted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

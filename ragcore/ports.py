@@ -13,7 +13,19 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ragcore.types import ChunkDraft, Hit, Language, ParsedDocument, Passage, Query, Source, State, Usage
+from ragcore.types import (
+    ChunkDraft,
+    Hit,
+    Language,
+    ParsedDocument,
+    Passage,
+    Pixels,
+    Query,
+    RecognisedLine,
+    Source,
+    State,
+    Usage,
+)
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -201,6 +213,16 @@ class RerankInput:
 class RerankScore:
     score: float
     detail: Mapping[str, float] = field(default_factory=dict)
+
+
+class TextRecogniser(Protocol):
+    """Reads text from pictures (D9). Thread-safe."""
+
+    name: str
+
+    def recognise(self, pixels: Pixels) -> list[RecognisedLine]:
+        """Lines in reading order; none where there is no text. Raises RecognitionUnavailableError, ResourceLimitError."""
+        ...
 
 
 class Clock(Protocol):

@@ -48,13 +48,30 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A picture inside a document, encoded as the file had it. A block shows it as `![alt](picture:NAME)`."""
+
+    name: str  # unique in the document: ASCII letters, digits, "." "_" "-" only
+    media_type: str  # image/png, image/jpeg, image/gif, image/webp, image/bmp, image/tiff
+    content: bytes = field(repr=False)
+    page: int | None = None  # 1-based
+    alt: str = ""  # what the file says about it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedDocument:
-    """What a parser found: blocks in reading order and what the file says of itself."""
+    """What a parser found: blocks in reading order and what the file says of itself.
+
+    A parser may leave text unread that only a picture holds: `unread_pages` are pages of a PDF without a text layer,
+    and `pictures` are what image blocks show. Character recognition (ragcore.ocr) adds their text later.
+    """
 
     blocks: tuple[Block, ...]
     title: str = ""
     pages: int | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    pictures: tuple[Picture, ...] = ()
+    unread_pages: tuple[int, ...] = ()  # 1-based, ascending
 
     def markdown(self) -> str:
         """The whole document as Markdown; blocks separated by a blank line."""
@@ -74,6 +91,28 @@ class ChunkDraft:
     is_continuation: bool = False  # inherits the heading of the chunk before it
     page: int | None = None  # first page, 1-based
     boxes: tuple[Box, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pixels:
+    """A decoded picture: rows from the top, 8 bits a channel, no padding."""
+
+    width: int
+    height: int
+    channels: int  # 1 grey, 3 RGB
+    data: bytes = field(repr=False)  # height * width * channels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecognisedLine:
+    """A line of text that was read from a picture; the box is in pixels from the top left."""
+
+    text: str
+    score: float  # 0 to 1, higher is surer
+    x0: float
+    y0: float
+    x1: float
+    y1: float
 
 
 # ── retrieval ───────────────────────────────────────────────────────────────────────────────────

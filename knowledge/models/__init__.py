@@ -1,22 +1,34 @@
-"""Knowledge sets, documents, chunks, the index, ingestion jobs."""
+"""Knowledge sets, documents, chunks, the index, sources, ingestion jobs."""
 
 from knowledge.models.chunks import Chunk
 from knowledge.models.documents import Document, DocumentVersion
+from knowledge.models.duplicates import DuplicatePair, SketchBand
+from knowledge.models.edits import ChunkEdit
 from knowledge.models.index import CorpusEpoch, IndexEntry, LexicalStatistics, Term
 from knowledge.models.jobs import IngestItem, IngestJob
-from knowledge.models.sets import KnowledgeSet
-from knowledge.models.sources import Source
+from knowledge.models.pictures import DocumentPicture
+from knowledge.models.sets import KnowledgeSet, SiteOptions
+from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
 
 __all__ = [
+    "Attribute",
     "Chunk",
+    "ChunkEdit",
     "CorpusEpoch",
     "Document",
+    "DocumentPicture",
     "DocumentVersion",
+    "DuplicatePair",
+    "HandlerRule",
     "IndexEntry",
     "IngestItem",
     "IngestJob",
     "KnowledgeSet",
     "LexicalStatistics",
+    "SetSource",
+    "SiteOptions",
+    "SketchBand",
     "Source",
+    "SourceHandler",
     "Term",
 ]

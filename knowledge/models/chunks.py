@@ -28,13 +28,22 @@ class Chunk(models.Model):
     page = models.PositiveIntegerField(_("page"), null=True, blank=True)
     boxes = models.JSONField(default=list, blank=True)  # [[page, x0, y0, x1, y1], …] in points from the top left
     tokens = models.PositiveIntegerField(_("tokens"))
+    # superseded or disabled by an owner since then: kept for citations, found by no search
+    retired = models.DateTimeField(null=True, blank=True)
+    edit = models.ForeignKey(  # this text is an owner's; the one that it supersedes has the same ordinal
+        "knowledge.ChunkEdit", null=True, blank=True, on_delete=models.SET_NULL, related_name="chunks"
+    )
 
     class Meta:
         verbose_name = _("chunk")
         verbose_name_plural = _("chunks")
         ordering: ClassVar = ["version", "ordinal"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["version", "ordinal"], name="knowledge_chunk_ordinal_once")
+            models.UniqueConstraint(
+                fields=["version", "ordinal"],
+                condition=models.Q(retired=None),
+                name="knowledge_chunk_ordinal_once",
+            )
         ]
 
     def __str__(self) -> str:

@@ -38,6 +38,10 @@ class Document(models.Model):
     state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.PROCESSING)
     clearance = models.PositiveSmallIntegerField(_("clearance"), default=0)
     tags = ArrayField(models.CharField(max_length=64), default=list, blank=True, verbose_name=_("tags"))
+    # what the source's handler wrote, so that it can be taken back when rules change: {"tags": [], "metadata": {}}
+    handled = models.JSONField(default=dict, blank=True, editable=False)
+    series = models.CharField(_("series"), max_length=256, blank=True)  # of which only the latest is kept (D10)
+    is_whole = models.BooleanField(_("is not cut into passages"), default=False)
     metadata = models.JSONField(_("attributes"), default=dict, blank=True)
     live_version = models.OneToOneField(
         "knowledge.DocumentVersion", null=True, blank=True, on_delete=models.SET_NULL, related_name="live_for"
@@ -69,6 +73,7 @@ class Document(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["tenant", "state"], name="knowledge_document_state"),
+            models.Index(fields=["tenant", "series"], condition=~models.Q(series=""), name="knowledge_document_series"),
             GinIndex(fields=["tags"], name="knowledge_document_tags"),
             GinIndex(fields=["title"], opclasses=["gin_trgm_ops"], name="knowledge_document_title_trgm"),
         ]
@@ -81,6 +86,15 @@ def version_path(version: DocumentVersion, name: str) -> str:
     """Where the original is kept: by content, so that the same bytes are stored once a tenant."""
     suffix = name[name.rfind(".") :].lower() if "." in name else ""
     return f"{version.document.tenant_id}/{version.sha256[:2]}/{version.sha256}{suffix}"
+
+
+def parsed_path(version: DocumentVersion, name: str) -> str:
+    """One a version: the same bytes may be read with other options."""
+    return f"{version.document.tenant_id}/parsed/{version.pk}.json.gz"
+
+
+def rendition_path(version: DocumentVersion, name: str) -> str:
+    return f"{version.document.tenant_id}/renditions/{version.pk}.pdf"
 
 
 class DocumentVersion(models.Model):
@@ -96,6 +110,12 @@ class DocumentVersion(models.Model):
     markdown = models.TextField(blank=True)  # the parsed text
     pages = models.PositiveIntegerField(null=True, blank=True)
     pipeline = models.CharField(max_length=64, blank=True)  # fingerprint of the options it was made with
+    parsed = models.FileField(upload_to=parsed_path, max_length=256, blank=True)  # cleaned blocks, before cutting
+    rendition = models.FileField(upload_to=rendition_path, max_length=256, blank=True)  # PDF of slides, for pictures
+    report = models.JSONField(default=dict, blank=True)  # counts of what ingestion met: representations, edits, …
+    text_sha256 = models.CharField(max_length=64, blank=True)  # of the normalised text
+    sketch = models.BinaryField(null=True, blank=True)  # MinHash, uint32[128]
+    sent_as = models.CharField(max_length=1024, blank=True)  # path in its source
     created = models.DateTimeField(_("created"), auto_now_add=True)
     live_since = models.DateTimeField(null=True, blank=True)
     retired = models.DateTimeField(null=True, blank=True)  # soft-deleted: kept for the citations that need it

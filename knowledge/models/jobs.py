@@ -12,11 +12,29 @@ from django.utils.translation import gettext_lazy as _
 class IngestJob(models.Model):
     """One request to ingest, of one file or of many."""
 
+    class Kind(models.TextChoices):
+        UPLOAD = "upload", _("Upload")
+        BULK = "bulk", _("Load")
+        SYNC = "sync", _("Synchronisation")
+        REBUILD = "rebuild", _("Rebuild")
+
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("started by")
     )
     created = models.DateTimeField(_("created"), auto_now_add=True)
+    kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices, default=Kind.UPLOAD)
+    source = models.ForeignKey(
+        "knowledge.Source",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="jobs",
+        verbose_name=_("source"),
+    )
+    paused = models.DateTimeField(_("paused"), null=True, blank=True)
+    cancelled = models.DateTimeField(_("cancelled"), null=True, blank=True)
+    report = models.JSONField(default=dict, blank=True)  # of a synchronisation: found, new, changed, deleted, refused
     swept = models.DateTimeField(null=True, blank=True)  # when the sweeper last called workers to it
 
     class Meta:
@@ -34,6 +52,7 @@ class IngestItem(models.Model):
     class Stage(models.TextChoices):
         RECEIVED = "received", _("Waiting")
         PARSED = "parsed", _("Read")
+        RECOGNISED = "recognised", _("Pictures read")
         CLEANED = "cleaned", _("Cleaned")
         CHUNKED = "chunked", _("Cut into passages")
         REPRESENTED = "represented", _("Described")
@@ -41,12 +60,21 @@ class IngestItem(models.Model):
         INDEXED = "indexed", _("Indexed")
         LIVE = "live", _("Live")
         FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
+
+    class Queue(models.TextChoices):
+        INGEST = "ingest", _("Reading")
+        OCR = "ocr", _("Character recognition")
+        EMBED = "embed", _("Describing and embedding")
 
     job = models.ForeignKey(IngestJob, on_delete=models.CASCADE, related_name="items", verbose_name=_("job"))
     version = models.ForeignKey(
         "knowledge.DocumentVersion", on_delete=models.CASCADE, related_name="items", verbose_name=_("version")
     )
     stage = models.CharField(_("stage"), max_length=16, choices=Stage.choices, default=Stage.RECEIVED)
+    queue = models.CharField(_("queue"), max_length=8, choices=Queue.choices, default=Queue.INGEST)
+    progress_done = models.PositiveIntegerField(default=0)  # pages read or passages embedded, within the stage
+    progress_total = models.PositiveIntegerField(default=0)
     attempt = models.PositiveSmallIntegerField(_("attempt"), default=0)
     not_before = models.DateTimeField(_("not before"), null=True, blank=True)  # back-off after a passing fault
     lease_until = models.DateTimeField(_("held until"), null=True, blank=True)  # a worker holds it until then

@@ -58,3 +58,18 @@ class KnowledgeSet(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class SiteOptions(models.Model):
+    """Options of a tenant that its sets inherit (V14): by group, as in ragcore.options."""
+
+    tenant = models.OneToOneField("accounts.Tenant", primary_key=True, on_delete=models.CASCADE, related_name="+")
+    options = models.JSONField(_("options"), default=dict, blank=True)
+    updated = models.DateTimeField(_("changed"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("site options")
+        verbose_name_plural = _("site options")
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id}"

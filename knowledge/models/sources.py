@@ -1,11 +1,99 @@
-"""Where documents come from (D12)."""
+"""Where documents come from, how they are treated, and which sets they go into (D10, D12)."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+
+class SourceHandler(models.Model):
+    """How documents of one kind of source are treated; its rules say what is read from names and texts (D10)."""
+
+    class Splitting(models.TextChoices):
+        INHERIT = "", _("As the knowledge set says")
+        SECTIONS = "sections", _("Along the headings")
+        WHOLE = "whole", _("Not at all")
+
+    tenant = models.ForeignKey(
+        "accounts.Tenant", on_delete=models.CASCADE, related_name="source_handlers", verbose_name=_("tenant")
+    )
+    code = models.SlugField(_("code"), max_length=64)
+    name = models.CharField(_("name"), max_length=128)
+    description = models.TextField(_("description"), blank=True)
+    splitting = models.CharField(
+        _("cut into passages"), max_length=16, choices=Splitting.choices, default=Splitting.INHERIT, blank=True
+    )
+    keep_latest = models.BooleanField(
+        _("keep only the latest"),
+        default=False,
+        help_text=_("Of documents with the same series, only the one with the highest version stays."),
+    )
+    series_template = models.CharField(
+        _("series"), max_length=256, blank=True, help_text=_("What versions of one document share, such as {spec}.")
+    )
+    version_template = models.CharField(
+        _("version in the series"), max_length=256, blank=True, help_text=_("What decides which one is the latest.")
+    )
+    title_template = models.CharField(
+        _("title"), max_length=256, blank=True, help_text=_("Such as {product}: {title}. Empty: as the file says.")
+    )
+    field_map = models.JSONField(
+        _("field map"), default=dict, blank=True, help_text=_("Names of the source system to attributes of ours.")
+    )
+
+    class Meta:
+        verbose_name = _("source handler")
+        verbose_name_plural = _("source handlers")
+        ordering: ClassVar = ["name"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "code"], name="knowledge_handler_code_once_a_tenant")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class HandlerRule(models.Model):
+    """One rule: where a pattern matches, something is written on the document. Rules run in order."""
+
+    class Looks(models.TextChoices):
+        PATH = "path", _("Path")
+        NAME = "name", _("File name")
+        TITLE = "title", _("Title")
+        TEXT = "text", _("Text")
+
+    class Match(models.TextChoices):
+        CONTAINS = "contains", _("contains")
+        GLOB = "glob", _("is like (* and ?)")
+        REGEX = "regex", _("matches the regular expression")
+
+    class Action(models.TextChoices):
+        ADD_TAG = "tag", _("add the tag")
+        SET_ATTRIBUTE = "attribute", _("set the attribute")
+        SPLIT_WHOLE = "whole", _("do not cut into passages")
+        SKIP = "skip", _("leave the document out")
+
+    handler = models.ForeignKey(SourceHandler, on_delete=models.CASCADE, related_name="rules")
+    position = models.PositiveSmallIntegerField(_("position"), default=0)
+    looks = models.CharField(_("where"), max_length=8, choices=Looks.choices, default=Looks.PATH)
+    match = models.CharField(_("how"), max_length=8, choices=Match.choices, default=Match.CONTAINS)
+    pattern = models.CharField(_("pattern"), max_length=512)
+    action = models.CharField(_("then"), max_length=16, choices=Action.choices, default=Action.ADD_TAG)
+    attribute = models.CharField(_("attribute"), max_length=64, blank=True)
+    value = models.CharField(
+        _("value"), max_length=256, blank=True, help_text=_("Text with groups of the expression, such as TS {1}.{2}.")
+    )
+
+    class Meta:
+        verbose_name = _("rule")
+        verbose_name_plural = _("rules")
+        ordering: ClassVar = ["handler", "position", "id"]
+
+    def __str__(self) -> str:
+        return f"{self.get_looks_display()} {self.get_match_display()} {self.pattern}"
 
 
 class Source(models.Model):
@@ -14,13 +102,53 @@ class Source(models.Model):
     class Kind(models.TextChoices):
         UPLOAD = "upload", _("Uploads")
         FOLDER = "folder", _("Folder")
+        URL = "url", _("Web pages")
+        SITEMAP = "sitemap", _("Site map")
+        WEBHOOK = "webhook", _("Webhook")
         API = "api", _("API")
+
+    class Schedule(models.TextChoices):
+        MANUAL = "manual", _("By hand")
+        HOURLY = "hourly", _("Every hour")
+        DAILY = "daily", _("Every day")
+        WEEKLY = "weekly", _("Every week")
+
+    class Outcome(models.TextChoices):
+        NEVER = "", _("Not yet")
+        RUNNING = "running", _("Running")
+        SUCCEEDED = "succeeded", _("Succeeded")
+        FAILED = "failed", _("Failed")
 
     tenant = models.ForeignKey(
         "accounts.Tenant", on_delete=models.CASCADE, related_name="sources", verbose_name=_("tenant")
     )
     name = models.CharField(_("name"), max_length=128)
     kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices, default=Kind.UPLOAD)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="owned_sources",
+        verbose_name=_("owner"),
+    )
+    handler = models.ForeignKey(
+        SourceHandler,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="sources",
+        verbose_name=_("source handler"),
+    )
+    location = models.CharField(_("place"), max_length=2048, blank=True)  # a folder, or one URL a line
+    credentials = models.TextField(blank=True, editable=False)  # encrypted; written, never shown
+    schedule = models.CharField(_("schedule"), max_length=16, choices=Schedule.choices, default=Schedule.MANUAL)
+    options = models.JSONField(_("options"), default=dict, blank=True)  # knowledge.types.SourceOptions
+    enabled = models.BooleanField(_("in use"), default=True)
+    outcome = models.CharField(_("last run"), max_length=16, choices=Outcome.choices, default="", blank=True)
+    message = models.CharField(_("message"), max_length=512, blank=True)
+    last_run = models.DateTimeField(_("last run at"), null=True, blank=True)
+    next_run = models.DateTimeField(_("next run at"), null=True, blank=True)
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -29,6 +157,58 @@ class Source(models.Model):
         ordering: ClassVar = ["name"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "name"], name="knowledge_source_name_once_a_tenant")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SetSource(models.Model):
+    """A set is composed of sources, each with a filter (D12)."""
+
+    knowledge_set = models.ForeignKey(
+        "knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="set_sources", verbose_name=_("knowledge set")
+    )
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="set_sources", verbose_name=_("source"))
+    filter = models.JSONField(_("filter"), default=dict, blank=True)  # knowledge.types.SourceFilter
+
+    class Meta:
+        verbose_name = _("source of a set")
+        verbose_name_plural = _("sources of a set")
+        ordering: ClassVar = ["knowledge_set", "source"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["knowledge_set", "source"], name="knowledge_set_source_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source} → {self.knowledge_set}"
+
+
+class Attribute(models.Model):
+    """What documents of a tenant may say about themselves, as data (D13). Values stand in Document.metadata."""
+
+    class Group(models.TextChoices):
+        BASIC = "basic", _("Basic")
+        MANAGEMENT = "management", _("Management")
+        KNOWLEDGE = "knowledge", _("Knowledge")
+        RECALL = "recall", _("Recall")
+
+    tenant = models.ForeignKey(
+        "accounts.Tenant", on_delete=models.CASCADE, related_name="attributes", verbose_name=_("tenant")
+    )
+    code = models.CharField(_("code"), max_length=64)
+    name = models.CharField(_("name"), max_length=128)
+    name_zh = models.CharField(_("Chinese name"), max_length=128, blank=True)
+    group = models.CharField(_("group"), max_length=16, choices=Group.choices, default=Group.MANAGEMENT)
+    choices = models.JSONField(_("choices"), default=list, blank=True, help_text=_("Empty: any text."))
+    position = models.PositiveSmallIntegerField(_("position"), default=0)
+
+    class Meta:
+        verbose_name = _("attribute")
+        verbose_name_plural = _("attributes")
+        ordering: ClassVar = ["group", "position", "code"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "code"], name="knowledge_attribute_code_once_a_tenant")
         ]
 
     def __str__(self) -> str:

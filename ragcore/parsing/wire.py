@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
+from base64 import b64decode, b64encode
 from dataclasses import asdict
 from typing import Any
 
 from ragcore import errors
 from ragcore.errors import RagError
-from ragcore.types import Block, Box, ParsedDocument
+from ragcore.types import Block, Box, ParsedDocument, Picture
 
 _ERRORS: dict[str, type[RagError]] = {
     kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, RagError)
 }
 
 
+_PICTURE_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
+PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff")
+
+
 def dump_document(document: ParsedDocument) -> bytes:
     """UTF-8 JSON; lone surrogates, which no JSON reader accepts, become question marks."""
-    return json.dumps({"document": asdict(document)}, ensure_ascii=False).encode("utf-8", errors="replace")
+    said = asdict(document)
+    for picture in said["pictures"]:
+        picture["content"] = b64encode(picture["content"]).decode()
+    return json.dumps({"document": said}, ensure_ascii=False).encode("utf-8", errors="replace")
 
 
 def dump_error(problem: RagError) -> bytes:
@@ -52,6 +61,20 @@ def _document(said: Any) -> ParsedDocument:
         title=str(said["title"]),
         pages=int(said["pages"]) if said["pages"] is not None else None,
         metadata={str(key): str(value) for key, value in said["metadata"].items()},
+        pictures=tuple(_picture(picture) for picture in said["pictures"]),
+        unread_pages=tuple(int(page) for page in said["unread_pages"]),
+    )
+
+
+def _picture(said: Any) -> Picture:
+    if not _PICTURE_NAME.fullmatch(str(said["name"])) or said["media_type"] not in PICTURE_TYPES:
+        raise ValueError("not a picture of the parsing process")
+    return Picture(
+        name=str(said["name"]),
+        media_type=str(said["media_type"]),
+        content=b64decode(said["content"], validate=True),
+        page=int(said["page"]) if said["page"] is not None else None,
+        alt=str(said["alt"]),
     )
 
 

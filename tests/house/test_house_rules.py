@@ -61,7 +61,12 @@ def test_every_search_requires_a_scope(function):
     assert parameter.default is inspect.Parameter.empty
 
 
-@pytest.mark.parametrize("function", public_functions(selectors), ids=lambda f: f.__name__)
+def selector_functions():
+    modules = [import_module(f"knowledge.selectors.{m.name}") for m in iter_modules(selectors.__path__)]
+    return [f for m in modules for f in public_functions(m)]
+
+
+@pytest.mark.parametrize("function", selector_functions(), ids=lambda f: f.__name__)
 def test_every_selector_of_knowledge_requires_a_scope(function):
     if function.__name__ == "job_status":  # of a job that a scoped selector has found
         return
@@ -75,6 +80,7 @@ def test_there_are_searches_to_check():
     assert {"lexical_search", "coarse_search", "fine_search", "passages_load"} <= {
         f.__name__ for f in index_functions()
     }
+    assert {"documents_askable", "sets_readable", "job_get"} <= {f.__name__ for f in selector_functions()}
 
 
 @pytest.mark.parametrize("path", [p for p in SOURCES if p.name == "tasks.py"], ids=name_of)

@@ -1,0 +1,41 @@
+"""Reading knowledge. Every function takes the asker's scope."""
+
+from knowledge.selectors.documents import (
+    chunk_get,
+    chunks_of,
+    corpus_epoch,
+    document_get,
+    document_list,
+    documents_askable,
+    documents_readable,
+)
+from knowledge.selectors.jobs import (
+    job_get,
+    job_status,
+    jobs_readable,
+)
+from knowledge.selectors.sets import (
+    set_get,
+    set_owned,
+    sets_listed,
+    sets_managed,
+    sets_readable,
+)
+
+__all__ = [
+    "chunk_get",
+    "chunks_of",
+    "corpus_epoch",
+    "document_get",
+    "document_list",
+    "documents_askable",
+    "documents_readable",
+    "job_get",
+    "job_status",
+    "jobs_readable",
+    "set_get",
+    "set_owned",
+    "sets_listed",
+    "sets_managed",
+    "sets_readable",
+]

@@ -1,0 +1,114 @@
+"""Documents and chunks; visibility is defined here once (B6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from accounts.errors import NotFoundError
+from accounts.scope import Scope
+from knowledge.models import Chunk, CorpusEpoch, Document, KnowledgeSet
+from knowledge.selectors.sets import sets_managed, sets_readable
+from knowledge.types import Filters
+
+
+def documents_askable(*, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None) -> QuerySet[Document]:
+    """THE definition of visibility: what a search of this asker may touch, narrowed by sets and filters.
+
+    Tenant, not deleted, clearance, and membership in at least one readable set; all inside the query (B6, D27).
+    """
+    filters = filters or Filters()
+    readable = sets_readable(scope=scope)
+    if sets:
+        readable = readable.filter(pk__in=sets)
+    if filters.axis:
+        readable = readable.filter(axis=filters.axis)
+    found = Document.objects.filter(
+        _in_any(_ids(readable)), tenant_id=scope.tenant_id, deleted=None, clearance__lte=scope.clearance
+    )
+    for axis, codes in (
+        (KnowledgeSet.Axis.CAPABILITY, filters.capability),
+        (KnowledgeSet.Axis.ORGANISATION, filters.organisation),
+    ):
+        if codes:
+            found = found.filter(_in_any(_ids(sets_readable(scope=scope).filter(axis=axis, code__in=codes))))
+    if filters.tags:
+        found = found.filter(tags__overlap=list(filters.tags))
+    if filters.metadata:
+        found = found.filter(metadata__contains=dict(filters.metadata))
+    return found
+
+
+def documents_readable(*, scope: Scope) -> QuerySet[Document]:
+    """What the asker may open: what a search may touch, and what the asker administers or has in an owned set."""
+    if scope.administers == "everything":
+        return Document.objects.filter(deleted=None)
+    askable = documents_askable(scope=scope).values("pk")
+    managed = Q(_in_any(_ids(sets_managed(scope=scope))), clearance__lte=scope.clearance)
+    if scope.administers == "tenant":
+        managed = Q(clearance__lte=scope.clearance)
+    return Document.objects.filter(Q(pk__in=askable) | managed, tenant_id=scope.tenant_id, deleted=None)
+
+
+def _ids(sets: QuerySet[KnowledgeSet]) -> list[int]:
+    """Looked up once: the searches that follow plan faster with a list than with nested queries."""
+    return list(sets.order_by().values_list("pk", flat=True))
+
+
+def _in_any(set_ids: Sequence[int]) -> Exists:
+    """The document is in at least one of these sets."""
+    return Exists(Document.sets.through.objects.filter(document_id=OuterRef("pk"), knowledgeset_id__in=set_ids))
+
+
+def document_get(*, scope: Scope, document_id: int) -> Document:
+    """A document that the asker may open. Raises NotFoundError."""
+    found = documents_readable(scope=scope).select_related("live_version").filter(pk=document_id).first()
+    if found is None:
+        raise NotFoundError(f"There is no document {document_id}, or you may not see it.", document=document_id)
+    return found
+
+
+def document_list(
+    *,
+    scope: Scope,
+    set_id: int | None = None,
+    state: str | None = None,
+    q: str | None = None,
+    external_id: str | None = None,
+) -> QuerySet[Document]:
+    """Documents that the asker may open, newest first; `q` is looked for in title, external id and text."""
+    found = documents_readable(scope=scope)
+    if set_id is not None:
+        found = found.filter(sets=set_id)
+    if state is not None:
+        found = found.filter(state=state)
+    if external_id is not None:
+        found = found.filter(external_id=external_id)
+    if q:
+        in_text = Exists(Chunk.objects.filter(version_id=OuterRef("live_version_id"), retired=None, text__icontains=q))
+        found = found.filter(Q(title__icontains=q) | Q(external_id__icontains=q) | Q(in_text))
+    return found.order_by("-created", "-id")
+
+
+def chunks_of(*, scope: Scope, document_id: int) -> QuerySet[Chunk]:
+    """The chunks of the live version in reading order. Raises NotFoundError."""
+    document = document_get(scope=scope, document_id=document_id)
+    return Chunk.objects.filter(version_id=document.live_version_id, retired=None).order_by("ordinal")
+
+
+def chunk_get(*, scope: Scope, chunk_id: int) -> Chunk:
+    """A chunk of any version of a document that the asker may open now. Raises NotFoundError."""
+    found = (
+        Chunk.objects.select_related("version__document")
+        .filter(pk=chunk_id, version__document__in=documents_readable(scope=scope))
+        .first()
+    )
+    if found is None:
+        raise NotFoundError("This source does not exist any more, or you may not see it.", chunk=chunk_id)
+    return found
+
+
+def corpus_epoch(*, scope: Scope) -> int:
+    """The number of changes so far of what people of this tenant can find."""
+    return CorpusEpoch.objects.filter(tenant_id=scope.tenant_id).values_list("value", flat=True).first() or 0
