@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench lint install install-dev browser lock clean
+.PHONY: help run test faults bench bench-ingest lint install install-dev browser lock clean
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -18,8 +18,14 @@ run: install ## Start everything in the foreground (PORT, DATA_DIR, DEMO, LLM_BA
 test: lint browser ## All checks: lint and every test
 	$(BIN)/python -m pytest
 
+faults: install-dev ## kill -9 parts of the product at random moments; nothing may be lost (ROUNDS, SEED)
+	$(BIN)/python -m tests.faults --rounds $(or $(ROUNDS),50) --seed $(or $(SEED),1) --first $(or $(FIRST),0)
+
 bench: install ## Retrieval quality and speed; DATA="DIR …" for public sets, otherwise the demo sets
 	$(BIN)/python -m bench $(DATA)
+
+bench-ingest: install-dev ## Ingestion speed against its goals; DATA=DIR for a public set, SIZE=0.2 for a quick look
+	$(BIN)/python -m bench.ingest $(if $(SIZE),--size $(SIZE)) $(DATA)
 
 lint: export SECRET_KEY = not a secret: mypy imports the settings
 lint: install-dev ## Style, types and layers, without running anything

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from ragcore.ports import ChatModel, Embedder, LLMGenerator, Reranker, TokenCounter, Tokenizer
+from ragcore.ports import ChatModel, Embedder, LLMGenerator, Reranker, TextRecogniser, TokenCounter, Tokenizer
 
 
 def _models_dir() -> Path:
@@ -46,7 +46,7 @@ def embedder() -> Embedder:
         )
     from ragcore.providers.embedded import EmbeddedEmbedder
 
-    return EmbeddedEmbedder(cache_dir=_models_dir())
+    return EmbeddedEmbedder(cache_dir=_models_dir(), threads=settings.EMBEDDER_THREADS)
 
 
 @cache
@@ -57,6 +57,14 @@ def reranker() -> Reranker | None:
     from ragcore.providers.linear_reranker import LinearReranker
 
     return LinearReranker.shipped()
+
+
+@cache
+def recogniser() -> TextRecogniser:
+    """Reads text from pictures in a process of its own, which starts with the first picture and ends with us."""
+    from ragcore.ocr.client import RapidOcrRecogniser
+
+    return RapidOcrRecogniser()
 
 
 @cache

@@ -71,3 +71,117 @@ class OwnerNeededError(PermanentError):
 
     code = "owner_needed"
     default_message = "A knowledge set needs at least one owner."
+
+
+class PassageChangedError(PermanentError):
+    """A passage was edited or its document ingested again since it was shown."""
+
+    code = "passage_changed"
+    default_message = "This passage has been changed meanwhile. Reload the page and look at it again."
+
+
+class MaintenanceRunningError(TransientError):
+    """Indexes are being rebuilt by another process; two at once would drop each other's work."""
+
+    code = "maintenance_running"
+    default_message = "Another process is rebuilding the indexes at the moment."
+
+
+class SourceSettingsError(PermanentError):
+    """The settings of a source contradict each other or its kind."""
+
+    code = "invalid_source"
+    default_message = "These settings do not fit this kind of source."
+
+
+class FolderNotAllowedError(PermanentError):
+    """A folder that the operator has not opened for sources, or that is not there."""
+
+    code = "folder_not_allowed"
+    default_message = (
+        "This site may not read this folder. Its operator allows folders with the variable SOURCE_FOLDERS."
+    )
+
+
+class FolderUnreadableError(TransientError):
+    """The folder of a source cannot be listed now; nothing is concluded from what is missing in it."""
+
+    code = "folder_unreadable"
+    default_message = "The folder of this source cannot be read at the moment."
+
+
+class SourceInUseError(PermanentError):
+    """A source with documents is not removed behind their backs."""
+
+    code = "source_in_use"
+    default_message = "This source still has documents. Delete them with it, or take it out of use instead."
+
+
+class SourceRunningError(TransientError):
+    """One run at a time."""
+
+    code = "source_running"
+    default_message = "Another run of this source is going on; what it brings is not lost."
+
+
+class CredentialsUnreadableError(PermanentError):
+    """The secret key of the site is another one than when the credentials were stored."""
+
+    code = "credentials_unreadable"
+    default_message = "The stored credentials cannot be read any more. Enter them again."
+
+
+class RuleInvalidError(PermanentError):
+    """A rule of a source handler cannot be used."""
+
+    code = "invalid_rule"
+    default_message = "This rule cannot be used."
+
+
+class LeftOutError(PermanentError):
+    """A rule says that the document does not belong here."""
+
+    code = "left_out"
+    default_message = "A rule of the source handler leaves this document out."
+
+
+class SupersededError(PermanentError):
+    """A newer document of the same series is there (D10)."""
+
+    code = "superseded"
+    default_message = "A newer document of the same series is already here."
+
+
+class RunLostError(PermanentError):
+    """Another worker has taken the run over, or somebody has cancelled it."""
+
+    code = "run_ended"
+    default_message = "The run was ended from outside."
+
+
+class JobOverError(PermanentError):
+    """Only a job that goes on can be paused, resumed or cancelled."""
+
+    code = "job_over"
+    default_message = "This job is over already."
+
+
+class IngestionCancelledError(PermanentError):
+    """Why a document did not go live whose job was cancelled."""
+
+    code = "cancelled"
+    default_message = "Its ingestion was cancelled."
+
+
+class WebhookReplayedError(PermanentError):
+    """The same signed request has come before."""
+
+    code = "replayed"
+    default_message = "This request has been sent before. Sign it anew with the present time."
+
+
+class NothingTakenError(PermanentError):
+    """No member of an archive could be taken."""
+
+    code = "nothing_taken"
+    default_message = "No file of this archive can be taken."

@@ -18,6 +18,7 @@ from ragcore.errors import CorruptDocumentError, ResourceLimitError
 from ragcore.parsing.confinement import confine
 
 SCALE = 2.0  # pixels a point: sharp on dense screens at the panel's width
+POINTS_AN_INCH = 72
 ROOT = Path(__file__).resolve().parents[1]
 AT_ONCE = 2  # children of one web process; further readers wait for their turn
 MAX_SIDE_PIXELS = 3000
@@ -66,7 +67,8 @@ def draw(content: bytes, *, page: int, scale: float, boxes: Sequence[BoxOnPage])
         bar = [left, min(b[1] for b in boxes) * scale, left + 1.5 * scale, max(b[3] for b in boxes) * scale]
         ImageDraw.Draw(picture).rectangle(bar, fill=EDGE)
     out = BytesIO()
-    picture.quantize(64).save(out, "PNG", optimize=True)
+    density = POINTS_AN_INCH * scale  # tells readers of the picture how large the page is
+    picture.quantize(64).save(out, "PNG", optimize=True, dpi=(density, density))
     return out.getvalue()
 
 

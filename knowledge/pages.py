@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from django.conf import settings
 from django.core.cache.backends.filebased import FileBasedCache
 from django.core.paginator import Page, Paginator
 from django.db.models import Q
+from django.db.models.fields.files import FieldFile
 from django.utils.safestring import SafeString
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge import selectors
-from knowledge.models import Chunk, Document, DocumentVersion, KnowledgeSet
+from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, KnowledgeSet
 from knowledge.page_picture import BoxOnPage, page_png
 from knowledge.rendering import markdown_html
 
@@ -23,7 +26,15 @@ CHUNKS_A_PAGE = 60
 PICTURES_KEPT = 2000  # files of about 100 KB
 PICTURE_AGE_SECONDS = 30 * 24 * 3600
 PDF = "application/pdf"
-INLINE = {".pdf": PDF, ".txt": "text/plain; charset=utf-8"}  # shown by the browser; others are saved
+PICTURES = {  # what a browser shows and cannot run
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".bmp": "image/bmp",
+}
+INLINE = {".pdf": PDF, ".txt": "text/plain; charset=utf-8", **PICTURES}  # shown by the browser; others are saved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,14 +127,41 @@ def version_get(*, scope: Scope, document_id: int, number: int | None) -> Docume
     return found
 
 
+def rendition_get(*, scope: Scope, document_id: int, number: int | None) -> DocumentVersion:
+    """A version of which a PDF was made. Raises NotFoundError."""
+    found = version_get(scope=scope, document_id=document_id, number=number)
+    if not found.rendition:
+        raise NotFoundError("There is no PDF of this document.", document=document_id)
+    return found
+
+
 def inline_type(version: DocumentVersion) -> str | None:
     """The content type under which a browser may show the original; None: only as a download."""
     return INLINE.get(Path(version.file.name or "").suffix.lower())
 
 
+def picture_get(*, scope: Scope, version_id: int, name: str) -> DocumentPicture:
+    """A picture inside a version of a document that the asker may open (D26). Raises NotFoundError."""
+    readable = selectors.documents_readable(scope=scope)
+    found = DocumentPicture.objects.filter(version=version_id, name=name, version__document__in=readable).first()
+    if found is None or found.media_type not in PICTURES.values():
+        raise NotFoundError("There is no such picture, or you may not see it.", version=version_id)
+    return found
+
+
+# ── pages of PDFs, and of the PDFs that were made of slides and texts ───────────────────────────
+
+
+def drawn_from(version: DocumentVersion) -> FieldFile | None:
+    """The PDF whose pages stand for those of the version; None: it has no pages that could be drawn."""
+    if version.rendition:
+        return version.rendition
+    return version.file if inline_type(version) == PDF and version.file else None
+
+
 def picture_pages(chunk: Chunk) -> tuple[int, ...]:
-    """Pages of the chunk that can be drawn: those of a PDF's boxes, or else its first page."""
-    if inline_type(chunk.version) != PDF:
+    """Pages of the chunk that can be drawn: those of its boxes, or else its first page."""
+    if drawn_from(chunk.version) is None:
         return ()
     pages = sorted({int(box[0]) for box in chunk.boxes}) or ([chunk.page] if chunk.page else [])
     return tuple(pages[:3])
@@ -136,11 +174,29 @@ def page_picture(*, scope: Scope, chunk_id: int, page: int | None) -> bytes:
     if not pages or (page is not None and page not in pages):
         raise NotFoundError("There is no picture of this page.", chunk=chunk_id)
     wanted = page or pages[0]
-    key = f"{chunk.version.sha256}:{chunk.pk}:{wanted}"
+    return page_drawn(chunk.version, wanted, boxes=_boxes_on(chunk, wanted))
+
+
+def page_of_version(*, scope: Scope, version_id: int, page: int) -> bytes:
+    """PNG of a page without highlights. Raises NotFoundError, CorruptDocumentError, ResourceLimitError."""
+    readable = selectors.documents_readable(scope=scope)
+    version = DocumentVersion.objects.filter(pk=version_id, document__in=readable).first()
+    if version is None or drawn_from(version) is None:
+        raise NotFoundError("There is no picture of this page.", version=version_id)
+    return page_drawn(version, page)
+
+
+def page_drawn(version: DocumentVersion, page: int, *, boxes: Sequence[BoxOnPage] = ()) -> bytes:
+    """PNG of a page (1-based) of a version that the asker may open; kept on disk."""
+    source = drawn_from(version)
+    if source is None:
+        raise NotFoundError("There is no picture of this page.", version=version.pk)
+    places = sha256(repr(list(boxes)).encode()).hexdigest()[:16]
+    key = f"{version.pk}:{version.sha256}:{bool(version.rendition)}:{page}:{places}"
     kept = _pictures().get(key)
     if kept is None:
-        with chunk.version.file.open("rb") as file:
-            kept = page_png(file.read(), page=wanted, boxes=_boxes_on(chunk, wanted))
+        with source.open("rb") as file:
+            kept = page_png(file.read(), page=page, boxes=boxes)
         _pictures().set(key, kept)
     return bytes(kept)
 
@@ -159,7 +215,7 @@ def _pictures() -> FileBasedCache:
 def _view(chunk: Chunk, *, claim: str = "") -> ChunkView:
     return ChunkView(
         id=chunk.pk,
-        html=markdown_html(chunk.text, claim=claim),
+        html=markdown_html(chunk.text, claim=claim, version_id=chunk.version_id),
         heading_path=tuple(chunk.heading_path),
         page=chunk.page,
     )

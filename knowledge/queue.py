@@ -14,17 +14,46 @@ logger = logging.getLogger(__name__)
 ADVANCE_INGESTION = "knowledge.advance_ingestion"
 SWEEP_INGEST_LEASES = "knowledge.sweep_ingest_leases"
 REFRESH_INDEXES = "knowledge.refresh_indexes"
+MAINTAIN = "knowledge.maintain"
+RENDER_VERSION = "knowledge.render_version"
+RECORD_DUPLICATES = "knowledge.record_duplicates"
+RUN_SYNC = "knowledge.run_sync"
+START_DUE_SOURCES = "knowledge.start_due_sources"
+SETTLE_SOURCE = "knowledge.settle_source"
 
-QUEUES = {ADVANCE_INGESTION: "ingest", SWEEP_INGEST_LEASES: "ingest", REFRESH_INDEXES: "nightly"}
+QUEUES = {
+    ADVANCE_INGESTION: "ingest",
+    SWEEP_INGEST_LEASES: "ingest",
+    REFRESH_INDEXES: "nightly",
+    RENDER_VERSION: "ocr",
+    RECORD_DUPLICATES: "nightly",
+    MAINTAIN: "nightly",
+    RUN_SYNC: "nightly",
+    START_DUE_SOURCES: "nightly",
+    SETTLE_SOURCE: "nightly",
+}
 
 
-def enqueue_on_commit(name: str, *, countdown_seconds: float = 0, **kwargs: Any) -> None:
-    """Send a task once the running transaction is committed; at once where there is none."""
-    transaction.on_commit(lambda: _send(name, countdown_seconds, kwargs))
+def enqueue_on_commit(
+    name: str, *, countdown_seconds: float = 0, queue: str = "", priority: int = 0, **kwargs: Any
+) -> None:
+    """Send a task once the running transaction is committed; at once where there is none.
+
+    `queue`: another one than usual. `priority`: 0 before 9, within a queue.
+    """
+    options = {"queue": queue or QUEUES[name], "countdown": countdown_seconds or None, "priority": priority}
+    transaction.on_commit(lambda: _send(name, kwargs, options))
 
 
-def _send(name: str, countdown_seconds: float, kwargs: dict[str, Any]) -> None:
+def advance_enqueue(*, job_id: int, queue: str = "ingest", countdown_seconds: float = 0) -> None:
+    """Call a worker of this queue to a job; one that finds nothing to do goes at once."""
+    enqueue_on_commit(
+        ADVANCE_INGESTION, queue=queue, countdown_seconds=countdown_seconds, job_id=job_id, from_queue=queue
+    )
+
+
+def _send(name: str, kwargs: dict[str, Any], options: dict[str, Any]) -> None:
     try:
-        current_app.send_task(name, kwargs=kwargs, queue=QUEUES[name], countdown=countdown_seconds or None, retry=False)
+        current_app.send_task(name, kwargs=kwargs, retry=False, **options)
     except OperationalError as error:
         logger.warning("the broker did not take %s %s; the sweeper will start it: %s", name, kwargs, error)

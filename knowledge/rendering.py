@@ -1,14 +1,18 @@
-"""Markdown of documents as safe HTML, with the cited sentences marked (B3)."""
+"""Markdown of documents as safe HTML, with the cited sentences marked (B3) and their own pictures (D26)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from html import escape
+from typing import Any
 
 import nh3
+from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from ragcore.text.sentences import split_sentences
@@ -16,25 +20,80 @@ from ragcore.text.sentences import split_sentences
 MARK_FROM = 0.45  # share of the claim's terms that a sentence must have to be marked
 MARKED_AT_MOST = 3  # sentences
 _TERM = re.compile(r"[a-z0-9][a-z0-9_.\-]*[a-z0-9]|[a-z0-9]|[\u3400-\u9fff]", re.IGNORECASE)
+_PICTURE = re.compile(r"picture:([A-Za-z0-9._-]{1,128})")
 _MARKER = re.compile(r"\[\d{1,3}\]")
 _TAGS = {
-    *("a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "mark"),
-    *("ol", "p", "pre", "s", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+    *("a", "blockquote", "br", "code", "del", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6"),
+    *(
+        "hr",
+        "img",
+        "li",
+        "mark",
+        "ol",
+        "p",
+        "pre",
+        "s",
+        "strong",
+        "sub",
+        "sup",
+        "table",
+        "tbody",
+        "td",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    ),
 }
+
+
+_ATTRIBUTES = {"a": {"href"}, "img": {"src", "alt", "loading"}}
+
+
+def markdown_html(text: str, *, claim: str = "", version_id: int | None = None) -> SafeString:
+    """Markdown as sanitised HTML; sentences that carry the claim are in `<mark>`.
+
+    `![…](picture:NAME)` shows that picture of the version; of every other picture only its words are left, so that
+    nothing is ever loaded from elsewhere.
+    """
+    tokens = _renderer().parse(text)
+    if claim:
+        _mark(tokens, claim)
+    html = _renderer().renderer.render(_with_figures(tokens), _renderer().options, {"version_id": version_id})
+    return mark_safe(nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"http", "https"}))  # noqa: S308
 
 
 @cache
 def _renderer() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False, "breaks": False}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": False}).enable(["table", "strikethrough"])
+    parser.add_render_rule("image", _render_image)
+    return parser
 
 
-def markdown_html(text: str, *, claim: str = "") -> SafeString:
-    """Markdown as sanitised HTML without pictures; sentences that carry the claim are in `<mark>`."""
-    tokens = _renderer().parse(text)
-    if claim:
-        _mark(tokens, claim)
-    html = _renderer().renderer.render(tokens, _renderer().options, {})
-    return mark_safe(nh3.clean(html, tags=_TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https"}))  # noqa: S308
+def _render_image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """A figure that opens the picture in full; in a line of text, the bare picture."""
+    token, version_id = tokens[index], env.get("version_id")
+    words = escape(token.content)
+    name = _PICTURE.fullmatch(str(token.attrGet("src")))
+    if name is None or version_id is None:
+        return words
+    address = reverse("knowledge:picture", args=[version_id, name[1]])
+    image = f'<img src="{address}" alt="{words}" loading="lazy">'
+    if len(tokens) > 1:
+        return image
+    caption = f"<figcaption>{words}</figcaption>" if words else ""
+    return f'<figure><a href="{address}">{image}</a>{caption}</figure>'
+
+
+def _with_figures(tokens: list[Token]) -> list[Token]:
+    """Paragraphs that hold one picture only become blocks without a paragraph, which may not hold a figure."""
+    alone = {
+        place
+        for place, token in enumerate(tokens)
+        if token.type == "inline" and [child.type for child in token.children or []] == ["image"]
+    }
+    around = {place + step for place in alone for step in (-1, 1) if tokens[place + step].type.startswith("paragraph_")}
+    return [token for place, token in enumerate(tokens) if place not in around]
 
 
 def terms(text: str) -> frozenset[str]:

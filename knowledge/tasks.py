@@ -5,13 +5,23 @@ from __future__ import annotations
 from celery import shared_task
 
 from knowledge import services
-from knowledge.queue import ADVANCE_INGESTION, REFRESH_INDEXES, SWEEP_INGEST_LEASES
+from knowledge.queue import (
+    ADVANCE_INGESTION,
+    MAINTAIN,
+    RECORD_DUPLICATES,
+    REFRESH_INDEXES,
+    RENDER_VERSION,
+    RUN_SYNC,
+    SETTLE_SOURCE,
+    START_DUE_SOURCES,
+    SWEEP_INGEST_LEASES,
+)
 
 
 @shared_task(name=ADVANCE_INGESTION)
-def advance_ingestion(*, job_id: int) -> None:
+def advance_ingestion(*, job_id: int, from_queue: str = "ingest") -> None:
     """Run the next batch of one ingestion job."""
-    services.ingestion_advance(job_id=job_id)
+    services.ingestion_advance(job_id=job_id, queue=from_queue)
 
 
 @shared_task(name=SWEEP_INGEST_LEASES)
@@ -24,3 +34,39 @@ def sweep_ingest_leases() -> None:
 def refresh_indexes() -> None:
     """Keep statistics, vector indexes and dead rows in order."""
     services.indexes_refresh()
+
+
+@shared_task(name=MAINTAIN)
+def maintain() -> None:
+    """Purge, build the indexes anew, check them."""
+    services.maintenance_run()
+
+
+@shared_task(name=RENDER_VERSION)
+def render_version(*, version_id: int) -> None:
+    """Draw the pages of an office document."""
+    services.rendition_make(version_id=version_id)
+
+
+@shared_task(name=RECORD_DUPLICATES)
+def record_duplicates() -> None:
+    """Compare what went live with everything else."""
+    services.versions_compare()
+
+
+@shared_task(name=RUN_SYNC)
+def run_sync(*, job_id: int) -> None:
+    """Fetch what the sources of a job have."""
+    services.sync_run(job_id=job_id)
+
+
+@shared_task(name=START_DUE_SOURCES)
+def start_due_sources() -> None:
+    """Start the sources whose time has come, and runs that were broken off."""
+    services.sources_start_due()
+
+
+@shared_task(name=SETTLE_SOURCE)
+def settle_source(*, source_id: int) -> None:
+    """Bring the sets of a large source in line with what is composed of it."""
+    services.source_settle(source_id=source_id)

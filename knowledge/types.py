@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeVar
 
+from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked_dataclass
+
+from ragcore.errors import InvalidOptionsError
 from ragcore.types import State
+
+T = TypeVar("T")
 
 RetrievalMode = Literal["hybrid", "vector", "bm25", "graph"]
 JobState = Literal["queued", "running", "succeeded", "partial", "failed"]
@@ -58,3 +66,69 @@ class JobStatus:
     failed: int
     stage: str  # the least advanced stage of its open items; the last one when it is over
     errors: tuple[Mapping[str, Any], ...] = ()
+    cancelled: int = 0
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemProgress:
+    """How far one document version is on its way (B7)."""
+
+    id: int
+    document_id: int
+    title: str
+    file_name: str
+    stage: str
+    stage_label: str  # in words
+    queue: str
+    position: int | None  # 1: is taken next from its queue; None: a worker has it, or it is over
+    progress_done: int
+    progress_total: int  # pages or passages of the present stage; 0: nothing is counted
+    heartbeat: datetime | None
+    attempt: int
+    not_before: datetime | None  # put off until then, for the reason in `error`
+    error_code: str
+    error_message: str  # in words
+    finished: datetime | None
+
+
+# ── sources (D12): what is stored as JSON, and checked when it is written ───────────────────────
+
+STRICT = ConfigDict(extra="forbid", strict=True)
+Glob = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Scalar = str | int | float | bool
+
+
+@checked_dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
+class SourceOptions:
+    """What a source brings in, and what is said about all of it. In globs `*` also stands for slashes."""
+
+    include: Annotated[tuple[Glob, ...], Field(max_length=100)] = ()  # empty: everything
+    exclude: Annotated[tuple[Glob, ...], Field(max_length=100)] = ()
+    max_documents: Annotated[int, Field(ge=1, le=1_000_000)] = 100_000
+    delete_missing: bool = False  # what the source does not have any more is deleted here
+    delete_at_most_percent: Annotated[int, Field(ge=1, le=100)] = 50  # of a source at once; more looks like a fault
+    clearance: Annotated[int, Field(ge=0, le=4)] = 0
+    tags: Annotated[tuple[Tag, ...], Field(max_length=50)] = ()
+    metadata: Annotated[dict[str, Scalar], Field(max_length=50)] = field(default_factory=dict)
+    shared: bool = False  # owners of sets who do not own the source may compose their sets of it
+    allow_private: bool = False  # hosts of its location may have private addresses; administrators of the site only
+
+
+@checked_dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
+class SourceFilter:
+    """Which documents of a source belong to a set; empty means all of them."""
+
+    paths: Annotated[tuple[Glob, ...], Field(max_length=100)] = ()  # any of them, against the external id
+    tags: Annotated[tuple[Tag, ...], Field(max_length=50)] = ()  # any of them
+    metadata: Annotated[dict[str, Scalar], Field(max_length=50)] = field(default_factory=dict)  # all of them equal
+
+
+def strictly(kind: type[T], given: Mapping[str, Any]) -> T:
+    """The typed value of a JSON object. Raises InvalidOptionsError that names every unknown key and wrong value."""
+    try:
+        return TypeAdapter(kind).validate_json(json.dumps(given))
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False)]
+        raise InvalidOptionsError("; ".join(faults), faults=faults) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from pathlib import PurePath
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -15,6 +16,8 @@ from accounts.scope import Scope
 from knowledge import pages
 from knowledge.pages import PDF
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
+
+PRIVATE = {"Cache-Control": "private, no-cache"}  # browsers keep it, but ask each time whether they still may
 
 
 @require_safe
@@ -41,10 +44,21 @@ def original(request: HttpRequest, scope: Scope, document_id: int) -> HttpRespon
         as_attachment=shown_as is None,
         filename=version.file_name,
         content_type=shown_as or "application/octet-stream",
-        headers={"Cache-Control": "private, no-cache"},
+        headers=PRIVATE,
     )
     if shown_as == PDF:  # runs no script of ours, and our policy would keep the browser's viewer from opening it
         response._csp_exempt = True  # type: ignore[attr-defined]  # read by django-csp
+    return response
+
+
+@require_safe
+@page
+def rendition(request: HttpRequest, scope: Scope, document_id: int) -> HttpResponseBase:
+    """The PDF that was made of slides or a text, `?version=` of an earlier one."""
+    version = pages.rendition_get(scope=scope, document_id=document_id, number=_number(request, "version"))
+    name = f"{PurePath(version.file_name).stem}.pdf"
+    response = FileResponse(version.rendition.open("rb"), filename=name, content_type=PDF, headers=PRIVATE)
+    response._csp_exempt = True  # type: ignore[attr-defined]  # as for originals
     return response
 
 
@@ -56,7 +70,35 @@ def page_picture(request: HttpRequest, scope: Scope, chunk_id: int) -> HttpRespo
         png = pages.page_picture(scope=scope, chunk_id=chunk_id, page=_number(request, "page"))
     except (CorruptDocumentError, ResourceLimitError) as error:
         raise Http404(error.message) from error
-    response = HttpResponse(png, content_type="image/png", headers={"Cache-Control": "private, no-cache"})
+    return _png(request, png)
+
+
+@require_safe
+@page
+def version_page(request: HttpRequest, scope: Scope, version_id: int, number: int) -> HttpResponseBase:
+    """A page of a version as it looks, without highlights."""
+    try:
+        png = pages.page_of_version(scope=scope, version_id=version_id, page=number)
+    except (CorruptDocumentError, ResourceLimitError) as error:
+        raise Http404(error.message) from error
+    return _png(request, png)
+
+
+@require_safe
+@page
+def picture(request: HttpRequest, scope: Scope, version_id: int, name: str) -> HttpResponseBase:
+    """A picture inside a document (D26). It never changes, so that its name is its tag."""
+    found = pages.picture_get(scope=scope, version_id=version_id, name=name)
+    etag = f'"{found.pk}"'
+    unchanged = get_conditional_response(request, etag=etag)
+    if unchanged is not None:
+        return unchanged
+    headers = {**PRIVATE, "ETag": etag, "X-Content-Type-Options": "nosniff", "Content-Disposition": "inline"}
+    return FileResponse(found.file.open("rb"), content_type=found.media_type, headers=headers)
+
+
+def _png(request: HttpRequest, png: bytes) -> HttpResponseBase:
+    response = HttpResponse(png, content_type="image/png", headers=PRIVATE)
     response["ETag"] = f'"{sha256(png).hexdigest()[:32]}"'
     return get_conditional_response(request, etag=response["ETag"], response=response) or response
 

@@ -106,3 +106,31 @@ class EmbedderRefusedError(PermanentError):
 
     code = "embedder_refused"
     default_message = "The embedding model does not fit the index."
+
+
+class UrlNotAllowedError(PermanentError):
+    """An address that may not be fetched: no web page, inside the own network, or leading there."""
+
+    code = "url_not_allowed"
+    default_message = "This address may not be fetched. Only public pages and the hosts that the operator names are."
+
+
+class UrlUnreachableError(TransientError):
+    """A host could not be found, did not answer in time, or answered with a fault of its own."""
+
+    code = "url_unreachable"
+    default_message = "The page could not be reached. Please try again later."
+
+
+class UrlRefusedError(PermanentError):
+    """The host answered that there is no such page, that it needs a sign-in, or that robots are not welcome."""
+
+    code = "url_refused"
+    default_message = "The site does not give this page to us."
+
+
+class UrlTooLargeError(PermanentError):
+    """More bytes than are allowed, counted while they arrive and after they are decompressed."""
+
+    code = "url_too_large"
+    default_message = "The page is larger than is allowed."

@@ -16,9 +16,10 @@ from accounts.models import User
 from chat.admin import is_reviewer
 from evaluation.selectors import runs_of
 from feedback.selectors import case_counts
-from knowledge.admin.rights import documents_managed, is_curator
+from knowledge.admin.rights import is_curator
 from knowledge.models import Document, IngestItem
 from knowledge.selectors import sets_managed
+from knowledge.selectors.desk import documents_managed
 
 # ── who may ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -91,7 +92,11 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Documents"), "description", "knowledge_document_changelist", is_curator, failed_documents),
             Entry(_("Upload"), "upload_file", "knowledge_document_upload", is_curator),
             Entry(_("Ingestion"), "conveyor_belt", "knowledge_ingestitem_changelist", is_curator),
-            Entry(_("Sources"), "hub", "knowledge_source_changelist", is_administrator),
+            Entry(_("Near-duplicates"), "content_copy", "knowledge_duplicatepair_changelist", is_curator),
+            Entry(_("Defaults of all sets"), "tune", "knowledge_knowledgeset_site", is_administrator),
+            Entry(_("Sources"), "hub", "knowledge_source_changelist", is_curator),
+            Entry(_("Source handlers"), "rule_settings", "knowledge_sourcehandler_changelist", is_administrator),
+            Entry(_("Attributes"), "label", "knowledge_attribute_changelist", is_administrator),
         ],
     ),
     (

@@ -1,9 +1,11 @@
 """The Celery application."""
 
 import os
+from typing import Any
 
 from celery import Celery
 from celery.schedules import crontab
+from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 
@@ -13,13 +15,18 @@ app.autodiscover_tasks()
 app.conf.beat_schedule = {
     "sweep expired leases": {
         "task": "knowledge.sweep_ingest_leases",
-        "schedule": 20.0,  # seconds
-        "options": {"queue": "ingest", "expires": 20},
+        "schedule": 10.0,  # seconds
+        "options": {"queue": "ingest", "expires": 10},
     },
     "end turns whose web process died": {
         "task": "chat.sweep_turns",
         "schedule": 30.0,
         "options": {"queue": "chat", "expires": 30},
+    },
+    "start due sources": {
+        "task": "knowledge.start_due_sources",
+        "schedule": 60.0,
+        "options": {"queue": "nightly", "expires": 60},
     },
     "keep index statistics": {
         "task": "knowledge.refresh_indexes",
@@ -27,3 +34,13 @@ app.conf.beat_schedule = {
         "options": {"queue": "nightly", "expires": 300},
     },
 }
+
+
+@app.on_after_configure.connect
+def plan_maintenance(sender: Celery, **kwargs: Any) -> None:
+    """Once a week, at the quiet hour of the site. Settings are read here because they import this module."""
+    sender.conf.beat_schedule["purge and rebuild"] = {
+        "task": "knowledge.maintain",
+        "schedule": crontab(minute="0", hour=str(settings.MAINTENANCE_HOUR), day_of_week="sunday"),
+        "options": {"queue": "nightly", "expires": 3600},
+    }

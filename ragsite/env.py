@@ -69,8 +69,25 @@ def _origins(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
+def _hosts(values: tuple[str, ...]) -> tuple[str, ...]:
+    if values:
+        from ragcore.fetching import AddressPolicy  # loads an HTTP client, which most processes never need
+
+        AddressPolicy.of(values)
+    return values
+
+
+def _folders(values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        if not Path(value).is_absolute() or Path(value) == Path("/"):
+            raise ValueError(f"must list folders with their whole path, and not the root: {value!r}")
+    return values
+
+
 Items = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items)]
 Origins = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items), AfterValidator(_origins)]
+Hosts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items), AfterValidator(_hosts)]
+Folders = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items), AfterValidator(_folders)]
 HttpUrl = Annotated[str | None, _url("http", "https")]
 
 
@@ -111,10 +128,20 @@ class Environment(BaseSettings):
     EMBEDDING_API_KEY: str | None = Field(default=None, repr=False)
     EMBEDDER: str = "embedded"
     RERANKER: Literal["linear", "none"] = "linear"
+    EMBEDDER_THREADS: int = Field(default=0, ge=0, le=256)  # of the packaged embedder in a process; 0: all cores
+    MODEL_CONCURRENCY: int = Field(default=4, ge=1, le=1000)  # requests of ingestion at one model server at a time
+
+    # what sources may reach besides the public web
+    SOURCE_FOLDERS: Folders = ()
+    FETCH_ALLOWED_HOSTS: Hosts = ()
 
     # limits
     MAX_UPLOAD_MB: int = Field(default=100, ge=1, le=10_000)
     MAX_IN_FLIGHT: int = Field(default=200, ge=1, le=100_000)
+
+    # upkeep
+    MAINTENANCE_HOUR: int = Field(default=3, ge=0, le=23)  # on Sundays, in TIME_ZONE
+    PURGE_AFTER_DAYS: int = Field(default=30, ge=1, le=36_500)
 
     @classmethod
     def settings_customise_sources(

@@ -6,7 +6,14 @@ from rest_framework.routers import SimpleRouter
 
 from accounts.api import ApiKeyViewSet, UserViewSet
 from feedback.api import FeedbackViewSet, SignalViewSet
-from knowledge.api import DocumentViewSet, JobViewSet, KnowledgeSetViewSet
+from knowledge.api import (
+    DocumentViewSet,
+    JobViewSet,
+    KnowledgeSetViewSet,
+    PageViewSet,
+    SourceViewSet,
+    WebhookViewSet,
+)
 
 
 def rest_router() -> SimpleRouter:
@@ -14,12 +21,15 @@ def rest_router() -> SimpleRouter:
     router = SimpleRouter(trailing_slash=False, use_regex_path=False)
     for prefix, kind in (
         ("knowledge-sets", KnowledgeSetViewSet),
+        ("documents/url", PageViewSet),
         ("documents", DocumentViewSet),
+        ("sources", SourceViewSet),
+        ("webhooks/<str:source>", WebhookViewSet),
         ("jobs", JobViewSet),
         ("users", UserViewSet),
         ("api-keys", ApiKeyViewSet),
         ("feedback", FeedbackViewSet),
         ("signals", SignalViewSet),
     ):
-        router.register(prefix, kind, basename=prefix)
+        router.register(prefix, kind, basename=prefix.partition("/<")[0].replace("/", "-"))
     return router

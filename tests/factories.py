@@ -7,12 +7,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from django.utils import timezone
+
 from accounts.models import Tenant, User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import tenant_ensure_default
 from knowledge.models import Document, IngestItem, KnowledgeSet
 from knowledge.services import documents_bulk, ingestion_advance
+from knowledge.services.ingestion.leases import free
 
 numbers = itertools.count(1)
 
@@ -77,8 +80,6 @@ def ingest(owner: User, *sets: KnowledgeSet, clearance: int = 0, **texts: str) -
 
 
 def run_job(job_id: int) -> None:
-    """Work on a job as a worker would, until nothing is left to claim."""
-    while ingestion_advance(job_id=job_id):
-        pass
-    while IngestItem.objects.filter(job_id=job_id, attempt=0, finished=None).exists():
+    """Work on a job as workers of all queues would, until nothing is left to claim."""
+    while IngestItem.objects.filter(free(timezone.now()), job_id=job_id).exists():
         ingestion_advance(job_id=job_id)

@@ -1,16 +1,16 @@
 """Documents: the list of what needs hands, and a page that shows what was made of one document.
 
-Nothing is edited here behind the services' back: rows are read-only; deleting, retrying and uploading call services.
+Nothing is edited here behind the services' back: rows are read-only; every button calls a service.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.paginator import Paginator
 from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
@@ -19,28 +19,42 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts.admin.base import admin_scope, admin_user, ago, badge
+from accounts.admin.base import admin_scope, admin_user, ago, badge, is_administrator
 from accounts.admin.filters import OpenFirstFilter
+from accounts.errors import NotFoundError
 from accounts.wording import worded
 from knowledge import services
-from knowledge.admin.rights import CuratorAdmin, documents_managed
-from knowledge.admin.upload import upload_view
-from knowledge.models import Chunk, Document, IngestItem
+from knowledge.admin.acting import acted, numbers_of
+from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
+from knowledge.admin.edits import edit_urls
+from knowledge.admin.jobs import stage_of
+from knowledge.admin.passages import spread_of
+from knowledge.admin.progress import rows_of
+from knowledge.admin.rights import CuratorAdmin
+from knowledge.admin.transfers import TITLES, transfer_address, transfer_view
+from knowledge.admin.upload import recent_view, upload_view
+from knowledge.models import Document, DocumentVersion, IngestItem
+from knowledge.selectors.desk import documents_managed, items_shown
+from knowledge.services.rebuilds import document_rebuild
 from ragcore.errors import RagError
 
-CHUNKS_A_PAGE = 30
-STATE_COLOURS = {"processing": "info", "live": "success", "failed": "danger"}
+STATE_COLOURS = {"processing": "info", "live": "success", "failed": "danger", "deleted": "warning"}
+VIEWS = {"passages": _("Passages"), "about": _("Attributes and origin"), "versions": _("Versions")}
 
 
 class HandsFilter(OpenFirstFilter):
-    """Opens on failed documents and those in work."""
+    """Opens on failed documents and those in work; administrators also find the deleted ones."""
 
     title = _("what is shown")
     parameter_name = "hands"
 
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
-        states = [state for state in Document.State if state != Document.State.DELETED]
+        states = [s for s in Document.State if s != Document.State.DELETED or is_administrator(request)]
         return [("open", _("Needs attention or in work")), *((state.value, state.label) for state in states)]
+
+    def queryset(self, request: Any, queryset: Any) -> Any:
+        rows = super().queryset(request, queryset)
+        return rows if self.choice == Document.State.DELETED else rows.filter(deleted=None)
 
     def narrowed(self, rows: QuerySet[Document], choice: str) -> QuerySet[Document]:
         if choice == "open":
@@ -58,31 +72,32 @@ class DocumentAdmin(CuratorAdmin):
     search_fields = ("title", "external_id")
     search_help_text = _("Title or external id")
     show_full_result_count = False
-    actions = ("retry_selected",)
-    readonly_fields = ("state_shown", "in_sets", "trouble")
-    fieldsets = (
-        (None, {"fields": ("title", ("state_shown", "trouble"), ("in_sets", "source"), ("external_id", "clearance"))}),
-        (_("Attributes"), {"fields": ("tags", "metadata", ("created_by", "created", "updated"))}),
-    )
+    actions = ("move_selected", "copy_selected", "remove_selected", "retry_selected", "rebuild_selected")
     list_before_template = "admin/knowledge/document/list_top.html"
-    change_form_outer_after_template = "admin/knowledge/document/content.html"
+    change_form_template = "admin/knowledge/document/page.html"
 
     # ── rows and rights ─────────────────────────────────────────────────────────────────────────
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         last = IngestItem.objects.filter(version__document=OuterRef("pk")).order_by("-id")
-        rows = documents_managed(scope=admin_scope(request)).prefetch_related("sets")
+        rows = documents_managed(scope=admin_scope(request), deleted=True).prefetch_related("sets")
         return rows.annotate(last_stage=Subquery(last.values("stage")[:1])).order_by(*self.get_ordering(request))
 
     def has_delete_permission(self, request: HttpRequest, obj: Document | None = None) -> bool:
         return self.has_view_permission(request, obj)
 
     def get_urls(self) -> list[URLPattern]:
-        own = [
-            path("upload/", self.admin_site.admin_view(self.upload), name="knowledge_document_upload"),
-            path("<int:pk>/retry/", self.admin_site.admin_view(self.retry), name="knowledge_document_retry"),
+        wrap = self.admin_site.admin_view
+        own: list[tuple[str, Callable[..., Any], str]] = [
+            ("upload/", self.upload, "upload"),
+            ("upload/recent/", recent_view, "recent"),
+            ("transfer/<str:verb>/", self.transfer, "transfer"),
+            ("<int:pk>/retry/", self.retry, "retry"),
+            ("<int:pk>/rebuild/", self.rebuild, "rebuild"),
+            ("<int:pk>/diff/", self.diff, "diff"),
         ]
-        return [*own, *super().get_urls()]
+        mine = [path(route, wrap(view), name=f"knowledge_document_{name}") for route, view, name in own]
+        return [*mine, *edit_urls(wrap), *super().get_urls()]
 
     # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
@@ -92,10 +107,6 @@ class DocumentAdmin(CuratorAdmin):
         if document.state == Document.State.PROCESSING and stage:
             return document.state, f"{document.get_state_display()} · {IngestItem.Stage(stage).label}"
         return document.state, document.get_state_display()
-
-    @admin.display(description=_("state"))
-    def state_shown(self, document: Document) -> str:
-        return str(self.state_badge(document)[1])
 
     @admin.display(description=_("changed"), ordering="updated")
     def changed(self, document: Document) -> SafeString:
@@ -123,17 +134,47 @@ class DocumentAdmin(CuratorAdmin):
         return page
 
     def _content(self, request: HttpRequest, document: Document) -> dict[str, Any]:
-        """Versions, the parsed text and one page of the passages of the live (or else the newest) version."""
-        versions = list(document.versions.defer("markdown"))
-        shown = document.live_version or document.versions.first()
-        chunks = Chunk.objects.filter(version=shown).order_by("ordinal")
+        """What all views of the page show, and what the chosen one does."""
+        view = request.GET.get("view", "passages")
+        view = view if view in VIEWS else "passages"
+        scope = admin_scope(request)
+        versions = list(document.versions.defer("markdown", "sketch"))
+        wanted = numbers_of([request.GET.get("version", "")])
+        shown = next((v for v in versions if v.number in wanted), None) or document.live_version or versions[0]
+        items = items_shown(scope=scope).filter(version__document=document, finished=None)
+        failed = items_shown(scope=scope).filter(version=versions[0], stage=IngestItem.Stage.FAILED).order_by("-id")
+        last_failed = failed[:1] if document.state == Document.State.FAILED else []
         return {
+            "title": document.title,
+            "subtitle": None,
             "document": document,
+            "version": shown,
             "versions": versions,
-            "shown_version": shown,
-            "chunks": Paginator(chunks, CHUNKS_A_PAGE).get_page(request.GET.get("passages")),
-            "may_retry": document.state == Document.State.FAILED,
+            "views": [(code, words, code == view) for code, words in VIEWS.items()],
+            "view": view,
+            "rows": rows_of(scope=scope, items=[*items, *last_failed]),
+            "may_edit": document.deleted is None,
+            **self._view(request, document, shown, view),
         }
+
+    def _view(self, request: HttpRequest, document: Document, version: DocumentVersion, view: str) -> dict[str, Any]:
+        scope = admin_scope(request)
+        if view == "about":
+            found = {"groups": attributes_of(scope=scope, document=document, version=version)}
+            made = pipeline_of(scope=scope, document=document, version=version)
+            return {**found, **made, "report": report_of(version)}
+        if view == "versions":
+            return {}
+        number, ordinal = (numbers_of([request.GET.get(name, "")]) for name in ("page", "ordinal"))
+        spread = spread_of(
+            scope=scope,
+            document=document,
+            version=version,
+            number=next(iter(number), 1),
+            ordinal=next(iter(ordinal), None),
+            may_edit=document.deleted is None,
+        )
+        return {"spread": spread}
 
     # ── what can be done ────────────────────────────────────────────────────────────────────────
 
@@ -144,35 +185,83 @@ class DocumentAdmin(CuratorAdmin):
         return [str(obj) for obj in objs], {str(self.opts.verbose_name_plural): len(objs)}, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Document) -> None:
-        services.document_delete(scope=admin_scope(request), actor=admin_user(request), document_id=obj.pk)
+        self._each(request, [obj], services.document_delete)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
-        for document in queryset:
-            self.delete_model(request, document)
+        self._each(request, queryset, services.document_delete)
+
+    @admin.action(description=_("Move to another knowledge set…"))
+    def move_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
+        return HttpResponseRedirect(transfer_address("move", [document.pk for document in queryset]))
+
+    @admin.action(description=_("Add to a further knowledge set…"))
+    def copy_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
+        return HttpResponseRedirect(transfer_address("copy", [document.pk for document in queryset]))
+
+    @admin.action(description=_("Take out of a knowledge set…"))
+    def remove_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
+        return HttpResponseRedirect(transfer_address("remove", [document.pk for document in queryset]))
 
     @admin.action(description=_("Try again: ingest the failed ones among these"))
     def retry_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
-        found = list(queryset.filter(state=Document.State.FAILED))
-        for document in found:
-            self._retry(request, document.pk)
-        text = ngettext("%(count)d document is tried again.", "%(count)d documents are tried again.", len(found))
-        messages.info(request, text % {"count": len(found)})
+        done = self._each(request, queryset.filter(state=Document.State.FAILED), services.document_retry)
+        text = ngettext("%(count)d document is tried again.", "%(count)d documents are tried again.", done)
+        messages.info(request, text % {"count": done})
 
-    def retry(self, request: HttpRequest, pk: int) -> HttpResponseBase:
-        """POST: try a failed document again."""
+    @admin.action(description=_("Rebuild with the present options"))
+    def rebuild_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
+        done = self._each(request, queryset.filter(state=Document.State.LIVE), document_rebuild)
+        text = ngettext("%(count)d document is being rebuilt.", "%(count)d documents are being rebuilt.", done)
+        messages.info(request, text % {"count": done})
 
+    def _each(self, request: HttpRequest, rows: Any, service: Callable[..., Any]) -> int:
+        """How many documents the service was done for; the reasons of the others are told."""
+        done = 0
+        for document in rows:
+            try:
+                service(scope=admin_scope(request), actor=admin_user(request), document_id=document.pk)
+                done += 1
+            except RagError as error:
+                messages.error(request, f"{document.title}: {worded(error.message)}")
+        return done
+
+    def retry(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: try a failed document again, from `stage` on."""
+        more = stage_of(request)
+        return self._act(request, pk, services.document_retry, done=_("The document is tried again."), **more)
+
+    def rebuild(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: make a new version of the same bytes with the present options."""
+        done = _("The document is being rebuilt; answers use the old passages until then.")
+        return self._act(request, pk, document_rebuild, done=done)
+
+    def _act(
+        self, request: HttpRequest, pk: int, service: Callable[..., Any], *, done: Any, **more: Any
+    ) -> HttpResponse:
         document = get_object_or_404(self.get_queryset(request), pk=pk)
-        if request.method == "POST" and self._retry(request, document.pk):
-            messages.info(request, _("The document is tried again."))
-        return redirect(reverse("admin:knowledge_document_change", args=[pk]))
+        return acted(
+            request,
+            lambda: service(scope=admin_scope(request), actor=admin_user(request), document_id=document.pk, **more),
+            done=done,
+            back=reverse("admin:knowledge_document_change", args=[pk]),
+        )
 
-    def _retry(self, request: HttpRequest, document_id: int) -> bool:
+    def diff(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """What changed between two versions."""
+        document = get_object_or_404(self.get_queryset(request), pk=pk)
         try:
-            services.document_retry(scope=admin_scope(request), actor=admin_user(request), document_id=document_id)
-        except RagError as error:
+            context = self.admin_site.each_context(request)
+            return diff_page(request, scope=admin_scope(request), document=document, context=context)
+        except NotFoundError as error:
             messages.error(request, worded(error.message))
-            return False
-        return True
+            return redirect("admin:knowledge_document_change", pk)
+
+    def transfer(self, request: HttpRequest, verb: str) -> HttpResponse:
+        """The page that asks which set."""
+        if verb not in TITLES or not self.has_view_permission(request):
+            raise Http404
+        rows = documents_managed(scope=admin_scope(request)).order_by("title")
+        return transfer_view(request, verb, documents=rows, context=self.admin_site.each_context(request))
 
     def upload(self, request: HttpRequest) -> HttpResponseBase:
         """The page for dropping files."""

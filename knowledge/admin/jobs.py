@@ -1,29 +1,45 @@
-"""The ingestion page: stage, place in the queue, sign of life, readable error, retry (B7)."""
+"""The ingestion pages: stage, place in the queue, sign of life, readable error, retry, pause, cancel (B7)."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
-from django.contrib import admin, messages
-from django.db.models import Case, Count, IntegerField, OuterRef, Q, QuerySet, Subquery, When
-from django.http import HttpRequest
-from django.urls import reverse
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
-from accounts.admin.base import admin_scope, admin_user, ago, badge, is_administrator
+from accounts.admin.base import admin_scope, admin_user, badge
 from accounts.admin.filters import OpenFirstFilter
-from accounts.wording import worded
 from knowledge import services
-from knowledge.admin.rights import CuratorAdmin, documents_managed
+from knowledge.admin.acting import acted
+from knowledge.admin.progress import SILENT_AFTER, rows_of, summary_of
+from knowledge.admin.rights import CuratorAdmin
 from knowledge.models import IngestItem, IngestJob
-from ragcore.errors import RagError
+from knowledge.selectors.desk import items_of_job, items_shown, jobs_counted
+from knowledge.services.jobs import job_cancel, job_pause, job_resume, job_retry
 
-SILENT_AFTER = timedelta(minutes=5)
+ROWS_OF_A_JOB = 200
+JOB_COLOURS = {"open": "info", "paused": "warning", "failed": "danger", "live": "success", "cancelled": "warning"}
+FIGURES = {  # of the report of a synchronisation
+    "found": _("found"),
+    "new": _("new"),
+    "changed": _("changed"),
+    "unchanged": _("unchanged"),
+    "left_out": _("left out"),
+    "deleted": _("deleted"),
+}
+VERBS = {
+    "pause": (job_pause, _("Paused. What a worker holds right now is finished first.")),
+    "resume": (job_resume, _("It goes on.")),
+    "cancel": (job_cancel, _("Cancelled. What is live already stays.")),
+    "retry": (job_retry, _("What failed or was cancelled is tried again, in a new job.")),
+}
 
 
 class ProgressFilter(OpenFirstFilter):
@@ -52,124 +68,130 @@ class ProgressFilter(OpenFirstFilter):
         return rows.filter(conditions[choice])
 
 
-def _queue_position() -> Case:
-    """1 for the item that is taken next; null for items that a worker holds or that are over."""
-    waiting = Q(finished=None, lease_until=None)
-    ahead = IngestItem.objects.filter(finished=None, lease_until=None, id__lte=OuterRef("id")).order_by()
-    return Case(When(waiting, then=CountRows(ahead.values("id"))), default=None, output_field=IntegerField())
-
-
-class CountRows(Subquery):
-    """`(SELECT count(*) FROM (…))` of a subquery."""
-
-    template = "(SELECT count(*) FROM (%(subquery)s) AS _rows)"
-    output_field = IntegerField()
-
-
 @admin.register(IngestItem)
 class IngestItemAdmin(CuratorAdmin):
-    """One row a document version on its way to being searchable."""
+    """One row a document version on its way to being searchable; the page keeps itself true."""
 
     tenant_path = "job__tenant"
-    list_display = ("document_title", "stage_badge", "position", "attempt", "life", "trouble", "job")
-    list_filter = (ProgressFilter, "stage", "error_code")
-    list_select_related = ("version__document", "job")
+    list_display = ("__str__",)
+    list_filter = (ProgressFilter, "queue", "stage", "error_code")
     search_fields = ("version__document__title", "version__file_name")
     show_full_result_count = False
     ordering = ("-id",)
-    actions = ("retry",)
-    fields = (
-        ("document_title", "version"),
-        ("stage_shown", "position"),
-        "trouble",
-        ("attempt", "life"),
-        ("not_before", "lease_until"),
-        ("finished", "job"),
-    )
-    readonly_fields = ("document_title", "stage_shown", "position", "trouble", "life")
+    list_before_template = "admin/knowledge/ingestitem/list_top.html"
+    change_list_template = "admin/knowledge/ingestitem/list.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestItem]:
-        rows: QuerySet[IngestItem] = super().get_queryset(request).annotate(queue_position=_queue_position())
-        if is_administrator(request):
-            return rows
-        return rows.filter(version__document__in=documents_managed(scope=admin_scope(request)))
+        return items_shown(scope=admin_scope(request)).order_by(*self.get_ordering(request))
 
-    @admin.display(description=_("document"), ordering="version__document__title")
-    def document_title(self, item: IngestItem) -> SafeString:
-        url = reverse("admin:knowledge_document_change", args=[item.version.document_id])
-        return format_html('<a class="rs-link" href="{}">{}</a>', url, item.version.document.title)
+    def get_urls(self) -> list[URLPattern]:
+        retry = path("<int:pk>/retry/", self.admin_site.admin_view(self.retry), name="knowledge_ingestitem_retry")
+        return [retry, *super().get_urls()]
 
-    @badge(
-        description=_("stage"), ordering="stage", colours={"failed": "danger", "live": "success", "received": "warning"}
-    )
-    def stage_badge(self, item: IngestItem) -> tuple[str, str]:
-        return item.stage, item.get_stage_display()
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        response: Any = super().changelist_view(request, extra_context)
+        if changes := getattr(response, "context_data", {}).get("cl"):
+            response.context_data["rows"] = rows_of(scope=admin_scope(request), items=changes.result_list)
+        return response
 
-    @admin.display(description=_("stage"))
-    def stage_shown(self, item: IngestItem) -> str:
-        return str(item.get_stage_display())
+    def retry(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: try a failed item again, from `stage` on."""
+        item = get_object_or_404(self.get_queryset(request), pk=pk)
+        return acted(
+            request,
+            lambda: services.document_retry(
+                scope=admin_scope(request),
+                actor=admin_user(request),
+                document_id=item.version.document_id,
+                **stage_of(request),
+            ),
+            done=_("The document is tried again."),
+            back=reverse("admin:knowledge_ingestitem_changelist"),
+        )
 
-    @admin.display(description=_("place in the queue"))
-    def position(self, item: Any) -> str:
-        return str(item.queue_position) if item.queue_position else "–"
 
-    @admin.display(description=_("last sign of life"), ordering="heartbeat")
-    def life(self, item: IngestItem) -> SafeString | str:
-        return "–" if item.heartbeat is None else ago(item.heartbeat)
-
-    @admin.display(description=_("what is wrong"), ordering="error_code")
-    def trouble(self, item: IngestItem) -> SafeString | str:
-        if not item.error_code:
-            return "–"
-        words = worded(item.error_message)
-        return format_html('<span class="rs-trouble">{} <code>{}</code></span>', words, item.error_code)
-
-    @admin.action(description=_("Try again: the failed ones among these"))
-    def retry(self, request: HttpRequest, queryset: QuerySet[IngestItem]) -> None:
-        done = 0
-        for item in queryset.filter(stage=IngestItem.Stage.FAILED).select_related("version"):
-            try:
-                services.document_retry(
-                    scope=admin_scope(request), actor=admin_user(request), document_id=item.version.document_id
-                )
-                done += 1
-            except RagError as error:
-                messages.error(request, worded(error.message))
-        text = ngettext("%(count)d document is tried again.", "%(count)d documents are tried again.", done)
-        messages.info(request, text % {"count": done})
+def stage_of(request: HttpRequest) -> dict[str, Any]:
+    """The stage of a retry, where the form names one."""
+    stage = request.POST.get("stage", "")
+    return {"stage": stage} if stage in IngestItem.Stage.values else {}
 
 
 @admin.register(IngestJob)
 class IngestJobAdmin(CuratorAdmin):
-    """One request to ingest, of one file or of many."""
+    """One request to ingest, of one file or of many; its page is its report."""
 
-    list_display = ("name", "total", "done", "failed", "created_by", "created")
-    list_select_related = ("created_by",)
+    list_display = ("name", "kind_label", "state_badge", "total", "live", "failed", "created_by", "created")
+    list_filter = ("kind",)
+    list_select_related = ("created_by", "source")
     show_full_result_count = False
+    change_form_template = "admin/knowledge/ingestjob/report.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestJob]:
-        rows: QuerySet[IngestJob] = super().get_queryset(request)
-        if not is_administrator(request):
-            rows = rows.filter(created_by=admin_scope(request).user_id)
-        failed = Q(items__stage=IngestItem.Stage.FAILED)
-        return rows.annotate(
-            total_count=Count("items"),
-            done_count=Count("items", filter=Q(items__finished__isnull=False) & ~failed),
-            failed_count=Count("items", filter=failed),
+        return jobs_counted(scope=admin_scope(request)).order_by("-id")
+
+    def get_urls(self) -> list[URLPattern]:
+        act = self.admin_site.admin_view(self.act)
+        own = [path(f"<int:pk>/{verb}/", act, {"verb": verb}, name=f"knowledge_ingestjob_{verb}") for verb in VERBS]
+        return [*own, *super().get_urls()]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        job = self.get_object(request, object_id)
+        extra = {} if job is None else self._report(request, job)
+        page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
+        return page
+
+    def _report(self, request: HttpRequest, job: IngestJob) -> dict[str, Any]:
+        items = items_of_job(scope=admin_scope(request), job_id=job.pk)
+        return {
+            "job": job,
+            "summary": summary_of(items.order_by().values_list("stage", flat=True)),
+            "rows": rows_of(scope=admin_scope(request), items=items[:ROWS_OF_A_JOB]),
+            "more": max(0, items.count() - ROWS_OF_A_JOB),
+            "over": sum(getattr(job, f"{kind}_count") for kind in ("live", "failed", "cancelled")),
+            "figures": [(words, job.report[name]) for name, words in FIGURES.items() if name in job.report],
+            "refused": job.report.get("refused", [])[:ROWS_OF_A_JOB],
+        }
+
+    def act(self, request: HttpRequest, pk: int, verb: str) -> HttpResponse:
+        """POST: pause, resume, cancel or repeat a job."""
+        job = get_object_or_404(self.get_queryset(request), pk=pk)
+        service, done = VERBS[verb]
+        return acted(
+            request,
+            lambda: service(scope=admin_scope(request), actor=admin_user(request), job_id=job.pk),
+            done=done,
+            back=reverse("admin:knowledge_ingestjob_change", args=[pk]),
         )
+
+    # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
     @admin.display(description=_("job"), ordering="id")
     def name(self, job: IngestJob) -> str:
         return f"#{job.pk}"
 
+    @admin.display(description=_("kind"), ordering="kind")
+    def kind_label(self, job: IngestJob) -> str:
+        return f"{job.get_kind_display()} · {job.source}" if job.source else job.get_kind_display()
+
+    @badge(description=_("state"), ordering="paused", colours=JOB_COLOURS)
+    def state_badge(self, job: Any) -> tuple[str, Any]:
+        if job.cancelled:
+            return "cancelled", _("Cancelled")
+        if job.paused and job.open_count:
+            return "paused", _("Paused")
+        if job.open_count:
+            return "open", _("In work")
+        return ("failed", _("With failures")) if job.failed_count else ("live", _("Finished"))
+
     @admin.display(description=_("documents"), ordering="total_count")
     def total(self, job: Any) -> SafeString:
-        url = f"{reverse('admin:knowledge_ingestitem_changelist')}?job__id__exact={job.pk}&progress=all"
-        return format_html('<a class="rs-link rs-number" href="{}">{}</a>', url, job.total_count)
+        return format_html('<span class="rs-number">{}</span>', job.total_count)
 
-    @admin.display(description=_("finished"), ordering="done_count")
-    def done(self, job: Any) -> int:
-        return int(job.done_count)
+    @admin.display(description=_("live"), ordering="live_count")
+    def live(self, job: Any) -> int:
+        return int(job.live_count)
 
     @admin.display(description=_("failed"), ordering="failed_count")
     def failed(self, job: Any) -> int:

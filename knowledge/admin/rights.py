@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, is_administrator
-from accounts.scope import Scope
-from knowledge.models import Document
-from knowledge.selectors import documents_readable, sets_managed
+from knowledge.selectors import sets_managed
 
 _OWNS = "_owns_sets"
-
-
-def documents_managed(*, scope: Scope) -> QuerySet[Document]:
-    """Documents of the sets that the person manages; administrators also have those that are in no set."""
-    rows = documents_readable(scope=scope)
-    if scope.administers != "nothing":
-        return rows
-    managed = sets_managed(scope=scope).order_by().values("pk")
-    membership = Document.sets.through.objects.filter(document_id=OuterRef("pk"), knowledgeset_id__in=managed)
-    return rows.filter(Exists(membership))
 
 
 def is_curator(request: HttpRequest) -> bool:

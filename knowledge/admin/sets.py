@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
-from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts.admin.base import admin_scope, admin_user, badge, is_administrator
+from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.scope import Scope
+from knowledge.admin import options
 from knowledge.admin.rights import CuratorAdmin
-from knowledge.models import Chunk, Document, KnowledgeSet, Source
-from knowledge.selectors import sets_managed
+from knowledge.models import KnowledgeSet
+from knowledge.selectors.desk import sets_counted
 from knowledge.services.sets import set_create, set_delete, set_members_put, set_update
 
 PEOPLE = {"members": "users", "member_groups": "groups", "owners": "owners"}  # field -> argument of the service
 
 
-def _counted(**conditions: Any) -> Coalesce:
-    """How many documents of a set meet the conditions, as a subquery that does not multiply rows."""
-    rows = Document.objects.filter(sets=OuterRef("pk"), deleted=None, **conditions).order_by()
-    counted = rows.values("sets").annotate(n=Count("pk")).values("n")
-    return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The state of a set in words, with a sign that does not rely on colour."""
+
+    kind: Literal["failed", "working", "nothing", "live", "empty"]
+    icon: str
+    words: str
 
 
-def _chunks() -> Coalesce:
-    rows = Chunk.objects.filter(version__live_for__sets=OuterRef("pk"), version__live_for__deleted=None).order_by()
-    counted = rows.values("version__live_for__sets").annotate(n=Count("pk")).values("n")
-    return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
+def health_of(row: Any) -> Health:
+    """Of a set with counts (selectors.desk.sets_counted): what wants hands first."""
+    if row.failed_count:
+        text = ngettext("%(count)d failed", "%(count)d failed", row.failed_count)
+        return Health("failed", "error", text % {"count": row.failed_count})
+    if row.processing_count:
+        text = ngettext("%(count)d in work", "%(count)d in work", row.processing_count)
+        return Health("working", "autorenew", text % {"count": row.processing_count})
+    if not row.document_count:
+        return Health("empty", "inbox", str(_("no documents yet")))
+    if not row.live_count:
+        return Health("nothing", "warning", str(_("nothing live")))
+    return Health("live", "check_circle", str(_("all live")))
 
 
 class KnowledgeSetForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -66,7 +77,10 @@ class KnowledgeSetAdmin(CuratorAdmin):
     """Owners see and change their own sets; making and deleting sets is for administrators."""
 
     form = KnowledgeSetForm
-    list_display = ("name", "axis_label", "document_total", "chunk_total", "health", "owner_names", "readers", "tenant")
+    change_form_outer_before_template = "admin/knowledge/knowledgeset/tools.html"
+    change_list_template = "admin/knowledge/knowledgeset/list.html"
+    list_display = ("name",)
+    list_per_page = 200  # an organisation has some dozens
     list_filter = ("axis", "visibility", "tenant")
     search_fields = ("name", "code", "description")
     ordering = ("axis", "name")
@@ -79,18 +93,47 @@ class KnowledgeSetAdmin(CuratorAdmin):
     add_fieldsets = ((None, {"fields": (("name", "code"), ("axis", "visibility"), "description")}),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[KnowledgeSet]:
-        rows: QuerySet[KnowledgeSet] = super().get_queryset(request)
-        rows = (
-            rows.select_related("tenant")
-            .prefetch_related("owners")
-            .filter(pk__in=sets_managed(scope=admin_scope(request)).order_by().values("pk"))
-        )
-        return rows.annotate(
-            document_count=_counted(),
-            failed_count=_counted(state=Document.State.FAILED),
-            processing_count=_counted(state=Document.State.PROCESSING),
-            chunk_count=_chunks(),
-        )
+        rows = sets_counted(scope=admin_scope(request)).select_related("tenant").prefetch_related("owners")
+        return rows.order_by(*self.get_ordering(request))
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The list, grouped by axis; every axis is there, also one without sets."""
+        response: Any = super().changelist_view(request, extra_context)
+        if changes := getattr(response, "context_data", {}).get("cl"):
+            rows = list(changes.result_list)
+            response.context_data["axes"] = [
+                (axis, [(row, health_of(row)) for row in rows if row.axis == axis.value]) for axis in KnowledgeSet.Axis
+            ]
+        return response
+
+    def get_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("site-options/", wrap(self.site), name="knowledge_knowledgeset_site"),
+            path("<int:pk>/options/", wrap(self.options), name="knowledge_knowledgeset_options"),
+            path("<int:pk>/chunking/", wrap(self.chunking), name="knowledge_knowledgeset_chunking"),
+            path("<int:pk>/rebuild/", wrap(self.rebuild), name="knowledge_knowledgeset_rebuild"),
+            *super().get_urls(),
+        ]
+
+    def site(self, request: HttpRequest) -> HttpResponse:
+        """Options that all sets inherit."""
+        return options.site_options(request, self.admin_site.each_context(request))
+
+    def options(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Options of one set."""
+        return options.set_options(request, self._managed(request, pk), self.admin_site.each_context(request))
+
+    def chunking(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """What another way of cutting would change."""
+        return options.chunking_view(request, self._managed(request, pk), self.admin_site.each_context(request))
+
+    def rebuild(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: ingest the documents of the set again."""
+        return options.rebuild_view(request, self._managed(request, pk))
+
+    def _managed(self, request: HttpRequest, pk: int) -> KnowledgeSet:
+        return get_object_or_404(self.get_queryset(request), pk=pk)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return is_administrator(request)
@@ -132,63 +175,3 @@ class KnowledgeSetAdmin(CuratorAdmin):
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[KnowledgeSet]) -> None:
         for row in queryset:
             self.delete_model(request, row)
-
-    # ── columns ─────────────────────────────────────────────────────────────────────────────────
-
-    @admin.display(description=_("axis"), ordering="axis")
-    def axis_label(self, row: KnowledgeSet) -> str:
-        return f"{row.axis} · {row.get_axis_display()}"
-
-    @admin.display(description=_("documents"), ordering="document_count")
-    def document_total(self, row: KnowledgeSet) -> SafeString:
-        url = f"{reverse('admin:knowledge_document_changelist')}?sets__id__exact={row.pk}&hands=all"
-        return format_html('<a class="rs-link rs-number" href="{}">{}</a>', url, row.document_count)  # type: ignore[attr-defined]
-
-    @admin.display(description=_("passages"), ordering="chunk_count")
-    def chunk_total(self, row: KnowledgeSet) -> SafeString:
-        return format_html('<span class="rs-number">{}</span>', row.chunk_count)  # type: ignore[attr-defined]
-
-    @badge(
-        description=_("health"),
-        ordering="failed_count",
-        colours={"failed": "danger", "processing": "info", "ok": "success", "empty": "warning"},
-    )
-    def health(self, row: Any) -> tuple[str, str]:
-        if row.failed_count:
-            text = ngettext("%(count)d failed", "%(count)d failed", row.failed_count)
-            return "failed", text % {"count": row.failed_count}
-        if row.processing_count:
-            text = ngettext("%(count)d in work", "%(count)d in work", row.processing_count)
-            return "processing", text % {"count": row.processing_count}
-        return ("ok", str(_("in order"))) if row.document_count else ("empty", str(_("no documents yet")))
-
-    @admin.display(description=_("owners"))
-    def owner_names(self, row: KnowledgeSet) -> str:
-        return ", ".join(owner.username for owner in row.owners.all()) or "–"
-
-    @admin.display(description=_("who may read"), ordering="visibility")
-    def readers(self, row: KnowledgeSet) -> str:
-        return row.get_visibility_display()
-
-
-@admin.register(Source)
-class SourceAdmin(CuratorAdmin):
-    """Where documents come from; external ids are unique within a source."""
-
-    list_display = ("name", "kind", "documents_here", "created")
-    list_filter = ("kind",)
-    search_fields = ("name",)
-    ordering = ("name",)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Source]:
-        rows: QuerySet[Source] = super().get_queryset(request)
-        return rows.annotate(document_count=Count("documents", filter=Q(documents__deleted=None)))
-
-    def has_view_permission(self, request: HttpRequest, obj: Source | None = None) -> bool:
-        return is_administrator(request)
-
-    has_module_permission = has_view_permission
-
-    @admin.display(description=_("documents"), ordering="document_count")
-    def documents_here(self, row: Any) -> int:
-        return int(row.document_count)

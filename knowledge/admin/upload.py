@@ -1,20 +1,24 @@
 """Dropping many files at once into chosen sets.
 
-The page's script sends one file a request to the public API and follows each job; without scripts the form posts
-all files here at once.
+The page's script sends one file a request to the public API; where the files are on their way is told by one list for
+all of them, which the server makes, so that it is still there after a reload. Without scripts the form posts here.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest
+from django.db.models import Case, IntegerField, Value, When
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.template.response import TemplateResponse
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -22,12 +26,19 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.models.people import MAX_CLEARANCE
 from accounts.wording import worded
 from knowledge import services
+from knowledge.admin.acting import numbers_of
+from knowledge.admin.progress import rows_of, summary_of
 from knowledge.admin.rights import is_curator
+from knowledge.models import IngestItem
 from knowledge.selectors import sets_managed
+from knowledge.selectors.desk import items_uploaded
 from ragcore.errors import RagError
 
 if TYPE_CHECKING:
     from knowledge.admin.documents import DocumentAdmin
+
+RECENT = timedelta(hours=12)
+ROWS = 100  # of more uploads those that want attention come first
 
 
 def upload_view(request: HttpRequest, *, model_admin: DocumentAdmin) -> HttpResponseBase:
@@ -36,13 +47,14 @@ def upload_view(request: HttpRequest, *, model_admin: DocumentAdmin) -> HttpResp
         raise PermissionDenied
     if request.method == "POST":
         _store(request)
-        return redirect("admin:knowledge_document_changelist")
+        return redirect("admin:knowledge_document_upload")
     scope = admin_scope(request)
     context = {
         **model_admin.admin_site.each_context(request),
+        **_recent(request),
         "title": _("Upload documents"),
         "sets": sets_managed(scope=scope).filter(tenant=scope.tenant_id),
-        "chosen": {int(value) for value in request.GET.getlist("set") if value.isdigit()},
+        "chosen": set(numbers_of(request.GET.getlist("set"))),
         "clearances": range(MAX_CLEARANCE + 1),
         "max_mb": settings.MAX_UPLOAD_BYTES // (1024 * 1024),
         "max_bytes": settings.MAX_UPLOAD_BYTES,
@@ -50,8 +62,39 @@ def upload_view(request: HttpRequest, *, model_admin: DocumentAdmin) -> HttpResp
     return TemplateResponse(request, "admin/knowledge/document/upload.html", context)
 
 
+def recent_view(request: HttpRequest) -> HttpResponse:
+    """The list of recent uploads alone, for the script that keeps it true."""
+    if not is_curator(request):
+        raise PermissionDenied
+    return render(request, "admin/knowledge/document/recent.html", _recent(request))
+
+
+def _recent(request: HttpRequest) -> dict[str, Any]:
+    """Uploads of this person in the last hours, in the order in which they were sent."""
+    items = items_uploaded(scope=admin_scope(request), since=timezone.now() - RECENT)
+    stages = list(items.order_by().values_list("stage", flat=True))
+    shown = items if len(stages) <= ROWS else items.order_by(_attention(), "-id")[:ROWS]
+    rows = rows_of(scope=admin_scope(request), items=shown)
+    return {
+        "rows": rows,
+        "summary": summary_of(stages),
+        "hidden": len(stages) - len(rows),
+        "open": Counter(row.state in ("waiting", "working", "paused") for row in rows)[True],
+    }
+
+
+def _attention() -> Case:
+    """Failed first, then what a worker holds, then what waits, then what is live."""
+    return Case(
+        When(stage=IngestItem.Stage.FAILED, then=Value(0)),
+        When(finished=None, lease_until__isnull=False, then=Value(1)),
+        When(finished=None, then=Value(2)),
+        default=Value(3),
+        output_field=IntegerField(),
+    )
+
+
 def _store(request: HttpRequest) -> None:
-    sets = [int(value) for value in request.POST.getlist("sets") if value.isdigit()]
     clearance = request.POST.get("clearance", "0")
     stored = 0
     for file in request.FILES.getlist("files"):
@@ -59,10 +102,10 @@ def _store(request: HttpRequest) -> None:
             services.document_upload(
                 scope=admin_scope(request),
                 actor=admin_user(request),
-                sets=sets,
+                sets=numbers_of(request.POST.getlist("sets")),
                 name=file.name or "",
                 content=file.read(),
-                clearance=int(clearance) if clearance.isdigit() else 0,
+                clearance=int(clearance) if clearance.isdecimal() else 0,
             )
             stored += 1
         except RagError as error:

@@ -3,5 +3,14 @@
 from knowledge.api.documents import DocumentViewSet
 from knowledge.api.jobs import JobViewSet
 from knowledge.api.sets import KnowledgeSetViewSet
+from knowledge.api.sources import PageViewSet, SourceViewSet
+from knowledge.api.webhooks import WebhookViewSet
 
-__all__ = ["DocumentViewSet", "JobViewSet", "KnowledgeSetViewSet"]
+__all__ = [
+    "DocumentViewSet",
+    "JobViewSet",
+    "KnowledgeSetViewSet",
+    "PageViewSet",
+    "SourceViewSet",
+    "WebhookViewSet",
+]

@@ -29,14 +29,32 @@ class UploadBody(StrictSerializer):
     clearance = serializers.IntegerField(min_value=0, max_value=MAX_CLEARANCE, default=0)
     metadata = Attributes(required=False)
     tags = serializers.ListField(child=Text(max_length=64), max_length=100, required=False)
+    unpack = serializers.BooleanField(default=False, help_text="Each file of a .zip becomes a document of its own.")
 
 
 class UploadFields(serializers.Serializer[Any]):
-    """What became of an upload; `job_id` is null when there is nothing to do."""
+    """What became of an upload; `job_id` is null when there is nothing to do.
+
+    Of an archive that was unpacked, `document_id` is the first of `documents`, and `refused` files were not taken.
+    """
 
     document_id = serializers.IntegerField()
     job_id = serializers.IntegerField(allow_null=True)
     duplicate = serializers.BooleanField()
+    documents = serializers.ListField(child=serializers.IntegerField(), required=False)
+    refused = serializers.IntegerField(required=False)
+
+
+class RetryBody(StrictSerializer):
+    """Where to begin again."""
+
+    stage = serializers.ChoiceField(["received", "parsed", "chunked"], default="received")
+
+
+class RetryFields(serializers.Serializer[Any]):
+    """The job that tries it again."""
+
+    job_id = serializers.IntegerField()
 
 
 class BulkLine(serializers.Serializer[Any]):

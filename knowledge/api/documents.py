@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -13,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.errors import NotFoundError
-from accounts.rest import ResourceViewSet
+from accounts.rest import ResourceViewSet, SmallJsonParser
 from knowledge.api.bodies import FileParser, JsonLinesParser, LinesParser, TextLinesParser
 from knowledge.api.document_fields import (
     BulkFields,
@@ -22,12 +23,16 @@ from knowledge.api.document_fields import (
     DocumentDetailFields,
     DocumentFields,
     DocumentQuery,
+    RetryBody,
+    RetryFields,
     UploadBody,
     UploadFields,
 )
 from knowledge.selectors import chunks_of, document_get, document_list
 from knowledge.services.bulk import documents_bulk
 from knowledge.services.documents import document_delete, document_upload, upload_check
+from knowledge.services.jobs import document_retry
+from knowledge.services.sources import archive_upload
 
 
 @extend_schema(tags=["documents"])
@@ -60,6 +65,8 @@ class DocumentViewSet(ResourceViewSet):
         values = self.body(UploadBody)
         file = values.pop("file")
         upload_check(name=file.name, size_bytes=file.size)  # before the bytes are read into memory
+        if values.pop("unpack") and file.name.lower().endswith(".zip"):
+            return self._unpacked(file, values)
         done = document_upload(scope=self.scope, actor=self.user, name=file.name, content=file.read(), **values)
         answer = {
             "document_id": done.document.pk,
@@ -67,6 +74,19 @@ class DocumentViewSet(ResourceViewSet):
             "duplicate": done.duplicate,
         }
         return Response(answer, status=200 if done.duplicate else 202)
+
+    def _unpacked(self, file: UploadedFile, values: dict[str, Any]) -> Response:
+        values.pop("title", None)  # each document has its own
+        content = file.read()
+        done = archive_upload(scope=self.scope, actor=self.user, name=str(file.name), content=content, **values)
+        answer = {
+            "document_id": done.document_ids[0],
+            "job_id": done.job.pk,
+            "duplicate": False,
+            "documents": list(done.document_ids),
+            "refused": done.refused,
+        }
+        return Response(answer, status=202)
 
     @extend_schema(request={"application/x-ndjson": BulkLine}, responses={202: BulkFields})
     @action(detail=False, methods=["post"], parser_classes=[LinesParser, JsonLinesParser, TextLinesParser])
@@ -102,3 +122,11 @@ class DocumentViewSet(ResourceViewSet):
         """The passages of the live version in reading order."""
         rows = chunks_of(scope=self.scope, document_id=document_id)
         return Response(ChunkFields(rows, many=True).data)
+
+    @extend_schema(request=RetryBody, responses={202: RetryFields})
+    @action(detail=True, methods=["post"], parser_classes=[SmallJsonParser])
+    def retry(self, request: Request, document_id: int) -> Response:
+        """Ingest the newest version again: from the original, or from what was read of it."""
+        values = self.body(RetryBody)
+        job = document_retry(scope=self.scope, actor=self.user, document_id=document_id, stage=values["stage"])
+        return Response({"job_id": job.pk}, status=202)

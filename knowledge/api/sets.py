@@ -10,7 +10,8 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.rest import Identifier, PageQuery, ResourceViewSet, StrictSerializer, Text
+from accounts.rest import Identifier, PageQuery, StrictSerializer, Text
+from knowledge.api.sources import SetSourceActions
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import set_get, set_owned, sets_listed, sets_managed
 from knowledge.services.sets import set_create, set_delete, set_members_put, set_update
@@ -105,7 +106,7 @@ class MembersFields(serializers.Serializer[KnowledgeSet]):
 
 
 @extend_schema(tags=["knowledge sets"])
-class KnowledgeSetViewSet(ResourceViewSet):
+class KnowledgeSetViewSet(SetSourceActions):
     """Knowledge sets: everyone sees that they exist, owners and administrators change them."""
 
     lookup_field = "set_id"

@@ -2,6 +2,10 @@
 
 The rows of `knowledge_lexicalstatistics` of a tenant are locked in the order of languages before anything in the
 lexical index of that tenant changes. Publishing is therefore serial per tenant, short, and free of deadlocks.
+
+What is counted are passages, not entries: however many summaries and questions stand for a passage, each of its terms
+counts once, and its length is that of its longest entry. So statistics are those of the texts, whatever a set lets be
+written about them (decision 006).
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from knowledge.indexes.sparse import sparse_parse, sparse_text
 
 DRIFT = 0.10  # of the average length, beyond which document sides are computed again
 REBUILD_BATCH = 2000  # entries
+TEXTS = frozenset({"body", "window"})  # representations that are the document's own words
 
 ENSURE = """
 INSERT INTO knowledge_lexicalstatistics (tenant_id, language, entries, total_length, reference_length)
@@ -38,33 +43,37 @@ TERM_IDS = """
 SELECT text, id FROM knowledge_term
 WHERE tenant_id = %(tenant)s AND language = %(language)s AND text = ANY(%(texts)s)
 """
-COUNT_TERMS = """
-UPDATE knowledge_term t SET frequency = greatest(0, t.frequency + %(sign)s * counted.entries)
-FROM (
-    SELECT lexeme::bigint AS id, count(*)::int AS entries
-    FROM knowledge_indexentry e, unnest(tsvector_to_array(e.lexemes)) AS lexeme
-    WHERE e.version_id = ANY(%(versions)s)
-    GROUP BY 1
-) counted
-WHERE t.id = counted.id
+TERMS_COUNTED = """
+SELECT lexeme::bigint AS id, count(DISTINCT e.chunk_id)::int AS passages
+FROM knowledge_indexentry e, unnest(tsvector_to_array(e.lexemes)) AS lexeme
+WHERE {which} GROUP BY 1
 """
-COUNT_ENTRIES = """
+LENGTHS_COUNTED = """
+SELECT language, count(*)::int AS passages, sum(length)::bigint AS length
+FROM (
+    SELECT e.language, e.chunk_id, max(e.length) AS length
+    FROM knowledge_indexentry e WHERE {which} GROUP BY e.language, e.chunk_id
+) longest GROUP BY language
+"""
+COUNT_TERMS = f"""
+UPDATE knowledge_term t SET frequency = greatest(0, t.frequency + %(sign)s * counted.passages)
+FROM ({TERMS_COUNTED}) counted WHERE t.id = counted.id
+"""  # noqa: S608 - constants
+COUNT_LENGTHS = f"""
 UPDATE knowledge_lexicalstatistics s
-SET entries = greatest(0, s.entries + %(sign)s * counted.entries),
+SET entries = greatest(0, s.entries + %(sign)s * counted.passages),
     total_length = greatest(0, s.total_length + %(sign)s * counted.length)
-FROM (
-    SELECT language, count(*)::int AS entries, sum(length)::bigint AS length
-    FROM knowledge_indexentry WHERE version_id = ANY(%(versions)s) GROUP BY language
-) counted
-WHERE s.tenant_id = %(tenant)s AND s.language = counted.language
-"""
+FROM ({LENGTHS_COUNTED}) counted WHERE s.tenant_id = %(tenant)s AND s.language = counted.language
+"""  # noqa: S608 - constants
+OF_VERSIONS = "e.version_id = ANY(%(ids)s)"
+OF_CHUNKS = "e.chunk_id = ANY(%(ids)s)"
 DRIFTED = """
 SELECT tenant_id, language FROM knowledge_lexicalstatistics
 WHERE entries > 0 AND abs(total_length::float / entries - reference_length) > %(drift)s * greatest(reference_length, 1)
 ORDER BY tenant_id, language
 """
 ENTRIES_AFTER = """
-SELECT id, length, bm25::text FROM knowledge_indexentry
+SELECT id, representation, length, bm25::text FROM knowledge_indexentry
 WHERE tenant_id = %(tenant)s AND language = %(language)s AND id > %(after)s ORDER BY id LIMIT %(limit)s
 """
 REWEIGH = """
@@ -107,11 +116,20 @@ def term_ids(*, tenant_id: int, language: str, texts: Iterable[str]) -> dict[str
 
 
 def versions_count(*, tenant_id: int, versions: Sequence[int], sign: int) -> None:
-    """Add (+1) or take away (−1) the entries of these versions from frequencies and totals, under the lock."""
-    if versions:
-        params = {"tenant": tenant_id, "versions": list(versions), "sign": sign}
-        execute(COUNT_TERMS, params)
-        execute(COUNT_ENTRIES, params)
+    """Add (+1) or take away (−1) the passages of these versions from frequencies and totals, under the lock."""
+    _count(OF_VERSIONS, tenant_id=tenant_id, ids=versions, sign=sign)
+
+
+def passages_count(*, tenant_id: int, chunk_ids: Sequence[int], sign: int) -> None:
+    """The same for single passages of live versions."""
+    _count(OF_CHUNKS, tenant_id=tenant_id, ids=chunk_ids, sign=sign)
+
+
+def _count(which: str, *, tenant_id: int, ids: Sequence[int], sign: int) -> None:
+    if ids:
+        params = {"tenant": tenant_id, "ids": list(ids), "sign": sign}
+        execute(COUNT_TERMS.format(which=which), params)
+        execute(COUNT_LENGTHS.format(which=which), params)
 
 
 def statistics_drifted() -> list[tuple[int, str]]:
@@ -127,14 +145,23 @@ def document_sides_rebuild(*, tenant_id: int, language: str) -> int:
     scope = {"tenant": tenant_id, "language": language, "limit": REBUILD_BATCH}
     while rows := fetch(ENTRIES_AFTER, {**scope, "after": after}):
         ids = [row[0] for row in rows]
-        weights = [_reweighed(text, length, totals.reference_length, average) for _, length, text in rows]
+        weights = [
+            _reweighed(text, kind=kind, length=length, old_average=totals.reference_length, new_average=average)
+            for _, kind, length, text in rows
+        ]
         changed += execute(REWEIGH, {"ids": ids, "weights": weights})
         after = ids[-1]
     reference_length_set(tenant_id=tenant_id, language=language, reference=average)
     return changed
 
 
-def _reweighed(text: str, length: int, old_average: float, new_average: float) -> str:
-    norm = length_norm(length=length, average_length=old_average)
+def _reweighed(text: str, *, kind: str, length: int, old_average: float, new_average: float) -> str:
+    norm = length_norm(length=effective_length(kind, length, old_average), average_length=old_average)
     frequencies = {term: term_frequency(weight, norm) for term, weight in sparse_parse(text).items()}
-    return sparse_text(document_side(frequencies, length=length, average_length=new_average))
+    new_length = effective_length(kind, length, new_average)
+    return sparse_text(document_side(frequencies, length=new_length, average_length=new_average))
+
+
+def effective_length(kind: str, length: int, average: float) -> int:
+    """The length that BM25 weighs an entry with: what was written about a passage gains nothing by being short."""
+    return length if kind in TEXTS else max(length, round(average))

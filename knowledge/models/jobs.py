@@ -76,6 +76,9 @@ class IngestItem(models.Model):
     progress_done = models.PositiveIntegerField(default=0)  # pages read or passages embedded, within the stage
     progress_total = models.PositiveIntegerField(default=0)
     attempt = models.PositiveSmallIntegerField(_("attempt"), default=0)
+    losses = models.PositiveSmallIntegerField(default=0)  # workers that ended while they held it
+    faults = models.PositiveSmallIntegerField(default=0)  # passing faults in a row, such as a busy model server
+    waiting_since = models.DateTimeField(null=True, blank=True)  # the first of these faults
     not_before = models.DateTimeField(_("not before"), null=True, blank=True)  # back-off after a passing fault
     lease_until = models.DateTimeField(_("held until"), null=True, blank=True)  # a worker holds it until then
     heartbeat = models.DateTimeField(_("last sign of life"), null=True, blank=True)

@@ -10,6 +10,8 @@ from knowledge.selectors.documents import (
     documents_readable,
 )
 from knowledge.selectors.jobs import (
+    items_progress,
+    items_readable,
     job_get,
     job_status,
     jobs_readable,
@@ -30,6 +32,8 @@ __all__ = [
     "document_list",
     "documents_askable",
     "documents_readable",
+    "items_progress",
+    "items_readable",
     "job_get",
     "job_status",
     "jobs_readable",

@@ -101,7 +101,7 @@ def documents_bulk(*, scope: Scope, actor: User, lines: Iterable[bytes]) -> Bulk
     load = _Load(scope, actor)
     while batch := list(islice(numbered, BATCH_LINES)):
         load.take(batch)
-    job = load.job or job_start(tenant_id=scope.tenant_id, actor=actor, versions=[])
+    job = load.job or job_start(tenant_id=scope.tenant_id, actor=actor, versions=[], kind=IngestJob.Kind.BULK)
     job_work(job, workers=min(WORKERS, 1 + load.versions // 16))
     return BulkAccepted(job.pk, load.accepted, load.rejected)
 
@@ -140,7 +140,9 @@ class _Load:
         if job is not None:
             items_add(job, versions)
         elif versions:
-            job = job_start(tenant_id=versions[0].document.tenant_id, actor=self.actor, versions=versions)
+            job = job_start(
+                tenant_id=versions[0].document.tenant_id, actor=self.actor, versions=versions, kind=IngestJob.Kind.BULK
+            )
         for tenant_id in sorted(desk.merged):  # last: whoever publishes locks documents before the epoch, too
             epoch_advance(tenant_id=tenant_id)
         return job, len(versions), rejected

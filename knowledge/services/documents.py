@@ -1,4 +1,4 @@
-"""Uploading, retrying and deleting documents."""
+"""Uploading and deleting documents, and the jobs in which they are ingested."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from knowledge.errors import UploadTooLargeError
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.indexes.statistics import statistics_lock, versions_count
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
-from knowledge.queue import ADVANCE_INGESTION, enqueue_on_commit
+from knowledge.queue import advance_enqueue
 from knowledge.selectors import document_get, sets_managed
 from knowledge.services.registration import (
     DEFAULT_SOURCE,
@@ -97,11 +97,23 @@ def upload_check(*, name: str, size_bytes: int) -> None:
         raise EmptyDocumentError("The file is empty.")
 
 
-def job_start(*, tenant_id: int, actor: User | None, versions: Sequence[DocumentVersion]) -> IngestJob:
-    """A job with one item a version, started once the transaction is committed."""
-    job = IngestJob.objects.create(tenant_id=tenant_id, created_by=actor)
-    items_add(job, versions)
-    job_work(job, workers=1)
+def job_start(
+    *,
+    tenant_id: int,
+    actor: User | None,
+    versions: Sequence[DocumentVersion],
+    kind: str = IngestJob.Kind.UPLOAD,
+    queue: str = IngestItem.Queue.INGEST,
+    stage: str = IngestItem.Stage.RECEIVED,
+) -> IngestJob:
+    """A job with one item a version, started once the transaction is committed.
+
+    `queue`: where it starts; in `embed` with what is stored of the original, if that still fits.
+    """
+    job = IngestJob.objects.create(tenant_id=tenant_id, created_by=actor, kind=kind)
+    items = [IngestItem(job=job, version=version, queue=queue, stage=stage) for version in versions]
+    IngestItem.objects.bulk_create(items, ignore_conflicts=True)
+    advance_enqueue(job_id=job.pk, queue=queue)
     return job
 
 
@@ -114,25 +126,13 @@ def items_add(job: IngestJob, versions: Sequence[DocumentVersion]) -> None:
 def job_work(job: IngestJob, *, workers: int) -> None:
     """Call workers to a job, once the transaction is committed; one that finds nothing to do goes at once."""
     for _ in range(workers):
-        enqueue_on_commit(ADVANCE_INGESTION, job_id=job.pk)
-
-
-@transaction.atomic
-def document_retry(*, scope: Scope, actor: User, document_id: int) -> IngestJob:
-    """Ingest the newest version of a document again. Raises NotFoundError, NotAllowedError."""
-    document = _managed(scope=scope, document_id=document_id)
-    version = document.versions.order_by("-number").first()
-    if version is None or version.pk == document.live_version_id:
-        raise NotAllowedError("The newest version of this document is already live.")
-    waiting = Document.objects.filter(pk=document.pk, state=Document.State.FAILED)
-    waiting.update(state=Document.State.PROCESSING, error_code="", error_message="", updated=timezone.now())
-    return job_start(tenant_id=document.tenant_id, actor=actor, versions=[version])
+        advance_enqueue(job_id=job.pk)
 
 
 @transaction.atomic
 def document_delete(*, scope: Scope, actor: User, document_id: int) -> None:
     """Soft delete: gone from every search and answer as of the commit. Raises NotFoundError, NotAllowedError."""
-    document = _managed(scope=scope, document_id=document_id)
+    document = document_managed(scope=scope, document_id=document_id)
     statistics_lock(tenant_id=document.tenant_id)
     document = Document.objects.select_for_update().get(pk=document.pk)
     if document.deleted is not None:
@@ -145,7 +145,7 @@ def document_delete(*, scope: Scope, actor: User, document_id: int) -> None:
     audit_record(actor=actor, action="document.delete", target=document.title, document=document.pk)
 
 
-def _managed(*, scope: Scope, document_id: int) -> Document:
+def document_managed(*, scope: Scope, document_id: int) -> Document:
     """A document that the asker may change: an administrator, or an owner of every set that holds it."""
     document = document_get(scope=scope, document_id=document_id)
     if scope.administers == "nothing":

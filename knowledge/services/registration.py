@@ -10,14 +10,17 @@ from typing import Any
 
 from django.core.files.base import ContentFile
 from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db.models import Max, prefetch_related_objects
 
 from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from knowledge.errors import ClearanceTooHighError, MixedTenantsError, SetNotOwnedError
+from knowledge.indexes.maintenance import files_share
 from knowledge.models import Document, DocumentVersion, KnowledgeSet, Source
 from knowledge.selectors import documents_readable, set_owned, sets_managed
+from knowledge.services.composition import documents_settle, memberships_by_hand
+from knowledge.services.handlers import handlers_apply
 
 DEFAULT_SOURCE = "uploads"
 
@@ -34,6 +37,7 @@ class Arrival:
     clearance: int = 0
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tags: Sequence[str] = ()
+    sent_as: str = ""  # path in its source
 
     @property
     def sha256(self) -> str:
@@ -73,13 +77,17 @@ def source_ensure(*, tenant_id: int, name: str) -> Source:
     return Source.objects.get_or_create(tenant_id=tenant_id, name=name or DEFAULT_SOURCE)[0]
 
 
-def document_register(*, scope: Scope, actor: User, arrival: Arrival, source: Source) -> Registered:
+def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, source: Source) -> Registered:
     """Find or make the document by its identity and give it a version for these bytes if they are new.
 
-    Raises NotAllowedError, and SetNotOwnedError for a document in no set, which only administrators would see.
+    The source's handler and the sets that are composed of the source are seen to (D10, D12).
+    Raises NotAllowedError, and SetNotOwnedError for a document in no set, which only administrators would see;
+    LeftOutError and SupersededError where the handler does not want the document.
     """
     if not arrival.sets and scope.administers == "nothing":
         raise SetNotOwnedError
+    if source.owner_id not in (None, scope.user_id) and scope.administers == "nothing":  # sets are composed of it
+        raise NotAllowedError(f"Only its owner and administrators may add documents to the source {source.name!r}.")
     document = _find(arrival=arrival, source=source)
     if document is None:
         try:
@@ -89,6 +97,8 @@ def document_register(*, scope: Scope, actor: User, arrival: Arrival, source: So
             document = _find(arrival=arrival, source=source)
             if document is None:
                 raise
+    if document.source_id == source.pk:
+        document.source = source  # the same row, with what it knows already
     return _register_again(scope=scope, document=document, arrival=arrival)
 
 
@@ -101,7 +111,7 @@ def _find(*, arrival: Arrival, source: Source) -> Document | None:
     return Document.objects.select_for_update().filter(tenant_id=source.tenant_id, deleted=None, **identity).first()
 
 
-def _register_new(*, actor: User, arrival: Arrival, source: Source) -> Registered:
+def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Registered:
     document = Document.objects.create(
         tenant_id=source.tenant_id,
         source=source,
@@ -114,7 +124,12 @@ def _register_new(*, actor: User, arrival: Arrival, source: Source) -> Registere
         created_by=actor,
     )
     document.sets.set(arrival.sets)
-    return Registered(document, version_add(document=document, arrival=arrival), duplicate=False, merged=False)
+    version = version_add(document=document, arrival=arrival)
+    if source.handler_id:
+        handlers_apply(version, None)
+        document = version.document
+    settled = documents_settle(document_ids=[document.pk]) if _is_composed(source) else 0
+    return Registered(document, version, duplicate=False, merged=settled > 0)
 
 
 def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Registered:
@@ -137,11 +152,21 @@ def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Re
         document.title = arrival.title or document.title
     document.sha256 = arrival.sha256
     document.save()
+    if document.handled.get("sets") or _is_composed(document.source):
+        memberships_by_hand(document_ids=[document.pk], set_ids=[s.pk for s in arrival.sets])
+        documents_settle(document_ids=[document.pk])
+        document.refresh_from_db(fields=["handled"])
     failed = document.state == Document.State.FAILED or document.error_code != ""  # of the newest version
     if failed or not same_bytes:
         return Registered(document, version_add(document=document, arrival=arrival), duplicate=False, merged=True)
     known = None if was_visible else document.versions.order_by("-number").first()
     return Registered(document, known, duplicate=was_visible, merged=True)
+
+
+def _is_composed(source: Source) -> bool:
+    """Whether any set is composed of the source; asked once for the object, which lives as long as a request."""
+    prefetch_related_objects([source], "set_sources")
+    return bool(source.set_sources.all())
 
 
 def _keeps(*, scope: Scope, document: Document) -> bool:
@@ -161,6 +186,7 @@ def version_add(*, document: Document, arrival: Arrival) -> DocumentVersion:
         sha256=arrival.sha256,
         file_name=arrival.name,
         size_bytes=len(arrival.content),
+        sent_as=arrival.sent_as[:1024],
     )
     _store_original(version, arrival)
     version.save()
@@ -176,6 +202,7 @@ def _store_original(version: DocumentVersion, arrival: Arrival) -> None:
     A file that another request is still writing, or that a killed process left unfinished, keeps its name; the bytes
     are saved under another one.
     """
+    files_share(tenant_id=version.document.tenant_id)  # the weekly purge must not remove what we are about to name
     storage = version.file.storage
     path = version.file.field.generate_filename(version, arrival.name)
     if not storage.exists(path) or storage.size(path) != len(arrival.content):

@@ -1,16 +1,19 @@
-"""What stands in the index for a chunk (U6): today its body; summaries and questions join as more rows."""
+"""What stands in the index for a chunk (U6): its body, and what a reader might ask or look for instead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from knowledge.engines import tokenizer
-from knowledge.models import Document
+from knowledge.engines import counter, tokenizer
+from ragcore.options import RepresentationOptions
+from ragcore.ports import ChatModel
+from ragcore.representations import EntryKind, represent
 from ragcore.text.scripts import language_of
-from ragcore.types import ChunkDraft
+from ragcore.types import ChunkDraft, ParsedDocument
 
 MAX_TERM_CHARACTERS = 128
+CONCURRENCY = 4  # chunks that a model writes about at a time, for one document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,23 +27,59 @@ class Representation:
     embedded_text: str
 
 
-def representations_of(document: Document, drafts: Iterable[ChunkDraft]) -> Iterator[Representation]:
-    """The body of every chunk, found by its title and headings too.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Represented:
+    """The chunks to store, their entries, and how they came about (ragcore.representations.Representing)."""
 
-    The outline of a long section (kind "section") stays out: it repeats sentences of its children, which are
-    searchable themselves, and as a hit it would push out the passage that answers.
+    drafts: tuple[ChunkDraft, ...]
+    representations: tuple[Representation, ...]
+    counts: Mapping[str, int]
+
+
+def represented(
+    *,
+    title: str,
+    parsed: ParsedDocument,
+    drafts: Sequence[ChunkDraft],
+    options: RepresentationOptions,
+    model: ChatModel | None,
+    alive: Callable[[], None],
+) -> Represented:
+    """Everything by which the chunks of one document are found.
+
+    Without a title of its own the document is found by the one that its file carries. `alive` is called every few
+    seconds while a model writes. A model that fails is replaced by rules and counted; nothing is raised for it.
     """
-    for draft in drafts:
-        if draft.kind == "section":
-            continue
-        text = indexed_text(title=document.title, heading_path=draft.heading_path, text=draft.text)
-        yield Representation(
-            ordinal=draft.ordinal,
-            kind="body",
-            language=language_of(draft.text),
-            terms=tuple(term for term in tokenizer().terms(text) if len(term) <= MAX_TERM_CHARACTERS),
-            embedded_text=text,
-        )
+    made = represent(
+        drafts,
+        options=options,
+        model=model,
+        tokenizer=tokenizer(),
+        counter=counter(),
+        concurrency=CONCURRENCY,
+        alive=alive,
+    )
+    by_ordinal = {draft.ordinal: draft for draft in made.drafts}
+    name = title or parsed.title
+    entries = (_entry(name, by_ordinal[entry.ordinal], entry.kind, entry.text) for entry in made.entries)
+    return Represented(drafts=made.drafts, representations=tuple(entries), counts=made.counts)
+
+
+def _entry(title: str, draft: ChunkDraft, kind: EntryKind, text: str) -> Representation:
+    """An entry is found by its title and headings too, except for a question, which should read like one."""
+    indexed = text if kind == "question" else indexed_text(title=title, heading_path=draft.heading_path, text=text)
+    return Representation(
+        ordinal=draft.ordinal,
+        kind=kind,
+        language=language_of(text),
+        terms=tuple(term for term in tokenizer().terms(indexed) if len(term) <= MAX_TERM_CHARACTERS),
+        embedded_text=indexed,
+    )
+
+
+def question_representation(*, ordinal: int, title: str, text: str) -> Representation:
+    """The entry of a question that an owner says a passage answers; it reads like one, without title and headings."""
+    return _entry(title, ChunkDraft(ordinal=ordinal, text=text, tokens=0), "question", text)
 
 
 def indexed_text(*, title: str, heading_path: Iterable[str], text: str) -> str:

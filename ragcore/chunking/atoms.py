@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
+from ragcore.chunking.captions import captions
 from ragcore.ports import TokenCounter
 from ragcore.text.sentences import split_sentences
 from ragcore.types import Block
@@ -24,23 +25,42 @@ _FENCE = re.compile(r"(?P<open>(?P<fence>`{3,}|~{3,})[^\n]*\n)(?P<body>.*?)\n?(?
 
 
 @dataclass(frozen=True, slots=True)
+class Frame:
+    """What encloses the atoms of one block in every chunk that has some of them."""
+
+    lead: str = ""  # the head of a table, the opening fence of code
+    tail: str = ""
+    title: str = ""  # the caption of a table, for the chunks that do not hold the caption itself
+    tokens: int = 0  # of all three
+
+
+NO_FRAME = Frame()
+
+
+@dataclass(frozen=True, slots=True)
 class Atom:
-    """Text that stays together. `lead` and `tail` enclose the atoms of one block in every chunk that has some."""
+    """Text that stays together."""
 
     block: int
     kind: AtomKind
     text: str  # with the white space behind it
     tokens: int
-    lead: str = ""  # the head of a table, the opening fence of code
-    tail: str = ""
-    lead_tokens: int = 0  # of lead and tail
+    frame: Frame = NO_FRAME
+    keeps_next: bool = False  # a heading or a caption: no chunk should end behind it
 
 
 def render(atoms: Sequence[Atom]) -> str:
     """The Markdown of consecutive atoms."""
-    groups = (list(group) for _, group in groupby(atoms, key=lambda atom: atom.block))
-    parts = (group[0].lead + "".join(atom.text for atom in group) + group[0].tail for group in groups)
-    return "\n\n".join(part.strip("\n").rstrip() for part in parts)
+    parts: list[str] = []
+    last: int | None = None  # the block before
+    for block, members in groupby(atoms, key=lambda atom: atom.block):
+        group = list(members)
+        frame = group[0].frame
+        if frame.title and last != block - 1:
+            parts.append(frame.title)
+        parts.append((frame.lead + "".join(atom.text for atom in group) + frame.tail).strip("\n").rstrip())
+        last = block
+    return "\n\n".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,71 +70,89 @@ class Atomiser:
     counter: TokenCounter
     limit: int
 
-    def atoms(self, index: int, block: Block) -> list[Atom]:
-        """The atoms of one block; joined they are its Markdown."""
-        text = block.markdown()
-        tokens = self.counter.count(text)
-        if block.kind == "heading" and tokens <= self.limit // 4:
-            return [Atom(index, "heading", text, tokens)]
-        if block.kind == "table":
-            return list(self._table(index, text))
-        if block.kind in ("code", "formula"):
-            if tokens <= OVERSIZE * self.limit:
-                return [Atom(index, "solid", text, tokens)]
-            return list(self._code(index, text))
-        if block.kind == "image" and tokens <= self.limit // 4:
-            return [Atom(index, "solid", text, tokens)]
-        parts = list_items(text) if block.kind == "list" else [text]
-        return [atom for part in parts for atom in self._sentences(index, part, block.kind == "list")]
+    def all_atoms(self, blocks: Sequence[Block], start: int, end: int) -> list[Atom]:
+        """The atoms of blocks[start:end]; captions stay with what they name."""
+        named = captions(blocks[start:end])
+        atoms: list[Atom] = []
+        for index in range(start, end):
+            atoms.extend(self.atoms(index, blocks[index], named.titles.get(index - start, "")))
+            if index - start in named.keeps_next and atoms[-1].tokens <= self.limit // 4:
+                atoms[-1] = replace(atoms[-1], keeps_next=True)
+        return atoms
 
-    def _sentences(self, index: int, text: str, keep_whole: bool = False) -> Iterator[Atom]:
-        """Sentences; a list item stays whole unless it is long."""
-        whole = self.counter.count(text)
-        if keep_whole and whole <= self.limit // 2:
-            yield Atom(index, "sentence", text, whole)
-            return
+    def atoms(self, index: int, block: Block, title: str = "") -> list[Atom]:
+        """The atoms of one block; joined they are its Markdown. `title` is the caption of a table."""
+        text = block.markdown()
+        if block.kind == "table":
+            return list(self._table(index, text, title))
+        if block.kind == "list":
+            return [atom for item in list_items(text) for atom in self._item(index, item)]
+        if block.kind == "paragraph":
+            return list(self._sentences(index, text))
+        tokens = self.counter.count(text)
+        if block.kind in ("code", "formula"):
+            whole = tokens <= OVERSIZE * self.limit
+            return [Atom(index, "solid", text, tokens)] if whole else list(self._code(index, text))
+        if tokens > self.limit // 4:
+            return list(self._sentences(index, text))
+        if block.kind == "heading":
+            return [Atom(index, "heading", text, tokens, keeps_next=True)]
+        return [Atom(index, "solid", text, tokens)]
+
+    def _item(self, index: int, text: str) -> Iterator[Atom]:
+        """A list item stays whole unless it is long."""
+        tokens = self.counter.count(text)
+        if tokens <= self.limit // 2:
+            yield Atom(index, "sentence", text, tokens)
+        else:
+            yield from self._sentences(index, text)
+
+    def _sentences(self, index: int, text: str) -> Iterator[Atom]:
         for sentence in split_sentences(text):
             yield from self._pieces(index, "sentence", sentence, int(self.limit * SENTENCE_SHARE))
 
-    def _pieces(self, index: int, kind: AtomKind, text: str, limit: int, lead: Atom | None = None) -> Iterator[Atom]:
+    def _pieces(self, index: int, kind: AtomKind, text: str, limit: int, frame: Frame = NO_FRAME) -> Iterator[Atom]:
         """One atom, or several where the text is longer than `limit` tokens."""
         while text:
+            if len(text) <= limit * CHARS_A_TOKEN and (tokens := self.counter.count(text)) <= limit:
+                yield Atom(index, kind, text, tokens, frame)
+                return
             part = self._head(text, limit)
-            tokens = self.counter.count(part)
-            if lead is None:
-                yield Atom(index, kind, part, tokens)
-            else:
-                yield Atom(index, kind, part, tokens, lead.lead, lead.tail, lead.lead_tokens)
+            yield Atom(index, kind, part, self.counter.count(part), frame)
             text = text[len(part) :]
 
     def _head(self, text: str, limit: int) -> str:
         """The longest beginning of at most `limit` tokens, never empty."""
         window = text[: limit * CHARS_A_TOKEN]
-        if len(window) == len(text) and self.counter.count(text) <= limit:
-            return text
         head = self.counter.truncate(window, limit)
         if not head:
             return text[:1]
         # white space behind the cut belongs to the part before it
         return head + text[len(head) : len(head) + len(text[len(head) :]) - len(text[len(head) :].lstrip())]
 
-    def _table(self, index: int, text: str) -> Iterator[Atom]:
-        """Rows under a head that each chunk repeats, unless the head itself is as long as a chunk."""
+    def _table(self, index: int, text: str, title: str) -> Iterator[Atom]:
+        """Rows under a head and a caption that each chunk repeats, unless these are as long as a chunk."""
         lines = text.split("\n")
         head = lines[:2] if len(lines) > 2 and _RULE.fullmatch(lines[1]) else []
-        lead = "".join(f"{line}\n" for line in head)
-        lead_tokens = self.counter.count(lead) if lead else 0
-        if lead_tokens > self.limit // 2:
-            head, lead, lead_tokens = [], "", 0
-        frame = Atom(index, "row", "", 0, lead, "", lead_tokens)
+        frame = self._frame("".join(f"{line}\n" for line in head), "", title)
+        if not frame.lead:
+            head = []
         for line in lines[len(head) :]:
             yield from self._pieces(index, "row", f"{line}\n", OVERSIZE * self.limit, frame)
+
+    def _frame(self, lead: str, tail: str, title: str) -> Frame:
+        """As much of a frame as leaves half of a chunk for what it encloses."""
+        for frame in (Frame(lead, tail, title), Frame(lead, tail)):
+            tokens = self.counter.count(f"{frame.title}\n\n{frame.lead}{frame.tail}")
+            if tokens <= self.limit // 2:
+                return replace(frame, tokens=tokens)
+        return NO_FRAME
 
     def _code(self, index: int, text: str) -> Iterator[Atom]:
         """Lines between fences that each chunk gets again."""
         fenced = _FENCE.match(text)
         body, lead, tail = (fenced["body"], fenced["open"], fenced["fence"]) if fenced else (text, "", "")
-        frame = Atom(index, "row", "", 0, lead, tail, self.counter.count(lead + tail) if lead else 0)
+        frame = Frame(lead, tail, tokens=self.counter.count(lead + tail))
         for line in body.split("\n"):
             yield from self._pieces(index, "row", f"{line}\n", self.limit // 2, frame)
 

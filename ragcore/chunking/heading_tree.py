@@ -7,7 +7,7 @@ section without is cut into pieces at sentence and paragraph borders. Small neig
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragcore.chunking.atoms import Atomiser
 from ragcore.chunking.packing import SEPARATOR_TOKENS, Packer, Piece
@@ -15,7 +15,7 @@ from ragcore.chunking.section_text import SUMMARY_TOKENS, section_text
 from ragcore.chunking.sections import Section, section_tree, walk
 from ragcore.options import ChunkingOptions
 from ragcore.ports import TokenCounter
-from ragcore.types import Block, Box, ChunkDraft, ChunkKind, ParsedDocument
+from ragcore.types import Block, ChunkDraft, ParsedDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,8 @@ class HeadingTreeSplitter:
         """Chunks in reading order; those of kind "body" together hold the whole text.
 
         A body chunk has at most `max_tokens`, except a short section with subsections (`section_tokens`) and
-        code, formulas and table rows that are longer by themselves (four times `max_tokens`).
+        code, formulas and table rows that are longer by themselves: these stay whole up to four times `max_tokens`,
+        beyond it code is cut between its lines, and a single row or line wherever it must be.
         """
         blocks = tuple(block for block in document.blocks if block.text.strip())
         return _Split(self.options, self.counter, blocks).drafts() if blocks else []
@@ -60,18 +61,23 @@ class _Split:
         for block in self.blocks:
             self.sums.append(self.sums[-1] + self.counter.count(block.markdown()) + SEPARATOR_TOKENS)
         root = section_tree(self.blocks)
-        if self._count(0, len(self.blocks)) <= self.options.max_tokens:
+        if self._fits(0, len(self.blocks)):
             self._add_blocks(0, len(self.blocks), _common(list(_paths(root))), None)
         else:
             self._section(root, None)
         return self.done
 
     def _tokens(self, start: int, end: int) -> int:
-        """Rather too many; `_count` is exact."""
+        """Rather too many."""
         return self.sums[end] - self.sums[start]
 
-    def _count(self, start: int, end: int) -> int:
-        return self.counter.count(self._text(start, end))
+    def _fits(self, start: int, end: int) -> bool:
+        """Whether blocks fit into one chunk, exactly; text that is far too long is not counted again."""
+        limit = self.options.max_tokens
+        separators = SEPARATOR_TOKENS * (end - start)
+        return (
+            self._tokens(start, end) - separators <= 2 * limit and self.counter.count(self._text(start, end)) <= limit
+        )
 
     def _text(self, start: int, end: int) -> str:
         return "\n\n".join(block.markdown() for block in self.blocks[start:end])
@@ -90,9 +96,11 @@ class _Split:
     def _substitute(self, section: Section, parent: int | None) -> int:
         limit = min(SUMMARY_TOKENS, self.options.max_tokens)
         text = section_text(section, self.blocks, self.counter, limit)
-        page = _first_page(self.blocks[section.start : section.end])
-        self._add(text, "section", section.path, parent, page, ())
-        return len(self.done) - 1
+        draft = self._draft(
+            text, self.counter.count(text), section.path, parent, self.blocks[section.start : section.end]
+        )
+        self._add(replace(draft, kind="section", boxes=()))  # it stands for the section and lies nowhere on a page
+        return draft.ordinal
 
     def _parts(self, section: Section, parent: int | None) -> None:
         """The text before the first child, and the children; small ones gather until a chunk is full."""
@@ -123,7 +131,7 @@ class _Split:
         if waiting:
             start, end = waiting[0].start, waiting[-1].end
             path = _common([unit.path for unit in waiting])
-            if self._count(start, end) <= self.options.max_tokens:
+            if self._fits(start, end):
                 self._add_blocks(start, end, path, parent)
             else:
                 self._cut(start, end, path, parent)
@@ -136,43 +144,36 @@ class _Split:
             return
         options = self.options
         atomiser = Atomiser(self.counter, options.max_tokens)
-        atoms = [atom for index in range(start, end) for atom in atomiser.atoms(index, self.blocks[index])]
+        atoms = atomiser.all_atoms(self.blocks, start, end)
         packer = Packer(self.counter, min(options.min_tokens, options.max_tokens), options.max_tokens, options.overlap)
         for number, piece in enumerate(packer.pack(atoms)):
             self._add_piece(piece, path, parent, is_continuation=number > 0)
 
     def _add_piece(self, piece: Piece, path: tuple[str, ...], parent: int | None, *, is_continuation: bool) -> None:
         blocks = self.blocks[piece.own[0].block : piece.own[-1].block + 1]
-        self._add(piece.text, "body", path, parent, _first_page(blocks), _boxes(blocks), is_continuation)
+        draft = self._draft(piece.text, piece.tokens, path, parent, blocks)
+        self._add(replace(draft, is_continuation=is_continuation))
 
     def _add_blocks(self, start: int, end: int, path: tuple[str, ...], parent: int | None) -> None:
-        blocks = self.blocks[start:end]
-        self._add(self._text(start, end), "body", path, parent, _first_page(blocks), _boxes(blocks))
+        text = self._text(start, end)
+        self._add(self._draft(text, self.counter.count(text), path, parent, self.blocks[start:end]))
 
-    def _add(
-        self,
-        text: str,
-        kind: ChunkKind,
-        path: tuple[str, ...],
-        parent: int | None,
-        page: int | None,
-        boxes: tuple[Box, ...],
-        is_continuation: bool = False,
-    ) -> None:
-        if text.strip():
-            self.done.append(
-                ChunkDraft(
-                    ordinal=len(self.done),
-                    text=text,
-                    tokens=self.counter.count(text),
-                    kind=kind,
-                    heading_path=path,
-                    parent=parent,
-                    is_continuation=is_continuation,
-                    page=page,
-                    boxes=boxes,
-                )
-            )
+    def _draft(
+        self, text: str, tokens: int, path: tuple[str, ...], parent: int | None, blocks: Sequence[Block]
+    ) -> ChunkDraft:
+        return ChunkDraft(
+            ordinal=len(self.done),
+            text=text,
+            tokens=tokens,
+            heading_path=path,
+            parent=parent,
+            page=next((block.page for block in blocks if block.page is not None), None),
+            boxes=tuple(block.box for block in blocks if block.box is not None),
+        )
+
+    def _add(self, draft: ChunkDraft) -> None:
+        if draft.text.strip():
+            self.done.append(draft)
 
 
 def _paths(section: Section) -> Iterator[tuple[str, ...]]:
@@ -190,11 +191,3 @@ def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
             break
         shared.append(names[0])
     return tuple(shared)
-
-
-def _first_page(blocks: Sequence[Block]) -> int | None:
-    return next((block.page for block in blocks if block.page is not None), None)
-
-
-def _boxes(blocks: Sequence[Block]) -> tuple[Box, ...]:
-    return tuple(block.box for block in blocks if block.box is not None)

@@ -20,11 +20,9 @@ class Piece:
     """A part of a section. `repeated` sentences come from the piece before, `own` atoms are new."""
 
     own: tuple[Atom, ...]
-    repeated: tuple[Atom, ...] = ()
-
-    @property
-    def text(self) -> str:
-        return render((*self.repeated, *self.own))
+    repeated: tuple[Atom, ...]
+    text: str
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +35,27 @@ class Packer:
     overlap: float
 
     def pack(self, atoms: Sequence[Atom]) -> Iterator[Piece]:
-        """All atoms in order, each in one piece. Longer than `high` are only pieces of a single long atom."""
+        """All atoms in order, each in one piece. Longer than `high` is only a long atom, with what must precede it."""
         start = 0
         before: tuple[Atom, ...] = ()
         left = cost(atoms)  # tokens from `start` on
         while start < len(atoms):
             repeated = self._tail(before)
             end = self._end(atoms, start, cost(repeated), self._target(left))
-            end, repeated = self._fitted(atoms, start, end, repeated)
-            before = tuple(atoms[start:end])
-            yield Piece(before, repeated)
+            piece = self._fitted(atoms, start, end, repeated)
+            yield piece
+            before = piece.own
             left -= cost(before)
-            start = end
+            start += len(before)
 
     def _end(self, atoms: Sequence[Atom], start: int, used: int, target: float) -> int:
         """Where the piece that begins at `start` should end, by the sizes of the atoms."""
         own = 0
-        for index in range(start, len(atoms)):
-            added = _added(atoms, index, start)
-            if index > start and atoms[index - 1].kind != "heading":
+        index = start
+        while index < len(atoms):
+            behind = _run_end(atoms, index)
+            added = sum(_added(atoms, at, start) for at in range(index, behind))
+            if index > start:
                 at_block = atoms[index].block != atoms[index - 1].block
                 if used + own + added > self.high:
                     return index
@@ -66,6 +66,7 @@ class Packer:
                 if at_block and own >= self.low // 4 and self._is_better_apart(atoms, index, used + own):
                     return index
             own += added
+            index = behind
         return len(atoms)
 
     def _target(self, left: int) -> float:
@@ -83,25 +84,34 @@ class Packer:
 
     def _is_better_apart(self, atoms: Sequence[Atom], index: int, used: int) -> bool:
         """Whether a table that begins here fits into a piece of its own, but not into the rest of this one."""
-        if atoms[index].kind != "row":
+        behind = _run_end(atoms, index)
+        if atoms[behind - 1].kind != "row":
             return False
-        block = atoms[index].block
-        whole = cost(list(takewhile(lambda atom: atom.block == block, atoms[index : index + self.high])))
+        block = atoms[behind - 1].block
+        rest = list(takewhile(lambda atom: atom.block == block, atoms[behind : behind + self.high]))
+        whole = cost([*atoms[index:behind], *rest])
         return whole <= self.high < used + whole
 
-    def _fitted(
-        self, atoms: Sequence[Atom], start: int, end: int, repeated: tuple[Atom, ...]
-    ) -> tuple[int, tuple[Atom, ...]]:
+    def _fitted(self, atoms: Sequence[Atom], start: int, end: int, repeated: tuple[Atom, ...]) -> Piece:
         """The sizes of atoms do not add up exactly: count the text, and give back what is too much."""
-        while self.counter.count(Piece(tuple(atoms[start:end]), repeated).text) > self.high:
-            oversize = atoms[end - 1].tokens + atoms[end - 1].lead_tokens > self.high
-            if repeated and (oversize or end - start == 1):
+        while True:
+            piece = self._piece(atoms[start:end], repeated)
+            if piece.tokens <= self.high:
+                return piece
+            oversize = atoms[end - 1].tokens + atoms[end - 1].frame.tokens > self.high
+            earlier = _border_before(atoms, start, end)
+            if repeated and (oversize or earlier == start):
                 repeated = repeated[1:]
-            elif end - start == 1 or (oversize and all(atom.kind == "heading" for atom in atoms[start : end - 1])):
-                break
+            elif earlier > start:
+                end = earlier
+            elif oversize or end - start == 1:
+                return piece
             else:
-                end -= 1
-        return end, repeated
+                end -= 1  # a heading or caption too long to stand with what follows it
+
+    def _piece(self, own: Sequence[Atom], repeated: tuple[Atom, ...]) -> Piece:
+        text = render((*repeated, *own))
+        return Piece(tuple(own), repeated, text, self.counter.count(text))
 
     def _tail(self, before: Sequence[Atom]) -> tuple[Atom, ...]:
         """The last sentences of a piece, as many as make up the overlap; none behind a table or code."""
@@ -113,12 +123,27 @@ class Packer:
 
 
 def cost(atoms: Sequence[Atom]) -> int:
-    """Tokens of atoms with their leads and the blank lines between blocks, rather too many."""
+    """Tokens of atoms with their frames and the blank lines between blocks, rather too many."""
     return sum(_added(atoms, index, 0) for index in range(len(atoms)))
 
 
 def _added(atoms: Sequence[Atom], index: int, start: int) -> int:
     atom = atoms[index]
     if index == start or atoms[index - 1].block != atom.block:
-        return atom.tokens + atom.lead_tokens + SEPARATOR_TOKENS
+        return atom.tokens + atom.frame.tokens + SEPARATOR_TOKENS
     return atom.tokens
+
+
+def _run_end(atoms: Sequence[Atom], index: int) -> int:
+    """Index behind the atom and those that must stay with it."""
+    while atoms[index].keeps_next and index + 1 < len(atoms):
+        index += 1
+    return index + 1
+
+
+def _border_before(atoms: Sequence[Atom], start: int, end: int) -> int:
+    """The last place before `end` where a piece may end; `start` if there is none."""
+    border = end - 1
+    while border > start and atoms[border - 1].keeps_next:
+        border -= 1
+    return border

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ragcore.cleaning.characters import normalise_characters, remove_invisible
 from ragcore.cleaning.contents import drop_contents
+from ragcore.cleaning.covers import drop_cover
 from ragcore.cleaning.log_timestamps import strip_log_timestamps
 from ragcore.cleaning.mojibake import repair_mojibake
+from ragcore.cleaning.side_notes import drop_side_notes
 from ragcore.cleaning.whitespace import tidy_code, tidy_whitespace
 from ragcore.types import Block, ParsedDocument
 
@@ -21,6 +25,19 @@ class CleaningOptions:
 
     log_timestamps: bool = False  # strip the time at the beginning of lines
     contents: bool = True  # drop tables of contents
+    covers: bool = True  # drop a first page without text, but its title
+    side_notes: bool = True  # drop what stands in the margin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleaned:
+    """A clean document, and how many blocks each rule changed or took away.
+
+    Rules, only those above 0: "mojibake", "invisible", "timestamps", "empty", "side_notes", "covers", "contents".
+    """
+
+    document: ParsedDocument
+    counts: Mapping[str, int]
 
 
 DEFAULT_OPTIONS = CleaningOptions()
@@ -44,17 +61,41 @@ def clean(document: ParsedDocument, *, options: CleaningOptions = DEFAULT_OPTION
 
     May leave no block at all, when there was nothing but a table of contents or invisible characters.
     """
-    blocks = [_cleaned(block, options) for block in document.blocks]
-    kept = [block for block in blocks if block.text.strip()]
-    if options.contents:
-        kept = list(drop_contents(kept))
-    return replace(document, blocks=tuple(kept), title=_one_line(document.title))
+    return clean_counted(document, options=options).document
 
 
-def _cleaned(block: Block, options: CleaningOptions) -> Block:
+def clean_counted(document: ParsedDocument, *, options: CleaningOptions = DEFAULT_OPTIONS) -> Cleaned:
+    """What `clean` does, with counts of it."""
+    counts: Counter[str] = Counter()
+    blocks = _without_empty([_cleaned(block, options, counts) for block in document.blocks])
+    counts["empty"] = len(document.blocks) - len(blocks)
+    rules = (
+        ("side_notes", options.side_notes, drop_side_notes),
+        ("covers", options.covers, drop_cover),
+        ("contents", options.contents, drop_contents),
+    )
+    for name, is_on, drop in rules:
+        if is_on:
+            before, blocks = blocks, list(drop(blocks))
+            counts[name] = sum((Counter(before) - Counter(blocks)).values())  # gone, or shortened
+    cleaned = replace(document, blocks=tuple(blocks), title=_one_line(document.title))
+    return Cleaned(document=cleaned, counts={name: count for name, count in counts.items() if count})
+
+
+def _without_empty(blocks: Iterable[Block]) -> list[Block]:
+    return [block for block in blocks if block.text.strip()]
+
+
+def _cleaned(block: Block, options: CleaningOptions, counts: Counter[str]) -> Block:
+    visible = remove_invisible(block.text)
+    counts["invisible"] += len(visible) < len(block.text.replace("\r\n", "\n"))
     if block.kind in _VERBATIM:
-        return replace(block, text=tidy_code(remove_invisible(block.text)))
-    text = strip_log_timestamps(block.text) if options.log_timestamps else block.text
+        return replace(block, text=tidy_code(visible))
+    counts["mojibake"] += repair_mojibake(block.text) != block.text
+    text = block.text
+    if options.log_timestamps:
+        text = strip_log_timestamps(text)
+        counts["timestamps"] += text != block.text
     text = normalise_text(text)
     return replace(block, text=" ".join(text.split()) if block.kind == "heading" else text)
 

@@ -14,7 +14,11 @@ _LEADER = re.compile(
     re.I,
 )
 _ENTRY = re.compile(r"^.{1,160}?[\s.．·•…]\s*(?:\d{1,4}|[ivxlc]{1,7})\s*\|?\s*$", re.IGNORECASE)
-_HEADING = re.compile(r"(?:\d[\d.]*\s+)?(?:table\s+of\s+contents|contents|目\s*录|目\s*錄|目\s*次)", re.IGNORECASE)
+_HEADING = re.compile(
+    r"(?:\d[\d.]*\s+)?(?:table\s+of\s+contents|contents|(?:list|table|index)\s+of\s+(?:figures|tables)"
+    r"|[图圖表]?\s*目\s*[录錄次]|(?:插[图圖]|[图圖]表|附[图圖])(?:清[单單]|索引|目[录錄]))",
+    re.IGNORECASE,
+)
 _KINDS = frozenset({"paragraph", "list", "table", "heading"})
 
 

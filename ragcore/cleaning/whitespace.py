@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 _TAB = re.compile(r"[ ]*\t[ \t]*")
+# Line breaks that some program wrote as backslash and letter; "\\n" alone may be part of a path
+_ESCAPED_BREAK = re.compile(r"(?:\\r\\n(?:\\t)*)+")
 _SPACES = re.compile(r"(?<=\S)[ \u3000]{2,}(?=\S)")
 _TRAILING = re.compile(r"[ \t\u3000]+$", re.MULTILINE)
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -18,6 +20,7 @@ def tidy_whitespace(text: str) -> str:
 
     Spaces beside Chinese punctuation are left over from type-setting and go.
     """
+    text = _ESCAPED_BREAK.sub("\n", text)
     text = _TAB.sub(lambda found: _untabbed(text, found), text)
     text = _SPACES.sub(" ", _TRAILING.sub("", text))
     return _BLANK_LINES.sub("\n\n", _BESIDE_CJK_STOP.sub("", text)).strip("\n")

@@ -24,8 +24,22 @@ _PARSERS = {
     ".markdown": "markdown:MarkdownParser",
     ".html": "html:HtmlParser",
     ".htm": "html:HtmlParser",
-    ".docx": "docx:DocxParser",
     ".pdf": "pdf:PdfParser",
+    ".docx": "docx:DocxParser",
+    ".pptx": "pptx:PptxParser",
+    ".xlsx": "xlsx:XlsxParser",
+    ".xlsm": "xlsx:XlsxParser",
+    ".csv": "csv:CsvParser",
+    ".tsv": "csv:CsvParser",
+    ".odt": "odt:OdtParser",
+    ".ods": "odt_sheets:OdsParser",
+    ".odp": "odt_slides:OdpParser",
+    **dict.fromkeys((".doc", ".wps", ".rtf", ".xls", ".et", ".ppt", ".dps"), "legacy:LegacyParser"),
+    ".epub": "epub:EpubParser",
+    ".eml": "mail:EmlParser",
+    ".msg": "msg:MsgParser",
+    ".zip": "archive:ArchiveParser",
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif"), "image:ImageParser"),
 }
 
 SUPPORTED_FORMATS: tuple[str, ...] = tuple(_PARSERS)  # file name endings with the dot, lower case
@@ -48,7 +62,7 @@ def parse(content: bytes, *, name: str) -> ParsedDocument:
     """Read a file in this process; files from strangers belong in `sandbox.parse_contained`.
 
     Raises UnsupportedFormatError, EmptyDocumentError (with `needs_ocr=True` for scans), CorruptDocumentError,
-    PasswordProtectedError or ResourceLimitError, and nothing else.
+    PasswordProtectedError, ResourceLimitError, UnsafeArchiveError or ConverterMissingError, and nothing else.
     """
     return parser_for(name).parse(content, name=name)
 

@@ -26,6 +26,12 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+# other formats under the name of a text: some consist of readable characters to a large part
+_BINARY = (
+    *(b"%PDF-", b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"Rar!\x1a\x07", b"\x7fELF"),
+    *(b"7z\xbc\xaf\x27\x1c", b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\x00"),
+    *(b"\x89PNG\r\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff"),
+)
 _ALIASES = {"gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "iso-8859-1": "cp1252", "latin-1": "cp1252"}
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
@@ -36,6 +42,8 @@ def decode(content: bytes, *, declared: str | None = None) -> str:
     `declared` is the encoding that the file names itself (HTML); it is used only when the bytes obey it.
     Raises CorruptDocumentError when the bytes are not text.
     """
+    if content.startswith(_BINARY):
+        raise CorruptDocumentError("The file is binary, not text.")
     text = _decode(content, declared).replace("\x00", "")
     sample = text[:SAMPLE_BYTES]
     if sample and len(_CONTROL.findall(sample)) > MAX_CONTROL_SHARE * len(sample):
@@ -88,7 +96,7 @@ def _is_ordinary(char: str) -> bool:
     return 0x370 <= code < 0x530 or 0x2000 <= code < 0x2070 or 0x3000 <= code < 0xA000 or 0xFF00 <= code < 0xFFF0
 
 
-def _chinese(content: bytes) -> str | None:
+def chinese_encoding(content: bytes) -> str | None:
     """GB18030 or Big5, whichever yields more frequent characters; None if neither is convincing."""
     readings = []
     for encoding, level_one in (("gb18030", _GB_LEVEL_ONE), ("big5", _BIG5_LEVEL_ONE)):
@@ -97,9 +105,14 @@ def _chinese(content: bytes) -> str | None:
             readings.append((score, encoding))
     if not readings:
         return None
-    # one damaged byte should not cost the whole text; cp950 and gb18030 are supersets in daily use
     encoding = max(readings)[1]
-    return content.decode({"big5": "cp950"}.get(encoding, encoding), errors="replace")
+    return {"big5": "cp950"}.get(encoding, encoding)  # supersets in daily use
+
+
+def _chinese(content: bytes) -> str | None:
+    encoding = chinese_encoding(content)
+    # one damaged byte should not cost the whole text
+    return content.decode(encoding, errors="replace") if encoding else None
 
 
 # punctuation and symbols, then the frequent characters, as two-byte codes of the encoding itself

@@ -9,9 +9,10 @@ import sys
 from ragcore.errors import RagError, ResourceLimitError
 from ragcore.parsing import parser_for
 from ragcore.parsing.confinement import confine
+from ragcore.parsing.contained import LIMIT_EXIT
 from ragcore.parsing.wire import dump_document, dump_error
 
-LIMIT_EXIT = 70  # even the answer did not fit into the memory or output that is allowed
+__all__ = ["LIMIT_EXIT", "main", "write_answer"]
 
 
 def main() -> int:
@@ -27,13 +28,14 @@ def main() -> int:
     except MemoryError:
         answer = dump_error(ResourceLimitError(name=name, problem="memory"))
     try:
-        _write(answer)
+        write_answer(answer)
     except OSError:  # larger than RLIMIT_FSIZE
         return LIMIT_EXIT
     return 0
 
 
-def _write(answer: bytes) -> None:
+def write_answer(answer: bytes) -> None:
+    """All of it to standard output. Raises OSError beyond the limit on output."""
     view = memoryview(answer)
     while view:
         view = view[os.write(1, view) :]

@@ -10,14 +10,23 @@ from typing import Any
 from docx import Document
 from docx.oxml.parser import parse_xml
 
+from ragcore.parsing.docx_cover import cover_lines, header_title
 from ragcore.parsing.docx_numbering import Numbering, read_numbering
-from ragcore.parsing.docx_package import check_package
 from ragcore.parsing.docx_styles import Style, numbering_of, paragraph_style, read_styles
+from ragcore.parsing.docx_tables import row_cells, table_grid, table_rows
 from ragcore.parsing.docx_text import Element, Links, W, paragraph_text, text_boxes
 from ragcore.parsing.guard import coded_errors, finished, require_content
-from ragcore.parsing.tables import Cell, fill_spans, markdown_table
+from ragcore.parsing.office_chart import chart_blocks
+from ragcore.parsing.office_diagram import diagram_list
+from ragcore.parsing.office_package import check_package
+from ragcore.parsing.office_xml import read_xml
+from ragcore.parsing.tables import table_markdown
 from ragcore.types import Block, ParsedDocument
 
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
+_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
+_NO_TITLE = re.compile(r"(?:microsoft )?(?:word )?document\s*\d*|文档\s*\d*|untitled|无标题", re.IGNORECASE)
 _NOTES = (("footnotes", "footnote", ""), ("endnotes", "endnote", "e"))
 _FORMULA = re.compile(r"\$[^$\n]+\$")
 _TRANSPARENT = frozenset(W + name for name in ("ins", "moveTo", "customXml", "smartTag", "sdtContent"))
@@ -29,7 +38,7 @@ class DocxParser:
     formats = (".docx",)
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
-        """Raises EmptyDocumentError, CorruptDocumentError, PasswordProtectedError or ResourceLimitError.
+        """Raises what `ragcore.parsing.parse` raises.
 
         python-docx reads XML without resolving entities, and follows no external link.
         """
@@ -39,10 +48,17 @@ class DocxParser:
             document = Document(BytesIO(content))
             reader = _Reader(document)
             blocks = [*reader.body(), *_notes(document.part, reader.links)]
+            cover = cover_lines(document, [block.text for block in blocks])
+            blocks = [*(Block(kind="paragraph", text=line) for line in cover), *blocks]
             said = document.core_properties
             metadata = {"author": said.author, "subject": said.subject, "keywords": said.keywords}
-            title = reader.title or _title(blocks, said.title)
-            return finished(blocks, name=name, title=title, metadata={k: v for k, v in metadata.items() if v})
+            return finished(
+                blocks,
+                name=name,
+                title=reader.title or _title(blocks, said.title) or header_title(document),
+                metadata={key: value for key, value in metadata.items() if value} | reader.links.shelf.metadata(),
+                pictures=reader.links.shelf.pictures(),
+            )
 
 
 class _Reader:
@@ -83,6 +99,9 @@ class _Reader:
         elif text:
             yield from self._end_list()
             yield from self._plain(style, f"{label} {text}" if label and label != "-" else text)
+        for block in self._graphics(node):
+            yield from self._end_list()
+            yield block
         for box in text_boxes(node):
             yield from self._end_list()
             yield from self._blocks(box)
@@ -114,38 +133,41 @@ class _Reader:
             yield Block(kind="list", text=text)
 
     def _table(self, node: Element) -> Iterator[Block]:
-        rows = [row for row in node.iter(W + "tr") if next(row.iterancestors(W + "tbl")) is node]
-        rows = [row for row in rows if row.find(f"{W}trPr/{W}del") is None]
-        if all(len(list(_cells(row))) <= 1 for row in rows):  # a frame around text, not a table
+        rows = table_rows(node)
+        if all(len(list(row_cells(row))) <= 1 for row in rows):  # a frame around text, not a table
             for row in rows:
-                for cell in _cells(row):
+                for cell in row_cells(row):
                     yield from self._blocks(cell)
             yield from self._end_list()
             return
-        yield Block(kind="table", text=markdown_table(fill_spans(self._grid(rows))))
-
-    def _grid(self, rows: list[Element]) -> list[list[Cell]]:
-        """Cells with their spans; Word says "continues" below, the grid wants a count above."""
-        grid: list[list[Cell]] = []
-        above: dict[int, tuple[int, int]] = {}  # column -> row and index of the cell that may continue there
-        for number, row in enumerate(rows):
-            cells, column = [], _skipped(row)
-            cells += [Cell(text="")] * column
-            for node in _cells(row):
-                width = _width(node)
-                if _continues(node) and column in above:
-                    origin, index = above[column]
-                    cell = grid[origin][index]
-                    grid[origin][index] = Cell(text=cell.text, rows=number - origin + 1, columns=cell.columns)
-                else:
-                    above[column] = (number, len(cells))
-                    cells.append(Cell(text=self._cell_text(node), columns=width))
-                column += width
-            grid.append(cells)
-        return grid
+        yield Block(kind="table", text=table_markdown(table_grid(rows, self._cell_text)))
 
     def _cell_text(self, cell: Element) -> str:
-        return " ".join(text for node in cell.iter(W + "p") if (text := paragraph_text(node, self.links)))
+        return " ".join(filter(None, self._cell_texts(cell)))
+
+    def _cell_texts(self, parent: Element) -> Iterator[str]:
+        """Paragraphs with their numbers and text boxes; a table inside the cell as "a, b; c, d"."""
+        for node in parent:
+            if node.tag == W + "p":
+                text = paragraph_text(node, self.links)
+                label = self._label(node, paragraph_style(node, self.styles))[0] if text else None
+                yield f"{label} {text}" if label and label != "-" else text
+                for box in text_boxes(node):
+                    yield from self._cell_texts(box)
+            elif node.tag == W + "tbl":
+                rows = ([self._cell_text(cell) for cell in row_cells(row)] for row in table_rows(node))
+                yield "; ".join(", ".join(filter(None, row)) for row in rows if any(row))
+            elif node.tag == W + "sdt" or node.tag in _TRANSPARENT:
+                yield from self._cell_texts(node)
+
+    def _graphics(self, node: Element) -> Iterator[Block]:
+        """Charts as tables and diagrams as lists, of the drawings in a paragraph."""
+        for mark in node.iter(_CHART, _DIAGRAM):
+            _, blob = self.links.parts.get(mark.get(_R + ("id" if mark.tag == _CHART else "dm")) or "", ("", b""))
+            if blob and mark.tag == _CHART:
+                yield from chart_blocks(read_xml(blob))
+            elif blob:
+                yield Block(kind="list", text=diagram_list(read_xml(blob)))
 
 
 def _heading(text: str, level: int) -> Iterator[Block]:
@@ -157,44 +179,15 @@ def _heading(text: str, level: int) -> Iterator[Block]:
         yield Block(kind="formula", text=f"${formula}$")
 
 
-def _cells(row: Element) -> Iterator[Element]:
-    for cell in row.iter(W + "tc"):
-        if next(cell.iterancestors(W + "tr")) is row:
-            yield cell
-
-
-def _skipped(row: Element) -> int:
-    found = row.find(f"{W}trPr/{W}gridBefore")
-    return _bounded(found.get(W + "val")) if found is not None else 0
-
-
-def _width(cell: Element) -> int:
-    found = cell.find(f"{W}tcPr/{W}gridSpan")
-    return max(1, _bounded(found.get(W + "val"))) if found is not None else 1
-
-
-def _bounded(value: str | None) -> int:
-    return min(int(value), 500) if value and value.isdecimal() else 0
-
-
-def _continues(cell: Element) -> bool:
-    merge = cell.find(f"{W}tcPr/{W}vMerge")
-    return merge is not None and merge.get(W + "val") != "restart"
-
-
 def _is_contents(node: Element) -> bool:
     gallery = node.find(f"{W}sdtPr/{W}docPartObj/{W}docPartGallery")
     return gallery is not None and "table of contents" in (gallery.get(W + "val") or "").lower()
 
 
 def _links(part: Any) -> Links:
-    """Targets of the relationships; those of pictures without the leading slash of their part name."""
-    return Links(
-        {
-            key: link.target_ref if link.is_external else str(link.target_part.partname).lstrip("/")
-            for key, link in part.rels.items()
-        }
-    )
+    """Parts of the relationships that stay inside the file; names without their leading slash."""
+    inside = {key: link.target_part for key, link in part.rels.items() if not link.is_external}
+    return Links(parts={key: (str(one.partname).lstrip("/"), one.blob) for key, one in inside.items()})
 
 
 def _numbering(part: Any) -> Numbering:
@@ -221,6 +214,7 @@ def _notes(part: Any, links: Links) -> Iterator[Block]:
 
 def _title(blocks: list[Block], said: str) -> str:
     """The title that the file declares if its text has it too: templates leave "Word Document" and the like."""
+    said = "" if _NO_TITLE.fullmatch(said.strip()) else said
     if said and any(said in block.text for block in blocks):
         return said
     return next((block.text for block in blocks if block.kind == "heading"), said)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError, RagError, ResourceLimitError
-from ragcore.types import Block, ParsedDocument
+from ragcore.types import Block, ParsedDocument, Picture
 
 # libxml2 reports lack of memory, entity bombs and absurd nesting as syntax errors
 _LIMITS = ("memory allocation failed", "amplification", "excessive depth")
@@ -40,9 +40,21 @@ def finished(
     title: str = "",
     pages: int | None = None,
     metadata: Mapping[str, str] | None = None,
+    pictures: Sequence[Picture] = (),
+    unread_pages: Sequence[int] = (),
 ) -> ParsedDocument:
-    """A document of the blocks that have text. Raises EmptyDocumentError when none has."""
+    """A document of the blocks that have text.
+
+    Raises EmptyDocumentError when none has, and no page or picture is left that character recognition may read.
+    """
     kept = tuple(block for block in blocks if block.text.strip())
-    if not kept:
+    if not kept and not pictures and not unread_pages:
         raise EmptyDocumentError(name=name)
-    return ParsedDocument(blocks=kept, title=title.strip(), pages=pages, metadata=dict(metadata or {}))
+    return ParsedDocument(
+        blocks=kept,
+        title=title.strip(),
+        pages=pages,
+        metadata=dict(metadata or {}),
+        pictures=tuple(pictures),
+        unread_pages=tuple(unread_pages),
+    )

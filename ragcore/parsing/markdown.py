@@ -13,6 +13,7 @@ from mdit_py_plugins.front_matter import front_matter_plugin
 
 from ragcore.parsing.charset import decode
 from ragcore.parsing.guard import coded_errors, finished, require_content
+from ragcore.parsing.html_pictures import PictureShelf
 from ragcore.types import Block, BlockKind, ParsedDocument
 
 _KINDS: dict[str, BlockKind] = {
@@ -27,6 +28,11 @@ _KINDS: dict[str, BlockKind] = {
 }
 _LONE_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _PAGE_BREAK = re.compile(r"[ \t]*<page[_-]?(?:div|break)\s*/?>[ \t]*", re.IGNORECASE)  # left by converters
+_DATA_IMAGE = re.compile(
+    r"!\[(?P<alt>[^\]\n]{0,1000})\]\(\s*<?(?P<data>data:image/[^)>\s]+)>?(?:\s+\"[^\"\n]{0,1000}\")?\s*\)"
+)
+_DATA = re.compile(r"^ {0,3}\[(?P<name>[^\]\n]{1,500})\]:[ \t]*<?(?P<data>data:image/[^>\s]+)>?.*$", re.MULTILINE)
+_REFERENCE = re.compile(r"!\[(?P<alt>[^\]\n]{0,1000})\]\[(?P<name>[^\]\n]{1,500})\]")
 _FRONT_MATTER_ENTRY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]+(\S.*)$", re.MULTILINE)
 
 
@@ -39,21 +45,44 @@ class MarkdownParser:
         """Raises EmptyDocumentError, or CorruptDocumentError for binary content."""
         require_content(content, name=name)
         with coded_errors(name):
+            shelf = PictureShelf()
             text = _PAGE_BREAK.sub("\n\n", decode(content).replace("\r\n", "\n").replace("\r", "\n"))
+            text = _without_data(text, shelf)
             tokens = _reader().parse(text)
             metadata = _front_matter(tokens)
-            blocks = list(_blocks(tokens, text.split("\n")))
+            blocks = list(_blocks(tokens, text.split("\n"), shelf))
             title = metadata.get("title") or _first_heading(blocks)
-            return finished(blocks, name=name, title=title, metadata=metadata)
+            pictures = shelf.pictures if blocks else ()
+            return finished(blocks, name=name, title=title, metadata=metadata, pictures=pictures)
 
 
 @cache
 def _reader() -> MarkdownIt:
     reader = MarkdownIt("commonmark").enable("table").use(front_matter_plugin)
-    return reader.use(dollarmath_plugin, allow_space=True, double_inline=False)
+    reader.use(dollarmath_plugin, allow_space=True, double_inline=False)
+    return reader.disable(["inline", "text_join"])  # blocks keep their source: what stands inside a line is not needed
 
 
-def _blocks(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Block]:
+def _without_data(text: str, shelf: PictureShelf) -> str:
+    """Pictures that the text carries itself, as `data:` addresses in place or in a definition below, taken out."""
+    if "data:image/" not in text:
+        return text
+    text = _DATA_IMAGE.sub(lambda found: _shown(found["alt"], shelf.target(found["data"], found["alt"])), text)
+    defined = {found["name"].lower(): shelf.target(found["data"], found["name"]) for found in _DATA.finditer(text)}
+    text = _DATA.sub("", text)
+    return _REFERENCE.sub(
+        lambda found: (
+            _shown(found["alt"], defined[found["name"].lower()]) if found["name"].lower() in defined else found[0]
+        ),
+        text,
+    )
+
+
+def _shown(alt: str, target: str) -> str:
+    return f"![{alt}]({target})" if target else alt
+
+
+def _blocks(tokens: Sequence[Token], lines: Sequence[str], shelf: PictureShelf) -> Iterator[Block]:
     """Blocks in order. Lines that no token covers (link definitions) stay, as paragraphs."""
     covered = 0
     for index, token in enumerate(tokens):
@@ -65,7 +94,7 @@ def _blocks(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Block]:
         if token.type in ("front_matter", "hr"):
             continue
         if token.type == "html_block":
-            yield from _html(_source(lines, start, end))
+            yield from _html(_source(lines, start, end), shelf)
         elif token.type == "heading_open":
             yield Block(kind="heading", text=tokens[index + 1].content, level=int(token.tag[1]))
         else:
@@ -87,11 +116,11 @@ def _paragraph_kind(source: str) -> BlockKind:
     return "image" if _LONE_IMAGE.fullmatch(source.strip()) else "paragraph"
 
 
-def _html(source: str) -> Iterator[Block]:
+def _html(source: str, shelf: PictureShelf) -> Iterator[Block]:
     """HTML inside Markdown (converters write tables so) is read like an HTML page."""
     from ragcore.parsing.html import html_blocks  # beautifulsoup and lxml only where a file needs them
 
-    yield from html_blocks(source)
+    yield from html_blocks(source, shelf)
 
 
 def _front_matter(tokens: Sequence[Token]) -> dict[str, str]:

@@ -8,62 +8,23 @@ from __future__ import annotations
 
 import ctypes
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import pi
 from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from ragcore.types import Box
+from ragcore.parsing.pdf_objects import Drawing, read_drawing
+from ragcore.parsing.pdf_page import CJK, GAP, Gap, PageText, Run
 
-GAP = 1.3  # font sizes between two characters from which they belong to different columns or cells
+CJK_GAP = 0.15  # font sizes between two Chinese characters up to which a space is none
 WORD_GAP = 0.22  # font sizes between two Latin characters from which a space is missing
 BOLD = 600  # font weight
 FONT_NAME_BYTES = 128
-CJK = "\u2e80"  # from here on characters are written without spaces between words
 _HYPHENS = frozenset("\x02\ufffe")  # how pdfium marks a hyphen that ends a line
-_MARKS = frozenset("\x7f\xad\u200b\ufeff\ufffe\uffff")
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Text with its box in points from the top left corner of the upright page."""
-
-    text: str
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    size: float  # font size in points, as shown
-    bold: bool = False
-
-    @property
-    def middle(self) -> float:
-        return (self.y0 + self.y1) / 2
-
-
-@dataclass(frozen=True, slots=True)
-class PageText:
-    """The runs of a page in the order of the file, as they stand when the text is upright."""
-
-    number: int  # 1-based
-    width: float  # with the text upright
-    height: float
-    runs: tuple[Run, ...]
-    turn: int = 0  # quarter turns clockwise by which the page is shown after that
-
-    def shown(self, x0: float, y0: float, x1: float, y1: float) -> Box:
-        """A rectangle on the page as it is shown, from its top left corner."""
-        width, height = self.width, self.height
-        sides = (
-            (x0, y0, x1, y1),
-            (height - y1, x0, height - y0, x1),
-            (width - x1, height - y1, width - x0, height - y0),
-            (y0, width - x1, y1, width - x0),
-        )[self.turn]
-        left, top, right, bottom = (round(value, 1) for value in sides)
-        return Box(page=self.number, x0=left, y0=top, x1=right, y1=bottom)
+_BLANK = frozenset("\x7f\xad\u200b\ufeff\ufffe\uffff") | {char for char in map(chr, range(0x3001)) if char.isspace()}
 
 
 def _native(name: str, *arguments: Any) -> Any:
@@ -75,8 +36,11 @@ def _native(name: str, *arguments: Any) -> Any:
 _loose_box = _native("FPDFText_GetLooseCharBox", ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
 
-def read_page(page: Any, number: int) -> PageText:
-    """Runs of a pypdfium2 page. Text that stands across (stamps at the margin, D24) is dropped."""
+def read_page(page: Any, number: int) -> tuple[PageText, Drawing]:
+    """Runs of a pypdfium2 page, and its lines and pictures in the same upright coordinates.
+
+    Text that stands across (stamps at the margin, D24) is dropped. A run ends at a vertical line.
+    """
     left, bottom, right, top = _visible_area(page)
     textpage = page.get_textpage()
     try:
@@ -84,14 +48,58 @@ def read_page(page: Any, number: int) -> PageText:
         boxes = _boxes(textpage, len(chars))
         text_turn = _dominant_turn(textpage, len(chars))
         turns = -text_turn % 4
+        drawing = _upright(read_drawing(page), turns, left, bottom, right, top)
         sides = _turned(boxes, turns, left, bottom, right, top)
-        finished = (run.finished(textpage, text_turn) for run in _runs(chars, sides))
+        finished = (run.finished(textpage, text_turn) for run in _runs(chars, sides, _walls(drawing)))
         runs = tuple(run for run in finished if run is not None)
+        share = _unmapped_share(textpage, chars)
     finally:
         textpage.close()
     width, height = right - left, top - bottom
     size = (height, width) if turns % 2 else (width, height)
-    return PageText(number, *size, runs, turn=(page.get_rotation() // 90 - turns) % 4)
+    turn = (page.get_rotation() // 90 - turns) % 4
+    return PageText(number, *size, runs, turn=turn, unmapped=share), drawing
+
+
+def _upright(drawing: Drawing, turns: int, left: float, bottom: float, right: float, top: float) -> Drawing:
+    """Lines and pictures as x0, y0, x1, y1 from the top left corner of the upright page."""
+    pictures = drawing.pictures
+    boxes = array("f", [side for line in drawing.lines for side in line])
+    boxes.extend(side for picture in pictures for side in picture.sides)
+    upright = list(zip(*_turned(boxes, turns, left, bottom, right, top), strict=True))
+    split = len(drawing.lines)
+    placed = [replace(picture, sides=sides) for picture, sides in zip(pictures, upright[split:], strict=True)]
+    return Drawing(upright[:split], placed, drawing.paths)
+
+
+Wall = tuple[float, float, float]  # a vertical line: x, y0, y1
+
+
+def _walls(drawing: Drawing) -> list[Wall]:
+    return sorted((x0, y0, y1) for x0, y0, x1, y1 in drawing.lines if y1 - y0 > x1 - x0)
+
+
+def _stands_between(walls: Sequence[Wall], left: float, right: float, middle: float) -> bool:
+    """Whether a vertical line separates what ends at `left` from what begins at `right`."""
+    at = bisect_left(walls, (left - 1.0,))
+    while at < len(walls) and walls[at][0] <= right + 1.0:
+        if walls[at][1] <= middle <= walls[at][2]:
+            return True
+        at += 1
+    return False
+
+
+def _unmapped_share(textpage: Any, chars: str) -> float:
+    """Share of characters whose glyphs the file does not map to Unicode, from a sample: such a text layer is noise."""
+    sample = range(0, len(chars), max(1, len(chars) // 60))
+    seen = [index for index in sample if not chars[index].isspace()]
+    wrong = sum(
+        chars[index] in "\ufffd\x00"
+        or "\ue000" <= chars[index] <= "\uf8ff"
+        or pdfium.FPDFText_HasUnicodeMapError(textpage.raw, index) == 1
+        for index in seen
+    )
+    return wrong / len(seen) if seen else 0.0
 
 
 def _visible_area(page: Any) -> tuple[float, float, float, float]:
@@ -157,27 +165,37 @@ def _turned(boxes: array[float], turns: int, left: float, bottom: float, right: 
     return across[0], down[0], across[1], down[1]
 
 
-def _runs(chars: str, sides: Sides) -> Iterator[_OpenRun]:
+def _runs(chars: str, sides: Sides, walls: Sequence[Wall] = ()) -> Iterator[_OpenRun]:
     """Cut the stream of characters where a line or a cell ends."""
     open_run: _OpenRun | None = None
     x1 = y0 = y1 = 0.0  # right end and height of the open run, copied here for speed
     space = hyphen = False  # seen since the last character
     for index, (char, c0, d0, c1, d1) in enumerate(zip(chars, *sides, strict=False)):
-        if char <= " " or char in _MARKS or char.isspace():
+        if char <= " " or char in _BLANK:
             space, hyphen = True, hyphen or char in _HYPHENS
             continue
         if open_run is not None:
-            height, gap = d1 - d0, c0 - x1
-            size = max(y1 - y0, height, 1.0)
+            height, before, gap = d1 - d0, y1 - y0, c0 - x1
+            size, small = (before, height) if before > height else (height, before)
+            size = size if size > 1.0 else 1.0
             overlap = (d1 if d1 < y1 else y1) - (d0 if d0 > y0 else y0)
-            if gap > GAP * size or gap < -0.7 * size or overlap < 0.4 * min(height, y1 - y0):
+            if (
+                gap > GAP * size
+                or gap < -0.7 * size
+                or overlap < 0.4 * small
+                or (walls and (space or gap > WORD_GAP * size) and _stands_between(walls, x1, c0, (d0 + d1) / 2))
+            ):
                 open_run.hyphen = hyphen
                 yield open_run
                 open_run = None
             else:
                 text = open_run.text
-                if space or (gap > WORD_GAP * size and char < CJK and text[-1] < CJK):
-                    text.append(" ")
+                if space or gap > WORD_GAP * size:
+                    last = text[-1]
+                    chinese = char >= CJK and last >= CJK
+                    if (not chinese or gap >= CJK_GAP * size) if space else (char < CJK and last < CJK):
+                        open_run.gaps.append((len(text), x1, c0))
+                        text.append(" ")
                 text.append(char)
                 open_run.heights.append(height)
                 x1 = c1 if c1 > x1 else x1
@@ -185,7 +203,7 @@ def _runs(chars: str, sides: Sides) -> Iterator[_OpenRun]:
                 y1 = d1 if d1 > y1 else y1
                 open_run.x1, open_run.y0, open_run.y1 = x1, y0, y1
         if open_run is None:
-            open_run = _OpenRun(index, [char], [d1 - d0], c0, d0, c1, d1)
+            open_run = _OpenRun(index, [char], [d1 - d0], [], c0, d0, c1, d1)
             x1, y0, y1 = c1, d0, d1
         space = hyphen = False
     if open_run is not None:
@@ -200,6 +218,7 @@ class _OpenRun:
     start: int  # index of its first character
     text: list[str]
     heights: list[float]
+    gaps: list[Gap]
     x0: float
     y0: float
     x1: float
@@ -213,7 +232,8 @@ class _OpenRun:
         text = "".join(self.text)
         if self.hyphen and "a" <= text[-1].lower() <= "z":
             text += "-"
-        return Run(text, self.x0, self.y0, self.x1, self.y1, self._size(textpage), self._is_bold(textpage))
+        size, bold = self._size(textpage), self._is_bold(textpage)
+        return Run(text, self.x0, self.y0, self.x1, self.y1, size, bold, tuple(self.gaps))
 
     def _is_bold(self, textpage: Any) -> bool:
         """By the weight of the font or, as many files do not tell it, by its name."""

@@ -6,7 +6,7 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragcore.parsing.pdf_chars import CJK, GAP, Run
+from ragcore.parsing.pdf_page import APART_GAP, CJK, GAP, Run
 
 MIN_COLUMN_ROWS = 4  # fewer rows beside each other are a table or a signature
 FEW_ROWS = 9
@@ -91,20 +91,13 @@ def _joined(line: list[Run]) -> Iterator[Run]:
     for run in line[1:]:
         size = max(before.size, run.size)
         gap = run.x0 - before.x1
-        if gap > GAP * size:
+        limit = APART_GAP if before.apart and run.apart else GAP
+        if gap > limit * size or before.insert is not None or run.insert is not None:
             yield before
             before = run
         else:
-            tight = gap < 0.15 * size or before.text[-1] >= CJK or run.text[0] >= CJK
-            before = Run(
-                before.text + ("" if tight else " ") + run.text,
-                before.x0,
-                min(before.y0, run.y0),
-                max(before.x1, run.x1),
-                max(before.y1, run.y1),
-                before.size if len(before.text) >= len(run.text) else run.size,
-                before.bold and run.bold,
-            )
+            tight = gap < 0.15 * size or before.text[-1] >= CJK or run.text[0] >= CJK or run.text[0] in ",.;:)]"
+            before = before.joined(run, space=not tight)
     yield before
 
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from statistics import median
 
-from ragcore.parsing.pdf_chars import CJK
 from ragcore.parsing.pdf_layout import Row
+from ragcore.parsing.pdf_page import CJK
 
 SPACING = 1.35  # times the usual distance of rows: a new paragraph
 SIZE_CHANGE = 0.12  # relative
 BULLET = re.compile(r"[•●▪■◆◦‣⁃∙▶►➢➤✓✔\uf0b7\uf06c\uf0a7\uf0d8\uf0fc]\s*|[-–—*·]\s+")
 _ITEM = re.compile(r"(?:\(?[0-9]{1,2}[.)）](?!\d)|[(（][0-9a-zA-Z一二三四五六七八九十]{1,3}[)）]|[①-⑳])\s*(?=\S)")
+PROSE_CHARS = 40
+_PUNCTUATION = re.compile("[，。；]")
+_CJK_SPACE = re.compile(r"(?<=[\u2e80-\uffef]) +(?=[\u2e80-\uffef])")
+_STRAY_SPACE = re.compile(r"(?<=\S) (?=[,;](?:\s|$))")  # behind a raised number or mark
+_COMPOUND = re.compile(r"[^\W\d_]+-[^\W\d_]+")
+_LAST_WORD = re.compile(r"\w+-$")
+_FIRST_WORD = re.compile(r"^[^\W\d_]+|^\w+")
 _TERMINAL = "。！？.!?:：;；…”』」）)"
 
 
@@ -36,18 +43,18 @@ class Paragraph:
         return self.text[-1] not in _TERMINAL
 
 
-def paragraphs(rows: Sequence[Row]) -> Iterator[Paragraph]:
-    """Paragraphs of one column in order."""
+def paragraphs(rows: Sequence[Row], compounds: Set[str] = frozenset()) -> Iterator[Paragraph]:
+    """Paragraphs of one column in order; `compounds` as `joined` has them."""
     pitch = _usual_pitch(rows)
     left, right = min((row.x0 for row in rows), default=0.0), max((row.x1 for row in rows), default=0.0)
     current: list[Row] = []
     for row in rows:
         if current and _begins(row, current, pitch, left, right):
-            yield _paragraph(current)
+            yield _paragraph(current, compounds)
             current = []
         current.append(row)
     if current:
-        yield _paragraph(current)
+        yield _paragraph(current, compounds)
 
 
 def _usual_pitch(rows: Sequence[Row]) -> float:
@@ -77,18 +84,31 @@ def _begins(row: Row, current: Sequence[Row], pitch: float, left: float, right: 
     return short and before.text[-1] in _TERMINAL and not hanging
 
 
-def _paragraph(rows: Sequence[Row]) -> Paragraph:
+def _paragraph(rows: Sequence[Row], compounds: Set[str]) -> Paragraph:
     text = ""
     for row in rows:
-        text = joined(text, row.text)
+        text = joined(text, row.text, compounds)
+    if len(text) > PROSE_CHARS and _PUNCTUATION.search(text):
+        text = _CJK_SPACE.sub("", text)  # spaces that stretch a line; Chinese prose has none
+    text = _STRAY_SPACE.sub("", text)
     longest = max(rows, key=lambda row: len(row.text))
     return Paragraph(text, tuple(rows), longest.size, all(row.bold for row in rows))
 
 
-def joined(before: str, line: str) -> str:
-    """Two lines of one paragraph: no space where Chinese meets, a hyphen at the line end taken out."""
+def joined(before: str, line: str, compounds: Set[str] = frozenset()) -> str:
+    """Two lines of one paragraph: no space where Chinese meets, a hyphen at the line end taken out.
+
+    Words of `compounds` are written with their hyphen elsewhere too, and keep it.
+    """
     if not before or not line:
         return before + line
-    if before.endswith("-") and len(before) > 1 and before[-2].isalpha() and before[-2] < CJK and line[0].islower():
-        return before[:-1] + line
+    if before.endswith("-") and len(before) > 1 and before[-2].isalnum() and before[-2] < CJK and line[0].isalnum():
+        whole = f"{_LAST_WORD.findall(before)[-1]}{_FIRST_WORD.findall(line)[0]}".lower()
+        keeps = not (before[-2].isalpha() and line[0].islower()) or whole in compounds
+        return before + line if keeps else before[:-1] + line
     return before + line if before[-1] >= CJK or line[0] >= CJK else f"{before} {line}"
+
+
+def compounds_of(texts: Iterable[str]) -> frozenset[str]:
+    """Words with a hyphen inside, lower case, as "dual-encoder"."""
+    return frozenset(word.lower() for text in texts if "-" in text for word in _COMPOUND.findall(text))

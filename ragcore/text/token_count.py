@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import accumulate
 from pathlib import Path
@@ -30,10 +30,11 @@ _CL100K_PATTERN = (
 )
 
 _PIECE = re.compile(
-    rf"(?P<han>[{HAN}])|(?P<latin>[A-Za-z]{{1,24}})|(?P<digits>[0-9]{{1,3}})|(?P<break>[ \t]*[\r\n])"
-    r"|(?P<space>[ \t]{1,16})|(?P<other>.)",
-    re.DOTALL,
+    rf"[{HAN}]|[A-Za-z]{{1,24}}|[0-9]{{1,3}}|[ \t]*[\r\n]|[ \t]{{2,16}}"
+    r"|[ \t](?![^\s\d])"  # any other single space is part of the word behind it
+    r"|[^ \t]",
 )
+_HAN = re.compile(f"[{HAN}]")
 _COMMON_PUNCTUATION = frozenset("，。、：；（）“”《》？！·—…")
 SENTENCE_LOSS = 0.2  # of the limit: so much may be given up to end truncated text with a sentence
 
@@ -44,22 +45,16 @@ def _one_token_han() -> frozenset[str]:
     return frozenset("".join(line for line in text.splitlines() if not line.startswith("#")))
 
 
-def _cost(piece: re.Match[str], text: str) -> int:
+@lru_cache(maxsize=65536)
+def _cost(piece: str) -> int:
     """Tenths of a token of one piece, rather too many than too few."""
-    token = piece.group()
-    match piece.lastgroup:
-        case "han":
-            return 11 if token in _one_token_han() else 24  # most others take two tokens, some three
-        case "latin":
-            return 10 * _word_tokens(token)
-        case "space":  # a single space is part of the word behind it, if one follows
-            follows = text[piece.end() : piece.end() + 1]
-            return 0 if len(token) == 1 and follows and not follows.isdigit() and not follows.isspace() else 10
-        case "digits" | "break":
-            return 10
-    if token in _COMMON_PUNCTUATION:
+    if _HAN.fullmatch(piece):
+        return 11 if piece in _one_token_han() else 24  # most others take two tokens, some three
+    if piece.isascii() and piece.isalpha():
+        return 10 * _word_tokens(piece)
+    if piece in _COMMON_PUNCTUATION or (piece.isascii() and (piece.isspace() or piece.isdigit())):
         return 10
-    return 10 * len(token.encode("utf-8", "surrogatepass"))  # the worst case of a byte pair encoding
+    return 10 * len(piece.encode("utf-8", "surrogatepass"))  # the worst case of a byte pair encoding
 
 
 def _word_tokens(word: str) -> int:
@@ -79,12 +74,12 @@ class EstimateCounter:
 
     def count(self, text: str) -> int:
         """Estimated tokens of a text."""
-        return _ceil(sum(_cost(piece, text) for piece in _PIECE.finditer(text)), 10)
+        return _ceil(sum(map(_cost, _PIECE.findall(text))), 10)
 
     def truncate(self, text: str, limit: int) -> str:
         """See ports.TokenCounter."""
         pieces = list(_PIECE.finditer(text))
-        costs = list(accumulate(_cost(piece, text) for piece in pieces))
+        costs = list(accumulate(_cost(piece.group()) for piece in pieces))
         if not costs or costs[-1] <= 10 * limit:
             return text
         fitting = bisect_right(costs, 10 * max(limit, 0))

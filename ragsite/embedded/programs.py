@@ -1,16 +1,23 @@
-"""The programs of the product beside PostgreSQL and Redis: web, worker, scheduler."""
+"""The programs of the product beside PostgreSQL and Redis: web, three workers, scheduler."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from ragsite.embedded.processes import Process
 from ragsite.env import PROJECT_ROOT, Environment
 
-QUEUES = ("ingest", "embed", "ocr", "chat", "nightly")
-CONCURRENCY = 2
+INGESTION_QUEUES = ("ingest", "embed")
+BACKGROUND_QUEUES = ("chat", "nightly")
+INGESTION_PROCESSES = 2
+INGESTION_MEMORY_KB = 1_000_000  # a process that has grown beyond it is replaced after its task
+BACKGROUND_THREADS = 4  # its tasks wait for the database most of the time
+COURTESY = 10  # of 19: ingestion takes the processor that people's questions leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +26,24 @@ class Program:
 
     name: str
     arguments: tuple[str, ...]
+    niceness: int = 0
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def process(self, env: Environment) -> Process:
         """Not started yet."""
         return Process(
             name=self.name,
-            command=[sys.executable, *self.arguments],
+            command=[*_nice(self.niceness), sys.executable, *self.arguments],
             log=env.DATA_DIR / "logs" / f"{self.name}.log",
-            environment=child_environment(env),
+            environment={**child_environment(env), **self.environment},
             folder=PROJECT_ROOT,
         )
+
+
+def _nice(niceness: int) -> list[str]:
+    """The front of a command that runs with less priority; nothing where the system has no such program."""
+    program = shutil.which("nice")
+    return [program, "-n", str(niceness)] if niceness and program else []
 
 
 def child_environment(env: Environment) -> dict[str, str]:
@@ -43,7 +58,7 @@ def bootstrap_command(env: Environment) -> list[str]:
 
 def programs(env: Environment) -> tuple[Program, ...]:
     """All programs in the order in which they are started and stopped."""
-    return (_web(env), _worker(env), _scheduler(env.LOG_LEVEL))
+    return (_web(env), _ingestion(env), _recognition(env), _background(env), _scheduler(env.LOG_LEVEL))
 
 
 def _web(env: Environment) -> Program:
@@ -52,11 +67,29 @@ def _web(env: Environment) -> Program:
     return Program("web", ("-m", "uvicorn", "ragsite.asgi:application", *address, *limits))
 
 
-def _worker(env: Environment) -> Program:
-    size = ("--concurrency", str(CONCURRENCY), "--prefetch-multiplier", "1")
-    alone = ("--without-gossip", "--without-mingle")  # there is no second worker to talk to
-    queues = ("-Q", ",".join(QUEUES))
-    return Program("worker", ("-m", "celery", "-A", "ragsite", "worker", "-l", env.LOG_LEVEL, *queues, *size, *alone))
+def _ingestion(env: Environment) -> Program:
+    """Two processes share the cores: while one reads or publishes, the other one embeds."""
+    size = ("--concurrency", str(INGESTION_PROCESSES), "--max-memory-per-child", str(INGESTION_MEMORY_KB))
+    threads = {} if env.EMBEDDER_THREADS else {"EMBEDDER_THREADS": "1"}
+    return _worker(env, "worker", INGESTION_QUEUES, size, niceness=COURTESY, environment=threads)
+
+
+def _recognition(env: Environment) -> Program:
+    """One scan at a time, in a worker of its own: texts never wait for scans (D31)."""
+    return _worker(env, "ocr", ("ocr",), ("--pool", "solo"), niceness=COURTESY)
+
+
+def _background(env: Environment) -> Program:
+    """What must not wait for ingestion: the upkeep of conversations and of indexes."""
+    return _worker(
+        env, "background", BACKGROUND_QUEUES, ("--pool", "threads", "--concurrency", str(BACKGROUND_THREADS))
+    )
+
+
+def _worker(env: Environment, name: str, queues: Sequence[str], size: Sequence[str], **options: Any) -> Program:
+    common = ("--prefetch-multiplier", "1", "--without-gossip", "--without-mingle")
+    arguments = ("-m", "celery", "-A", "ragsite", "worker", "-n", f"{name}@%h", "-l", env.LOG_LEVEL)
+    return Program(name, (*arguments, "-Q", ",".join(queues), *size, *common), **options)
 
 
 def _scheduler(log_level: str) -> Program:

@@ -43,6 +43,9 @@ CELERY_TASK_QUEUES = [
     Queue(name, Exchange(name), routing_key=name) for name in ("ingest", "ocr", "embed", "chat", "nightly")
 ]
 CELERY_TASK_CREATE_MISSING_QUEUES = False
+CELERY_TIMEZONE = env.TIME_ZONE
+MAINTENANCE_HOUR = env.MAINTENANCE_HOUR
+PURGE_AFTER_DAYS = env.PURGE_AFTER_DAYS
 
 DATA_DIR = env.DATA_DIR
 MEDIA_ROOT = env.DATA_DIR / "files"
@@ -51,3 +54,5 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
 }
+SOURCE_FOLDERS = env.SOURCE_FOLDERS  # below which sources may read folders of this machine
+FETCH_ALLOWED_HOSTS = env.FETCH_ALLOWED_HOSTS  # hosts and networks that may be fetched though they are private

@@ -1,10 +1,10 @@
-/* Uploads dropped files one by one through the public API and follows each ingestion job until it is over. */
+/* Uploads dropped files and folders one by one through the public API; live.js follows what became of them. */
 
-const STAGES = ["received", "parsed", "cleaned", "chunked", "represented", "embedded", "indexed", "live"];
+import { refreshAnew } from "./live.js";
+
 const SENDING_AT_ONCE = 2;
-const POLL_MS = 1000;
-const SLOWEST_POLL_MS = 8000;
 const WORTH_ANOTHER_TRY = new Set([429, 500, 502, 503, 504]); // the others say that the file itself is refused
+const NOT_MEANT = /^(\.|~\$)|^(Thumbs\.db|desktop\.ini)$/i; // what systems leave in folders
 
 const form = document.querySelector("[data-upload]");
 const words = form.querySelector("[data-words]").dataset;
@@ -28,41 +28,43 @@ function chosenSets() {
   return [...form.querySelectorAll("input[name=sets]:checked")].map((box) => box.value);
 }
 
-function openLink(documentId) {
-  const href = `${form.dataset.documentPage}${documentId}/change/`;
-  return Object.assign(document.createElement("a"), { className: "rs-link", href, textContent: words.open });
-}
-
-/** One row of the list, with the functions that change it. */
+/** The row of a file until the server has it, with the functions that change it. */
 function addRow(file) {
   const row = form.querySelector("[data-row]").content.firstElementChild.cloneNode(true);
-  const state = row.querySelector(".rs-file-state");
-  const progress = row.querySelector("progress");
-  const again = row.querySelector("button");
-  row.querySelector(".rs-file-name").textContent = file.name;
-  row.querySelector(".rs-file-size").textContent = readableSize(file.size);
+  const part = (name) => row.querySelector(`.rs-item-${name}`);
+  const [bar, again] = [row.querySelector("progress"), row.querySelector("[data-again]")];
+  part("name").textContent = file.name;
+  part("facts").textContent = readableSize(file.size);
   list.append(row);
   return {
     again,
-    show(text, step) {
+    show(text, share) {
       row.dataset.state = "working";
+      part("words").textContent = text;
+      bar.value = share;
+      bar.hidden = false;
       again.hidden = true;
-      state.textContent = text;
-      progress.value = step;
+      part("trouble").hidden = true;
     },
     done(text, documentId) {
-      row.dataset.state = "done";
-      progress.value = STAGES.length;
-      state.textContent = `${text} `;
-      state.append(openLink(documentId));
+      row.dataset.state = "live";
+      part("icon").textContent = "check_circle";
+      part("words").textContent = text;
+      bar.hidden = true;
+      const href = `${form.dataset.documentPage}${documentId}/change/`;
+      part("facts").append(" ", Object.assign(document.createElement("a"), { className: "rs-link", href, textContent: words.open }));
     },
-    fail(message, code, canRetry, documentId) {
+    fail(message, code, canRetry) {
       row.dataset.state = "failed";
-      state.textContent = message;
-      if (code) state.append(" ", Object.assign(document.createElement("code"), { textContent: code }));
-      if (documentId) state.append(" ", openLink(documentId));
+      part("icon").textContent = "error";
+      part("words").textContent = words.failed;
+      part("trouble").textContent = message;
+      part("trouble").hidden = false;
+      if (code) part("trouble").append(" ", Object.assign(document.createElement("code"), { textContent: code }));
+      bar.hidden = true;
       again.hidden = !canRetry;
     },
+    remove: () => row.remove(),
   };
 }
 
@@ -72,14 +74,15 @@ function enqueue(files) {
     form.querySelector("input[name=sets]")?.focus();
     return;
   }
-  hint.textContent = "";
+  hint.textContent = files.length ? "" : words.nothing;
+  const common = { sets: chosenSets(), clearance: form.elements.clearance.value, unpack: form.elements.unpack.checked };
   for (const file of files) {
     const row = addRow(file);
     if (file.size > Number(form.dataset.maxBytes)) {
       row.fail(words.tooLarge, "", false);
       continue;
     }
-    const item = { file, row, sets: chosenSets(), clearance: form.elements.clearance.value };
+    const item = { file, row, ...common };
     row.again.addEventListener("click", () => push(item));
     push(item);
   }
@@ -101,67 +104,76 @@ function next() {
   }
 }
 
-/** Sends one file; following its job happens aside, so that the next file need not wait. */
-async function send({ file, row, sets, clearance }) {
+/** The request with progress of the sending, which `fetch` does not tell. */
+function post(body, onShare) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", form.dataset.documentsUrl);
+    request.setRequestHeader("X-CSRFToken", form.elements.csrfmiddlewaretoken.value);
+    request.responseType = "json";
+    request.upload.onprogress = (event) => event.lengthComputable && onShare((100 * event.loaded) / event.total);
+    request.onload = () => resolve({ status: request.status, data: request.response ?? {} });
+    request.onerror = reject;
+    request.send(body);
+  });
+}
+
+/** Sends one file. What was accepted is shown by the list of the server from then on. */
+async function send({ file, row, sets, clearance, unpack }) {
   row.show(words.sending, 0);
   const body = new FormData();
   body.append("file", file);
   sets.forEach((id) => body.append("sets", id));
   body.append("clearance", clearance);
+  if (unpack && /\.zip$/i.test(file.name)) body.append("unpack", "true");
   let answer;
-  let data;
   try {
-    answer = await fetch(form.dataset.documentsUrl, {
-      method: "POST",
-      body,
-      headers: { "X-CSRFToken": form.elements.csrfmiddlewaretoken.value },
-    });
-    data = await answer.json();
+    answer = await post(body, (share) => row.show(words.sending, share));
   } catch {
     row.fail(words.network, "", true);
     return;
   }
-  if (!answer.ok) {
-    row.fail(data.error?.message ?? words.failed, data.error?.code, WORTH_ANOTHER_TRY.has(answer.status));
+  const { status, data } = answer;
+  if (status >= 400 || status === 0) {
+    row.fail(data.error?.message ?? words.failed, data.error?.code, WORTH_ANOTHER_TRY.has(status));
   } else if (data.duplicate || !data.job_id) {
     row.done(words.duplicate, data.document_id);
   } else {
-    follow(data, row);
+    row.show(words.accepted, 100);
+    refreshAnew().then(row.remove);
   }
 }
 
-/** Asks for the job until it is over, less often while nothing changes. */
-async function follow({ job_id: jobId, document_id: documentId }, row) {
-  let pause = POLL_MS;
-  let lastStage = "";
+// ── files and folders ───────────────────────────────────────────────────────────────────────────
+
+/** All files below an entry of a drop, depth first. */
+async function filesBelow(entry) {
+  if (NOT_MEANT.test(entry.name)) return [];
+  if (entry.isFile) return [await new Promise((resolve, reject) => entry.file(resolve, reject))];
+  const reader = entry.createReader();
+  const found = [];
   for (;;) {
-    let job;
-    try {
-      const answer = await fetch(`${form.dataset.jobsUrl}${jobId}`);
-      job = answer.ok ? await answer.json() : null;
-    } catch {
-      job = null; // the server may be restarting; the job goes on without us
-    }
-    if (job?.state === "succeeded") {
-      row.done(words.live, documentId);
-      return;
-    }
-    if (job && ["failed", "partial"].includes(job.state)) {
-      const [error] = job.errors;
-      row.fail(error?.message ?? words.failed, error?.code, false, documentId);
-      return;
-    }
-    const stage = job?.stage ?? lastStage;
-    row.show(job ? (words[stage] ?? stage) : words.network, Math.max(STAGES.indexOf(stage), 0));
-    pause = stage === lastStage ? Math.min(pause * 1.5, SLOWEST_POLL_MS) : POLL_MS;
-    lastStage = stage;
-    await new Promise((resolve) => setTimeout(resolve, pause));
+    const entries = await new Promise((resolve, reject) => reader.readEntries(resolve, reject)); // some at a time
+    if (!entries.length) return found;
+    for (const one of entries) found.push(...(await filesBelow(one)));
   }
+}
+
+async function dropped(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  if (!entries.length) return [...transfer.files];
+  return (await Promise.all(entries.map(filesBelow))).flat();
 }
 
 input.addEventListener("change", () => {
   enqueue([...input.files]);
   input.value = "";
+});
+form.querySelector("[data-folder]").addEventListener("click", () => {
+  const chooser = Object.assign(document.createElement("input"), { type: "file", webkitdirectory: true, multiple: true });
+  chooser.hasChangeListener = true;
+  chooser.addEventListener("change", () => enqueue([...chooser.files].filter((file) => !NOT_MEANT.test(file.name))));
+  chooser.click();
 });
 for (const kind of ["dragenter", "dragover"]) {
   drop.addEventListener(kind, (event) => {
@@ -172,7 +184,7 @@ for (const kind of ["dragenter", "dragover"]) {
 for (const kind of ["dragleave", "drop"]) {
   drop.addEventListener(kind, () => delete drop.dataset.over);
 }
-drop.addEventListener("drop", (event) => {
+drop.addEventListener("drop", async (event) => {
   event.preventDefault();
-  enqueue([...event.dataTransfer.files]);
+  enqueue(await dropped(event.dataTransfer));
 });

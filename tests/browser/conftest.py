@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 from django.db import connection
@@ -22,7 +23,6 @@ from accounts.selectors import scope_for
 from knowledge.models import Document
 from knowledge.services import document_upload
 from ragsite.embedded.processes import Process, free_port
-from ragsite.embedded.programs import QUEUES
 from ragsite.embedded.waiting import wait_until
 from tests.browser.content import DOCUMENTS, English
 from tests.factories import make_admin, make_set, make_user
@@ -76,7 +76,8 @@ def live_site(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: A
         environment = {**os.environ, **_environment(llm, folder)}
         port = free_port()
         web = ("-m", "uvicorn", "ragsite.asgi:application", "--port", str(port), "--no-access-log")
-        worker = ("-m", "celery", "-A", "ragsite", "worker", "-Q", ",".join(QUEUES), "--concurrency", "1")
+        queues = ",".join(queue.name for queue in settings.CELERY_TASK_QUEUES)
+        worker = ("-m", "celery", "-A", "ragsite", "worker", "-Q", queues, "--concurrency", "1")
         site = stack.enter_context(_running("web", web, environment, folder))
         helper = stack.enter_context(_running("worker", (*worker, "--without-mingle"), environment, folder))
         url = f"http://127.0.0.1:{port}"

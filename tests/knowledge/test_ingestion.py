@@ -18,7 +18,7 @@ from knowledge.services import (
     ingestion_advance,
     leases_sweep,
 )
-from knowledge.services.ingestion import advance
+from knowledge.services.ingestion import advance, outcomes
 from ragcore.errors import EmptyDocumentError, ModelUnavailableError, UnsupportedFormatError
 from tests.factories import ingest, make_set, make_user, run_job, scope_of
 from tests.knowledge.uploads import upload
@@ -27,12 +27,12 @@ pytestmark = pytest.mark.django_db
 
 
 def recounted():
-    """Document frequencies of the live entries, counted from scratch."""
-    counts = {}
+    """In how many live passages each term occurs, counted from scratch."""
+    passages = {}
     for entry in IndexEntry.objects.filter(version__live_for__deleted=None, version__live_for__isnull=False):
         for lexeme in str(entry.lexemes).replace("'", "").split():
-            counts[int(lexeme)] = counts.get(int(lexeme), 0) + 1
-    return counts
+            passages.setdefault(int(lexeme), set()).add(entry.chunk_id)
+    return {term: len(chunks) for term, chunks in passages.items()}
 
 
 def stored():
@@ -228,6 +228,10 @@ def test_nobody_may_classify_above_their_own_clearance(common):
         upload(clerk, common, clearance=2)
 
 
+def hours(number):
+    return timedelta(hours=number)
+
+
 class Unreachable:
     model = "unreachable"
 
@@ -238,7 +242,7 @@ class Unreachable:
 def test_a_passing_fault_puts_an_item_off_and_loses_nothing(owner, common, monkeypatch):
     uploaded = upload(owner, common)
     with monkeypatch.context() as patch:
-        patch.setattr("knowledge.services.ingestion.read.embedder", Unreachable)
+        patch.setattr("knowledge.services.ingestion.embedding.embedder", Unreachable)
         ingestion_advance(job_id=uploaded.job.pk)
 
     item = IngestItem.objects.get(job=uploaded.job)
@@ -252,13 +256,29 @@ def test_a_passing_fault_puts_an_item_off_and_loses_nothing(owner, common, monke
     assert Document.objects.get(pk=uploaded.document.pk).state == "live"
 
 
-def test_a_passing_fault_that_never_passes_ends_with_its_reason(owner, common, monkeypatch):
+def test_a_model_server_that_is_away_for_hours_loses_nothing(owner, common, monkeypatch):
     uploaded = upload(owner, common)
-    monkeypatch.setattr("knowledge.services.ingestion.read.embedder", Unreachable)
+    with monkeypatch.context() as patch:
+        patch.setattr("knowledge.services.ingestion.embedding.embedder", Unreachable)
+        for hours_ago in range(20):
+            IngestItem.objects.update(not_before=timezone.now(), waiting_since=timezone.now() - hours(hours_ago))
+            ingestion_advance(job_id=uploaded.job.pk)
 
-    for _ in range(6):
-        IngestItem.objects.filter(job=uploaded.job, finished=None).update(not_before=timezone.now())
-        ingestion_advance(job_id=uploaded.job.pk)
+    waiting = IngestItem.objects.get(job=uploaded.job)
+    assert (waiting.finished, waiting.error_code, waiting.losses) == (None, "model_unavailable", 0)
+    assert waiting.not_before <= timezone.now() + timedelta(seconds=outcomes.LONGEST_PAUSE_SECONDS * 1.25)
+    IngestItem.objects.update(not_before=timezone.now())
+    run_job(uploaded.job.pk)
+    assert Document.objects.get(pk=uploaded.document.pk).state == "live"
+
+
+def test_a_passing_fault_that_does_not_pass_within_a_day_ends_with_its_reason(owner, common, monkeypatch):
+    uploaded = upload(owner, common)
+    monkeypatch.setattr("knowledge.services.ingestion.embedding.embedder", Unreachable)
+    ingestion_advance(job_id=uploaded.job.pk)
+
+    IngestItem.objects.update(not_before=timezone.now(), waiting_since=timezone.now() - hours(25))
+    ingestion_advance(job_id=uploaded.job.pk)
 
     assert Document.objects.get(pk=uploaded.document.pk).error_code == "model_unavailable"
 
@@ -282,10 +302,10 @@ def test_the_sweeper_finds_expired_leases_and_lost_messages(owner, common):
 def test_an_unexpected_fault_fails_the_item_and_is_logged(owner, common, monkeypatch, caplog):
     uploaded = upload(owner, common)
 
-    def explode(item):
+    def explode(*args):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(advance, "item_prepare", explode)
+    monkeypatch.setattr(advance, "item_read", explode)
     ingestion_advance(job_id=uploaded.job.pk)
 
     document = Document.objects.get(pk=uploaded.document.pk)
@@ -297,7 +317,7 @@ def test_an_unexpected_fault_fails_the_item_and_is_logged(owner, common, monkeyp
 def test_a_failed_document_can_be_retried(owner, common, monkeypatch):
     uploaded = upload(owner, common)
     with monkeypatch.context() as patch:
-        patch.setattr(advance, "item_prepare", lambda item: 1 / 0)
+        patch.setattr(advance, "item_read", lambda *args: 1 / 0)
         ingestion_advance(job_id=uploaded.job.pk)
 
     job = document_retry(scope=scope_of(owner), actor=owner, document_id=uploaded.document.pk)

@@ -10,12 +10,15 @@ import pytest
 from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 
+from knowledge.engines import embedder
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, IngestJob
 from knowledge.selectors import job_get
+from knowledge.selectors.options import pipeline_options
 from knowledge.services import documents_bulk, ingestion_advance, leases_sweep
-from knowledge.services.ingestion import advance, outcomes, read
-from knowledge.services.ingestion.leases import items_claim
+from knowledge.services.ingestion import advance, embedding, leases, outcomes, reading
+from knowledge.services.ingestion.describing import item_describe
+from knowledge.services.ingestion.leases import Holding, WorkStoppedError, items_claim
 from ragcore.errors import CorruptDocumentError
 from tests.factories import ingest, run_job, scope_of
 from tests.knowledge.uploads import upload
@@ -123,7 +126,7 @@ def test_a_database_that_fails_puts_items_off_and_loses_nothing(owner, common, m
     def down(*args, **kwargs):
         raise OperationalError("deadlock detected")
 
-    for place in ("versions_publish", "item_prepare"):
+    for place in ("versions_publish", "item_read"):
         with monkeypatch.context() as patch:
             patch.setattr(advance, place, down)
             ingestion_advance(job_id=done.job_id)
@@ -148,7 +151,7 @@ def test_a_worker_that_lost_its_lease_cannot_fail_what_another_one_finished(owne
     slow = lease_lost(uploaded.job.pk)
     ingestion_advance(job_id=uploaded.job.pk)
 
-    outcomes.item_put_off_or_fail(slow, CorruptDocumentError())
+    outcomes.items_put_off_or_fail([slow], CorruptDocumentError())
 
     status = job_get(scope=scope_of(owner), job_id=uploaded.job.pk)
     assert (status.state, Document.objects.get().error_code) == ("succeeded", "")
@@ -159,8 +162,9 @@ def test_a_worker_that_lost_its_lease_does_not_take_the_item_from_its_new_holder
     slow = lease_lost(uploaded.job.pk)
     (mine,) = items_claim(job_id=uploaded.job.pk)
 
-    advance.leases_renew([slow])
-    outcomes.item_put_off_or_fail(slow, outcomes.StoreUnavailableError())
+    with pytest.raises(WorkStoppedError):
+        Holding([slow]).alive(seconds=1)
+    outcomes.items_put_off_or_fail([slow], outcomes.StoreUnavailableError())
 
     held = IngestItem.objects.get()
     assert (held.attempt, held.not_before, held.error_code) == (mine.attempt, None, "")
@@ -170,10 +174,12 @@ def test_a_worker_that_lost_its_lease_does_not_take_the_item_from_its_new_holder
 def test_two_workers_with_the_same_version_publish_it_once(owner, common):
     uploaded = upload(owner, common)
     slow = lease_lost(uploaded.job.pk)
-    late = read.item_prepare(slow)
+    options = pipeline_options(documents=[slow.version.document])[slow.version.document_id]
+    late = item_describe(reading.item_read(slow, options, Holding([slow])), Holding([slow]))
+    vectors = embedder().embed_documents([r.embedded_text for r in late.representations])
     ingestion_advance(job_id=uploaded.job.pk)
 
-    published = advance._embed_and_publish([late])
+    published = advance.versions_publish([late], vectors, model=embedder().model)
 
     version = DocumentVersion.objects.get()
     assert (published, version.retired) == (0, None)
@@ -194,8 +200,9 @@ class Slow:
 
 def test_a_long_document_keeps_its_lease_while_it_is_embedded(owner, common, monkeypatch):
     monkeypatch.setattr(Slow, "leases", ())
-    monkeypatch.setattr(read, "embedder", Slow)
-    monkeypatch.setattr(read, "EMBEDDED_TEXTS", 1)
+    monkeypatch.setattr(embedding, "embedder", Slow)
+    monkeypatch.setattr(embedding, "EMBEDDED_TEXTS", 1)
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0)
     text = "\n\n".join(f"# Part {n}\n\n" + "A sentence about beams. " * 120 for n in range(3))
     uploaded = upload(owner, common, content=text.encode())
 
@@ -219,7 +226,7 @@ def test_an_old_version_that_fails_late_says_nothing_about_the_document(owner, c
 
 
 def test_the_sweeper_leaves_a_job_alone_that_shows_signs_of_life(owner, common):
-    done = documents_bulk(scope=scope_of(owner), actor=owner, lines=lines_of(common, *map(str, range(20))))
+    done = documents_bulk(scope=scope_of(owner), actor=owner, lines=lines_of(common, *map(str, range(40))))
     IngestJob.objects.update(created=timezone.now() - timedelta(minutes=5))
     items_claim(job_id=done.job_id)
 
@@ -245,7 +252,7 @@ def test_bytes_that_failed_are_tried_again_while_an_older_version_is_live(owner,
     run_job(first.job.pk)
     failed = upload(owner, common, content=b"two", external_id="x")
     with monkeypatch.context() as patch:
-        patch.setattr(advance, "item_prepare", lambda item: 1 / 0)
+        patch.setattr(advance, "item_read", lambda *args: 1 / 0)
         ingestion_advance(job_id=failed.job.pk)
 
     again = upload(owner, common, content=b"two", external_id="x")

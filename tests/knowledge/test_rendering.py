@@ -61,3 +61,34 @@ def test_the_row_of_a_table_that_carries_the_claim_is_marked_as_a_whole():
     assert "<td><mark>接地电阻</mark></td>" in html
     assert "<td><mark>不大于 10 Ω</mark></td>" in html
     assert "<mark>环境" not in html
+
+
+def test_a_picture_of_the_document_is_a_figure_that_opens_it_in_full():
+    html = markdown_html("Before.\n\n![Mast & dish](picture:p1-2.png)\n\nAfter.", version_id=7)
+
+    assert (
+        '<figure><a href="/pictures/7/p1-2.png" rel="noopener noreferrer">'
+        '<img src="/pictures/7/p1-2.png" alt="Mast &amp; dish" loading="lazy"></a>'
+        "<figcaption>Mast &amp; dish</figcaption></figure>"
+    ) in html
+    assert "<p><figure" not in html
+
+
+def test_a_picture_within_a_sentence_stays_within_it():
+    html = markdown_html("Press ![the button](picture:b.png) twice.", version_id=7)
+
+    assert '<p>Press <img src="/pictures/7/b.png" alt="the button" loading="lazy"> twice.</p>' in html
+
+
+def test_without_a_version_only_the_words_of_a_picture_are_left():
+    assert markdown_html("![Mast](picture:p1.png)").strip() == "Mast"
+
+
+@pytest.mark.parametrize(
+    "address", ["https://example.org/a.png", "//example.org/a.png", "data:image/png;base64,xx", "picture:../secret"]
+)
+def test_no_picture_is_loaded_from_elsewhere(address):
+    html = markdown_html(f"![words]({address})", version_id=7)
+
+    assert "<img" not in html
+    assert "words" in html

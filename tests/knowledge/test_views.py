@@ -9,7 +9,7 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from PIL import Image
 
-from knowledge.models import Chunk, Document, DocumentVersion
+from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion
 from tests.factories import ingest, make_set, make_user
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +51,12 @@ def pdf() -> bytes:
     sheet.showPage()
     sheet.save()
     return out.getvalue()
+
+
+def with_picture(version: DocumentVersion, media_type: str = "image/png") -> DocumentPicture:
+    found = DocumentPicture(version=version, name="mast.png", media_type=media_type)
+    found.file.save("mast.png", ContentFile(b"\x89PNG picture"))
+    return found
 
 
 def closed(document: Document) -> None:
@@ -96,12 +102,16 @@ def test_a_citation_opens_the_version_that_it_was_made_from(browser, document, o
     assert response["Content-Disposition"] == 'inline; filename="old.pdf"'
 
 
-@pytest.mark.parametrize("address", ["/documents/{d}", "/documents/{d}/original", "/chunks/{c}/page.png"])
+ADDRESSES = ["/documents/{d}", "/documents/{d}/original", "/chunks/{c}/page.png"]
+
+
+@pytest.mark.parametrize("address", [*ADDRESSES, "/versions/{v}/pages/1.png", "/pictures/{v}/mast.png"])
 def test_a_closed_document_does_not_exist(browser, document, originals, address):
-    with_original(document, "timer.pdf", pdf())
-    chunk = document.live_version.chunks.first()
+    version = with_original(document, "timer.pdf", pdf())
+    with_picture(version)
+    chunk = version.chunks.first()
     Chunk.objects.filter(pk=chunk.pk).update(page=1)
-    filled = address.format(d=document.pk, c=chunk.pk)
+    filled = address.format(d=document.pk, c=chunk.pk, v=version.pk)
     assert browser.get(filled).status_code == 200
 
     closed(document)
@@ -148,3 +158,55 @@ def test_the_text_of_a_document_is_shown_as_it_was_read(browser, document):
     page = browser.get(f"/documents/{document.pk}").content.decode()
 
     assert "The timer waits for two seconds." in page
+
+
+def test_a_picture_is_sent_as_what_it_is_and_only_once(browser, document, originals):
+    found = with_picture(document.live_version)
+    address = f"/pictures/{found.version_id}/mast.png"
+
+    first = browser.get(address)
+    again = browser.get(address, headers={"If-None-Match": first["ETag"]})
+
+    assert b"".join(first.streaming_content) == b"\x89PNG picture"
+    assert first["Content-Type"] == "image/png"
+    assert first["X-Content-Type-Options"] == "nosniff"
+    assert first["Cache-Control"] == "private, no-cache"
+    assert again.status_code == 304
+
+
+@pytest.mark.parametrize("media_type", ["image/svg+xml", "text/html"])
+def test_a_picture_that_a_browser_might_run_is_not_sent(browser, document, originals, media_type):
+    found = with_picture(document.live_version, media_type)
+
+    assert browser.get(f"/pictures/{found.version_id}/mast.png").status_code == 404
+
+
+def test_pages_of_slides_are_drawn_from_their_rendition(browser, document, originals):
+    version = with_original(document, "slides.pptx", b"PK")
+    assert browser.get(f"/versions/{version.pk}/pages/1.png").status_code == 404
+    version.rendition.save("slides.pdf", ContentFile(pdf()))
+
+    response = browser.get(f"/versions/{version.pk}/pages/1.png")
+    whole = browser.get(f"/documents/{document.pk}/rendition.pdf")
+
+    assert Image.open(BytesIO(response.content)).size == (1190, 1684)
+    assert whole["Content-Disposition"] == 'inline; filename="slides.pdf"'
+    assert b"".join(whole.streaming_content).startswith(b"%PDF")
+
+
+def test_the_picture_of_a_page_says_how_large_the_page_is(browser, document, originals):
+    version = with_original(document, "timer.pdf", pdf())
+
+    picture = Image.open(BytesIO(browser.get(f"/versions/{version.pk}/pages/1.png").content))
+
+    assert picture.width / picture.info["dpi"][0] * 72 == pytest.approx(595, abs=0.5)
+
+
+def test_the_text_of_a_document_shows_its_pictures(browser, document, originals):
+    version = document.live_version
+    with_picture(version)
+    version.chunks.update(text="The mast:\n\n![A mast](picture:mast.png)")
+
+    page = browser.get(f"/documents/{document.pk}").content.decode()
+
+    assert f'<img src="/pictures/{version.pk}/mast.png" alt="A mast" loading="lazy">' in page

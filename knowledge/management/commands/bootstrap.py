@@ -22,6 +22,7 @@ from accounts.services import audit_record, tenant_ensure_default
 from knowledge.demo import demo_documents, demo_sets
 from knowledge.models import KnowledgeSet
 from knowledge.services import document_upload
+from knowledge.services.handlers import attributes_seed, handlers_seed
 from knowledge.services.sets import set_create
 
 ADMIN = "admin"
@@ -41,6 +42,9 @@ class Command(BaseCommand):
         tenant = tenant_ensure_default()
         admin = self._ensure_admin(tenant)
         ensure_reviewers()
+        for one in Tenant.objects.all():
+            handlers_seed(one)
+            attributes_seed(one)
         if demo and not AuditEvent.objects.filter(tenant=tenant, action=DEMO_LOADED).exists():
             sets, documents = demo_load(admin)
             self.stdout.write(f"Demo: {sets} knowledge sets, {documents} documents to be ingested.")

@@ -1,24 +1,27 @@
-"""How an item ends, or why it waits."""
+"""How an item ends, why it waits, and where it goes next."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import transaction
 from django.utils import timezone
 
 from knowledge.models import Document, IngestItem
-from knowledge.queue import ADVANCE_INGESTION, enqueue_on_commit
+from knowledge.queue import advance_enqueue
 from knowledge.services.ingestion.leases import held
 from ragcore.errors import RagError, TransientError
 
-MAX_ATTEMPTS = 6
-BACKOFF_SECONDS = 2.0  # doubled with every attempt, with jitter
+PATIENCE = timedelta(hours=24)  # from the first of the faults in a row
+BACKOFF_SECONDS = 2.0  # doubled with every fault in a row, with jitter
+LONGEST_PAUSE_SECONDS = 300.0
+JITTER = (0.75, 1.25)
 
 
 class StoreUnavailableError(TransientError):
-    """Postgres did not answer, or chose this worker as the victim of a deadlock."""
+    """Postgres or Redis did not answer, or Postgres chose this worker as the victim of a deadlock."""
 
     code = "store_unavailable"
     default_message = "The service is not available at the moment. Please try again shortly."
@@ -31,20 +34,55 @@ class IngestionFaultError(RagError):
     default_message = "Reading this document failed because of a fault in this software. It has been logged."
 
 
+# ── going on ────────────────────────────────────────────────────────────────────────────────────
+
+
 @transaction.atomic
-def item_put_off_or_fail(item: IngestItem, error: RagError) -> None:
-    """Passing faults are tried again later, with growing pauses; others and the last attempt end the item."""
-    if isinstance(error, TransientError) and item.attempt < MAX_ATTEMPTS:
-        pause = BACKOFF_SECONDS * 2 ** (item.attempt - 1) * random.uniform(0.75, 1.25)  # noqa: S311 (jitter)
-        held([item]).update(
-            not_before=timezone.now() + timedelta(seconds=pause),
-            lease_until=None,
-            error_code=error.code,
-            error_message=error.message[:512],
-        )
-        enqueue_on_commit(ADVANCE_INGESTION, countdown_seconds=pause + 0.1, job_id=item.job_id)
-    else:
-        item_fail(item, error)
+def item_hand_over(item: IngestItem, *, queue: str, stage: str) -> None:
+    """Give an item to the workers of another queue, which start with what is stored of it."""
+    moved = held([item]).update(
+        queue=queue, stage=stage, lease_until=None, progress_done=0, progress_total=0, **_without_faults()
+    )
+    if moved:
+        advance_enqueue(job_id=item.job_id, queue=queue)
+
+
+def _without_faults() -> dict[str, object]:
+    return {"faults": 0, "waiting_since": None, "not_before": None, "error_code": "", "error_message": ""}
+
+
+# ── waiting and ending ──────────────────────────────────────────────────────────────────────────
+
+
+@transaction.atomic
+def items_put_off_or_fail(items: Sequence[IngestItem], error: RagError) -> None:
+    """Passing faults are tried again later, with growing pauses, for as long as PATIENCE; others end the items."""
+    now = timezone.now()
+    patient = [item for item in items if item.waiting_since is None or now - item.waiting_since < PATIENCE]
+    waiting = patient if isinstance(error, TransientError) else []
+    if waiting:
+        _put_off(waiting, error)
+    for item in items:
+        if item not in waiting:
+            item_fail(item, error)
+
+
+def _put_off(items: Sequence[IngestItem], error: RagError) -> None:
+    """One pause, and one message to the workers, for items that met the same fault together."""
+    now, faults = timezone.now(), max(item.faults for item in items)
+    pause = min(BACKOFF_SECONDS * 2 ** min(faults, 16), LONGEST_PAUSE_SECONDS)
+    pause *= random.uniform(*JITTER)  # noqa: S311 (so that workers do not return together)
+    mine = held(items)
+    mine.filter(waiting_since=None).update(waiting_since=now)
+    mine.update(
+        not_before=now + timedelta(seconds=pause),
+        faults=faults + 1,
+        lease_until=None,
+        error_code=error.code,
+        error_message=error.message[:512],
+    )
+    for job_id, queue in {(item.job_id, item.queue) for item in items}:
+        advance_enqueue(job_id=job_id, queue=queue, countdown_seconds=pause + 0.1)
 
 
 @transaction.atomic
@@ -54,11 +92,19 @@ def item_fail(item: IngestItem, error: RagError) -> None:
     Changes nothing where another worker has claimed or ended the item meanwhile.
     """
     reason = {"error_code": error.code, "error_message": error.message[:512]}
-    if not held([item]).update(stage=IngestItem.Stage.FAILED, finished=timezone.now(), lease_until=None, **reason):
-        return
+    if held([item]).update(stage=IngestItem.Stage.FAILED, finished=timezone.now(), lease_until=None, **reason):
+        document_say(item, **reason)
+
+
+def document_say(item: IngestItem, *, error_code: str, error_message: str) -> None:
+    """Put on the document why its newest version will not go live. An older version stays live if there is one."""
     document = Document.objects.select_for_update().get(pk=item.version.document_id)
     newest = document.versions.order_by("-number").values_list("pk", flat=True).first()
     is_newest = item.version_id == newest != document.live_version_id
     if is_newest and document.state != Document.State.DELETED:
-        state = Document.State.LIVE if document.live_version_id else Document.State.FAILED
-        Document.objects.filter(pk=document.pk).update(state=state, updated=timezone.now(), **reason)
+        Document.objects.filter(pk=document.pk).update(
+            state=Document.State.LIVE if document.live_version_id else Document.State.FAILED,
+            error_code=error_code,
+            error_message=error_message,
+            updated=timezone.now(),
+        )

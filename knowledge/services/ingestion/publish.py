@@ -2,67 +2,87 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
-from knowledge.indexes.bm25 import document_side
-from knowledge.indexes.copy import EntryRow, entries_copy
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.indexes.identifiers import chunk_ids
-from knowledge.indexes.statistics import (
-    Totals,
-    reference_length_set,
-    statistics_drifted,
-    statistics_lock,
-    term_ids,
-    versions_count,
-)
+from knowledge.indexes.statistics import statistics_drifted, statistics_lock, versions_count
 from knowledge.models import Chunk, Document, DocumentVersion, IngestItem
-from knowledge.queue import REFRESH_INDEXES, enqueue_on_commit
-from knowledge.services.ingestion.read import Prepared
-from knowledge.services.representations import Representation
+from knowledge.queue import RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
+from knowledge.services.edits import edits_settle
+from knowledge.services.handlers import series_settle
+from knowledge.services.ingestion.describing import Prepared
+from knowledge.services.ingestion.entries import NewEntry, entries_create
+from knowledge.services.ingestion.rendition import rendition_enqueue
 from ragcore.ports import FloatArray
 from ragcore.types import ChunkDraft
 
 Stage = IngestItem.Stage
-Row = tuple[Prepared, Representation, FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A version to be published with the vectors of its representations, float32[n, 768]."""
+
+    prepared: Prepared
+    vectors: FloatArray
+
+    @property
+    def version(self) -> DocumentVersion:
+        return self.prepared.item.version
 
 
 def versions_publish(prepared: Sequence[Prepared], vectors: FloatArray, *, model: str) -> int:
     """Switch all versions of a batch to live, each tenant in one transaction; returns how many went live.
 
-    A version that is not newer than the live one, or whose document was deleted meanwhile, is retired unseen.
+    A version that is not newer than the live one, or whose document was deleted meanwhile, is retired unseen; one
+    whose job was cancelled stays as it is.
     """
-    rows: dict[int, list[Row]] = {}
-    pairs = ((one, r) for one in prepared for r in one.representations)
-    for (one, representation), vector in zip(pairs, vectors, strict=True):
-        rows.setdefault(one.item.version.document.tenant_id, []).append((one, representation, vector))
-    return sum(_publish_tenant(tenant_id, tenant_rows, model) for tenant_id, tenant_rows in sorted(rows.items()))
+    tenants: dict[int, list[Ready]] = {}
+    start = 0
+    for one in prepared:
+        end = start + len(one.representations)
+        tenants.setdefault(one.item.version.document.tenant_id, []).append(Ready(one, vectors[start:end]))
+        start = end
+    return sum(_publish_tenant(tenant_id, ready, model) for tenant_id, ready in sorted(tenants.items()))
 
 
 @transaction.atomic
-def _publish_tenant(tenant_id: int, rows: list[Row], model: str) -> int:
-    totals = statistics_lock(tenant_id=tenant_id, languages={r.language for _, r, _ in rows})
-    documents = _lock_documents(rows)
-    newest = _newest({one.item.version.pk: one.item.version for one, _, _ in rows}.values(), documents)
-    wanted = [row for row in rows if row[0].item.version_id in newest]
-    batch = list({row[0].item.pk: row[0] for row in wanted}.values())
-    chunk_by_key = {key: pk for one in batch for key, pk in _chunks_create(one).items()}
-    _entries_create(tenant_id, wanted, chunk_by_key, totals, model)
+def _publish_tenant(tenant_id: int, ready: list[Ready], model: str) -> int:
+    languages = {r.language for one in ready for r in one.prepared.representations}
+    totals = statistics_lock(tenant_id=tenant_id, languages=languages)
+    documents = _lock_documents(ready)
+    ready = _not_cancelled(ready)
+    newest = _newest((one.version for one in ready), documents)
+    batch = [one for one in ready if one.version.pk in newest]
+    entries = _chunks_create(batch)
+    entries_create(tenant_id=tenant_id, entries=entries, totals=totals, model=model)
     _switch(tenant_id, batch, documents)
-    _items_finish(rows)
-    if any(tenant == tenant_id for tenant, _ in statistics_drifted()):
-        enqueue_on_commit(REFRESH_INDEXES)
+    _items_finish(ready)
+    _afterwards(tenant_id, batch)
     return len(batch)
 
 
-def _lock_documents(rows: list[Row]) -> dict[int, Document]:
-    ids = {one.item.version.document_id for one, _, _ in rows}
+# ── what is published ───────────────────────────────────────────────────────────────────────────
+
+
+def _lock_documents(ready: Sequence[Ready]) -> dict[int, Document]:
+    ids = {one.version.document_id for one in ready}
     locked = Document.objects.select_for_update(of=("self",)).select_related("live_version")
+    locked = locked.defer("live_version__markdown", "live_version__sketch")
     return {d.pk: d for d in locked.filter(pk__in=ids).order_by("pk")}
+
+
+def _not_cancelled(ready: Sequence[Ready]) -> list[Ready]:
+    """Those whose item goes on; locked, so that whoever cancels comes before this or after it."""
+    items = IngestItem.objects.select_for_update().filter(pk__in=[one.prepared.item.pk for one in ready])
+    going_on = set(items.exclude(stage=Stage.CANCELLED).order_by("pk").values_list("pk", flat=True))
+    return [one for one in ready if one.prepared.item.pk in going_on]
 
 
 def _newest(versions: Iterable[DocumentVersion], documents: dict[int, Document]) -> set[int]:
@@ -76,20 +96,28 @@ def _newest(versions: Iterable[DocumentVersion], documents: dict[int, Document])
     return {version.pk for version in chosen.values()}
 
 
-def _chunks_create(one: Prepared) -> dict[tuple[int, int], int]:
-    """Store the chunks of a version, replacing those of an attempt that did not finish."""
-    version = one.item.version
-    Chunk.objects.filter(version=version).delete()
-    ids = dict(zip((d.ordinal for d in one.drafts), chunk_ids(len(one.drafts)), strict=True))
-    ordered = sorted(one.drafts, key=lambda d: d.parent is not None)  # parents first
-    Chunk.objects.bulk_create([_chunk(version, draft, ids) for draft in ordered])
-    return {(version.pk, ordinal): pk for ordinal, pk in ids.items()}
+# ── its rows ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _chunk(version: DocumentVersion, draft: ChunkDraft, ids: dict[int, int]) -> Chunk:
+def _chunks_create(batch: Sequence[Ready]) -> list[NewEntry]:
+    """Store the passages of all versions, and return their entries with the ids of the passages."""
+    numbers = iter(chunk_ids(sum(len(one.prepared.drafts) for one in batch)))
+    chunks: list[Chunk] = []
+    entries: list[NewEntry] = []
+    for one in batch:
+        ids = {draft.ordinal: next(numbers) for draft in one.prepared.drafts}
+        chunks += [_chunk(one, draft, ids) for draft in one.prepared.drafts]
+        pairs = zip(one.prepared.representations, one.vectors, strict=True)
+        entries += [NewEntry(ids[r.ordinal], one.version.pk, r, vector) for r, vector in pairs]
+    Chunk.objects.bulk_create(chunks)  # parents are checked at the end of the transaction
+    return entries
+
+
+def _chunk(one: Ready, draft: ChunkDraft, ids: dict[int, int]) -> Chunk:
+    edits = one.prepared.edits
     return Chunk(
         pk=ids[draft.ordinal],
-        version=version,
+        version=one.version,
         ordinal=draft.ordinal,
         kind=draft.kind,
         text=draft.text,
@@ -99,61 +127,50 @@ def _chunk(version: DocumentVersion, draft: ChunkDraft, ids: dict[int, int]) -> 
         page=draft.page,
         boxes=[[b.page, b.x0, b.y0, b.x1, b.y1] for b in draft.boxes],
         tokens=draft.tokens,
+        edit_id=edits.edit_ids.get(draft.ordinal),
+        retired=timezone.now() if draft.ordinal in edits.disabled else None,
     )
 
 
-def _entries_create(
-    tenant_id: int, rows: list[Row], chunks: dict[tuple[int, int], int], totals: dict[str, Totals], model: str
-) -> None:
-    for language, total in totals.items():
-        mine = [row for row in rows if row[1].language == language]
-        if not mine:
-            continue
-        reference = total.reference_length or sum(len(r.terms) for _, r, _ in mine) / len(mine)
-        if not total.reference_length:
-            reference_length_set(tenant_id=tenant_id, language=language, reference=reference)
-        ids = term_ids(tenant_id=tenant_id, language=language, texts={t for _, r, _ in mine for t in r.terms})
-        entries_copy([_entry(tenant_id, row, chunks, ids, reference, model) for row in mine])
+# ── the switch ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _entry(
-    tenant_id: int, row: Row, chunks: dict[tuple[int, int], int], ids: dict[str, int], reference: float, model: str
-) -> EntryRow:
-    one, representation, vector = row
-    version = one.item.version
-    frequencies = Counter(ids[term] for term in representation.terms)
-    return EntryRow(
-        chunk_id=chunks[version.pk, representation.ordinal],
-        version_id=version.pk,
-        tenant_id=tenant_id,
-        representation=representation.kind,
-        language=representation.language,
-        length=len(representation.terms),
-        vector=vector,
-        weights=document_side(frequencies, length=len(representation.terms), average_length=reference),
-        embedding_model=model,
-    )
-
-
-def _switch(tenant_id: int, batch: list[Prepared], documents: dict[int, Document]) -> None:
+def _switch(tenant_id: int, batch: Sequence[Ready], documents: dict[int, Document]) -> None:
     now = timezone.now()
-    newest = {one.item.version.document_id: one.item.version for one in batch}
-    old = [d.live_version_id for pk, d in documents.items() if pk in newest and d.live_version_id]
-    fresh = [version.pk for version in newest.values()]
+    fresh = {one.version.document_id: one.version for one in batch}
+    old = [live for pk in fresh if (live := documents[pk].live_version_id)]
     versions_count(tenant_id=tenant_id, versions=old, sign=-1)
-    versions_count(tenant_id=tenant_id, versions=fresh, sign=+1)
+    versions_count(tenant_id=tenant_id, versions=[version.pk for version in fresh.values()], sign=+1)
     DocumentVersion.objects.filter(pk__in=old).update(retired=now)
-    DocumentVersion.objects.filter(pk__in=fresh).update(live_since=now)
-    changed = [documents[pk] for pk in newest]
-    for document in changed:
-        document.live_version = newest[document.pk]
-        document.state, document.error_code, document.error_message = Document.State.LIVE, "", ""
-        document.updated = now
-    Document.objects.bulk_update(changed, ["live_version", "state", "error_code", "error_message", "updated"])
-    epoch_advance(tenant_id=tenant_id)
+    for one in batch:
+        DocumentVersion.objects.filter(pk=one.version.pk).update(live_since=now, **one.prepared.values)
+    mine = DocumentVersion.objects.filter(pk__in=[v.pk for v in fresh.values()], document=OuterRef("pk"))
+    Document.objects.filter(pk__in=fresh).update(
+        live_version=Subquery(mine.values("pk")),
+        state=Document.State.LIVE,
+        error_code="",
+        error_message="",
+        updated=now,
+    )
 
 
-def _items_finish(rows: list[Row]) -> None:
-    IngestItem.objects.filter(pk__in={one.item.pk for one, _, _ in rows}).update(
+def _items_finish(ready: Sequence[Ready]) -> None:
+    IngestItem.objects.filter(pk__in=[one.prepared.item.pk for one in ready]).update(
         stage=Stage.LIVE, finished=timezone.now(), lease_until=None, error_code="", error_message=""
     )
+
+
+def _afterwards(tenant_id: int, batch: Sequence[Ready]) -> None:
+    """What follows from the switch: first inside the transaction, the epoch last of all locks, then in tasks."""
+    for one in batch:
+        if one.prepared.edits.applied or one.prepared.edits.lost:
+            edits_settle(one.prepared.edits)
+    if in_series := [one.version.document_id for one in batch if one.version.document.series]:
+        series_settle(document_ids=in_series)
+    epoch_advance(tenant_id=tenant_id)
+    for one in batch:
+        rendition_enqueue(one.version)
+    if batch:
+        enqueue_on_commit(RECORD_DUPLICATES)
+    if any(tenant == tenant_id for tenant, _ in statistics_drifted()):
+        enqueue_on_commit(REFRESH_INDEXES)

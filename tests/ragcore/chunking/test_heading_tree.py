@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ragcore.chunking import HeadingTreeSplitter
+from ragcore.chunking import HeadingTreeSplitter, splitter_for
 from ragcore.options import ChunkingOptions
 from ragcore.types import Block, Box, ChunkDraft, ParsedDocument
 from tests.ragcore.chunking.counting import SimpleCounter
@@ -220,3 +222,38 @@ def test_ordinals_count_from_zero_in_reading_order():
     chunks = split(heading("A", 1), paragraph(150), heading("B", 1), paragraph(150))
 
     assert [chunk.ordinal for chunk in chunks] == list(range(len(chunks)))
+
+
+def test_a_caption_stays_with_its_table_and_stands_again_over_each_further_piece():
+    chunks = split(heading("A", 1), paragraph(50), Block(kind="paragraph", text="Table 3: Timers"), table(30))
+
+    pieces = [chunk for chunk in chunks if "| row" in chunk.text]
+    assert len(pieces) > 2
+    assert all(chunk.text.count("Table 3: Timers\n\n| Name | Value |") == 1 for chunk in pieces)
+    assert "Table 3" not in chunks[0].text
+
+
+def test_a_caption_below_a_table_stays_with_its_last_row():
+    chunks = split(table(7), Block(kind="paragraph", text="表 1 定时器"), paragraph(40))
+
+    assert any("row6" in chunk.text and "表 1 定时器" in chunk.text for chunk in chunks)
+
+
+def test_a_sentence_about_a_table_is_no_caption():
+    chunks = split(Block(kind="paragraph", text="Table 3 lists the timers."), table(30))
+
+    assert sum("lists the timers" in chunk.text for chunk in chunks) == 1
+
+
+def test_an_image_keeps_the_line_that_names_it():
+    image = Block(kind="image", text="![](picture:a.png)")
+    chunks = split(paragraph(55), image, Block(kind="paragraph", text="图 1 天线"), paragraph(40))
+
+    assert ["picture:a.png" in chunk.text for chunk in chunks] == ["图 1 天线" in chunk.text for chunk in chunks]
+
+
+def test_the_options_choose_the_splitter():
+    document = ParsedDocument(blocks=(heading("A", 1), paragraph(200)))
+
+    assert len(splitter_for(SMALL, COUNTER).split(document)) > 2
+    assert [c.kind for c in splitter_for(replace(SMALL, split=False), COUNTER).split(document)] == ["whole"]

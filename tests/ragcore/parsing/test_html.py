@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from base64 import b64encode
 from contextlib import suppress
 
 import pytest
 
-from ragcore.errors import EmptyDocumentError, ResourceLimitError
+from ragcore.errors import CorruptDocumentError, EmptyDocumentError, ResourceLimitError
 from ragcore.parsing import parse
+from tests.ragcore.parsing.pack import PNG
 
 PAGE = """<!DOCTYPE html><html><head><title>Handover guide</title><style>p {color: red}</style></head><body>
 <header>Company</header><nav><a href="/">Home</a></nav>
@@ -101,3 +103,93 @@ def test_absurd_nesting_does_not_raise_a_library_error():
 
     with suppress(ResourceLimitError, EmptyDocumentError):
         assert parse(source, name="a.html").markdown() == "deep"
+
+
+def test_furniture_is_told_by_its_words_and_its_look():
+    source = f"""<body><div class="top-menu"><ul><li><a>Home</a></li><li><a>Products</a></li></ul></div>
+    <div id="cookie-consent">We use cookies.</div><div class="breadcrumb"><a>Home</a> / <a>Docs</a></div>
+    <h1>Guide</h1><p>{"Text about market share. " * 20}</p>
+    <table class="share"><tr><th>Company</th><th>Share</th></tr><tr><td>A</td><td>30%</td></tr></table>
+    <h2 id="comments">Comments in code</h2>
+    <section id="related"><h3>Work</h3><p>Related work is described here.</p></section>
+    <div class="social-share"><a>Tweet</a></div><div class="comments-area"><p>{"First! " * 30}</p></div>
+    <div class="site_foot"><p>Contact us</p></div><p>版权所有 © 2026 示例公司</p></body>"""
+
+    found = [text for _, text in blocks(source)]
+
+    assert found[0] == "Guide"
+    assert found[2].startswith("| Company | Share |")
+    assert found[3:] == ["Comments in code", "Work", "Related work is described here."]
+
+
+def test_what_nobody_sees_is_not_read_but_a_closed_panel_is():
+    source = """<p>seen</p><p hidden>a</p><p style="visibility : hidden">b</p><span class="sr-only">c</span>
+    <p style="font-size:0px">d</p><div role="tabpanel" hidden><p>panel</p></div><i aria-hidden="true">e</i>"""
+
+    assert [text for _, text in blocks(source)] == ["seen", "panel"]
+
+
+def test_lists_in_cells_do_not_run_together_and_small_tables_become_text():
+    source = """<table><tr><th>Name</th><th>Value</th></tr>
+    <tr><td>People</td><td><ul><li>Bill</li><li>Paul</li></ul></td></tr>
+    <tr><td>Limits</td><td><table><tr><td>low</td><td>1</td></tr><tr><td>high</td><td>9</td></tr></table></td></tr></table>"""
+
+    assert blocks(source)[0][1].split("\n")[2:] == ["| People | Bill; Paul |", "| Limits | low: 1; high: 9; |"]
+
+
+def test_a_table_or_program_inside_a_list_stays_what_it_is():
+    source = "<ol><li>Run<pre>make</pre>then wait</li><li>Done<ul><li>really</li></ul></li></ol>"
+
+    assert blocks(source) == [
+        ("list", "1. Run"),
+        ("code", "```\nmake\n```"),
+        ("list", "   then wait\n2. Done\n   - really"),
+    ]
+
+
+def test_formulas_keep_their_source():
+    source = r"""<p>So <math><mfrac><mi>a</mi><mn>2</mn></mfrac></math> and
+    <math><semantics><mi>x</mi><annotation encoding="application/x-tex">x^2</annotation></semantics></math> and
+    <img class="mwe-math-fallback-image-inline" alt="{\displaystyle y}" src="m.png"> and 10<sup>-3</sup>.</p>
+    <script type="math/tex; mode=display">z=1</script>"""
+
+    assert blocks(source) == [("paragraph", "So $(a)/(2)$ and $x^2$ and $y$ and 10^-3."), ("formula", "$$z=1$$")]
+
+
+def test_pictures_that_the_page_carries_are_taken_out_and_others_are_links():
+    data = b64encode(PNG).decode()
+    source = f"""<base href="https://example.org/docs/"><p>see <img src="data:image/png;base64,{data}" alt="plan"></p>
+    <img src="a b.png" alt="x"><img src="javascript:x()" alt="y">
+    <img data-src="late.png" src="data:image/gif;base64,R0lG">"""
+
+    document = parse(source.encode(), name="a.html")
+
+    assert [(picture.name, picture.media_type, picture.alt) for picture in document.pictures] == [
+        ("picture-1.png", "image/png", "plan")
+    ]
+    assert document.blocks[0].text == "see ![plan](picture:picture-1.png)"
+    assert "![x](https://example.org/docs/a%20b.png)" in document.blocks[1].text
+    assert "javascript" not in document.markdown()
+    assert "https://example.org/docs/late.png" in document.markdown()
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("<title>Own</title><meta property='og:title' content='Social'>", "Own"),
+        ("<meta property='og:title' content='Social'>", "Social"),
+        ("", "Headline"),
+    ],
+)
+def test_the_title_is_what_the_page_says_first(head, expected):
+    assert parse(f"<head>{head}</head><h1>Headline</h1><p>x</p>".encode(), name="a.html").title == expected
+
+
+def test_elements_nested_without_end_are_refused_quickly():
+    with pytest.raises(ResourceLimitError):
+        parse(b"<div>" * 100_000, name="a.html")
+
+
+def test_another_format_under_the_name_of_a_page_is_refused():
+    with pytest.raises(CorruptDocumentError):
+        parse(b"%PDF-1.7 readable words only, and many of them", name="a.html")

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from base64 import b64encode
+
 from ragcore.parsing import parse
+from tests.ragcore.parsing.pack import PNG
 
 SOURCE = """---
 title: "Cell search"
@@ -92,3 +95,16 @@ def test_scripts_and_comments_inside_markdown_are_dropped():
 
 def test_page_breaks_of_converters_do_not_hide_a_heading():
     assert kinds_and_texts("text<PAGE_DIV> \n<PAGE_DIV> ## 第二章\n") == [("paragraph", "text"), ("heading", "第二章")]
+
+
+def test_pictures_in_the_text_are_taken_out_in_place_and_by_reference():
+    data = f"data:image/png;base64,{b64encode(PNG).decode()}"
+    source = f"![a]({data})\n\nsee ![b][image1] and ![c][far]\n\n[image1]: <{data}>\n[far]: https://example.org/x.png\n"
+
+    document = parse(source.encode(), name="a.md")
+
+    assert [picture.content for picture in document.pictures] == [PNG]
+    assert [block.text for block in document.blocks][:2] == [
+        "![a](picture:picture-1.png)",
+        "see ![b](picture:picture-1.png) and ![c][far]",
+    ]

@@ -3,11 +3,13 @@ from __future__ import annotations
 from io import BytesIO
 
 import pytest
+from PIL import Image
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError
 from ragcore.parsing import parse
+from tests.ragcore.ocr.drawing import encoded
 from tests.ragcore.parsing.build import SONG, lines, pdf_bytes, turned
 
 LEFT = [
@@ -192,26 +194,60 @@ def test_text_across_the_page_is_dropped():
     assert "stamp" not in " ".join(texts(target.getvalue()))
 
 
-def test_a_scan_asks_for_character_recognition():
-    picture = ImageReader(BytesIO(one_pixel_png()))
+def scan(*pages: str, share: float = 1.0) -> bytes:
+    """A PDF of pages that a picture covers, with a text on top of it where one is given."""
     target = BytesIO()
-    canvas = Canvas(target)
-    canvas.drawImage(picture, 0, 0, 500, 800)
+    canvas = Canvas(target, pagesize=(600, 800))
+    for text in pages:
+        canvas.drawImage(ImageReader(BytesIO(encoded(Image.new("L", (30, 40), "grey")))), 0, 0, 600, 800 * share)
+        canvas.drawString(100, 700, text)
+        canvas.showPage()
     canvas.save()
-
-    with pytest.raises(EmptyDocumentError) as refusal:
-        parse(target.getvalue(), name="scan.pdf")
-
-    assert refusal.value.data["needs_ocr"] is True
-    assert refusal.value.data["pages"] == 1
-
-
-def one_pixel_png() -> bytes:
-    from PIL import Image
-
-    target = BytesIO()
-    Image.new("L", (1, 1)).save(target, "PNG")
     return target.getvalue()
+
+
+def test_pages_that_are_pictures_are_left_for_character_recognition():
+    document = parse(scan("", ""), name="scan.pdf")
+
+    assert (document.blocks, document.unread_pages, document.pages) == ((), (1, 2), 2)
+
+
+def test_a_scan_with_a_stamp_is_still_unread_and_one_with_a_text_layer_is_not():
+    document = parse(
+        scan("Received 3 May", "A text layer that someone put over the picture of the page " * 2), name="a.pdf"
+    )
+
+    assert document.unread_pages == (1,)
+    assert any("text layer" in block.text for block in document.blocks)
+
+
+def test_a_text_layer_without_meaning_is_unread():
+    document = parse(with_private_glyphs("some words of a page that is long enough"), name="a.pdf")
+
+    assert (document.blocks, document.unread_pages) == ((), (1,))
+
+
+def with_private_glyphs(text: str) -> bytes:
+    """A page whose font maps all letters to the private use area, as symbol fonts and scrambled files do."""
+    entries = "\n".join(f"<{code:02x}> <{0xE000 + code:04x}>" for code in range(32, 127))
+    mapping = f"1 begincodespacerange <00> <ff> endcodespacerange 95 beginbfchar\n{entries}\nendbfchar"
+    drawing = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET"
+    objects = (
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R"
+        " /Resources << /Font << /F1 5 0 R >> >> >>",
+        f"<< /Length {len(drawing)} >> stream\n{drawing}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
+        f"<< /Length {len(mapping)} >> stream\n{mapping}\nendstream",
+    )
+    body = "\n".join(f"{number} 0 obj {content} endobj" for number, content in enumerate(objects, 1))
+    return f"%PDF-1.7\n{body}\ntrailer << /Root 1 0 R /Size 7 >>\n%%EOF".encode()
+
+
+def test_blank_pages_are_an_empty_document():
+    with pytest.raises(EmptyDocumentError):
+        parse(pdf_bytes([[], []]), name="a.pdf")
 
 
 def test_an_encrypted_file_says_so():

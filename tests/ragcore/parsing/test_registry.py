@@ -28,7 +28,7 @@ def test_a_file_of_zero_bytes_is_empty_in_every_format(ending):
         parse(b"", name=f"empty{ending}")
 
 
-@pytest.mark.parametrize("ending", [".pdf", ".docx"])
+@pytest.mark.parametrize("ending", [".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".ods", ".odp", ".doc", ".xls", ".ppt"])
 @pytest.mark.parametrize("content", [b"\x00\x01\x02" * 300, b"just text", b"PK\x03\x04 broken", b"%PDF-1.7 broken"])
 def test_content_that_is_not_what_the_name_says_is_corrupt(ending, content):
     with pytest.raises(CorruptDocumentError):
@@ -44,7 +44,7 @@ def test_binary_content_is_no_text(ending):
 
 
 def test_the_registry_loads_no_library_before_a_file_needs_it():
-    libraries = ["docx", "pypdfium2", "bs4", "markdown_it"]
+    libraries = ["docx", "pptx", "openpyxl", "lxml", "olefile", "pypdfium2", "bs4", "markdown_it", "PIL"]
     code = f"import sys, ragcore.parsing; print([name for name in {libraries} if name in sys.modules])"
 
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

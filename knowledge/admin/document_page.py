@@ -1,0 +1,231 @@
+"""The other views of a document's page: what it says about itself, how it was made, its versions (B9, D13, D14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import formats, timezone, translation
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.errors import NotFoundError
+from accounts.scope import Scope
+from knowledge.admin.acting import numbers_of
+from knowledge.admin.diffs import side_by_side
+from knowledge.admin.option_forms import layer_words, shown
+from knowledge.models import Attribute, Document, DocumentVersion
+from knowledge.option_words import GROUP_NAMES, OPTION_WORDS
+from knowledge.selectors.options import pipeline_options, pipeline_origin
+from knowledge.selectors.passages import entries_counted
+from knowledge.selectors.versions import version_diff
+
+REPRESENTATIONS = {
+    "body": gettext_lazy("text of passages"),
+    "summary": gettext_lazy("summaries"),
+    "window": gettext_lazy("parts of uncut documents"),
+    "question": gettext_lazy("questions"),
+    "caption": gettext_lazy("captions of pictures"),
+    "table": gettext_lazy("tables as sentences"),
+}
+
+Fact = tuple[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    """One of the four groups of attributes (D13)."""
+
+    name: str
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OptionFact:
+    label: str
+    value: str
+    origin: str
+
+
+# ── attributes ──────────────────────────────────────────────────────────────────────────────────
+
+
+def attributes_of(*, scope: Scope, document: Document, version: DocumentVersion | None) -> list[FactGroup]:
+    """What the document says about itself and what is known of it; attributes without a value are left out."""
+    named = list(Attribute.objects.filter(tenant=document.tenant_id))
+    known = {attribute.code for attribute in named}
+    own = {
+        group: [_fact(a, document.metadata[a.code]) for a in named if _is_here(a, group, document)] for group in GROUPS
+    }
+    own[Attribute.Group.MANAGEMENT] += [(k, _text(v)) for k, v in sorted(document.metadata.items()) if k not in known]
+    built_in = {
+        Attribute.Group.BASIC: _basic(document, version),
+        Attribute.Group.MANAGEMENT: [(_("tags"), ", ".join(document.tags)), (_("series"), document.series)],
+        Attribute.Group.KNOWLEDGE: _axes(document),
+        Attribute.Group.RECALL: _recall(scope, version),
+    }
+    return [
+        FactGroup(
+            str(group.label), tuple(fact for fact in [*built_in[group], *own[group]] if fact[1] not in ("", None))
+        )
+        for group in GROUPS
+    ]
+
+
+GROUPS = tuple(Attribute.Group)
+
+
+def _is_here(attribute: Attribute, group: str, document: Document) -> bool:
+    return attribute.group == group and document.metadata.get(attribute.code) not in (None, "", [])
+
+
+def _fact(attribute: Attribute, value: Any) -> Fact:
+    is_chinese = translation.get_language() == "zh-hans"
+    return (attribute.name_zh if is_chinese and attribute.name_zh else attribute.name), _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def _basic(document: Document, version: DocumentVersion | None) -> list[Fact]:
+    return [
+        (_("id"), document.pk),
+        (_("source"), str(document.source)),
+        (_("external id"), document.external_id),
+        (_("path in the source"), version.sent_as if version else ""),
+        (_("file name"), version.file_name if version else ""),
+        (_("clearance"), document.clearance),
+        (_("added by"), str(document.created_by or "")),
+        (_("created"), formats.date_format(timezone.localtime(document.created), "DATETIME_FORMAT")),
+    ]
+
+
+def _axes(document: Document) -> list[Fact]:
+    """The sets of a document by axis."""
+    rows = list(document.sets.order_by("axis", "name"))
+    axes = dict.fromkeys(row.axis for row in rows)
+    return [
+        (rows_of[0].get_axis_display(), ", ".join(row.name for row in rows_of))
+        for axis in axes
+        if (rows_of := [row for row in rows if row.axis == axis])
+    ]
+
+
+def _recall(scope: Scope, version: DocumentVersion | None) -> list[Fact]:
+    if version is None:
+        return []
+    entries = entries_counted(scope=scope, version=version)
+    kinds = [(str(REPRESENTATIONS.get(row.representation, row.representation)), row.number) for row in entries]
+    models = ", ".join(sorted({row.embedding_model for row in entries}))
+    return [
+        *[(_("entries: %(kind)s") % {"kind": kind}, number) for kind, number in kinds],
+        (_("embedding model"), models),
+    ]
+
+
+# ── how it was made ─────────────────────────────────────────────────────────────────────────────
+
+
+def pipeline_of(*, scope: Scope, document: Document, version: DocumentVersion | None) -> dict[str, Any]:
+    """Options in force with their origin, and whether the version was made with them."""
+    resolved = pipeline_origin(scope=scope, document=document)
+    groups = [
+        (
+            str(GROUP_NAMES[code]),
+            [
+                OptionFact(
+                    str(OPTION_WORDS[code, field.name][0]),
+                    shown(getattr(found.value, field.name)),
+                    layer_words(found.origin[field.name]),
+                )
+                for field in fields(found.value)
+            ],
+        )
+        for code, found in resolved.items()
+    ]
+    present = pipeline_options(documents=[document])[document.pk].sha256
+    return {"pipeline": groups, "is_present": version is not None and version.pipeline == present}
+
+
+# ── what ingestion met ──────────────────────────────────────────────────────────────────────────
+
+
+REPORT = {
+    "passages": gettext_lazy("passages"),
+    "entries": gettext_lazy("entries"),
+    "pages_recognised": gettext_lazy("pages read by character recognition"),
+    "pictures": gettext_lazy("pictures"),
+    "rendition": gettext_lazy("no PDF for pictures of pages, because of"),
+    "edits": gettext_lazy("edits by owners"),
+    "applied": gettext_lazy("done again"),
+    "lost": gettext_lazy("their passage is gone"),
+    "disabled": gettext_lazy("passages that are not found"),
+    "representations": gettext_lazy("described"),
+    "summary.model": gettext_lazy("summaries by the language model"),
+    "summary.extractive": gettext_lazy("summaries from sentences of the text"),
+    "summary.short": gettext_lazy("too short for a summary"),
+    "section.model": gettext_lazy("sections by the language model"),
+    "section.outline": gettext_lazy("sections by their headings"),
+    "question.model": gettext_lazy("passages with questions by the language model"),
+    "question.rules": gettext_lazy("passages with questions by rules"),
+    "model.unavailable": gettext_lazy("the language model did not answer"),
+    "model.refused": gettext_lazy("the language model refused"),
+    "model.invalid": gettext_lazy("the language model wrote nothing useful"),
+    "model.interrupted": gettext_lazy("the language model stopped in the middle"),
+    "model.skipped": gettext_lazy("the language model was not asked any more"),
+    "cleaning": gettext_lazy("cleaned"),
+    "mojibake": gettext_lazy("blocks with garbled characters repaired"),
+    "invisible": gettext_lazy("blocks with invisible characters"),
+    "timestamps": gettext_lazy("blocks without times of logs"),
+    "empty": gettext_lazy("empty blocks"),
+    "side_notes": gettext_lazy("side notes dropped"),
+    "covers": gettext_lazy("blocks of cover pages dropped"),
+    "contents": gettext_lazy("blocks of tables of contents dropped"),
+}
+
+
+def report_of(version: DocumentVersion | None) -> list[Fact]:
+    """Counts in words; groups of counts are opened."""
+    return list(_report("", version.report)) if version else []
+
+
+def _report(prefix: str, values: dict[str, Any]) -> Iterable[Fact]:
+    for name, value in values.items():
+        words = str(REPORT.get(name) or REPRESENTATIONS.get(name) or name.replace("_", " "))
+        label = f"{prefix}: {words}" if prefix else words
+        if isinstance(value, dict):
+            yield from _report(label, value)
+        elif isinstance(value, list):
+            yield label, len(value)
+        else:
+            yield label, shown(value) if isinstance(value, (bool, int, float)) else value
+
+
+# ── versions ────────────────────────────────────────────────────────────────────────────────────
+
+
+def diff_page(request: HttpRequest, *, scope: Scope, document: Document, context: dict[str, Any]) -> HttpResponse:
+    """Two versions side by side, or one below the other with `?view=unified`."""
+    versions = list(document.versions.defer("markdown", "sketch"))
+    numbers = numbers_of([request.GET.get("old", ""), request.GET.get("new", "")])
+    if len(numbers) != 2 and len(versions) > 1:
+        numbers = [versions[1].number, versions[0].number]
+    if len(numbers) != 2:
+        raise NotFoundError("This document has only one version.", document=document.pk)
+    diff = version_diff(scope=scope, document_id=document.pk, old=numbers[0], new=numbers[1])
+    found = {
+        **context,
+        "title": _("What changed in %(name)s") % {"name": document.title},
+        "document": document,
+        "versions": versions,
+        "diff": diff,
+        "rows": side_by_side(diff.lines),
+        "unified": request.GET.get("view") == "unified",
+    }
+    return TemplateResponse(request, "admin/knowledge/document/diff.html", found)

@@ -1,0 +1,84 @@
+"""Documents that say nearly the same: owners compare them and decide (D25)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext_lazy as _
+
+from accounts.admin.base import admin_scope, admin_user
+from knowledge.admin.acting import acted
+from knowledge.admin.diffs import side_by_side
+from knowledge.admin.rights import CuratorAdmin
+from knowledge.models import DuplicatePair
+from knowledge.selectors import sets_managed
+from knowledge.selectors.duplicates import pairs_of
+from knowledge.selectors.versions import texts_diff
+from knowledge.services.duplicates import pair_keep
+
+
+class SetFilter(admin.SimpleListFilter):
+    """Pairs with a document in one set."""
+
+    title = _("knowledge set")
+    parameter_name = "set"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(str(row.pk), row.name) for row in sets_managed(scope=admin_scope(request)).order_by("name")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[DuplicatePair]) -> QuerySet[DuplicatePair]:
+        value = self.value() or ""
+        if not value.isdecimal():
+            return queryset
+        return queryset.filter(pk__in=pairs_of(scope=admin_scope(request), set_id=int(value)).order_by().values("pk"))
+
+
+@admin.register(DuplicatePair)
+class DuplicatePairAdmin(CuratorAdmin):
+    """Open pairs, most alike first."""
+
+    list_display = ("__str__",)
+    list_filter = (SetFilter, "kind")
+    search_fields = ("first__title", "second__title")
+    ordering = ("-similarity", "-id")
+    list_per_page = 25
+    change_list_template = "admin/knowledge/duplicatepair/list.html"
+    change_form_template = "admin/knowledge/duplicatepair/pair.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[DuplicatePair]:
+        return pairs_of(scope=admin_scope(request)).prefetch_related("first__sets", "second__sets")
+
+    def get_urls(self) -> list[URLPattern]:
+        keep = path("<int:pk>/keep/", self.admin_site.admin_view(self.keep), name="knowledge_duplicatepair_keep")
+        return [keep, *super().get_urls()]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        pair = self.get_object(request, object_id)
+        extra: dict[str, Any] = {}
+        if pair is not None:
+            texts = [document.live_version.markdown if document.live_version else "" for document in both(pair)]
+            rows = side_by_side(texts_diff(*texts))
+            extra = {"pair": pair, "rows": rows, "title": _("Two documents that say nearly the same")}
+        page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
+        return page
+
+    def keep(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: both documents are wanted."""
+        get_object_or_404(self.get_queryset(request), pk=pk)
+        return acted(
+            request,
+            lambda: pair_keep(scope=admin_scope(request), actor=admin_user(request), pair_id=pk),
+            done=_("Both are kept; they are not reported any more."),
+            back=reverse("admin:knowledge_duplicatepair_changelist"),
+        )
+
+
+def both(pair: DuplicatePair) -> tuple[Any, Any]:
+    return pair.first, pair.second

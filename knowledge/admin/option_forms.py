@@ -1,0 +1,102 @@
+"""Options as typed forms: an empty field inherits (D14, V14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+from knowledge.selectors.options import OptionGroupShown, OptionShown
+
+YES, NO = "true", "false"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One option beside its field."""
+
+    option: OptionShown
+    field: forms.BoundField
+    origin: str  # 60 (from the site)
+
+
+class OptionsForm(forms.Form):
+    """One field an option, named `group.option`; empty: inherit."""
+
+    def __init__(self, groups: Iterable[OptionGroupShown], *args: Any, **kwargs: Any) -> None:
+        self.groups = tuple(groups)
+        super().__init__(*args, **kwargs)
+        for group in self.groups:
+            for option in group.options:
+                self.fields[f"{group.code}.{option.name}"] = field_for(option)
+        self.initial = {
+            f"{group.code}.{option.name}": _as_initial(option.own) for group in self.groups for option in group.options
+        }
+
+    def lines(self) -> list[tuple[OptionGroupShown, list[Line]]]:
+        """Groups with their options, each with its field and where its value comes from."""
+        return [
+            (group, [Line(o, self[f"{group.code}.{o.name}"], origin_words(o)) for o in group.options])
+            for group in self.groups
+        ]
+
+    def values(self) -> dict[str, dict[str, Any]]:
+        """What was entered, by group; None takes an own value back."""
+        data = self.cleaned_data
+        return {g.code: {o.name: data[f"{g.code}.{o.name}"] for o in g.options} for g in self.groups}
+
+
+def field_for(option: OptionShown) -> forms.Field:
+    """A field that refuses what the option refuses."""
+    common: dict[str, Any] = {"required": False, "label": option.label, "help_text": option.help}
+    if option.kind == "bool":
+        inherited = _("inherited: %(value)s") % {"value": shown(option.inherited)}
+        choices = [("", inherited), (YES, _("yes")), (NO, _("no"))]
+        return forms.TypedChoiceField(choices=choices, coerce=lambda value: value == YES, empty_value=None, **common)
+    if option.kind == "str":
+        return forms.CharField(
+            max_length=64, empty_value=None, widget=forms.TextInput({"placeholder": option.inherited}), **common
+        )
+    kind, step = (forms.IntegerField, "1") if option.kind == "int" else (forms.FloatField, "any")
+    number = forms.NumberInput({"placeholder": f"{option.inherited:g}", "step": step, "inputmode": "decimal"})
+    return kind(min_value=option.low, max_value=option.high, widget=number, **common)  # type: ignore[arg-type]
+
+
+def origin_words(option: OptionShown) -> str:
+    """`60 (from the site)`."""
+    return _("%(value)s (%(origin)s)") % {"value": shown(option.value), "origin": layer_words(option.origin, option)}
+
+
+def layer_words(origin: str, option: OptionShown | None = None) -> str:
+    """The layer that a value comes from, in words."""
+    if option is not None and option.own is not None:
+        return _("own value")
+    if origin == "default":
+        return _("default")
+    if origin == "site":
+        return _("from the site")
+    return _("from the knowledge set %(code)s") % {"code": origin.removeprefix("set ")}
+
+
+def shown(value: Any) -> str:
+    """A value for people."""
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(number_format(value, use_l10n=True)) if isinstance(value, int) else str(value)
+
+
+def _as_initial(own: Any) -> Any:
+    return {True: YES, False: NO}[own] if isinstance(own, bool) else own
+
+
+def without(data: Mapping[str, Any], name: str) -> Any:
+    """The data of a form with one field emptied: what its reset button sends."""
+    changed = data.copy()  # type: ignore[attr-defined]  # a QueryDict
+    changed[name] = ""
+    return changed

@@ -1,0 +1,125 @@
+"""The configuration of a set and of the site, and what another way of cutting would change (D14, V14)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from accounts.admin.base import admin_scope, admin_user, is_administrator
+from accounts.wording import worded
+from knowledge.admin.acting import acted
+from knowledge.admin.option_forms import OptionsForm, without
+from knowledge.models import KnowledgeSet
+from knowledge.selectors.options import options_shown
+from knowledge.services.options import set_options_update, site_options_update
+from knowledge.services.previews import chunking_preview
+from knowledge.services.rebuilds import set_rebuild
+from ragcore.errors import RagError
+
+REBUILDING = _("The documents are being rebuilt; answers use the old passages until then.")
+
+Save = Callable[[dict[str, dict[str, Any]]], object]
+
+
+def set_options(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]) -> HttpResponse:
+    """The options of a set that the person manages."""
+    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+    here = reverse("admin:knowledge_knowledgeset_options", args=[row.pk])
+    return _options_page(
+        request,
+        save=lambda options: set_options_update(set_id=row.pk, options=options, **who),
+        context={**context, "title": _("Configuration of %(name)s") % {"name": row.name}, "set": row},
+        here=here,
+    )
+
+
+def site_options(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    """What the sets inherit, for administrators."""
+    if not is_administrator(request):
+        raise PermissionDenied
+    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+    return _options_page(
+        request,
+        save=lambda options: site_options_update(options=options, **who),
+        context={**context, "title": _("What all knowledge sets inherit"), "set": None},
+        here=reverse("admin:knowledge_knowledgeset_site"),
+    )
+
+
+def _options_page(request: HttpRequest, *, save: Save, context: dict[str, Any], here: str) -> HttpResponse:
+    row: KnowledgeSet | None = context["set"]
+    groups = options_shown(scope=admin_scope(request), set_id=row.pk if row else None)
+    form = OptionsForm(groups)
+    if request.method == "POST":
+        reset = request.POST.get("reset", "")
+        form = OptionsForm(groups, without(request.POST, reset) if reset else request.POST)
+        if form.is_valid() and _saved(request, form, save):
+            return redirect(here)
+    return TemplateResponse(request, "admin/knowledge/knowledgeset/options.html", {**context, "form": form})
+
+
+def _saved(request: HttpRequest, form: OptionsForm, save: Save) -> bool:
+    """Save the form; what the options refuse together is told above the form."""
+    try:
+        save(form.values())
+    except RagError as error:
+        form.add_error(None, worded(error.message))
+        return False
+    messages.success(request, _("Saved. Documents keep what they were made with until they are rebuilt."))
+    return True
+
+
+# ── what would change ───────────────────────────────────────────────────────────────────────────
+
+
+def chunking_view(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]) -> HttpResponse:
+    """GET: the form, and with values the comparison on a sample; POST: take them over and rebuild."""
+    scope = admin_scope(request)
+    groups = [group for group in options_shown(scope=scope, set_id=row.pk) if group.code == "chunking"]
+    data = request.POST if request.method == "POST" else request.GET
+    form = OptionsForm(groups, data if data else None)
+    if request.method == "POST" and form.is_valid():
+        return _applied(request, row, form)
+    preview = None
+    if form.is_bound and form.is_valid():
+        try:
+            preview = chunking_preview(scope=scope, set_id=row.pk, chunking=form.values()["chunking"])
+        except RagError as error:
+            form.add_error(None, worded(error.message))
+    title = _("What would change in %(name)s") % {"name": row.name}
+    found = {**context, "title": title, "set": row, "form": form, "preview": preview}
+    return TemplateResponse(request, "admin/knowledge/knowledgeset/chunking.html", found)
+
+
+def _applied(request: HttpRequest, row: KnowledgeSet, form: OptionsForm) -> HttpResponse:
+    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request), "set_id": row.pk}
+
+    def apply() -> None:
+        set_options_update(options=form.values(), **who)
+        set_rebuild(**who)
+
+    listed = reverse("admin:knowledge_ingestjob_changelist")
+    return acted(
+        request,
+        apply,
+        done=_("Saved. The documents are being rebuilt; answers use the old passages until then."),
+        back=listed,
+    )
+
+
+def rebuild_view(request: HttpRequest, row: KnowledgeSet) -> HttpResponse:
+    """POST: ingest all documents of the set with its present options."""
+    return acted(
+        request,
+        lambda: set_rebuild(scope=admin_scope(request), actor=admin_user(request), set_id=row.pk),
+        done=REBUILDING,
+        back=reverse("admin:knowledge_ingestjob_changelist"),
+    )

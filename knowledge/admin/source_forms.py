@@ -1,0 +1,163 @@
+"""Sources as typed forms: options are fields, not JSON; credentials go in and are never shown."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import (
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminPasswordWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
+)
+
+from accounts.models.people import MAX_CLEARANCE
+from accounts.scope import Scope
+from accounts.wording import worded
+from knowledge.models import Source
+from knowledge.services.sources import source_check
+from knowledge.types import SourceOptions, strictly
+from ragcore.errors import RagError
+
+LINES = ("include", "exclude", "tags")  # options with one value a line
+OPTIONS = (
+    *LINES,
+    "metadata",
+    "max_documents",
+    "clearance",
+    "delete_missing",
+    "delete_at_most_percent",
+    "shared",
+    "allow_private",
+)
+FIELD_OF_CODE = {
+    "folder_not_allowed": "location",
+    "url_not_allowed": "location",
+    "clearance_too_high": "clearance",
+    "not_allowed": "allow_private",
+    "name_taken": "name",
+}
+
+
+class LinesField(forms.CharField):
+    """One value a line."""
+
+    widget = UnfoldAdminTextareaWidget({"rows": 3})
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"required": False, **options})
+
+    def to_python(self, value: Any) -> Any:
+        return [line.strip() for line in (super().to_python(value) or "").splitlines() if line.strip()]
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, (list, tuple)) else value
+
+
+class PairsField(LinesField):
+    """One `name = value` a line."""
+
+    def to_python(self, value: Any) -> Any:
+        pairs = [line.partition("=") for line in super().to_python(value)]
+        if not all(separator and name.strip() for name, separator, _rest in pairs):
+            raise forms.ValidationError(_("Each line is a name, an equals sign and a value."))
+        return {name.strip(): rest.strip() for name, _separator, rest in pairs}
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(f"{key} = {one}" for key, one in value.items()) if isinstance(value, dict) else value
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return bool(self.prepare_value(initial) != self.prepare_value(data))
+
+
+def switch(label: Any, help_text: Any = "") -> forms.BooleanField:
+    return forms.BooleanField(label=label, help_text=help_text, required=False, widget=UnfoldBooleanSwitchWidget)
+
+
+def number(label: Any, low: int, high: int, help_text: Any = "") -> forms.IntegerField:
+    return forms.IntegerField(
+        label=label, help_text=help_text, min_value=low, max_value=high, widget=UnfoldAdminIntegerFieldWidget
+    )
+
+
+class SourceForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Says beside the fields what the services would refuse."""
+
+    scope: ClassVar[Scope]
+
+    location = forms.CharField(
+        label=_("place"),
+        required=False,
+        max_length=2048,
+        widget=UnfoldAdminTextareaWidget({"rows": 3}),
+        help_text=_("A folder of this machine that its operator allows, or one address a line."),
+    )
+    include = LinesField(label=_("only these"), help_text=_("Patterns such as *.pdf or radio/*, one a line."))
+    exclude = LinesField(label=_("not these"), help_text=_("Patterns, one a line."))
+    tags = LinesField(label=_("tags"), help_text=_("For all documents of the source, one a line."))
+    metadata = PairsField(label=_("attributes"), help_text=_("For all its documents: name = value, one a line."))
+    max_documents = number(_("most documents"), 1, 1_000_000)
+    clearance = number(_("clearance"), 0, MAX_CLEARANCE, _("That readers of its documents need, at least."))
+    delete_missing = switch(_("delete what is gone"), _("What the source does not have any more is deleted here."))
+    delete_at_most_percent = number(
+        _("most to delete at once, in percent"), 1, 100, _("More looks like a fault and is not deleted.")
+    )
+    shared = switch(_("shared"), _("Owners of other knowledge sets may compose their sets of it."))
+    allow_private = switch(
+        _("private addresses"), _("Its own hosts may be in a private network. For administrators of the site.")
+    )
+    secret = forms.CharField(
+        label=_("secret of the webhook"),
+        required=False,
+        strip=False,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+        help_text=_("It is never shown. Leave the field empty to keep the one that is stored."),
+    )
+
+    class Meta:
+        model = Source
+        fields: ClassVar = ["name", "kind", "handler", "owner", "schedule", "enabled"]
+        widgets: ClassVar = {"name": UnfoldAdminTextInputWidget}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        options = asdict(strictly(SourceOptions, self.instance.options))
+        self.initial.update({name: options[name] for name in OPTIONS})
+        if self.scope.administers != "everything":
+            self.fields["allow_private"].disabled = True
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        if not self.errors:
+            kind = self.instance.kind if self.instance.pk else self.cleaned_data["kind"]
+            tenant_id = self.instance.tenant_id or self.scope.tenant_id
+            given = self.instance if self.instance.pk else Source(tenant_id=tenant_id, kind=kind)
+            try:
+                source_check(scope=self.scope, source=given, values=self.values())
+            except RagError as error:
+                self.add_error(FIELD_OF_CODE.get(error.code), worded(error.message))
+        name = self.cleaned_data.get("name")
+        tenant_id = self.instance.tenant_id or self.scope.tenant_id
+        if name and Source.objects.filter(tenant=tenant_id, name=name).exclude(pk=self.instance.pk).exists():
+            self.add_error("name", _("Another source has this name."))
+        return cleaned
+
+    def values(self) -> dict[str, Any]:
+        """What was entered, as the services take it."""
+        data = self.cleaned_data
+        values = {name: data[name] for name in ("name", "location", "schedule", "enabled")}
+        values["handler"] = data["handler"].code if data["handler"] else None
+        values["owner"] = data["owner"].username if data["owner"] else None
+        values["options"] = {name: data[name] for name in OPTIONS}
+        if not self.instance.pk:
+            values["kind"] = data["kind"]
+        if data["secret"]:
+            values["credentials"] = {"": data["secret"]}
+        return values
+
+    def _post_clean(self) -> None:
+        """The services write the row and check it; the form only shows it."""

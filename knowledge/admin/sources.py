@@ -1,0 +1,183 @@
+"""Sources: where documents come from, how the last run went, and which sets are composed of them (D12)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, path, reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from accounts.admin.base import admin_scope, admin_user, ago, badge
+from accounts.wording import worded
+from knowledge.admin.acting import acted
+from knowledge.admin.rights import CuratorAdmin
+from knowledge.admin.set_sources import compose_page
+from knowledge.admin.source_forms import SourceForm
+from knowledge.models import IngestJob, SetSource, Source
+from knowledge.selectors.sources import source_list, sources_managed
+from knowledge.services.sources import source_create, source_delete, source_run_start, source_update
+from knowledge.services.sources.listing import LISTED
+
+COLOURS = {"": "info", "running": "info", "succeeded": "success", "failed": "danger"}
+FIGURES = (
+    ("found", _("found")),
+    ("new", _("new")),
+    ("changed", _("changed")),
+    ("unchanged", _("as they were")),
+    ("left_out", _("left out")),
+    ("deleted", _("deleted")),
+)
+
+
+@admin.register(Source)
+class SourceAdmin(CuratorAdmin):
+    """Owners see and change their own sources, administrators all; runs are started here."""
+
+    form = SourceForm
+    list_display = ("name", "kind", "outcome_badge", "when", "next_shown", "documents_here", "in_sets", "owner")
+    list_filter = ("kind", "outcome", "enabled", "set_sources__knowledge_set")
+    search_fields = ("name", "location")
+    ordering = ("name",)
+    change_form_outer_after_template = "admin/knowledge/source/runs.html"
+    fieldsets = (
+        (None, {"fields": (("name", "kind"), "location", ("handler", "owner"), ("schedule", "enabled"))}),
+        (
+            _("What is taken"),
+            {"fields": (("include", "exclude"), ("max_documents", "clearance"), ("tags", "metadata"))},
+        ),
+        (_("What is gone"), {"fields": (("delete_missing", "delete_at_most_percent"),), "classes": ("collapse",)}),
+        (_("Access"), {"fields": ("shared", "allow_private", "secret"), "classes": ("collapse",)}),
+    )
+
+    # ── rows and rights ─────────────────────────────────────────────────────────────────────────
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Source]:
+        composed = Prefetch("set_sources", queryset=SetSource.objects.select_related("knowledge_set"))
+        rows = source_list(scope=admin_scope(request)).prefetch_related(None).prefetch_related(composed)
+        return rows.order_by(*self.get_ordering(request))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Source | None = None) -> bool:
+        if obj is None:
+            return self.has_view_permission(request)
+        return sources_managed(scope=admin_scope(request)).filter(pk=obj.pk).exists()
+
+    has_delete_permission = has_change_permission
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Source | None = None) -> tuple[str, ...]:
+        return ("kind",) if obj is not None else ()
+
+    def get_fieldsets(self, request: HttpRequest, obj: Source | None = None) -> Any:
+        """Who may not change a source sees what it is, without the options."""
+        if obj is not None and not self.has_change_permission(request, obj):
+            return self.fieldsets[:1]
+        return self.fieldsets
+
+    def get_form(self, request: HttpRequest, obj: Source | None = None, change: bool = False, **kwargs: Any) -> Any:
+        kwargs["fields"] = [name for name in SourceForm.Meta.fields if obj is None or name != "kind"]
+        form = super().get_form(request, obj, change, **kwargs)
+        return type(form.__name__, (form,), {"scope": admin_scope(request)})
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"owner": admin_user(request).pk, "kind": Source.Kind.FOLDER}
+
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """The sources and how many documents go with them; the deletion is soft."""
+        documents = sum(int(getattr(obj, "document_count", 0)) for obj in objs)
+        counts = {str(self.opts.verbose_name_plural): len(objs), str(_("documents")): documents}
+        return [str(obj) for obj in objs], counts, set(), []
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        own = [
+            path("<int:pk>/run/", view(self.run), name="knowledge_source_run"),
+            path("compose/<int:set_id>/", view(self.compose), name="knowledge_source_compose"),
+        ]
+        return [*own, *super().get_urls()]
+
+    # ── columns ─────────────────────────────────────────────────────────────────────────────────
+
+    @badge(description=_("last run"), ordering="outcome", colours=COLOURS)
+    def outcome_badge(self, row: Source) -> tuple[str, str]:
+        words = worded(row.message)
+        return row.outcome, f"{row.get_outcome_display()}: {words}" if words else row.get_outcome_display()
+
+    @admin.display(description=_("when"), ordering="last_run")
+    def when(self, row: Source) -> SafeString | str:
+        return "–" if row.last_run is None else ago(row.last_run)
+
+    @admin.display(description=_("next run"), ordering="next_run")
+    def next_shown(self, row: Source) -> SafeString | str:
+        waits = row.kind in LISTED and row.enabled and row.outcome != Source.Outcome.RUNNING
+        return ago(row.next_run) if waits and row.next_run else "–"
+
+    @admin.display(description=_("documents"), ordering="document_count")
+    def documents_here(self, row: Any) -> int:
+        return int(row.document_count)
+
+    @admin.display(description=_("knowledge sets"))
+    def in_sets(self, row: Source) -> str:
+        return ", ".join(one.knowledge_set.name for one in row.set_sources.all()) or "–"
+
+    # ── writing, by the services only ───────────────────────────────────────────────────────────
+
+    def save_model(self, request: HttpRequest, obj: Source, form: Any, change: bool) -> None:
+        context: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+        values = form.values()
+        saved = source_update(source_id=obj.pk, values=values, **context) if change else None
+        obj.pk = (saved or source_create(values=values, **context)).pk
+        obj.refresh_from_db()
+
+    def delete_model(self, request: HttpRequest, obj: Source) -> None:
+        source_delete(scope=admin_scope(request), actor=admin_user(request), source_id=obj.pk, with_documents=True)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Source]) -> None:
+        for row in queryset:
+            self.delete_model(request, row)
+
+    # ── pages ───────────────────────────────────────────────────────────────────────────────────
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        source = self.get_object(request, object_id)
+        extra = {} if source is None else {"source": source, "runs": _runs(source), "may_run": source.kind in LISTED}
+        page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
+        return page
+
+    def run(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: run a source now."""
+        source = get_object_or_404(self.get_queryset(request), pk=pk)
+        return acted(
+            request,
+            lambda: source_run_start(scope=admin_scope(request), actor=admin_user(request), source_id=pk),
+            done=str(_("The source is being run.")),
+            back=reverse("admin:knowledge_source_change", args=[source.pk]),
+        )
+
+    def compose(self, request: HttpRequest, set_id: int) -> HttpResponse:
+        """The page that says of which sources a set is composed."""
+        return compose_page(request, set_id=set_id, context=self.admin_site.each_context(request))
+
+
+def _runs(source: Source) -> list[dict[str, Any]]:
+    """The latest runs with their figures, for people."""
+    jobs = IngestJob.objects.filter(source=source).exclude(report={}).order_by("-id")[:10]
+    return [
+        {
+            "job": job,
+            "figures": [(label, job.report.get(name, 0)) for name, label in FIGURES if job.report.get(name)],
+            "refused": job.report.get("refused", [])[:50],
+            "said": [worded(one["message"]) for one in (*job.report.get("faults", ()), *job.report.get("notes", ()))],
+        }
+        for job in jobs
+    ]

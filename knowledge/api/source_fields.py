@@ -1,0 +1,172 @@
+"""What requests and answers about sources consist of (D12)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from accounts.models.people import MAX_CLEARANCE
+from accounts.rest import Attributes, Identifier, PageQuery, StrictSerializer, Text
+from accounts.wording import worded
+from knowledge.models import SetSource, Source
+from knowledge.types import SourceFilter, SourceOptions, strictly
+from ragcore.errors import InvalidOptionsError
+
+
+class TypedObject(Attributes):
+    """A JSON object that a value of our own checks; unknown keys and wrong values are named."""
+
+    def __init__(self, kind: type[Any], *, closed: frozenset[str] = frozenset(), **options: Any) -> None:
+        super().__init__(**options)
+        self._kind, self._closed = kind, closed
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        faults = [f"{name}: Unexpected keyword argument" for name in sorted(self._closed & set(value))]
+        try:
+            strictly(self._kind, {key: one for key, one in value.items() if key not in self._closed})
+        except InvalidOptionsError as error:
+            faults += error.data["faults"]
+        if faults:
+            raise serializers.ValidationError(faults)
+        return value
+
+
+class CredentialsField(serializers.Field[Any, Any, Any, Any]):
+    """`{"secret"}`, `{"token"}` or `{"username", "password"}`; a bare string is the secret or token. Never shown."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {"invalid": _("An object of texts is needed.")}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(write_only=True, **options)
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        if isinstance(data, str):
+            data = {"": data} if data else {}
+        if not isinstance(data, dict) or not all(isinstance(value, str) for value in data.values()):
+            self.fail("invalid")
+        return {str(key): value for key, value in data.items()}
+
+    def to_representation(self, value: Any) -> Any:
+        raise TypeError("credentials are never shown")
+
+
+class SourceBody(StrictSerializer):
+    """What can be changed of a source. `options` replaces all options."""
+
+    name = Text(max_length=128)
+    location = Text(max_length=2048, allow_blank=True, required=False, help_text="A folder, or one address a line.")
+    schedule = serializers.ChoiceField(Source.Schedule.choices, required=False)
+    enabled = serializers.BooleanField(required=False)
+    handler = Text(max_length=64, allow_blank=True, allow_null=True, required=False, help_text="Code of a handler.")
+    owner = Text(max_length=150, allow_blank=True, allow_null=True, required=False, help_text="User name.")
+    options = TypedObject(SourceOptions, closed=frozenset({"allow_private"}), required=False)
+    credentials = CredentialsField(required=False)
+
+
+class NewSourceBody(SourceBody):
+    """A new source; its kind stays as it is."""
+
+    kind = serializers.ChoiceField(Source.Kind.choices)
+
+
+class SourceFields(serializers.ModelSerializer[Source]):
+    """A source. Its credentials are never shown, only whether there are any."""
+
+    owner: Any = serializers.SlugRelatedField("username", read_only=True)
+    handler: Any = serializers.SlugRelatedField("code", read_only=True)
+    has_credentials = serializers.SerializerMethodField()
+    documents = serializers.SerializerMethodField()
+    sets = serializers.SerializerMethodField()
+    message = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Source
+        fields: ClassVar = [
+            "id",
+            "name",
+            "kind",
+            "owner",
+            "handler",
+            "location",
+            "schedule",
+            "options",
+            "enabled",
+            "has_credentials",
+            "documents",
+            "sets",
+            "outcome",
+            "message",
+            "last_run",
+            "next_run",
+            "created",
+        ]
+
+    def get_has_credentials(self, row: Source) -> bool:
+        return row.credentials != ""
+
+    def get_documents(self, row: Any) -> int:
+        return int(row.document_count)
+
+    @extend_schema_field({"type": "array", "items": {"type": "integer"}})
+    def get_sets(self, row: Source) -> list[int]:
+        return sorted(one.knowledge_set_id for one in row.set_sources.all())
+
+    def get_message(self, row: Source) -> str:
+        return worded(row.message)
+
+
+class SourceQuery(PageQuery):
+    """What narrows the list of sources."""
+
+    kind = serializers.ChoiceField(Source.Kind.choices, required=False)
+    name = Text(max_length=128, required=False)
+
+
+class DeleteQuery(StrictSerializer):
+    """What becomes of the documents of a source that is removed."""
+
+    documents = serializers.ChoiceField(["keep", "delete"], default="keep")
+
+
+class RunFields(serializers.Serializer[Any]):
+    """The job under which documents arrive."""
+
+    job_id = serializers.IntegerField()
+
+
+class SetSourceBody(StrictSerializer):
+    """One source of a set and which of its documents belong to the set."""
+
+    source = Identifier()  # type: ignore[assignment]  # fields leave the class when it is made
+    filter = TypedObject(SourceFilter, required=False)
+
+
+class SetSourceFields(serializers.ModelSerializer[SetSource]):
+    """One source of a set."""
+
+    source: Any = serializers.PrimaryKeyRelatedField(read_only=True)
+    name = serializers.CharField(source="source.name", read_only=True)
+
+    class Meta:
+        model = SetSource
+        fields: ClassVar = ["source", "name", "filter"]
+
+
+class UrlBody(StrictSerializer):
+    """A page by its address."""
+
+    url = Text(max_length=512)
+    sets = serializers.ListField(child=Identifier(), min_length=1, max_length=100)
+    title = Text(max_length=512, required=False, allow_blank=True)
+    clearance = serializers.IntegerField(min_value=0, max_value=MAX_CLEARANCE, default=0)
+
+
+class UrlFields(serializers.Serializer[Any]):
+    """`document_id` is null until the page has been fetched; the job tells how it went."""
+
+    document_id = serializers.IntegerField(allow_null=True)
+    job_id = serializers.IntegerField()

@@ -1,0 +1,131 @@
+"""`/api/v1/sources`, what sets are composed of, and pages by their address (D12)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.rest import ResourceViewSet
+from knowledge.api.source_fields import (
+    DeleteQuery,
+    NewSourceBody,
+    RunFields,
+    SetSourceBody,
+    SetSourceFields,
+    SourceBody,
+    SourceFields,
+    SourceQuery,
+    UrlBody,
+    UrlFields,
+)
+from knowledge.selectors.sources import set_sources, source_get, source_list
+from knowledge.services.composition import set_sources_put
+from knowledge.services.sources import (
+    document_from_url,
+    set_ingest,
+    source_create,
+    source_delete,
+    source_run_start,
+    source_update,
+)
+from knowledge.types import SourceFilter, strictly
+
+
+@extend_schema(tags=["sources"])
+class SourceViewSet(ResourceViewSet):
+    """Sources: their owners and administrators change and run them, owners of sets compose sets of them."""
+
+    lookup_field = "source_id"
+    lookup_value_converter = "int"
+
+    @extend_schema(parameters=[SourceQuery], responses=SourceFields(many=True), operation_id="sources_list")
+    def list(self, request: Request) -> Response:
+        """Sources that you may see."""
+        wanted = self.query(SourceQuery)
+        narrowed = {name: wanted[name] for name in ("kind", "name") if name in wanted}
+        return self.page(source_list(scope=self.scope).filter(**narrowed), SourceFields)
+
+    @extend_schema(request=NewSourceBody, responses={201: SourceFields})
+    def create(self, request: Request) -> Response:
+        """Make a source; you own it. For owners of sets and administrators."""
+        made = source_create(scope=self.scope, actor=self.user, values=self.body(NewSourceBody))
+        return self._shown(made.pk, status=201)
+
+    @extend_schema(responses=SourceFields)
+    def retrieve(self, request: Request, source_id: int) -> Response:
+        """One source."""
+        return self._shown(source_id)
+
+    @extend_schema(request=SourceBody(partial=True), responses=SourceFields)
+    def partial_update(self, request: Request, source_id: int) -> Response:
+        """Change a source; credentials are replaced, never shown."""
+        values = self.body(SourceBody, partial=True)
+        source_update(scope=self.scope, actor=self.user, source_id=source_id, values=values)
+        return self._shown(source_id)
+
+    @extend_schema(parameters=[DeleteQuery], responses={204: None})
+    def destroy(self, request: Request, source_id: int) -> Response:
+        """Remove a source; one that still has documents only with `documents=delete`."""
+        with_documents = self.query(DeleteQuery)["documents"] == "delete"
+        source_delete(scope=self.scope, actor=self.user, source_id=source_id, with_documents=with_documents)
+        return Response(status=204)
+
+    @extend_schema(request=None, responses={202: RunFields})
+    @action(detail=True, methods=["post"])
+    def run(self, request: Request, source_id: int) -> Response:
+        """Fetch what is new or has changed; a run that goes on already is answered with its job."""
+        job = source_run_start(scope=self.scope, actor=self.user, source_id=source_id)
+        return Response({"job_id": job.pk}, status=202)
+
+    def _shown(self, source_id: int, *, status: int = 200) -> Response:
+        return Response(SourceFields(source_get(scope=self.scope, source_id=source_id)).data, status=status)
+
+
+class SetSourceActions(ResourceViewSet):
+    """The part of `/api/v1/knowledge-sets/{id}` that says what a set is composed of."""
+
+    @extend_schema(responses=SetSourceFields(many=True), filters=False, operation_id="knowledge_sets_sources_list")
+    @action(detail=True, methods=["get"], url_path="sources")
+    def sources(self, request: Request, set_id: int) -> Response:
+        """The sources of a set with their filters."""
+        return Response(SetSourceFields(set_sources(scope=self.scope, set_id=set_id), many=True).data)
+
+    @extend_schema(
+        request=SetSourceBody(many=True),
+        responses=SetSourceFields(many=True),
+        operation_id="knowledge_sets_sources_update",
+    )
+    @sources.mapping.put
+    def put_sources(self, request: Request, set_id: int) -> Response:
+        """Replace what a set is composed of. Documents that matched a source or filter before leave the set."""
+        rows: serializers.ListSerializer[Any] = serializers.ListSerializer(
+            child=SetSourceBody(), data=request.data, max_length=100
+        )
+        rows.is_valid(raise_exception=True)
+        wanted = [(row["source"], strictly(SourceFilter, row.get("filter", {}))) for row in rows.validated_data]
+        made = set_sources_put(scope=self.scope, actor=self.user, set_id=set_id, sources=wanted)
+        return Response(SetSourceFields(made, many=True).data)
+
+    @extend_schema(request=None, responses={202: RunFields})
+    @action(detail=True, methods=["post"], url_path="ingest")
+    def ingest(self, request: Request, set_id: int) -> Response:
+        """Run all sources of a set."""
+        job = set_ingest(scope=self.scope, actor=self.user, set_id=set_id)
+        return Response({"job_id": job.pk}, status=202)
+
+
+@extend_schema(tags=["documents"])
+class PageViewSet(ResourceViewSet):
+    """Documents that are pages of the web."""
+
+    @extend_schema(request=UrlBody, responses={202: UrlFields})
+    def create(self, request: Request) -> Response:
+        """Fetch a page in the background. Addresses of private networks are refused, also after redirects."""
+        values: dict[str, Any] = self.body(UrlBody)
+        job = document_from_url(scope=self.scope, actor=self.user, **values)
+        return Response({"document_id": None, "job_id": job.pk}, status=202)

@@ -1,0 +1,30 @@
+"""`manage.py check_index [--repair]`: recount the index; exits with 1 where something is wrong."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from knowledge.services.checking import index_check, index_repair
+
+
+class Command(BaseCommand):
+    help = "Count the index again and look for documents that are only half there; exits with 1 if anything is wrong."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--repair", action="store_true", help="write the counts anew")
+
+    def handle(self, *, repair: bool, **options: Any) -> None:
+        found = index_check()
+        for drift in found:
+            self.stdout.write(
+                f"{drift.kind}: {drift.what} (tenant {drift.tenant_id}): {drift.stored} stored, {drift.counted} counted"
+            )
+        if found and repair:
+            found = index_repair(found)
+            self.stdout.write(f"Counted again; {len(found)} differences are left.")
+        if found:
+            raise SystemExit(1)
+        self.stdout.write("The index says what its entries say.")

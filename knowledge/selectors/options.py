@@ -1,0 +1,174 @@
+"""Options of a set's pipeline with the layer that each value comes from (D14, V14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_args, get_origin, get_type_hints
+
+from accounts.scope import Scope
+from knowledge.models import Document, KnowledgeSet, SiteOptions
+from knowledge.option_words import GROUP_NAMES, OPTION_WORDS
+from knowledge.selectors.sets import set_get
+from ragcore.cleaning.clean import CleaningOptions
+from ragcore.options import (
+    AnswerOptions,
+    Between,
+    ChunkingOptions,
+    ParsingOptions,
+    RepresentationOptions,
+    Resolved,
+    RetrievalOptions,
+    options_sha256,
+    resolve,
+)
+
+PIPELINE_GROUPS: Mapping[str, type] = {
+    "parsing": ParsingOptions,
+    "cleaning": CleaningOptions,
+    "chunking": ChunkingOptions,
+    "representations": RepresentationOptions,
+}
+QUERY_GROUPS: Mapping[str, type] = {"retrieval": RetrievalOptions, "answer": AnswerOptions}
+GROUPS: Mapping[str, type] = {**PIPELINE_GROUPS, **QUERY_GROUPS}
+
+Layer = tuple[str, Mapping[str, Any]]
+Stored = Mapping[str, Mapping[str, Any]]  # options by group, as in KnowledgeSet.options
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineOptions:
+    """What a document is read, cut and described with."""
+
+    parsing: ParsingOptions = ParsingOptions()
+    cleaning: CleaningOptions = CleaningOptions()
+    chunking: ChunkingOptions = ChunkingOptions()
+    representations: RepresentationOptions = RepresentationOptions()
+
+    @property
+    def sha256(self) -> str:
+        """Fingerprint, stored with the version that was made with them."""
+        return options_sha256(self.parsing, self.cleaning, self.chunking, self.representations)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionShown:
+    """One option as its form shows it."""
+
+    name: str
+    label: str
+    help: str
+    kind: str  # bool, int, float or str
+    value: Any  # in force
+    own: Any  # of this layer; None: inherited
+    inherited: Any  # what holds without an own value
+    origin: str  # default, site or the code of the set that the value in force comes from
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionGroupShown:
+    """A group of options as its form shows it."""
+
+    code: str
+    name: str
+    options: tuple[OptionShown, ...]
+
+
+def pipeline_options(*, documents: Sequence[Document]) -> dict[int, PipelineOptions]:
+    """The pipeline of each document, by document id.
+
+    Of several sets the first one, by id, that configures a group decides about that group.
+    """
+    sets = _sets_by_document(documents)
+    site = _sites({document.tenant_id for document in documents})
+    return {d.pk: _pipeline(d, site.get(d.tenant_id, {}), sets.get(d.pk, ())) for d in documents}
+
+
+def options_shown(*, scope: Scope, set_id: int | None = None) -> list[OptionGroupShown]:
+    """Every option of a set, or of the asker's site (None), with its origin. Raises NotFoundError."""
+    if set_id is None:
+        return _shown([], own=site_options(tenant_id=scope.tenant_id), own_name="site")
+    found = set_get(scope=scope, set_id=set_id)
+    return _shown([("site", site_options(tenant_id=found.tenant_id))], own=found.options, own_name=f"set {found.code}")
+
+
+def site_options(*, tenant_id: int) -> Stored:
+    """What the site says, by group; the options of its sets come before."""
+    return _sites({tenant_id}).get(tenant_id, {})
+
+
+def pipeline_origin(*, scope: Scope, document: Document) -> dict[str, Resolved[Any]]:
+    """The pipeline of one document, each group with the origin of its values."""
+    del scope  # the document was found with it
+    sets = _sets_by_document([document]).get(document.pk, ())
+    site = site_options(tenant_id=document.tenant_id)
+    return {code: resolve(group, *_layers(code, site, sets)) for code, group in PIPELINE_GROUPS.items()}
+
+
+def _sets_by_document(documents: Iterable[Document]) -> dict[int, tuple[KnowledgeSet, ...]]:
+    """Sets that configure something, by document, in the order of their ids."""
+    found: dict[int, tuple[KnowledgeSet, ...]] = {}
+    links = Document.sets.through.objects.filter(document_id__in=[d.pk for d in documents])
+    for link in links.exclude(knowledgeset__options={}).select_related("knowledgeset").order_by("knowledgeset_id"):
+        found[link.document_id] = (*found.get(link.document_id, ()), link.knowledgeset)
+    return found
+
+
+def _sites(tenant_ids: Iterable[int]) -> dict[int, Stored]:
+    return dict(SiteOptions.objects.filter(tenant_id__in=tenant_ids).values_list("tenant_id", "options"))
+
+
+def _layers(group: str, site: Stored, sets: Iterable[KnowledgeSet]) -> list[Layer]:
+    configured = [(f"set {s.code}", s.options[group]) for s in sets if s.options.get(group)]
+    return [("site", site.get(group, {})), *configured[:1]]
+
+
+def _pipeline(document: Document, site: Stored, sets: Sequence[KnowledgeSet]) -> PipelineOptions:
+    made: Any = {code: resolve(group, *_layers(code, site, sets)).value for code, group in PIPELINE_GROUPS.items()}
+    if document.is_whole:
+        made["chunking"] = replace(made["chunking"], split=False)
+    return PipelineOptions(**made)
+
+
+def _shown(above: Sequence[tuple[str, Stored]], *, own: Stored, own_name: str) -> list[OptionGroupShown]:
+    return [
+        OptionGroupShown(
+            code=code,
+            name=str(GROUP_NAMES[code]),
+            options=tuple(_options_shown(code, group, above, own.get(code, {}), own_name)),
+        )
+        for code, group in GROUPS.items()
+    ]
+
+
+def _options_shown(
+    code: str, group: type, above: Sequence[tuple[str, Stored]], own: Mapping[str, Any], own_name: str
+) -> Iterable[OptionShown]:
+    layers = [(name, stored.get(code, {})) for name, stored in above]
+    inherited: Resolved[Any] = resolve(group, *layers)
+    now: Resolved[Any] = resolve(group, *layers, (own_name, own))
+    hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        kind, limits = _kind(hints[field.name])
+        label, help_text = OPTION_WORDS[code, field.name]
+        yield OptionShown(
+            name=field.name,
+            label=str(label),
+            help=str(help_text),
+            kind=kind,
+            value=getattr(now.value, field.name),
+            own=own.get(field.name),
+            inherited=getattr(inherited.value, field.name),
+            origin=now.origin[field.name],
+            low=limits.low if limits else None,
+            high=limits.high if limits else None,
+        )
+
+
+def _kind(hint: Any) -> tuple[str, Between | None]:
+    if get_origin(hint) is not None:
+        kind, limits = get_args(hint)[:2]
+        return kind.__name__, limits
+    return hint.__name__, None

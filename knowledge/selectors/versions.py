@@ -1,0 +1,84 @@
+"""Versions of a document and what changed between them (B9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal
+
+from accounts.errors import NotFoundError
+from accounts.scope import Scope
+from knowledge.models import DocumentVersion
+from knowledge.selectors.documents import document_get
+from ragcore.text.sentences import split_sentences
+
+CONTEXT_LINES = 2
+MAX_PARTS = 4000  # of a version; beyond it paragraphs are compared whole
+
+Change = Literal["same", "removed", "added", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """A piece of text with what happened to it; "skipped" stands for `count` pieces that stayed."""
+
+    change: Change
+    text: str = ""
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionDiff:
+    """What changed from one version to another."""
+
+    old: DocumentVersion
+    new: DocumentVersion
+    lines: tuple[DiffLine, ...]
+    added: int
+    removed: int
+
+
+def version_diff(*, scope: Scope, document_id: int, old: int, new: int) -> VersionDiff:
+    """Two versions by number, sentence by sentence. Raises NotFoundError."""
+    document = document_get(scope=scope, document_id=document_id)
+    found = {version.number: version for version in document.versions.filter(number__in=(old, new))}
+    if not {old, new} <= set(found):
+        raise NotFoundError("There is no such version of this document.", document=document_id)
+    lines = tuple(texts_diff(found[old].markdown, found[new].markdown))
+    return VersionDiff(
+        old=found[old],
+        new=found[new],
+        lines=lines,
+        added=sum(line.change == "added" for line in lines),
+        removed=sum(line.change == "removed" for line in lines),
+    )
+
+
+def texts_diff(old: str, new: str) -> Iterator[DiffLine]:
+    """Sentences that stayed, went or came, in reading order; long stretches that stayed are skipped."""
+    before, after = _parts(old), _parts(new)
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag == "equal":
+            yield from _unchanged(before[i1:i2], is_first=i1 == 0, is_last=i2 == len(before))
+        else:
+            yield from (DiffLine("removed", text) for text in before[i1:i2])
+            yield from (DiffLine("added", text) for text in after[j1:j2])
+
+
+def _parts(text: str) -> list[str]:
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > MAX_PARTS:
+        return [part for part in text.split("\n\n") if part.strip()]
+    return [part.strip() for line in lines for part in split_sentences(line) if part.strip()]
+
+
+def _unchanged(parts: list[str], *, is_first: bool, is_last: bool) -> Iterator[DiffLine]:
+    head = [] if is_first else parts[:CONTEXT_LINES]
+    rest = parts[len(head) :]
+    tail = [] if is_last else rest[-CONTEXT_LINES:]
+    skipped = len(rest) - len(tail)
+    yield from (DiffLine("same", text) for text in head)
+    if skipped:
+        yield DiffLine("skipped", count=skipped)
+    yield from (DiffLine("same", text) for text in tail)

@@ -1,0 +1,176 @@
+"""Composing sets of sources (D12): which documents of a source stand in which sets, and why.
+
+A set is composed of sources, each with a filter. Every document remembers, in `handled["sets"]`, for each set whose
+composition wants it, how it came there: "source" (composition put it in) or "hand" (it was there already). So:
+
+* A document that matches is put into the set once. Somebody who takes it out again is respected.
+* When the source is removed from the set, or its filter no longer matches, composition takes out what it has put in,
+  never what a person has put in.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from django.db import transaction
+
+from accounts.errors import NotAllowedError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge.errors import MixedTenantsError
+from knowledge.indexes.epoch import epoch_advance
+from knowledge.models import Document, KnowledgeSet, SetSource
+from knowledge.queue import SETTLE_SOURCE, enqueue_on_commit
+from knowledge.selectors import set_owned
+from knowledge.selectors.sources import source_get, sources_usable
+from knowledge.services.globs import glob_matches
+from knowledge.types import SourceFilter, strictly
+
+BATCH = 500  # documents a transaction
+AT_ONCE = 5000  # documents of a source that are settled within the request; more in the background
+
+Origin = Literal["source", "hand"]
+
+
+@dataclass(frozen=True, slots=True)
+class Memberships:
+    """What is to be done about the sets of one document, and what it remembers from now on."""
+
+    add: frozenset[int]
+    remove: frozenset[int]
+    remembered: Mapping[str, Origin]
+
+
+def memberships_settled(
+    *, present: Collection[int], remembered: Mapping[str, Origin], wanted: Collection[int]
+) -> Memberships:
+    """Set ids in which a document is, what it remembers of them, and those whose composition wants it: see above."""
+    kept = {key: origin for key, origin in remembered.items() if int(key) in wanted}
+    fresh = [set_id for set_id in wanted if str(set_id) not in remembered]
+    add = frozenset(set_id for set_id in fresh if set_id not in present)
+    dropped = {int(key) for key, origin in remembered.items() if key not in kept and origin == "source"}
+    noted: dict[str, Origin] = {str(set_id): "source" if set_id in add else "hand" for set_id in fresh}
+    return Memberships(add, frozenset(dropped & set(present)), {**kept, **noted})
+
+
+def filter_matches(wanted: SourceFilter, document: Document) -> bool:
+    """Whether a document belongs to a set with this filter."""
+    return (
+        (not wanted.paths or glob_matches(document.external_id, wanted.paths))
+        and (not wanted.tags or not set(wanted.tags).isdisjoint(document.tags))
+        and all(document.metadata.get(key) == value for key, value in wanted.metadata.items())
+    )
+
+
+@transaction.atomic
+def set_sources_put(
+    *, scope: Scope, actor: User, set_id: int, sources: Sequence[tuple[int, SourceFilter]]
+) -> list[SetSource]:
+    """Replace what a set is composed of, and put in or take out documents accordingly. Idempotent.
+
+    Sources that are new to the set must be usable for the asker. Raises NotFoundError, NotAllowedError,
+    MixedTenantsError.
+    """
+    chosen = set_owned(scope=scope, set_id=set_id)
+    before = {row.source_id: row for row in SetSource.objects.select_for_update().filter(knowledge_set=chosen)}
+    wanted = dict(sources)
+    for source_id in wanted.keys() - before.keys():
+        _usable(scope, chosen, source_id)
+    SetSource.objects.filter(knowledge_set=chosen).exclude(source__in=wanted).delete()
+    for source_id, narrowed in wanted.items():
+        SetSource.objects.update_or_create(
+            knowledge_set=chosen, source_id=source_id, defaults={"filter": _stored(narrowed)}
+        )
+    for source_id in sorted({*before, *wanted}):
+        source_settle_soon(source_id=source_id)
+    audit_record(actor=actor, action="set.sources", target=chosen.code, set=chosen.pk, sources=sorted(wanted))
+    return list(chosen.set_sources.select_related("source").order_by("source__name"))
+
+
+def _usable(scope: Scope, chosen: KnowledgeSet, source_id: int) -> None:
+    source = source_get(scope=scope, source_id=source_id)
+    if source.tenant_id != chosen.tenant_id:
+        raise MixedTenantsError
+    if not sources_usable(scope=scope).filter(pk=source_id).exists():
+        raise NotAllowedError(f"Only its owner and administrators may compose sets of the source {source.name!r}.")
+
+
+def _stored(narrowed: SourceFilter) -> dict[str, object]:
+    """Only what narrows."""
+    values = {"paths": list(narrowed.paths), "tags": list(narrowed.tags), "metadata": dict(narrowed.metadata)}
+    return {key: value for key, value in values.items() if value}
+
+
+def source_settle_soon(*, source_id: int) -> None:
+    """Settle a small source at once, in the running transaction; a large one by a task after its commit."""
+    if Document.objects.filter(source=source_id, deleted=None).count() <= AT_ONCE:
+        source_settle(source_id=source_id)
+    else:
+        enqueue_on_commit(SETTLE_SOURCE, source_id=source_id)
+
+
+def source_settle(*, source_id: int) -> int:
+    """Bring the sets of all documents of a source in line with what is composed of it; returns how many changed."""
+    ids = list(Document.objects.filter(source=source_id, deleted=None).order_by("pk").values_list("pk", flat=True))
+    return sum(documents_settle(document_ids=ids[start : start + BATCH]) for start in range(0, len(ids), BATCH))
+
+
+@transaction.atomic
+def documents_settle(*, document_ids: Sequence[int]) -> int:
+    """The same for some documents; returns how many changed their sets."""
+    rows = list(Document.objects.select_for_update().filter(pk__in=document_ids, deleted=None).order_by("pk"))
+    composed = _composed({row.source_id for row in rows})
+    if not any(composed.values()) and not any(row.handled.get("sets") for row in rows):
+        return 0
+    present = _present([row.pk for row in rows])
+    through = Document.sets.through
+    added: list[tuple[int, int]] = []
+    noted: list[Document] = []
+    moved: set[int] = set()
+    for row in rows:
+        wanted = {set_id for set_id, narrowed in composed[row.source_id] if filter_matches(narrowed, row)}
+        found = memberships_settled(present=present[row.pk], remembered=row.handled.get("sets", {}), wanted=wanted)
+        if found.remove:
+            through.objects.filter(document_id=row.pk, knowledgeset_id__in=found.remove).delete()
+        added += [(row.pk, set_id) for set_id in sorted(found.add)]
+        moved |= {row.pk} if found.add or found.remove else set()
+        if found.remembered != row.handled.get("sets", {}):
+            row.handled = {**row.handled, "sets": dict(found.remembered)}
+            noted.append(row)
+    through.objects.bulk_create(
+        [through(document_id=document_id, knowledgeset_id=set_id) for document_id, set_id in added],
+        ignore_conflicts=True,
+    )
+    Document.objects.bulk_update(noted, ["handled"])
+    for tenant_id in sorted({row.tenant_id for row in rows if row.pk in moved}):
+        epoch_advance(tenant_id=tenant_id)
+    return len(moved)
+
+
+@transaction.atomic
+def memberships_by_hand(*, document_ids: Iterable[int], set_ids: Collection[int]) -> None:
+    """Somebody has put these documents into these sets: composition will not take them out again."""
+    rows = Document.objects.select_for_update().filter(pk__in=document_ids, handled__has_key="sets").order_by("pk")
+    for row in rows:
+        remembered = row.handled["sets"]
+        by_hand = {str(set_id): "hand" for set_id in set_ids if str(set_id) in remembered}
+        Document.objects.filter(pk=row.pk).update(handled={**row.handled, "sets": {**remembered, **by_hand}})
+
+
+def _composed(source_ids: Iterable[int]) -> Mapping[int, list[tuple[int, SourceFilter]]]:
+    found: dict[int, list[tuple[int, SourceFilter]]] = defaultdict(list)
+    for row in SetSource.objects.filter(source__in=list(source_ids)):
+        found[row.source_id].append((row.knowledge_set_id, strictly(SourceFilter, row.filter)))
+    return found
+
+
+def _present(document_ids: Sequence[int]) -> Mapping[int, set[int]]:
+    found: dict[int, set[int]] = defaultdict(set)
+    rows = Document.sets.through.objects.filter(document_id__in=document_ids)
+    for document_id, set_id in rows.values_list("document_id", "knowledgeset_id"):
+        found[document_id].add(set_id)
+    return found

@@ -1,0 +1,108 @@
+"""From clean blocks to passages, with owners' edits done again, and the texts that stand for them (D11, U6)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from knowledge.engines import counter
+from knowledge.models import Document, IngestItem
+from knowledge.services.edits import Reapplied, edits_reapply
+from knowledge.services.ingestion.leases import Holding
+from knowledge.services.ingestion.reading import Read
+from knowledge.services.model_slots import background_model
+from knowledge.services.representations import Representation, question_representation, represented
+from ragcore.chunking import splitter_for
+from ragcore.errors import EmptyDocumentError
+from ragcore.text.minhash import sketch
+from ragcore.types import ChunkDraft
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """All that publishing needs of one version; nothing of it is stored yet."""
+
+    item: IngestItem
+    drafts: tuple[ChunkDraft, ...]  # also the disabled ones, which have no representation
+    representations: tuple[Representation, ...]
+    edits: Reapplied
+    values: Mapping[str, Any]  # of the version's row
+
+
+def item_describe(read: Read, holding: Holding) -> Prepared:
+    """Cut a document and write down everything by which its passages are found.
+
+    Raises EmptyDocumentError where there is nothing to cut, WorkStoppedError.
+    """
+    document = read.item.version.document
+    drafts = splitter_for(read.options.chunking, counter()).split(read.document)
+    if not drafts:
+        raise EmptyDocumentError
+    edits = _edits(document, drafts)
+    made = represented(
+        title=document.title,
+        parsed=read.document,
+        drafts=[draft for draft in edits.drafts if draft.ordinal not in edits.disabled],
+        options=read.options.representations,
+        model=background_model(),
+        alive=holding.alive,
+    )
+    disabled = [draft for draft in edits.drafts if draft.ordinal in edits.disabled]
+    representations = (*made.representations, *_questions(document.title, edits))
+    return Prepared(
+        item=read.item,
+        drafts=tuple(sorted([*made.drafts, *disabled], key=lambda draft: draft.ordinal)),
+        representations=representations,
+        edits=edits,
+        values={**_values(read), "report": _report(read, edits, drafts, representations, made.counts)},
+    )
+
+
+def _edits(document: Document, drafts: Sequence[ChunkDraft]) -> Reapplied:
+    """What owners changed in the live passages; a new document has none."""
+    if document.live_version_id is None:
+        return Reapplied(drafts=tuple(drafts))
+    return edits_reapply(document_id=document.pk, drafts=drafts)
+
+
+def _questions(title: str, edits: Reapplied) -> list[Representation]:
+    """What owners say that a passage answers."""
+    return [
+        question_representation(ordinal=ordinal, title=title, text=question)
+        for ordinal, questions in edits.questions.items()
+        if ordinal not in edits.disabled
+        for question in questions
+    ]
+
+
+def _values(read: Read) -> dict[str, Any]:
+    text = read.document.markdown()
+    return {
+        "markdown": text,
+        "title": read.document.title[:512],
+        "pages": read.document.pages,
+        "pipeline": read.options.sha256,
+        "text_sha256": hashlib.sha256(" ".join(text.split()).casefold().encode()).hexdigest(),
+        "sketch": sketch(text).tobytes(),
+    }
+
+
+def _report(
+    read: Read,
+    edits: Reapplied,
+    drafts: Sequence[ChunkDraft],
+    representations: Sequence[Representation],
+    counts: Mapping[str, int],
+) -> dict[str, Any]:
+    """What ingestion met, for the document's page: counts by name."""
+    return {
+        "passages": len(drafts),
+        "entries": dict(Counter(representation.kind for representation in representations)),
+        "representations": dict(counts),
+        "edits": {"applied": len(edits.applied), "lost": len(edits.lost), "disabled": len(edits.disabled)},
+        "pages_recognised": read.stored.pages_recognised,
+        "pictures": len(read.document.pictures),
+    }

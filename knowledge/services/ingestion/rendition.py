@@ -1,0 +1,55 @@
+"""PDF renditions of office documents, for pictures of their pages; a convenience that may be missing (B3)."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import PurePath
+
+from django.core.files.base import ContentFile
+from django.db import transaction
+
+from knowledge.models import DocumentVersion
+from knowledge.queue import RENDER_VERSION, enqueue_on_commit
+from ragcore.errors import RagError
+from ragcore.parsing.office_convert import pdf_rendition
+
+logger = logging.getLogger(__name__)
+
+FORMATS = frozenset({".pptx", ".ppt", ".odp", ".docx", ".doc", ".odt", ".rtf"})
+LAST = 9  # priority: whatever is to be read comes before
+
+
+def rendition_enqueue(version: DocumentVersion) -> None:
+    """Have a rendition made once the transaction is committed, if the format has pages that nobody else draws."""
+    if PurePath(version.file_name).suffix.lower() in FORMATS and not version.rendition:
+        enqueue_on_commit(RENDER_VERSION, priority=LAST, version_id=version.pk)
+
+
+def rendition_make(*, version_id: int) -> bool:
+    """Make and keep the rendition of a live version; False where there is none. Safe to repeat.
+
+    That a document cannot be rendered is written into its report, and no reason to fail.
+    """
+    version = DocumentVersion.objects.filter(pk=version_id, retired=None).select_related("document").first()
+    if version is None or version.rendition:
+        return False
+    with version.file.open("rb") as file:
+        content = file.read()
+    try:
+        pdf = pdf_rendition(content, name=version.file_name)
+    except RagError as error:
+        logger.warning("version %s has no rendition: %s: %s", version_id, error.code, error.message)
+        _report(version_id, error.code)
+        return False
+    if pdf is None:
+        return False
+    version.rendition.save("", ContentFile(pdf), save=False)
+    version.save(update_fields=["rendition"])
+    return True
+
+
+@transaction.atomic
+def _report(version_id: int, code: str) -> None:
+    version = DocumentVersion.objects.select_for_update().only("report").get(pk=version_id)
+    version.report = {**version.report, "rendition": code}
+    version.save(update_fields=["report"])

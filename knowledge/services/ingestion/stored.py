@@ -1,0 +1,139 @@
+"""What was read from an original, kept so that later stages and retries need not read it again.
+
+Only what is dear to read is kept: text formats are read again in less time than it takes to store them.
+The blob is gzip over two lines: what it was read with, and the document as between the parsing processes, its pictures
+without their bytes, which are files of their own.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import Storage
+from django.db import transaction
+
+from knowledge.models import DocumentPicture, DocumentVersion
+from ragcore.options import ParsingOptions, options_sha256
+from ragcore.parsing.wire import dump_document, load
+from ragcore.types import ParsedDocument, Picture
+
+logger = logging.getLogger(__name__)
+
+READER = 1  # counted up when readers find more in the same bytes, so that nothing older is used
+COMPRESSION = 3  # of 9: most of the gain, a third of the time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A document as it was read; `recognised` is False while its pictures still hold text that nobody has read."""
+
+    document: ParsedDocument
+    recognised: bool
+    pages_recognised: int = 0
+
+
+def reading_sha256(*groups: object) -> str:
+    """The fingerprint of what a document is read with: option groups and the generation of our readers."""
+    return options_sha256(*groups)[:56] + f"-{READER}"
+
+
+# ── text ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def stored_save(version: DocumentVersion, stored: Stored, *, fingerprint: str) -> None:
+    """Keep what was read; the file of an earlier reading goes once the row says so."""
+    head = {"reading": fingerprint, "recognised": stored.recognised, "pages_recognised": stored.pages_recognised}
+    light = replace(stored.document, pictures=tuple(replace(p, content=b"") for p in stored.document.pictures))
+    content = gzip.compress(json.dumps(head).encode() + b"\n" + dump_document(light), COMPRESSION, mtime=0)
+    old = version.parsed.name
+    version.parsed.save("", ContentFile(content), save=False)
+    version.markdown = stored.document.markdown()
+    version.title = stored.document.title[:512]
+    version.pages = stored.document.pages
+    version.save(update_fields=["parsed", "markdown", "title", "pages"])
+    if old != version.parsed.name:
+        _delete_on_commit(version.parsed.storage, [old])
+
+
+def stored_load(version: DocumentVersion, *, fingerprint: str) -> Stored | None:
+    """What was read with the same options; None where nothing is kept that fits."""
+    if not version.parsed:
+        return None
+    try:
+        with version.parsed.open("rb") as file:
+            first, _, second = gzip.decompress(file.read()).partition(b"\n")
+        head = json.loads(first)
+        if head["reading"] != fingerprint:
+            return None
+        return Stored(
+            document=load(second),
+            recognised=bool(head["recognised"]),
+            pages_recognised=int(head["pages_recognised"]),
+        )
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+        logger.warning("version %s is read again, what was kept of it cannot be used: %s", version.pk, error)
+        return None
+
+
+def stored_forget(version: DocumentVersion) -> None:
+    """Have the original read again."""
+    if version.parsed:
+        old = version.parsed.name
+        version.parsed = ""
+        version.save(update_fields=["parsed"])
+        _delete_on_commit(version.parsed.storage, [old])
+
+
+def _delete_on_commit(storage: Storage, names: Iterable[str | None]) -> None:
+    def delete() -> None:
+        for name in names:
+            if name:
+                storage.delete(name)
+
+    transaction.on_commit(delete)
+
+
+# ── pictures ────────────────────────────────────────────────────────────────────────────────────
+
+
+def pictures_save(version: DocumentVersion, pictures: Sequence[Picture]) -> None:
+    """Keep these pictures of a version (D26), and no others."""
+    rows = [
+        DocumentPicture(version=version, name=p.name, media_type=p.media_type, page=p.page, alt=p.alt[:512])
+        for p in pictures
+    ]
+    for row, picture in zip(rows, pictures, strict=True):
+        row.file.save(picture.name, ContentFile(picture.content), save=False)
+    with transaction.atomic():
+        pictures_drop(version)
+        DocumentPicture.objects.bulk_create(rows)
+
+
+def pictures_drop(version: DocumentVersion) -> None:
+    """Forget the pictures of a version; their files go once the rows have gone."""
+    old = list(DocumentPicture.objects.filter(version=version))
+    if old:
+        DocumentPicture.objects.filter(pk__in=[row.pk for row in old]).delete()
+        _delete_on_commit(old[0].file.storage, [row.file.name for row in old])
+
+
+def with_pictures(version: DocumentVersion, document: ParsedDocument) -> ParsedDocument:
+    """The document with the bytes of those of its pictures that are kept."""
+    rows = {row.name: row for row in DocumentPicture.objects.filter(version=version)}
+    pictures = []
+    for picture in document.pictures:
+        if row := rows.get(picture.name):
+            with row.file.open("rb") as file:
+                pictures.append(replace(picture, content=file.read()))
+    return replace(document, pictures=tuple(pictures))
+
+
+def pictures_wanted(document: ParsedDocument, options: ParsingOptions) -> tuple[Picture, ...]:
+    """The pictures to keep: the first ones, where pictures are shown or read at all."""
+    return document.pictures[: options.max_pictures] if options.keep_pictures or options.recognise_pictures else ()

@@ -1,0 +1,149 @@
+"""Starting, pausing, resuming and cancelling ingestion jobs (B7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.errors import NotAllowedError, NotFoundError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge.errors import IngestionCancelledError, JobOverError
+from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
+from knowledge.queue import advance_enqueue
+from knowledge.selectors import jobs_readable
+from knowledge.services.documents import document_managed, job_start
+from knowledge.services.ingestion.outcomes import document_say
+from knowledge.services.ingestion.stored import stored_forget
+
+Stage = IngestItem.Stage
+Queue = IngestItem.Queue
+RetryStage = Literal["received", "parsed", "chunked"]
+
+
+def job_pause(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
+    """Stop work on a job at the next checkpoint; nothing is lost. Raises NotFoundError, JobOverError."""
+    with transaction.atomic():
+        job = _open_job(scope=scope, job_id=job_id)
+        if job.paused is None:
+            job.paused = timezone.now()
+            job.save(update_fields=["paused"])
+            audit_record(actor=actor, action="job.pause", target=str(job), job=job.pk)
+        return job
+
+
+def job_resume(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
+    """Go on with a paused job. Raises NotFoundError, JobOverError."""
+    with transaction.atomic():
+        job = _open_job(scope=scope, job_id=job_id)
+        if job.paused is not None:
+            job.paused = None
+            job.save(update_fields=["paused"])
+            audit_record(actor=actor, action="job.resume", target=str(job), job=job.pk)
+            _call_workers(job)
+        return job
+
+
+@transaction.atomic
+def job_cancel(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
+    """End what is not live yet; documents keep the version that they have. Raises NotFoundError, JobOverError.
+
+    Documents are locked before items, as publishing does; what it has switched by then stays live.
+    """
+    job = _open_job(scope=scope, job_id=job_id)
+    job.cancelled = timezone.now()
+    job.save(update_fields=["cancelled"])
+    open_items = IngestItem.objects.filter(job=job, finished=None)
+    documents = Document.objects.select_for_update().filter(versions__items__in=open_items).order_by("pk")
+    list(documents.values_list("pk", flat=True))
+    items = list(open_items.select_for_update(of=("self",)).select_related("version").order_by("pk"))
+    reason = {"error_code": IngestionCancelledError.code, "error_message": IngestionCancelledError.default_message}
+    IngestItem.objects.filter(pk__in=[item.pk for item in items]).update(
+        stage=Stage.CANCELLED, finished=job.cancelled, lease_until=None, **reason
+    )
+    for item in items:
+        document_say(item, **reason)
+    audit_record(actor=actor, action="job.cancel", target=str(job), job=job.pk, items=len(items))
+    return job
+
+
+@transaction.atomic
+def job_retry(*, scope: Scope, actor: User, job_id: int) -> IngestJob | None:
+    """Ingest again what failed or was cancelled in a job and is still the newest of its document, in a new job.
+
+    None where there is nothing of that kind. Raises NotFoundError.
+    """
+    job = _job(scope=scope, job_id=job_id)
+    over = IngestItem.objects.filter(
+        job=job, stage__in=(Stage.FAILED, Stage.CANCELLED), version__document__deleted=None
+    )
+    versions = [item.version for item in over.select_related("version__document").order_by("pk")]
+    versions = [version for version in versions if _is_newest_and_not_live(version)]
+    if not versions:
+        return None
+    audit_record(actor=actor, action="job.retry", target=str(job), job=job.pk, items=len(versions))
+    return _versions_retry(tenant_id=job.tenant_id, actor=actor, versions=versions)
+
+
+@transaction.atomic
+def document_retry(*, scope: Scope, actor: User, document_id: int, stage: RetryStage = "received") -> IngestJob:
+    """Ingest the newest version of a document again, from the original or from what was read of it.
+
+    "parsed" and "chunked" start with what is stored, if its options are still those of the document; passages are cut
+    again in either case, which takes no time. Raises NotFoundError, NotAllowedError.
+    """
+    document = document_managed(scope=scope, document_id=document_id)
+    version = document.versions.order_by("-number").first()
+    if version is None or version.pk == document.live_version_id:
+        raise NotAllowedError("The newest version of this document is already live.")
+    if stage == "received":
+        stored_forget(version)
+        return _versions_retry(tenant_id=document.tenant_id, actor=actor, versions=[version])
+    return _versions_retry(
+        tenant_id=document.tenant_id, actor=actor, versions=[version], queue=Queue.EMBED, stage=stage
+    )
+
+
+def _versions_retry(
+    *,
+    tenant_id: int,
+    actor: User,
+    versions: Sequence[DocumentVersion],
+    queue: str = Queue.INGEST,
+    stage: str = Stage.RECEIVED,
+) -> IngestJob:
+    """A job for versions that did not go live; their documents are being processed again."""
+    failed = Document.objects.filter(versions__in=versions, state=Document.State.FAILED)
+    failed.update(state=Document.State.PROCESSING, updated=timezone.now())
+    Document.objects.filter(versions__in=versions).update(error_code="", error_message="")
+    return job_start(tenant_id=tenant_id, actor=actor, versions=versions, queue=queue, stage=stage)
+
+
+def _is_newest_and_not_live(version: DocumentVersion) -> bool:
+    newer = DocumentVersion.objects.filter(document=version.document_id, number__gt=version.number)
+    return version.pk != version.document.live_version_id and not newer.exists()
+
+
+def _open_job(*, scope: Scope, job_id: int) -> IngestJob:
+    job = _job(scope=scope, job_id=job_id)
+    if job.cancelled or not job.items.filter(finished=None).exists():
+        raise JobOverError(job=job_id)
+    return job
+
+
+def _job(*, scope: Scope, job_id: int) -> IngestJob:
+    """The job, locked. Raises NotFoundError."""
+    job = jobs_readable(scope=scope).select_for_update(of=("self",)).filter(pk=job_id).first()
+    if job is None:
+        raise NotFoundError(f"There is no job {job_id}, or it is not yours.", job=job_id)
+    return job
+
+
+def _call_workers(job: IngestJob) -> None:
+    queues = job.items.filter(finished=None).order_by().values_list("queue", flat=True).distinct()
+    for queue in sorted(queues):
+        advance_enqueue(job_id=job.pk, queue=queue)

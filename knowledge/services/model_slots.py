@@ -1,0 +1,100 @@
+"""How many requests the background may have at a model server at once, over all processes (D30, D31).
+
+A slot is a member of a sorted set in Redis with the time at which it expires, so that a killed worker's slot comes
+free by itself. People's questions do not wait here: only ingestion does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
+
+from django.conf import settings
+from redis import Redis
+
+from knowledge.engines import chat_model
+from ragcore.ports import ChatMessage, ChatModel, GenerationEvent
+
+LEASE_SECONDS = 240.0  # longer than the slowest request with all its repetitions
+WAIT_SECONDS = (0.05, 0.25)  # between two tries, at random, so that waiting workers do not move in step
+
+TAKE = """
+local now = tonumber(redis.call('TIME')[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], now + tonumber(ARGV[3]), ARGV[1])
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+return 1
+"""
+
+
+def embedding_slot(*, alive: Callable[[], None]) -> AbstractContextManager[None]:
+    """A slot at the embedding endpoint; none is needed where vectors are made in this process."""
+    is_remote = settings.EMBEDDER.startswith("openai:")
+    return model_slot("embedding", alive=alive) if is_remote else nullcontext()
+
+
+def background_model() -> ChatModel | None:
+    """The configured language model for work in the background, or None."""
+    model = chat_model()
+    return None if model is None else SlottedChatModel(model)
+
+
+class SlottedChatModel:
+    """A ChatModel that asks only while it holds a slot."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.name = model.name
+        self._model = model
+
+    async def stream(
+        self, messages: Sequence[ChatMessage], *, temperature: float, max_tokens: int
+    ) -> AsyncIterator[GenerationEvent]:
+        """See ports.ChatModel."""
+        token = uuid.uuid4().hex
+        while not await asyncio.to_thread(_take, "llm", token):  # noqa: ASYNC110 (another process gives it back)
+            await asyncio.sleep(_pause())
+        try:
+            async for event in self._model.stream(messages, temperature=temperature, max_tokens=max_tokens):
+                yield event
+        finally:
+            await asyncio.shield(asyncio.to_thread(_give, "llm", token))
+
+
+@contextmanager
+def model_slot(endpoint: str, *, alive: Callable[[], None]) -> Iterator[None]:
+    """Wait for a slot, giving signs of life, and hold it. `alive` may end the waiting by raising."""
+    token = uuid.uuid4().hex
+    while not _take(endpoint, token):
+        alive()
+        time.sleep(_pause())
+    try:
+        yield
+    finally:
+        _give(endpoint, token)
+
+
+def _pause() -> float:
+    return random.uniform(*WAIT_SECONDS)  # noqa: S311 (not a secret)
+
+
+def _take(endpoint: str, token: str) -> bool:
+    return bool(_redis().eval(TAKE, 1, _key(endpoint), token, settings.MODEL_CONCURRENCY, int(LEASE_SECONDS)))
+
+
+def _give(endpoint: str, token: str) -> None:
+    _redis().zrem(_key(endpoint), token)
+
+
+def _key(endpoint: str) -> str:
+    return f"model-slots:{endpoint}"
+
+
+@cache
+def _redis() -> Redis:
+    return Redis.from_url(settings.REDIS_URL)

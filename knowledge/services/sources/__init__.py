@@ -1,0 +1,43 @@
+"""Sources of documents: making them, running them, and what they send of their own accord (D12, D28)."""
+
+from knowledge.services.sources.archives import ArchiveUploaded, archive_upload
+from knowledge.services.sources.changes import (
+    credentials_set,
+    source_check,
+    source_create,
+    source_delete,
+    source_update,
+)
+from knowledge.services.sources.commanded import folder_source_ensure
+from knowledge.services.sources.running import sync_run
+from knowledge.services.sources.single import document_from_url
+from knowledge.services.sources.starting import run_open, set_ingest, source_run_start, sources_start_due
+from knowledge.services.sources.webhooks import (
+    EventsTaken,
+    WebhookEvent,
+    webhook_signature,
+    webhook_source,
+    webhook_take,
+)
+
+__all__ = [
+    "ArchiveUploaded",
+    "EventsTaken",
+    "WebhookEvent",
+    "archive_upload",
+    "credentials_set",
+    "document_from_url",
+    "folder_source_ensure",
+    "run_open",
+    "set_ingest",
+    "source_check",
+    "source_create",
+    "source_delete",
+    "source_run_start",
+    "source_update",
+    "sources_start_due",
+    "sync_run",
+    "webhook_signature",
+    "webhook_source",
+    "webhook_take",
+]

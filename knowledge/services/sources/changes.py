@@ -1,0 +1,189 @@
+"""Making, changing and removing sources (D12). Credentials go in and never come out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import asdict
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.errors import NameTakenError, NotAllowedError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge.errors import SourceInUseError, SourceSettingsError, UnknownPeopleError
+from knowledge.models import Document, Source, SourceHandler
+from knowledge.selectors import sets_managed
+from knowledge.selectors.sources import handlers_listed, source_managed
+from knowledge.services.registration import clearance_check, source_ensure
+from knowledge.services.sources.credentials import credentials_check, credentials_named, sealed
+from knowledge.services.sources.folders import folder_allowed
+from knowledge.services.sources.leases import next_run_after
+from knowledge.services.sources.listing import LISTED
+from knowledge.services.sources.web import location_check
+from knowledge.services.withdrawing import documents_withdraw
+from knowledge.types import SourceOptions, strictly
+
+CHANGEABLE = ("name", "location", "schedule", "enabled", "options", "handler", "owner")
+Kind, Schedule = Source.Kind, Source.Schedule
+
+
+@transaction.atomic
+def source_create(*, scope: Scope, actor: User, values: Mapping[str, Any]) -> Source:
+    """Make a source of the asker's tenant, owned by the asker unless an administrator names somebody else.
+
+    `values`: kind, the fields of CHANGEABLE (handler by code, owner by user name, options as a JSON object) and
+    credentials. For owners of sets and administrators.
+    Raises NotAllowedError, NameTakenError, SourceSettingsError, InvalidOptionsError, FolderNotAllowedError,
+    UrlNotAllowedError, ClearanceTooHighError, UnknownPeopleError.
+    """
+    if scope.administers == "nothing" and not sets_managed(scope=scope).exists():
+        raise NotAllowedError("Only owners of knowledge sets and administrators may make sources.")
+    made = Source(tenant_id=actor.tenant_id, kind=values["kind"], owner=actor)
+    _fill(made, scope=scope, values=values)
+    made.next_run = timezone.now() if made.schedule != Schedule.MANUAL else None
+    if values.get("credentials"):
+        given = credentials_named(kind=made.kind, credentials=values["credentials"])
+        credentials_check(kind=made.kind, credentials=given)
+        made.credentials = sealed(given)
+    _save(made)
+    audit_record(actor=actor, action="source.create", target=made.name, source=made.pk, kind=made.kind)
+    return made
+
+
+@transaction.atomic
+def source_update(*, scope: Scope, actor: User, source_id: int, values: Mapping[str, Any]) -> Source:
+    """Change fields of CHANGEABLE and credentials; what is left out stays. Raises as source_create."""
+    found = source_managed(scope=scope, source_id=source_id)
+    was = {name: getattr(found, name) for name in CHANGEABLE}
+    _fill(found, scope=scope, values=values)
+    changed = [name for name in CHANGEABLE if getattr(found, name) != was[name]]
+    if "schedule" in changed and found.outcome != Source.Outcome.RUNNING:
+        found.next_run = next_run_after(found.schedule, timezone.now())
+    if values.get("credentials") is not None:
+        credentials_set(scope=scope, actor=actor, source_id=source_id, credentials=values["credentials"])
+    if changed:
+        _save(found, fields=[*changed, *(["next_run"] if "schedule" in changed else [])])
+        audit_record(actor=actor, action="source.change", target=found.name, source=found.pk, fields=changed)
+    return found
+
+
+def source_check(*, scope: Scope, source: Source, values: Mapping[str, Any]) -> None:
+    """What source_create and source_update would refuse, apart from the name; nothing is stored.
+
+    `source`: a new one with its tenant and kind, or one that is there. Raises as source_create.
+    """
+    trial = copy(source)
+    _fill(trial, scope=scope, values=values)
+    if values.get("credentials"):
+        credentials_check(
+            kind=trial.kind, credentials=credentials_named(kind=trial.kind, credentials=values["credentials"])
+        )
+
+
+@transaction.atomic
+def credentials_set(*, scope: Scope, actor: User, source_id: int, credentials: Mapping[str, str]) -> None:
+    """Replace the credentials; an empty object removes them. They are encrypted at once and never shown.
+
+    Raises NotFoundError, NotAllowedError, SourceSettingsError.
+    """
+    found = source_managed(scope=scope, source_id=source_id)
+    credentials = credentials_named(kind=found.kind, credentials=credentials)
+    if credentials:
+        credentials_check(kind=found.kind, credentials=credentials)
+    Source.objects.filter(pk=found.pk).update(credentials=sealed(credentials))
+    audit_record(actor=actor, action="source.credentials", target=found.name, source=found.pk)
+
+
+@transaction.atomic
+def source_delete(*, scope: Scope, actor: User, source_id: int, with_documents: bool = False) -> None:
+    """Remove a source. Raises NotFoundError, NotAllowedError, SourceInUseError where it has documents left.
+
+    `with_documents` deletes them first (softly: citations keep what they need). What is deleted already passes to the
+    tenant's default source.
+    """
+    found = source_managed(scope=scope, source_id=source_id)
+    here = list(Document.objects.filter(source=found, deleted=None).values_list("pk", flat=True))
+    if here and not with_documents:
+        raise SourceInUseError(documents=len(here))
+    home = source_ensure(tenant_id=found.tenant_id, name="")
+    if found.pk == home.pk:
+        raise SourceInUseError("The source of uploads cannot be removed.")
+    documents_withdraw(tenant_id=found.tenant_id, document_ids=here)
+    Document.objects.filter(source=found).update(source=home)
+    audit_record(actor=actor, action="source.delete", target=found.name, source=found.pk, documents=len(here))
+    found.delete()
+
+
+def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
+    """Take over the values, then check them together."""
+    for name in ("name", "location", "schedule", "enabled"):
+        if name in values:
+            setattr(source, name, values[name])
+    if "options" in values:
+        source.options = _options(source, scope=scope, given=values["options"])
+    if "handler" in values:
+        source.handler = _handler(scope, values["handler"])
+    if "owner" in values:
+        source.owner = _owner(source, scope=scope, username=values["owner"])
+    if source.pk is None or {"location", "schedule", "options"} & set(values):
+        _settings_check(source)
+
+
+def _settings_check(source: Source) -> None:
+    if source.schedule != Schedule.MANUAL and source.kind not in LISTED:
+        raise SourceSettingsError("Sources of this kind send their documents themselves and have no schedule.")
+    if source.kind not in LISTED:
+        if source.location:
+            raise SourceSettingsError("Sources of this kind have no place.")
+    elif not source.location.strip():
+        raise SourceSettingsError("This kind of source needs a place: a folder, or one address a line.")
+    elif source.kind == Kind.FOLDER:
+        folder_allowed(source.location)
+    else:
+        location_check(source)
+
+
+def _options(source: Source, *, scope: Scope, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Checked, and stored without what is as by default. Private addresses are for administrators of the site."""
+    private = bool(source.options.get("allow_private"))
+    options = strictly(SourceOptions, {"allow_private": private, **given})
+    if options.allow_private != private and scope.administers != "everything":
+        raise NotAllowedError("Only administrators of the whole site may allow private addresses.")
+    clearance_check(scope=scope, clearance=options.clearance)
+    usual = asdict(SourceOptions())
+    stored = {name: value for name, value in asdict(options).items() if value != usual[name]}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in stored.items()}
+
+
+def _handler(scope: Scope, code: str | None) -> SourceHandler | None:
+    if not code:
+        return None
+    found = handlers_listed(scope=scope).filter(code=code).first()
+    if found is None:
+        raise SourceSettingsError(f"There is no source handler {code!r}.")
+    return found
+
+
+def _owner(source: Source, *, scope: Scope, username: str | None) -> User | None:
+    """Administrators hand a source to anybody of its tenant, owners their own source too."""
+    if not username:
+        if scope.administers == "nothing":
+            raise SourceSettingsError("A source needs an owner.")
+        return None
+    found = User.objects.filter(username=username, tenant_id=source.tenant_id, is_active=True).first()
+    if found is None:
+        raise UnknownPeopleError(f"Unknown owner: {username}.", field="owner", unknown=[username])
+    return found
+
+
+def _save(source: Source, fields: list[str] | None = None) -> None:
+    """Within a savepoint: the unique constraint decides about the name, also between two requests."""
+    try:
+        with transaction.atomic():
+            source.save(update_fields=fields)
+    except IntegrityError as error:
+        raise NameTakenError(f"There is already a source with the name {source.name!r}.", name=source.name) from error

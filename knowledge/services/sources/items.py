@@ -1,0 +1,38 @@
+"""What a source has to offer, before any of it is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Stamp = Mapping[str, Any]  # what tells a changed item from one that is as it was; JSON values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """The bytes of an item and their stamp."""
+
+    name: str  # file name with its ending
+    content: bytes
+    stamp: Stamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One document of a source. An empty stamp says nothing: the item must be read."""
+
+    external_id: str
+    name: str
+    stamp: Stamp = field(default_factory=dict)
+    read: Callable[[Stamp], Fetched | None]  # takes the stamp of last time; None: it has not changed since
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unlisted:
+    """Something that cannot be taken. `hides`: more may lie behind it, so the list is not complete."""
+
+    path: str
+    code: str
+    message: str
+    hides: bool = False

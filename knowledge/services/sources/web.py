@@ -1,0 +1,136 @@
+"""Pages and site maps as sources, fetched with the protection of ragcore.fetching (D12).
+
+Addresses of private networks are refused, also after redirects and whatever a name resolves to, unless the operator
+allows the host (FETCH_ALLOWED_HOSTS) or an administrator of the site has allowed the hosts of one source.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from django.conf import settings
+
+from knowledge.errors import SourceSettingsError
+from knowledge.models import Source
+from knowledge.services.sources.items import Fetched, Item, Stamp, Unlisted
+from knowledge.types import SourceOptions, strictly
+from ragcore.errors import UrlUnreachableError
+
+if TYPE_CHECKING:
+    from ragcore.fetching import AddressPolicy, Fetcher
+
+logger = logging.getLogger(__name__)
+
+AGENT = "Ragsite"
+MAX_EXTERNAL_ID = 512  # characters
+MAX_MAP_ENTRIES = 50_000  # of all site maps of a source
+
+
+def locations_of(source: Source) -> list[str]:
+    """One address a line, in order, each once."""
+    return list(dict.fromkeys(line.strip() for line in source.location.splitlines() if line.strip()))
+
+
+def location_check(source: Source) -> None:
+    """Raises UrlNotAllowedError for addresses that can be seen to be forbidden, SourceSettingsError for long ones."""
+    policy = policy_of(source)
+    for url in locations_of(source):
+        address_check(url, policy=policy)
+
+
+def address_check(url: str, *, policy: AddressPolicy | None = None) -> None:
+    """What can be said about an address without fetching it; fetching checks again.
+
+    Raises UrlNotAllowedError, SourceSettingsError.
+    """
+    from ragcore.fetching import system_resolve
+    from ragcore.fetching.addresses import checked_url, permitted_addresses
+
+    if len(url) > MAX_EXTERNAL_ID:
+        raise SourceSettingsError(f"An address has at most {MAX_EXTERNAL_ID} characters.")
+    checked = checked_url(url)
+    port = checked.port or (443 if checked.scheme == "https" else 80)
+    try:
+        permitted_addresses(checked.host, port, allow=policy or site_policy(), resolve=system_resolve)
+    except UrlUnreachableError:  # the name may be known by the time it is fetched; then it is checked again
+        logger.info("the host of %s is not known at the moment", checked.host)
+
+
+def site_policy(*hosts: str) -> AddressPolicy:
+    """Private addresses only of the hosts that the operator allows, and of `hosts`."""
+    from ragcore.fetching import AddressPolicy
+
+    return AddressPolicy.of([*settings.FETCH_ALLOWED_HOSTS, *hosts])
+
+
+def policy_of(source: Source) -> AddressPolicy:
+    """The policy of the site, and where the source may, the hosts of its own addresses."""
+    if not strictly(SourceOptions, source.options).allow_private:
+        return site_policy()
+    return site_policy(*{urlsplit(url).hostname or "" for url in locations_of(source)} - {""})
+
+
+def fetcher_make(*, policy: AddressPolicy | None = None) -> Fetcher:
+    """A fetcher for one run; it asks each host for its robots.txt once."""
+    from ragcore.fetching import Fetcher, FetchLimits
+
+    limits = FetchLimits(max_bytes=settings.MAX_UPLOAD_BYTES)
+    return Fetcher(agent=AGENT, allow=policy or site_policy(), limits=limits)
+
+
+def page_items(source: Source) -> Iterator[Item]:
+    """The addresses of the source; whether they have changed is asked when they are read."""
+    fetcher = fetcher_make(policy=policy_of(source))
+    for url in locations_of(source):
+        yield Item(external_id=url, name=name_of(url), read=partial(page_fetch, fetcher, url))
+
+
+def sitemap_items(source: Source) -> Iterator[Item | Unlisted]:
+    """The pages of all site maps of the source.
+
+    Raises UrlNotAllowedError, UrlUnreachableError, UrlRefusedError, CorruptDocumentError.
+    """
+    from ragcore.fetching import sitemap_urls
+
+    fetcher = fetcher_make(policy=policy_of(source))
+    for location in locations_of(source):
+        entries = sitemap_urls(location, fetcher=fetcher, max_entries=MAX_MAP_ENTRIES)
+        for entry in entries:
+            if len(entry.url) > MAX_EXTERNAL_ID:
+                yield Unlisted(path=entry.url, code="url_too_long", message="This address is too long.")
+                continue
+            read = partial(page_fetch, fetcher, entry.url, listed=_text(entry.last_modified))
+            yield Item(external_id=entry.url, name=name_of(entry.url), read=read)
+        if len(entries) == MAX_MAP_ENTRIES:
+            yield Unlisted(
+                path=location, code="limit_reached", message="The site map lists more pages than are read.", hides=True
+            )
+
+
+def page_fetch(fetcher: Fetcher, url: str, known: Stamp, *, listed: str = "") -> Fetched | None:
+    """The page, or None if it has not changed since `known`, as its server says or the date in its site map.
+
+    Raises UrlNotAllowedError, UrlUnreachableError, UrlRefusedError, UrlTooLargeError.
+    """
+    if listed and known.get("listed") == listed:
+        return None
+    found = fetcher.fetch(url, etag=known.get("etag", ""), last_modified=known.get("last_modified", ""))
+    if found.not_modified:
+        return None
+    stamp = {"etag": found.etag, "last_modified": found.last_modified, "listed": listed}
+    return Fetched(name=found.name, content=found.content, stamp={key: one for key, one in stamp.items() if one})
+
+
+def name_of(url: str) -> str:
+    """The last part of an address' path, as rules about file names see it."""
+    parts = urlsplit(url)
+    return unquote(parts.path.rstrip("/").rpartition("/")[2]) or parts.hostname or url
+
+
+def _text(moment: datetime | None) -> str:
+    return "" if moment is None else moment.isoformat()

@@ -1,0 +1,156 @@
+"""Fetching with redirects, robots.txt and conditional requests (D9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.robotparser import RobotFileParser
+
+import httpx
+
+from ragcore.errors import UrlRefusedError, UrlUnreachableError
+from ragcore.fetching.addresses import AddressPolicy, Resolver, checked_url, system_resolve
+from ragcore.fetching.connection import REDIRECTS, Connections, Deadline, Reply
+from ragcore.fetching.names import file_name, media_type_of
+
+ROBOTS_BYTES = 512 * 1024
+TRY_LATER = (408, 425, 429)
+_ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchLimits:
+    """What one address may cost."""
+
+    max_bytes: int = 50 * 1024 * 1024  # after decompression
+    total_seconds: float = 60.0  # with redirects and robots.txt
+    step_seconds: float = 15.0  # to connect, to send, to wait for the next bytes
+    redirects: int = 5
+
+
+DEFAULT_FETCH_LIMITS = FetchLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """A page or file as a host gave it."""
+
+    content: bytes = field(repr=False)
+    name: str  # a file name whose ending fits the media type
+    media_type: str  # lower case, without parameters; "" where the host says nothing
+    final_url: str  # after redirects
+    etag: str = ""
+    last_modified: str = ""  # as the host wrote it, to be sent back
+    not_modified: bool = False  # the host says that what the caller has is current; `content` is empty
+
+
+class Fetcher:
+    """Fetches the pages of one run; robots.txt is asked for once a host. Not for use by several threads."""
+
+    def __init__(
+        self,
+        *,
+        agent: str,
+        allow: AddressPolicy | None = None,
+        limits: FetchLimits = DEFAULT_FETCH_LIMITS,
+        resolve: Resolver = system_resolve,
+        respect_robots: bool = True,
+    ) -> None:
+        """`agent` is sent as User-Agent; its part before "/" is the name that robots.txt knows us by."""
+        self._agent = agent
+        self._limits = limits
+        self._connections = Connections(
+            allow=allow or AddressPolicy(), resolve=resolve, step_seconds=limits.step_seconds
+        )
+        self._respect_robots = respect_robots
+        self._robots: dict[str, RobotFileParser] = {}
+
+    def fetch(self, url: str, *, etag: str = "", last_modified: str = "") -> Fetched:
+        """The page behind an address; with `etag` or `last_modified` of an earlier answer, only if it has changed.
+
+        Raises UrlNotAllowedError, UrlUnreachableError, UrlRefusedError or UrlTooLargeError.
+        """
+        headers = {"If-None-Match": etag, "If-Modified-Since": last_modified}
+        deadline = Deadline(self._limits.total_seconds)
+        target, reply = self._followed(checked_url(url), headers, deadline, self._limits.max_bytes, robots=True)
+        return _fetched(target, reply, url)
+
+    def _followed(
+        self, target: httpx.URL, headers: Mapping[str, str], deadline: Deadline, max_bytes: int, *, robots: bool
+    ) -> tuple[httpx.URL, Reply]:
+        """The first reply that is no redirect, and its address. Every address on the way is checked."""
+        sent = {"User-Agent": self._agent, "Accept": _ACCEPT, **{key: value for key, value in headers.items() if value}}
+        for _ in range(self._limits.redirects + 1):
+            if robots and self._respect_robots and not self._is_welcome(target, deadline):
+                raise UrlRefusedError("The site asks programs not to read this page (robots.txt).", url=str(target))
+            reply = self._connections.get(target, headers=sent, deadline=deadline, max_bytes=max_bytes)
+            place = reply.headers.get("location", "")
+            if reply.status not in REDIRECTS or not place:
+                return target, reply
+            target = _next(target, place)
+        raise UrlRefusedError("The address leads in circles.", url=str(target))
+
+    def _is_welcome(self, target: httpx.URL, deadline: Deadline) -> bool:
+        origin = f"{target.scheme}://{target.netloc.decode('ascii')}"
+        if origin not in self._robots:
+            self._robots[origin] = self._read_robots(origin, deadline)
+        return self._robots[origin].can_fetch(self._agent, str(target))
+
+    def _read_robots(self, origin: str, deadline: Deadline) -> RobotFileParser:
+        """The rules of a host (RFC 9309): none where it has no such file; unreachable where it is out of order."""
+        rules = RobotFileParser()
+        _, reply = self._followed(checked_url(f"{origin}/robots.txt"), {}, deadline, ROBOTS_BYTES, robots=False)
+        if reply.status >= 500 or reply.status in TRY_LATER:
+            raise UrlUnreachableError(url=f"{origin}/robots.txt", status=reply.status)
+        rules.parse(reply.content.decode("utf-8", "replace").splitlines() if reply.status == 200 else [])
+        return rules
+
+
+def fetch(
+    url: str,
+    *,
+    limits: FetchLimits = DEFAULT_FETCH_LIMITS,
+    agent: str,
+    allow: AddressPolicy,
+    etag: str = "",
+    last_modified: str = "",
+) -> Fetched:
+    """One page; several of a run share a `Fetcher`. Raises what `Fetcher.fetch` raises."""
+    return Fetcher(agent=agent, allow=allow, limits=limits).fetch(url, etag=etag, last_modified=last_modified)
+
+
+def _next(target: httpx.URL, place: str) -> httpx.URL:
+    try:
+        joined = str(target.join(place))
+    except (httpx.InvalidURL, ValueError):
+        joined = place
+    return checked_url(joined)
+
+
+def _fetched(target: httpx.URL, reply: Reply, url: str) -> Fetched:
+    if reply.status == 304:
+        content, unchanged = b"", True
+    elif 200 <= reply.status < 300:
+        content, unchanged = reply.content, False
+    elif reply.status >= 500 or reply.status in TRY_LATER:
+        raise UrlUnreachableError(url=url, status=reply.status)
+    else:
+        raise UrlRefusedError(_REASONS.get(reply.status), url=url, status=reply.status)
+    media_type = media_type_of(reply.headers.get("content-type", ""))
+    return Fetched(
+        content=content,
+        name=file_name(target, media_type, reply.headers.get("content-disposition", ""), content),
+        media_type=media_type,
+        final_url=str(target),
+        etag=reply.headers.get("etag", ""),
+        last_modified=reply.headers.get("last-modified", ""),
+        not_modified=unchanged,
+    )
+
+
+_REASONS = {
+    401: "The page needs a sign-in.",
+    403: "The site does not give this page to us.",
+    404: "There is no such page.",
+    410: "There is no such page any more.",
+}

@@ -1,0 +1,96 @@
+"""File names for what came from the web, so that the right parser takes it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from urllib.parse import unquote
+
+import httpx
+
+MAX_NAME_CHARACTERS = 120
+
+_ENDINGS = {
+    "text/html": ".html",
+    "application/xhtml+xml": ".html",
+    "text/plain": ".txt",
+    "text/markdown": ".md",
+    "text/x-markdown": ".md",
+    "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
+    "application/pdf": ".pdf",
+    "application/x-pdf": ".pdf",
+    "application/rtf": ".rtf",
+    "text/rtf": ".rtf",
+    "application/msword": ".doc",
+    "application/vnd.ms-excel": ".xls",
+    "application/vnd.ms-powerpoint": ".ppt",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.oasis.opendocument.text": ".odt",
+    "application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    "application/vnd.oasis.opendocument.presentation": ".odp",
+    "application/epub+zip": ".epub",
+    "application/zip": ".zip",
+    "application/x-zip-compressed": ".zip",
+    "message/rfc822": ".eml",
+    "application/vnd.ms-outlook": ".msg",
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/gif": ".gif",
+    "image/webp": ".webp",
+    "image/bmp": ".bmp",
+    "image/tiff": ".tiff",
+}
+# texts whose ending says more than the type under which servers send them
+_REFINED = {".txt": (".md", ".markdown", ".csv", ".tsv", ".log", ".rst"), ".html": (".htm",), ".jpg": (".jpeg",)}
+_REFINED[".tiff"] = (".tif",)
+_UNKNOWN = ("", "application/octet-stream", "binary/octet-stream", "application/force-download")
+_SIGNATURES = ((b"%PDF-", ".pdf"), (b"\x89PNG", ".png"), (b"\xff\xd8\xff", ".jpg"), (b"GIF8", ".gif"))
+_HTML = re.compile(rb"<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
+_QUOTED = re.compile(r'filename\s*=\s*(?:"([^"]{1,300})"|([^;\s]{1,300}))', re.IGNORECASE)
+_ENCODED = re.compile(r"filename\*\s*=\s*utf-8'[^']*'([^;\s]{1,900})", re.IGNORECASE)
+
+
+def media_type_of(content_type: str) -> str:
+    """`text/html` of `Text/HTML; charset=utf-8`."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def file_name(url: httpx.URL, media_type: str, disposition: str, content: bytes) -> str:
+    """What the host calls the file, else the end of the path, else the host; with an ending that fits the type."""
+    said = _said_name(disposition) or unquote(PurePosixPath(url.path).name) or url.host
+    clean = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069]+', "_", said).strip(". ")
+    name = clean or url.host
+    ending = _ending(name, media_type, content)
+    own = PurePosixPath(name).suffix
+    if own.lower() in (ending, *_REFINED.get(ending, ())) or not ending:
+        return f"{name[: MAX_NAME_CHARACTERS - len(own)]}" if len(name) > MAX_NAME_CHARACTERS else name
+    stem = name if name == url.host else PurePosixPath(name).stem if _is_program(own) else name
+    return f"{stem[:MAX_NAME_CHARACTERS]}{ending}"
+
+
+def _said_name(disposition: str) -> str:
+    if found := _ENCODED.search(disposition):
+        return unquote(found[1])
+    found = _QUOTED.search(disposition)
+    return (found[1] or found[2]) if found else ""
+
+
+def _is_program(ending: str) -> bool:
+    """Endings of programs on the server say nothing about what they send."""
+    return ending.lower() in (".php", ".asp", ".aspx", ".jsp", ".jspx", ".do", ".action", ".cgi", ".shtml", ".xhtml")
+
+
+def _ending(name: str, media_type: str, content: bytes) -> str:
+    """The ending of the declared type; by the first bytes where the host does not know the type."""
+    if media_type in _ENDINGS:
+        return _ENDINGS[media_type]
+    if media_type not in _UNKNOWN:
+        return ""
+    own = PurePosixPath(name).suffix.lower()
+    if own in _ENDINGS.values() or any(own in endings for endings in _REFINED.values()):
+        return own
+    known = next((ending for start, ending in _SIGNATURES if content.startswith(start)), "")
+    return known or (".html" if _HTML.search(content[:1024]) else "")

@@ -1,0 +1,93 @@
+"""Checks of zip packages of office programs (OOXML, OpenDocument) before a library opens one (D9).
+
+A package is refused for what it declares (members, sizes, names) and for entity declarations in its XML parts, so
+that no library behind this check ever sees a member that unpacks without end or an entity that expands.
+"""
+
+from __future__ import annotations
+
+import re
+from io import BytesIO
+from pathlib import PurePosixPath
+from zipfile import BadZipFile, ZipFile, ZipInfo
+from zlib import error as ZlibError
+
+from ragcore.errors import CorruptDocumentError, PasswordProtectedError, ResourceLimitError, UnsafeArchiveError
+
+MAX_UNPACKED_BYTES = 256 * 1024 * 1024
+MAX_PART_BYTES = 128 * 1024 * 1024
+MAX_PARTS = 10_000
+MAX_RATIO = 500  # unpacked by packed size; repetitive sheets reach 100
+RATIO_FROM_BYTES = 16 * 1024 * 1024  # smaller parts may be as dense as they like
+
+COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")  # the container of old office files and of encrypted new ones
+ZIP = b"PK\x03\x04"
+_ENCRYPTED_OOXML = "EncryptedPackage".encode("utf-16-le")
+_XML_PARTS = (".xml", ".rels", ".vml", ".xhtml", ".svg")
+_WINDOW_BYTES = 1 << 20
+_ENTITY = re.compile(b"|".join(re.escape("<!ENTITY".encode(code)) for code in ("ascii", "utf-16-le", "utf-16-be")))
+_OVERLAP_BYTES = 2 * len("<!ENTITY")
+
+
+def check_package(content: bytes, *, name: str) -> None:
+    """Accept a zip package of an office program.
+
+    Raises CorruptDocumentError (no such package), PasswordProtectedError, ResourceLimitError (too large) or
+    UnsafeArchiveError (built to do harm). The sizes are those that the archive declares; zipfile never reads beyond
+    a declared size, so lying does not help.
+    """
+    if content.startswith(COMPOUND_FILE):
+        if _ENCRYPTED_OOXML in content:
+            raise PasswordProtectedError(name=name)
+        raise CorruptDocumentError("This is a file of an old office program under a new name.", name=name)
+    if not content.startswith(ZIP):
+        raise CorruptDocumentError(name=name, problem="no zip archive")
+    try:
+        with ZipFile(BytesIO(content)) as archive:
+            _check_members(archive.infolist(), name)
+            for part in archive.infolist():
+                if part.filename.lower().endswith(_XML_PARTS):
+                    _check_part(archive, part, name)
+            _check_manifest(archive, name)
+    except (BadZipFile, ZlibError, ValueError, EOFError, OSError, NotImplementedError) as problem:
+        raise CorruptDocumentError(name=name, problem=str(problem)[:300]) from problem
+
+
+def _check_members(parts: list[ZipInfo], name: str) -> None:
+    if any(part.flag_bits & 0x1 for part in parts):
+        raise PasswordProtectedError(name=name)
+    unpacked = sum(part.file_size for part in parts)
+    largest = max((part.file_size for part in parts), default=0)
+    if len(parts) > MAX_PARTS or unpacked > MAX_UNPACKED_BYTES or largest > MAX_PART_BYTES:
+        raise ResourceLimitError(name=name, parts=len(parts), unpacked_bytes=unpacked)
+    if any(_is_bomb(part) or _leaves(part.filename) for part in parts):
+        raise UnsafeArchiveError(name=name)
+
+
+def _is_bomb(part: ZipInfo) -> bool:
+    return part.file_size > RATIO_FROM_BYTES and part.file_size > MAX_RATIO * max(part.compress_size, 1)
+
+
+def _leaves(member: str) -> bool:
+    """Whether a member's name points out of the package."""
+    path = PurePosixPath(member.replace("\\", "/"))
+    return ".." in path.parts or path.parts[:1] in (("/",), ("//",))
+
+
+def _check_part(archive: ZipFile, part: ZipInfo, name: str) -> None:
+    """Office programs never declare entities; a bare DOCTYPE stands in old OpenDocument manifests."""
+    with archive.open(part) as stream:
+        tail = b""
+        while window := stream.read(_WINDOW_BYTES):
+            if _ENTITY.search(tail + window):
+                raise UnsafeArchiveError(
+                    "The file declares XML entities, which only files built to do harm do.", name=name
+                )
+            tail = window[-_OVERLAP_BYTES:]
+
+
+def _check_manifest(archive: ZipFile, name: str) -> None:
+    """OpenDocument keeps the zip readable and encrypts the members; its manifest says so."""
+    manifest = "META-INF/manifest.xml"
+    if manifest in archive.namelist() and b"encryption-data" in archive.read(manifest):
+        raise PasswordProtectedError(name=name)

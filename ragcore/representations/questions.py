@@ -1,0 +1,152 @@
+"""Questions that a chunk answers: which are kept, and how they are made without a model (U6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from ragcore.ports import Tokenizer
+from ragcore.providers.extractive_sentences import plain_sentences
+from ragcore.representations.key_phrases import key_phrases
+from ragcore.text.keywords import keywords
+from ragcore.text.scripts import CJK, language_of
+from ragcore.text.similarity import jaccard
+from ragcore.types import Language
+
+COUNT = 3
+MIN_OVERLAP = 0.5  # share of a question's keywords that the chunk must have
+SAME = 0.8  # Jaccard of keywords from which two questions are one
+MAX_CHARACTERS = 300
+
+_DEFINED_EN = re.compile(
+    r"(?:The |An? )?(?P<term>[A-Za-z][\w/-]*(?: [\w/()-]+){0,5}?),? "
+    r"(?P<verb>is an?|is the|are|is defined as|refers to|means|stands for|denotes) "
+)
+_DEFINED_ZH = re.compile(
+    rf"(?P<term>[\w{CJK}/() （）-]{{2,24}}?)(?:是指|指的是|即为|定义为|称为|是一种|是一个|是一类|是由|是为|是)"
+)
+_POINTING = re.compile(
+    r"(?:this|that|these|those|it|they|there|he|she|we|you|which|what|one|each|all|if|when|as|in|on|for|note)\b"
+    r"|[这那它其该此他她我你如若当在但并而也还就]",
+    re.IGNORECASE,
+)
+_NUMBERING = re.compile(
+    r"\A(?:\d+(?:\.\d+)*(?:[.、)]\s*|\s+)|第[一二三四五六七八九十百\d]+[章节節条條部]分?\s*|[一二三四五六七八九十]+、)"
+)
+_DATE = re.compile(
+    r"\d{4}\s?年(?:\s?\d{1,2}\s?月(?:\s?\d{1,2}\s?日)?)?"
+    r"|(?:January|February|March|April|May|June|July|August|September|October|November|December)(?: \d{1,2},)? \d{4}"
+)
+_ASKING_ZH = re.compile(r"如何|怎么|怎样|为什么|什么|哪些")
+_PROCEDURE_EN = re.compile(
+    r"\b(?:procedure|process|mechanism|algorithm|method|configur|install|protocol)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """How questions are worded in one language."""
+
+    definition: str
+    event: str
+    event_of: str
+    heading: str
+    procedure: str
+    comparison: str
+
+
+_FORMS = {
+    "zh": Forms(
+        definition="{0}是什么？",
+        event="{0}发生了什么？",
+        event_of="{1}在{0}发生了什么？",
+        heading="如何理解{0}？",
+        procedure="{0}是怎样的？",
+        comparison="{0}和{1}有什么区别？",
+    ),
+    "en": Forms(
+        definition="What is {0}?",
+        event="What happened in {0}?",
+        event_of="What happened in {0} at {1}?",
+        heading="What does {0} cover?",
+        procedure="How does {0} work?",
+        comparison="What is the difference between {0} and {1}?",
+    ),
+}
+
+
+def kept_questions(questions: Sequence[str], text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Those whose keywords occur in the text to a half at least, each once, three at most."""
+    have = set(tokenizer.words(text))
+    kept: dict[str, set[str]] = {}
+    for question in (" ".join(question.split()) for question in questions):
+        words = set(keywords(question, tokenizer))
+        if not words or len(question) > MAX_CHARACTERS or len(words & have) < MIN_OVERLAP * len(words):
+            continue
+        if all(jaccard(words, other) < SAME for other in kept.values()):
+            kept[question] = words
+        if len(kept) == COUNT:
+            break
+    return tuple(kept)
+
+
+def rule_questions(text: str, heading_path: Sequence[str], tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Questions made of what the text defines and dates, its heading and its key phrases, in its language.
+
+    Chinese and English only: without a form for a language there is no question. Fewer than three rather than empty
+    ones: nothing is asked about a word only because it is frequent.
+    """
+    language = language_of(text)
+    forms = _FORMS.get(language)
+    if forms is None:
+        return ()
+    heading = _NUMBERING.sub("", heading_path[-1]).strip() if heading_path else ""
+    defined = list(dict.fromkeys(_defined(text, language)))
+    terms = list(dict.fromkeys([*defined, *key_phrases(text, tokenizer)]))
+    questions = [forms.definition.format(term) for term in defined[:1]] or _dated(text, heading, forms)
+    questions += [_about(heading, forms)] if heading else []
+    questions += [forms.comparison.format(*pair) for pair in _comparable(defined, terms, tokenizer)][:1]
+    questions += [forms.definition.format(term) for term in terms]
+    return kept_questions(questions, "\n".join([*heading_path, text]), tokenizer)
+
+
+def _dated(text: str, heading: str, forms: Forms) -> list[str]:
+    """A question about the first date in the text."""
+    found = _DATE.search(text)
+    if found is None:
+        return []
+    return [forms.event_of.format(found.group(), heading) if heading else forms.event.format(found.group())]
+
+
+def _about(heading: str, forms: Forms) -> str:
+    """A heading as a question, unless it is one."""
+    if heading.endswith(("?", "？")):
+        return heading
+    if _ASKING_ZH.search(heading):
+        return f"{heading}？"
+    is_procedure = _PROCEDURE_EN.search(heading) or heading.endswith(("流程", "过程", "步骤", "方法", "机制"))
+    return (forms.procedure if is_procedure else forms.heading).format(heading)
+
+
+def _defined(text: str, language: Language) -> Iterator[str]:
+    """Subjects of sentences such as "A slice is a …" and "切片是指…"."""
+    pattern = _DEFINED_ZH if language == "zh" else _DEFINED_EN
+    for sentence in plain_sentences(text):
+        found = pattern.match(sentence)
+        if found and not _POINTING.match(found["term"]):
+            yield found["term"].strip(" ，,")
+
+
+def _comparable(defined: Sequence[str], terms: Sequence[str], tokenizer: Tokenizer) -> Iterator[tuple[str, str]]:
+    """Pairs that a question about a difference makes sense for: both defined, or two kinds of one thing.
+
+    Two kinds of one thing end with the same word and share no other: "uplink channel" and "downlink channel".
+    """
+    words = {term: tokenizer.words(term) for term in terms}
+    for first, second in combinations(terms, 2):
+        shared = set(words[first]) & set(words[second])
+        are_defined = first in defined and second in defined and not shared
+        if are_defined or (shared == {words[first][-1]} == {words[second][-1]} and first != second):
+            yield first, second

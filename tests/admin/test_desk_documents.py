@@ -1,0 +1,388 @@
+"""The page of a document: both sides, edits, versions, where its options come from (B9, D13, D14)."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import pytest
+from django.core.files.base import ContentFile
+from django.urls import reverse
+from django.utils import timezone
+
+from knowledge.models import Attribute, Chunk, ChunkEdit, Document, DocumentVersion, DuplicatePair, KnowledgeSet
+from knowledge.services import retrieve
+from knowledge.types import RetrievalRequest
+from tests.admin.conftest import make_document, signed_in
+from tests.factories import ingest, make_set, scope_of
+
+LIST = "admin:knowledge_document_changelist"
+
+
+def page_of(document: Document) -> str:
+    return reverse("admin:knowledge_document_change", args=[document.pk])
+
+
+def spread(client, document: Document, **query):
+    return client.get(page_of(document), query).context["spread"]
+
+
+def pdf(pages: int) -> bytes:
+    from reportlab.pdfgen import canvas
+
+    out = BytesIO()
+    sheet = canvas.Canvas(out, pagesize=(595, 842))
+    for number in range(pages):
+        sheet.drawString(72, 700, f"Page {number + 1}")
+        sheet.showPage()
+    sheet.save()
+    return out.getvalue()
+
+
+@pytest.fixture
+def paged(administrator, own_set, settings, tmp_path) -> Document:
+    """A PDF of three pages: passage 0 on page 1, passage 1 on pages 1 and 2, passage 2 on page 3."""
+    settings.MEDIA_ROOT = tmp_path
+    document = make_document("guide", own_set)
+    version = document.live_version
+    version.pages = 3
+    version.file_name = "guide.pdf"
+    version.file.save("guide.pdf", ContentFile(pdf(3)))
+    version.chunks.all().delete()
+    places = [[[1, 70, 100, 300, 130]], [[1, 70, 140, 300, 170], [2, 70, 100, 300, 120]], [[3, 70, 100, 300, 130]]]
+    for ordinal, boxes in enumerate(places):
+        version.chunks.create(ordinal=ordinal, text=f"passage {ordinal}", tokens=2, page=boxes[0][0], boxes=boxes)
+    return document
+
+
+# ── both sides ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_beside_a_page_stand_the_passages_of_that_page(administrator, paged):
+    client = signed_in(administrator)
+
+    shown = {page: [p.chunk.ordinal for p in spread(client, paged, page=page).passages] for page in (1, 2, 3)}
+
+    assert shown == {1: [0, 1], 2: [1], 3: [2]}
+
+
+def test_boxes_are_those_of_the_page_on_its_scale(administrator, paged):
+    found = spread(signed_in(administrator), paged, page=2)
+
+    assert found.passages[0].boxes == ((70, 100, 230, 20),)
+    assert found.passages[0].pages == (1,)
+    assert (found.original.width, found.original.height) == (pytest.approx(595, abs=0.5), pytest.approx(842, abs=0.5))
+
+
+def test_a_passage_opens_the_page_on_which_it_stands(administrator, paged):
+    assert spread(signed_in(administrator), paged, ordinal=2).number == 3
+
+
+@pytest.mark.parametrize("page", ["0", "99", "x", "-1", "9" * 30])
+def test_any_number_of_a_page_leads_somewhere(administrator, paged, page):
+    assert spread(signed_in(administrator), paged, page=page).number in (1, 3)
+
+
+def test_a_page_that_cannot_be_drawn_still_shows_its_passages(administrator, paged):
+    paged.live_version.file.save("guide.pdf", ContentFile(b"%PDF-1.7 damaged"))
+
+    found = spread(signed_in(administrator), paged)
+
+    assert found.original.kind == "none"
+    assert len(found.passages) == 2
+
+
+def test_a_text_without_pages_is_shown_in_parts(administrator, own_set, monkeypatch):
+    monkeypatch.setattr("knowledge.admin.passages.PASSAGES", 2)
+    document = make_document("notes", own_set)
+    for ordinal in (1, 2):
+        document.live_version.chunks.create(ordinal=ordinal, text=f"passage {ordinal}", tokens=2)
+    client = signed_in(administrator)
+
+    assert [p.chunk.ordinal for p in spread(client, document).passages] == [0, 1]
+    assert [p.chunk.ordinal for p in spread(client, document, page=2).passages] == [2]
+    assert spread(client, document, ordinal=2).number == 2
+
+
+def test_superseded_passages_are_not_shown_and_disabled_ones_are_said_to_be(administrator, own_set):
+    document = make_document("notes", own_set)
+    edit = ChunkEdit.objects.create(document=document, kind="disable", anchor_text="x", anchor_sha256="x")
+    now = timezone.now()
+    document.live_version.chunks.create(ordinal=0, text="superseded", tokens=1, retired=now)
+    document.live_version.chunks.create(ordinal=1, text="disabled", tokens=1, retired=now, edit=edit)
+
+    passages = spread(signed_in(administrator), document).passages
+
+    assert [(p.chunk.text, p.is_disabled) for p in passages] == [("passage of notes", False), ("disabled", True)]
+
+
+def test_edits_whose_passage_is_gone_are_listed_with_what_to_do(administrator, own_set):
+    document = make_document("notes", own_set)
+    edit = ChunkEdit.objects.create(
+        document=document, kind="replace", anchor_text="Gone.", anchor_sha256="x", text="Better.", state="lost"
+    )
+    client = signed_in(administrator)
+
+    page = client.get(page_of(document)).content.decode()
+    assert "1 edit has lost its passage" in page
+    assert "Better." in page
+
+    client.post(reverse("admin:knowledge_passage_undo", args=[document.pk, edit.pk]))
+    assert not ChunkEdit.objects.exists()
+
+
+def test_the_text_of_a_document_cannot_bring_scripts_into_the_desk(administrator, own_set):
+    document = make_document("notes", own_set)
+    document.live_version.chunks.update(text="<script>alert(1)</script>", heading_path=["<b>bold</b>"])
+
+    page = signed_in(administrator).get(page_of(document)).content.decode()
+
+    assert "<script>alert(1)" not in page
+    assert "<b>bold</b>" not in page
+
+
+# ── edits ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def searchable(owner, own_set, redis_client) -> Document:
+    return ingest(owner, own_set, timer="The timer waits for two seconds.")["timer"]
+
+
+def button(name: str, document: Document) -> str:
+    chunk = Chunk.objects.get(version=document.live_version_id, retired=None)
+    return reverse(f"admin:knowledge_passage_{name}", args=[document.pk, chunk.pk])
+
+
+def found(owner, query: str) -> list[str]:
+    answer = retrieve(scope=scope_of(owner), request=RetrievalRequest(query=query, mode="bm25"))
+    return [candidate.passage.text for candidate in answer.state.candidates]
+
+
+def test_an_edited_passage_is_found_by_its_new_text_and_undone(owner, searchable):
+    client = signed_in(owner)
+
+    answer = client.post(button("replace", searchable), {"text": "The pendulum swings for ever.", "ordinal": "0"})
+    assert answer["Location"] == f"{page_of(searchable)}?ordinal=0#passage-0"
+    assert found(owner, "pendulum") == ["The pendulum swings for ever."]
+    shown = spread(client, searchable).passages[0]
+    assert shown.edit.author == owner
+
+    client.post(reverse("admin:knowledge_passage_undo", args=[searchable.pk, shown.edit.pk]))
+    assert found(owner, "pendulum") == []
+    assert found(owner, "timer") == ["The timer waits for two seconds."]
+
+
+def test_a_passage_is_taken_out_of_searches_and_brought_back(owner, searchable):
+    client = signed_in(owner)
+
+    client.post(button("disable", searchable))
+    assert found(owner, "timer") == []
+    shown = spread(client, searchable).passages[0]
+    assert shown.is_disabled
+
+    client.post(reverse("admin:knowledge_passage_undo", args=[searchable.pk, shown.edit.pk]))
+    assert found(owner, "timer") == ["The timer waits for two seconds."]
+
+
+def test_a_passage_is_found_by_questions_that_its_owner_adds(owner, searchable):
+    client = signed_in(owner)
+
+    client.post(button("questions", searchable), {"questions": "What about the chronometer?\n\n"})
+
+    assert found(owner, "chronometer") == ["The timer waits for two seconds."]
+    assert spread(client, searchable).passages[0].questions.questions == ["What about the chronometer?"]
+
+
+def test_an_empty_text_is_refused_in_words(owner, searchable):
+    answer = signed_in(owner).post(button("replace", searchable), {"text": "  "}, follow=True)
+
+    assert [str(m) for m in answer.context["messages"]] == ["A passage needs a text. To hide it, disable it."]
+    assert not ChunkEdit.objects.exists()
+
+
+def test_owners_of_other_sets_edit_nothing(owner, administrator, searchable):
+    stranger_set = make_set("elsewhere", owners=[administrator])
+    searchable.sets.set([stranger_set])
+
+    signed_in(owner).post(button("replace", searchable), {"text": "Changed."})
+
+    assert not ChunkEdit.objects.exists()
+
+
+def test_a_text_is_previewed_as_it_will_look(owner, searchable):
+    address = reverse("admin:knowledge_passage_preview", args=[searchable.pk])
+
+    html = signed_in(owner).post(address, {"text": "A **bold** word <script>"}).content.decode()
+
+    assert html == "<p>A <strong>bold</strong> word &lt;script&gt;</p>\n"
+
+
+# ── what is known, versions ─────────────────────────────────────────────────────────────────────
+
+
+def test_attributes_stand_in_their_groups_under_their_names(administrator, own_set):
+    Attribute.objects.create(tenant=own_set.tenant, code="product", name="Product line", group="knowledge")
+    document = make_document("guide", own_set, metadata={"product": "BTS", "reviewed_by": "Ada"}, tags=["5g"])
+
+    groups = signed_in(administrator).get(page_of(document), {"view": "about"}).context["groups"]
+    facts = {group.name: dict(group.facts) for group in groups}
+
+    assert facts["Knowledge"] == {"Common": "own", "Product line": "BTS"}
+    assert facts["Management"] == {"tags": "5g", "reviewed_by": "Ada"}
+    assert facts["Basic"]["file name"] == "guide.md"
+
+
+def test_the_origin_of_each_option_is_told(owner, own_set, searchable):
+    KnowledgeSet.objects.filter(pk=own_set.pk).update(options={"chunking": {"max_tokens": 640}})
+
+    context = signed_in(owner).get(page_of(searchable), {"view": "about"}).context
+    options = {option.label: option for _name, group in context["pipeline"] for option in group}
+
+    assert options["Passage up to (tokens)"].value == "640"
+    assert options["Passage up to (tokens)"].origin == "from the knowledge set own"
+    assert options["Overlap"].origin == "default"
+    assert context["is_present"] is False
+
+
+def with_second_version(document: Document) -> None:
+    document.live_version.markdown = "# Timer\n\nIt waits for two seconds. It ends."
+    document.live_version.save()
+    DocumentVersion.objects.create(
+        document=document,
+        number=2,
+        sha256="1" * 64,
+        file_name="guide.md",
+        size_bytes=9,
+        markdown="# Timer\n\nIt waits for three seconds. It ends.",
+    )
+
+
+def test_two_versions_stand_side_by_side(administrator, own_set):
+    document = make_document("guide", own_set)
+    with_second_version(document)
+    address = reverse("admin:knowledge_document_diff", args=[document.pk])
+
+    rows = signed_in(administrator).get(address).context["rows"]
+
+    assert [(row.left, row.right) for row in rows if row.changed] == [
+        ("It waits for two seconds.", "It waits for three seconds.")
+    ]
+
+
+def test_one_version_alone_cannot_be_compared(administrator, own_set):
+    document = make_document("guide", own_set)
+    address = reverse("admin:knowledge_document_diff", args=[document.pk])
+
+    answer = signed_in(administrator).get(address, follow=True)
+
+    assert [str(m) for m in answer.context["messages"]] == ["This document has only one version."]
+
+
+def test_an_older_version_is_shown_but_not_edited(administrator, own_set):
+    document = make_document("guide", own_set)
+    with_second_version(document)
+    second = document.versions.get(number=2)
+    second.chunks.create(ordinal=0, text="not live", tokens=2)
+
+    shown = spread(signed_in(administrator), document, version=2)
+
+    assert [(p.chunk.text, p.may_edit) for p in shown.passages] == [("not live", False)]
+
+
+def test_a_document_is_rebuilt_as_a_new_version(owner, searchable):
+    signed_in(owner).post(reverse("admin:knowledge_document_rebuild", args=[searchable.pk]))
+
+    assert searchable.versions.count() == 2
+    searchable.refresh_from_db()
+    assert searchable.live_version.number == 1
+
+
+# ── many at once ────────────────────────────────────────────────────────────────────────────────
+
+
+def transfer(verb: str) -> str:
+    return reverse("admin:knowledge_document_transfer", args=[verb])
+
+
+def test_moving_asks_for_the_set_and_says_how_many(administrator, own_set, other_set):
+    ids = [make_document(title, own_set).pk for title in ("a", "b")]
+    client = signed_in(administrator)
+
+    answer = client.post(
+        f"{reverse(LIST)}?hands=all", {"action": "move_selected", "_selected_action": ids}, follow=True
+    )
+
+    assert "Move 2 documents" in answer.content.decode()
+    assert answer.context["likely"] == other_set
+
+
+@pytest.mark.parametrize(("verb", "codes"), [("move", ["other"]), ("copy", ["other", "own"]), ("remove", [])])
+def test_documents_change_their_sets(administrator, own_set, other_set, verb, codes):
+    document = make_document("a", own_set)
+
+    values = {"ids": str(document.pk), "from_set": own_set.pk, "to_set": other_set.pk}
+    signed_in(administrator).post(transfer(verb), values)
+
+    assert sorted(document.sets.values_list("code", flat=True)) == codes
+
+
+def test_an_owner_moves_nothing_into_sets_of_others(owner, own_set, other_set):
+    document = make_document("a", own_set)
+
+    values = {"ids": str(document.pk), "from_set": own_set.pk, "to_set": other_set.pk}
+    answer = signed_in(owner).post(transfer("move"), values, follow=True)
+
+    assert [row.code for row in document.sets.all()] == ["own"]
+    assert "Only owners may change the knowledge set" in str(next(iter(answer.context["messages"])))
+
+
+def test_administrators_find_what_was_deleted_and_owners_do_not(administrator, owner, own_set):
+    make_document("gone", own_set, state="deleted", deleted=timezone.now())
+
+    def titles(user, hands: str) -> list[str]:
+        rows = signed_in(user).get(reverse(LIST), {"hands": hands}).context["cl"].result_list
+        return [row.title for row in rows]
+
+    assert titles(administrator, "deleted") == ["gone"]
+    assert titles(administrator, "all") == []
+    assert titles(owner, "deleted") == []
+
+
+# ── near-duplicates ─────────────────────────────────────────────────────────────────────────────
+
+
+def make_pair(first_set: KnowledgeSet, second_set: KnowledgeSet) -> DuplicatePair:
+    first, second = make_document("a", first_set), make_document("b", second_set)
+    return DuplicatePair.objects.create(
+        tenant=first_set.tenant, first=first, second=second, kind="near", similarity=0.9
+    )
+
+
+def test_a_pair_is_compared_and_kept(owner, own_set):
+    pair = make_pair(own_set, own_set)
+    client = signed_in(owner)
+
+    rows = client.get(reverse("admin:knowledge_duplicatepair_change", args=[pair.pk])).context["rows"]
+    assert [(row.left, row.right) for row in rows if row.changed] == [("# a", "# b")]
+
+    client.post(reverse("admin:knowledge_duplicatepair_keep", args=[pair.pk]))
+    pair.refresh_from_db()
+    assert pair.state == "kept"
+    assert not client.get(reverse("admin:knowledge_duplicatepair_changelist")).context["cl"].result_list
+
+
+def test_pairs_are_narrowed_to_a_set(administrator, own_set, other_set):
+    pair = make_pair(own_set, own_set)
+    address = reverse("admin:knowledge_duplicatepair_changelist")
+    client = signed_in(administrator)
+
+    assert [*client.get(address, {"set": own_set.pk}).context["cl"].result_list] == [pair]
+    assert not client.get(address, {"set": other_set.pk}).context["cl"].result_list
+
+
+def test_pairs_of_other_owners_do_not_exist(owner, own_set, other_set):
+    pair = make_pair(other_set, other_set)
+    client = signed_in(owner)
+
+    assert not client.get(reverse("admin:knowledge_duplicatepair_changelist")).context["cl"].result_list
+    assert client.post(reverse("admin:knowledge_duplicatepair_keep", args=[pair.pk])).status_code == 404

@@ -1,0 +1,233 @@
+"""Sources, handlers and attributes in the admin: typed forms, runs, rights."""
+
+from __future__ import annotations
+
+import pytest
+
+from knowledge.models import Attribute, Document, IngestJob, Source, SourceHandler
+from knowledge.services.handlers import attributes_seed, handlers_seed
+from knowledge.services.sources import sync_run
+from tests.admin.conftest import signed_in
+from tests.factories import make_user
+
+FORM = {
+    "name": "shelf",
+    "kind": "folder",
+    "schedule": "daily",
+    "enabled": "on",
+    "include": "*.md\n",
+    "exclude": "",
+    "tags": "shelf",
+    "metadata": "lang = en",
+    "max_documents": "100",
+    "clearance": "1",
+    "delete_at_most_percent": "50",
+}
+
+
+@pytest.fixture
+def shelf(tmp_path, settings):
+    settings.SOURCE_FOLDERS = (str(tmp_path),)
+    (tmp_path / "a.md").write_text("alpha")
+    return str(tmp_path)
+
+
+def add(person, **values):
+    form = {**FORM, "owner": str(person.pk), **values}
+    return signed_in(person).post("/admin/knowledge/source/add/", form)
+
+
+def test_a_source_is_made_by_a_form(owner, own_set, shelf):
+    response = add(owner, location=shelf)
+
+    assert response.status_code == 302, response.context["adminform"].form.errors
+    source = Source.objects.get(name="shelf")
+    assert (source.owner, source.location, source.schedule) == (owner, shelf, "daily")
+    assert source.options == {
+        "include": ["*.md"],
+        "tags": ["shelf"],
+        "metadata": {"lang": "en"},
+        "max_documents": 100,
+        "clearance": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"location": "/etc"}, "location"),
+        ({"kind": "url", "location": "http://127.0.0.1/"}, "location"),
+        ({"metadata": "no sign"}, "metadata"),
+        ({"clearance": "9"}, "clearance"),
+        ({"name": "taken"}, "name"),
+    ],
+)
+def test_what_services_refuse_stands_beside_its_field(owner, own_set, shelf, change, field):
+    Source.objects.create(tenant=owner.tenant, name="taken")
+
+    response = add(owner, **{"location": shelf, **change})
+
+    assert response.status_code == 200
+    assert field in response.context["adminform"].form.errors
+    assert not Source.objects.filter(name="shelf").exists()
+
+
+def test_credentials_go_in_and_are_not_shown(owner, own_set):
+    secret = "a secret of enough length"
+    add(owner, kind="webhook", schedule="manual", secret=secret)
+    source = Source.objects.get(name="shelf")
+    stored = source.credentials
+    assert stored
+    page = signed_in(owner).get(f"/admin/knowledge/source/{source.pk}/change/").content.decode()
+    assert secret not in page
+    assert stored not in page
+
+    form = {**FORM, "owner": str(owner.pk), "schedule": "manual", "name": "renamed", "secret": ""}
+    assert signed_in(owner).post(f"/admin/knowledge/source/{source.pk}/change/", form).status_code == 302
+    source.refresh_from_db()
+    assert (source.name, source.credentials) == ("renamed", stored)
+
+
+def test_a_source_is_run_and_its_page_says_how_it_went(owner, own_set, shelf):
+    add(owner, location=shelf, include="")
+    source = Source.objects.get(name="shelf")
+    client = signed_in(owner)
+
+    assert client.post(f"/admin/knowledge/source/{source.pk}/run/").status_code == 302
+    sync_run(job_id=IngestJob.objects.get(source=source).pk)
+
+    assert Document.objects.filter(source=source).count() == 1
+    page = client.get(f"/admin/knowledge/source/{source.pk}/change/")
+    assert dict(page.context["runs"][0]["figures"]) == {"found": 1, "new": 1}
+    assert "shelf" in client.get("/admin/knowledge/source/").content.decode()
+
+
+def test_a_set_is_composed_on_its_page(owner, own_set, shelf):
+    add(owner, location=shelf)
+    source = Source.objects.get(name="shelf")
+    url = f"/admin/knowledge/source/compose/{own_set.pk}/"
+    assert signed_in(owner).get(url).status_code == 200
+
+    chosen = {f"source{source.pk}-is_chosen": "on", f"source{source.pk}-paths": "*.md", "ingest": "1"}
+    assert signed_in(owner).post(url, chosen).status_code == 302
+    assert own_set.set_sources.get().filter == {"paths": ["*.md"]}
+    sync_run(job_id=IngestJob.objects.get().pk)
+    assert own_set.documents.count() == 1
+    signed_in(owner).post(url, {})
+    assert own_set.documents.count() == 0
+
+
+def test_others_see_and_change_nothing(owner, own_set, other_set, shelf, stranger):
+    add(owner, location=shelf)
+    source = Source.objects.get(name="shelf")
+    second = make_user("second", is_staff=True)
+    other_set.owners.add(second)
+
+    for person in (second, stranger):
+        client = signed_in(person)
+        assert "shelf" not in client.get("/admin/knowledge/source/").context["cl"].queryset.values_list(
+            "name", flat=True
+        )
+        assert client.post(f"/admin/knowledge/source/{source.pk}/run/").status_code == 404
+        assert client.get(f"/admin/knowledge/source/compose/{own_set.pk}/").status_code == 404
+
+
+def test_a_shared_source_is_seen_but_not_changed(owner, own_set, other_set, shelf):
+    add(owner, location=shelf, shared="on")
+    source = Source.objects.get(name="shelf")
+    second = make_user("second", is_staff=True)
+    other_set.owners.add(second)
+    client = signed_in(second)
+
+    assert client.get(f"/admin/knowledge/source/{source.pk}/change/").status_code == 200
+    client.post(f"/admin/knowledge/source/{source.pk}/run/")
+    assert not IngestJob.objects.exists()
+    assert client.post(f"/admin/knowledge/source/{source.pk}/delete/", {"post": "yes"}).status_code == 403
+
+
+def test_a_source_is_deleted_with_its_documents(owner, own_set, shelf):
+    add(owner, location=shelf)
+    source = Source.objects.get(name="shelf")
+    signed_in(owner).post(f"/admin/knowledge/source/{source.pk}/run/")
+    sync_run(job_id=IngestJob.objects.get().pk)
+
+    assert signed_in(owner).post(f"/admin/knowledge/source/{source.pk}/delete/", {"post": "yes"}).status_code == 302
+
+    assert not Source.objects.filter(pk=source.pk).exists()
+    assert Document.objects.get().state == "deleted"
+
+
+# ── handlers and attributes ─────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def handler(administrator):
+    handlers_seed(administrator.tenant)
+    return SourceHandler.objects.get(code="3gpp")
+
+
+def rules(**values):
+    rule = {"position": 0, "looks": "name", "match": "regex", "pattern": "a", "action": "tag", "value": "x", **values}
+    management = {"rules-TOTAL_FORMS": 1, "rules-INITIAL_FORMS": 0}
+    return {**management, **{f"rules-0-{name}": value for name, value in rule.items()}}
+
+
+def make(person, **values):
+    form = {"name": "New", "code": "new", "field_map": "", **rules(), **values}
+    return signed_in(person).post("/admin/knowledge/sourcehandler/add/", form)
+
+
+def test_a_handler_is_made_with_its_rules(administrator):
+    response = make(administrator, field_map="creator = author")
+
+    assert response.status_code == 302, response.context["errors"]
+    made = SourceHandler.objects.get(code="new")
+    assert (made.field_map, made.tenant) == ({"creator": "author"}, administrator.tenant)
+    assert made.rules.get().value == "x"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        rules(pattern="(a|aa)+$"),
+        rules(pattern="("),
+        rules(value="{1|base37}"),
+        rules(value=""),
+        rules(action="attribute", attribute=""),
+        {"title_template": "{title"},
+    ],
+)
+def test_rules_that_cannot_work_are_refused(administrator, values):
+    assert make(administrator, **values).status_code == 200
+    assert not SourceHandler.objects.filter(code="new").exists()
+
+
+def test_a_handler_is_tried_on_a_file(administrator, handler):
+    url = f"/admin/knowledge/sourcehandler/{handler.pk}/try/"
+
+    page = signed_in(administrator).post(url, {"path": "rel/23501-g50.docx"})
+
+    assert "TS 23.501 Rel-16 V16.5.0" in page.content.decode()
+    change = signed_in(administrator).get(f"/admin/knowledge/sourcehandler/{handler.pk}/change/")
+    assert url in change.content.decode()
+
+
+def test_handlers_and_attributes_are_for_administrators(owner, own_set, handler, stranger):
+    attributes_seed(handler.tenant)
+    for address in ("sourcehandler/", "attribute/", f"sourcehandler/{handler.pk}/try/"):
+        assert signed_in(owner).get(f"/admin/knowledge/{address}").status_code in (403, 404)
+    assert signed_in(stranger).get(f"/admin/knowledge/sourcehandler/{handler.pk}/try/").status_code == 404
+
+
+def test_an_attribute_is_changed_with_lines_for_choices(administrator):
+    attributes_seed(administrator.tenant)
+    attribute = Attribute.objects.get(code="difficulty")
+    client = signed_in(administrator)
+    assert client.get("/admin/knowledge/attribute/").status_code == 200
+    form = {"name": "Difficulty", "name_zh": "难度", "code": "difficulty", "group": "knowledge", "position": "0"}
+
+    response = client.post(f"/admin/knowledge/attribute/{attribute.pk}/change/", {**form, "choices": "easy\nhard\n"})
+
+    assert response.status_code == 302, response.context["errors"]
+    attribute.refresh_from_db()
+    assert attribute.choices == ["easy", "hard"]

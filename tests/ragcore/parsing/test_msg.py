@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+
+from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError
+from ragcore.parsing import parse
+from tests.ragcore.parsing.ole import attached_message, attachment, message, ole_bytes
+from tests.ragcore.parsing.pack import PNG
+
+CLASS, SUBJECT, HEADERS, SENDER, ADDRESS, TO, BODY = 0x001A, 0x0037, 0x007D, 0x0C1A, 0x0C1F, 0x0E04, 0x1000
+PLAIN = {SUBJECT: "切换参数", SENDER: "李伟", ADDRESS: "li@example.cn", TO: "Ann; Bob", BODY: "Hello.\r\n\r\nSecond."}
+
+
+def blocks(tree: dict) -> list[str]:
+    return [block.markdown() for block in parse(ole_bytes(tree), name="a.msg").blocks]
+
+
+def test_headers_are_a_list_and_the_body_follows():
+    assert blocks(message(texts=PLAIN)) == [
+        "# 切换参数",
+        '- From: "李伟" <li@example.cn>\n- To: Ann; Bob\n- Subject: 切换参数',
+        "Hello.",
+        "Second.",
+    ]
+
+
+def test_the_headers_of_the_way_say_more_than_outlook():
+    headers = "From: Ann <ann@example.org>\r\nTo: b@example.org\r\nDate: Tue, 3 Mar 2026 10:00:00 +0800\r\n\r\n"
+
+    assert blocks(message(texts={**PLAIN, HEADERS: headers}))[1] == (
+        "- From: Ann <ann@example.org>\n- To: b@example.org\n- Date: 2026-03-03 10:00 +0800\n- Subject: 切换参数"
+    )
+
+
+def test_html_is_preferred_and_its_pictures_are_shown_in_place():
+    html = '<html><head><meta charset="utf-8"></head><p>图 <img src="cid:p1" alt="plan"></p>'.encode()
+    tree = message(texts=PLAIN, html=html, parts={"__attach_version1.0_#00000000": attachment("p.png", PNG, key="p1")})
+
+    document = parse(ole_bytes(tree), name="a.msg")
+
+    assert document.blocks[-1].text == "图 ![plan](picture:picture-1.png)"
+    assert [picture.content for picture in document.pictures] == [PNG]
+
+
+def test_attachments_and_attached_messages_are_sections():
+    inner = message(texts={SUBJECT: "Inner", BODY: "inner text"}, head=24)
+    parts = {
+        "__attach_version1.0_#00000000": attachment("notes.md", b"# Notes\n\n" + b"see above " * 600),
+        "__attach_version1.0_#00000001": attachment("x.exe", b"MZ"),
+        "__attach_version1.0_#00000002": attached_message(inner),
+    }
+
+    found = blocks(message(texts=PLAIN, parts=parts))
+
+    assert found[4:6] == ["## notes.md", "### Notes"]
+    assert found[7:] == [
+        "## Inner",
+        "### Inner",
+        "- Subject: Inner",
+        "inner text",
+        "Files that could not be read: x.exe (unsupported format).",
+    ]
+
+
+def test_an_encrypted_message_says_so():
+    with pytest.raises(PasswordProtectedError):
+        parse(ole_bytes(message(texts={CLASS: "IPM.Note.SMIME", SUBJECT: "Secret"})), name="a.msg")
+
+
+def test_what_is_no_message_says_so():
+    with pytest.raises(CorruptDocumentError):
+        parse(b"text", name="a.msg")
+    with pytest.raises(CorruptDocumentError):
+        parse(ole_bytes({"WordDocument": b"x" * 5000}), name="a.msg")
+    with pytest.raises(EmptyDocumentError):
+        parse(ole_bytes(message(texts={})), name="a.msg")

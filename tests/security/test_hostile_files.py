@@ -1,0 +1,141 @@
+"""Whatever a stranger uploads ends in text or in an error that says why, within limits, and harms nobody."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from ragcore.errors import RagError
+from ragcore.parsing import SUPPORTED_FORMATS
+from ragcore.parsing.sandbox import ParseLimits, parse_contained
+from ragcore.types import ParsedDocument
+from tests.security import hostile, hostile_archives, hostile_pdf, hostile_xml
+from tests.security.hostile import Hostile, Trap
+
+SECRET = "the-secret-of-this-machine"
+MAX_SECONDS = 20.0
+MAX_RESIDENT_BYTES = 600 << 20  # the address space of a reader is 512 MiB
+LIMITS = ParseLimits()
+FILES = list(
+    chain(
+        hostile.random_files(),
+        hostile.wrong_endings(),
+        hostile.strange_names(),
+        hostile.texts(),
+        hostile.nesting(),
+        hostile.pictures(),
+        hostile.polyglots(),
+        hostile_archives.archives(),
+        hostile_xml.entities(),
+        hostile_pdf.pdfs(),
+    )
+)
+GOOD = hostile.good_files()
+
+
+@contextmanager
+def listening() -> Iterator[tuple[str, list[object]]]:
+    """A server that must not be asked, and who asked."""
+    callers: list[object] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept() -> None:
+            while True:
+                try:
+                    connection, caller = server.accept()
+                except OSError:  # closed at the end
+                    return
+                callers.append(caller)
+                connection.close()
+
+        Thread(target=accept, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", callers
+
+
+@pytest.fixture(scope="module")
+def trap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trap]:
+    folder = tmp_path_factory.mktemp("trap")
+    secret, outside = folder / "secret.txt", folder / "outside"
+    secret.write_text(SECRET)
+    outside.mkdir()
+    with listening() as (url, callers):
+        yield Trap(url=url, secret_file=secret, outside=outside)
+        assert callers == []
+
+
+@pytest.fixture
+def resident_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What the readers had in memory at most, one number a process."""
+    seen: list[int] = []
+    wait4 = os.wait4
+
+    def noting(pid: int, options: int) -> tuple[int, int, resource.struct_rusage]:
+        ended = wait4(pid, options)
+        seen.append(ended[2].ru_maxrss << 10)
+        return ended
+
+    monkeypatch.setattr(os, "wait4", noting)
+    return seen
+
+
+def outcome(content: bytes, name: str) -> ParsedDocument | RagError:
+    """What becomes of a file. Any other exception is a fault of ours and passes."""
+    try:
+        return parse_contained(content, name=name, limits=LIMITS)
+    except RagError as problem:
+        return problem
+
+
+def check(found: ParsedDocument | RagError, *, refused: bool = False) -> None:
+    """Text that holds no secret, or an error with a code of its own."""
+    if isinstance(found, RagError):
+        assert found.code not in ("error", "permanent_error", "transient_error")
+        assert SECRET not in f"{found.message} {dict(found.data)}"
+        return
+    assert not refused, found.markdown()[:200]
+    assert found.markdown().strip() or found.pictures or found.unread_pages
+    assert SECRET not in f"{found.markdown()} {found.title} {dict(found.metadata)}"
+    assert not any(SECRET.encode() in picture.content for picture in found.pictures)
+
+
+def test_there_are_enough_of_them_and_each_has_a_name_of_its_own():
+    assert len(FILES) >= 60
+    assert len({file.id for file in FILES}) == len(FILES)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.id)
+def test_a_hostile_file_ends_in_text_or_in_an_error_that_says_why(file: Hostile, trap: Trap, resident_bytes: list[int]):
+    content = file.build(trap)
+    begin = time.monotonic()
+
+    found = outcome(content, file.name)
+
+    assert time.monotonic() - begin < MAX_SECONDS
+    check(found, refused=file.refused)
+    assert max(resident_bytes, default=0) < MAX_RESIDENT_BYTES
+    assert list(trap.outside.iterdir()) == []
+    assert not list(Path.cwd().glob("evil*"))
+
+
+@pytest.mark.parametrize("ending", [ending for ending in GOOD if ending in SUPPORTED_FORMATS])
+def test_a_good_file_is_read_and_its_beginnings_end_in_text_or_in_an_error(ending: str, resident_bytes: list[int]):
+    name = f"a{ending}"
+    cut = hostile.truncated(GOOD[ending])
+
+    with ThreadPoolExecutor(2) as pool:
+        whole, *parts = pool.map(lambda content: outcome(content, name), [GOOD[ending], *cut])
+
+    assert isinstance(whole, ParsedDocument)
+    for found in parts:
+        check(found)
+    assert max(resident_bytes) < MAX_RESIDENT_BYTES
