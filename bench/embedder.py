@@ -23,8 +23,9 @@ GOAL_NDCG = 0.99
 TORCH_BATCH = 32
 AT_ONCE = 128  # texts of a batch; production sorts them by length and hands over some hundred at a time
 SHARE = """
-import json, sys, time
+import json, os, sys, time
 import django
+os.nice(int(sys.argv[3]))
 django.setup()
 from knowledge.engines import embedder
 texts = json.load(open(sys.argv[1]))
@@ -38,27 +39,18 @@ print(time.perf_counter() - start, flush=True)
 """
 
 
-def alone(texts: Sequence[str]) -> float:
-    """Texts a second of one process, in length-sorted batches."""
-    ordered = sorted(texts, key=len)
-    embedder().embed_documents(ordered[:4])
-    start = time.perf_counter()
-    for at in range(0, len(ordered), AT_ONCE):
-        embedder().embed_documents(ordered[at : at + AT_ONCE])
-    return len(ordered) / (time.perf_counter() - start)
+def alone(texts: Sequence[str], *, processes: int, niceness: int, folder: Path) -> float:
+    """Texts a second in length-sorted batches, of processes that start together, each with its share.
 
-
-def alone_in_processes(texts: Sequence[str], *, processes: int, folder: Path, environment: dict[str, str]) -> float:
-    """Texts a second of as many processes as production has workers, started together, each with its share."""
+    They run with the priority of the workers, so that other load on the machine costs both the same.
+    """
     ordered = sorted(texts, key=len)
     running = []
     for number in range(processes):
         share = folder / f"share-{number}.json"
         share.write_text(json.dumps(ordered[number::processes]))
-        command = [sys.executable, "-c", SHARE, str(share), str(AT_ONCE)]
-        running.append(
-            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-        )
+        command = [sys.executable, "-c", SHARE, str(share), str(AT_ONCE), str(niceness)]
+        running.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
     for process in running:
         if process.stdout is None or process.stdout.readline().strip() != "ready":
             raise RuntimeError("an embedding process did not start")

@@ -54,7 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.ingest", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, help="a public retrieval set instead of generated texts")
     parser.add_argument("--size", type=float, default=1.0, help="1: as documented; 0.1: a quick look")
-    parser.add_argument("--repeat", type=int, default=Sizes.repeat)
+    parser.add_argument("--repeat", type=int, default=Sizes().repeat)
     parser.add_argument("--parts", default=PARTS, help="only these, e.g. bd")
     parser.add_argument("--models", type=Path, help="a folder for the exported model, to be kept between runs")
     parser.add_argument("--out", type=Path, default=Path("bench-ingest.json"))

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from accounts.models import User
 from accounts.scope import Scope
@@ -18,10 +19,11 @@ from bench.ingest_texts import Text
 from knowledge.engines import embedder
 from knowledge.models import Document, IndexEntry, IngestItem, KnowledgeSet
 from knowledge.services import document_upload, documents_bulk, ingestion_advance
+from ragcore.ports import Embedder, FloatArray
 from ragsite.embedded.processes import Process
-from ragsite.embedded.programs import programs
+from ragsite.embedded.programs import Program, programs
 from ragsite.embedded.waiting import wait_until
-from ragsite.env import read_environment
+from ragsite.env import Environment, read_environment
 
 END_SECONDS = 1800
 ALL_REPRESENTATIONS = {"representations": {"summaries": True, "questions": True, "captions": True}}
@@ -32,7 +34,7 @@ SAMPLE_SECONDS = 0.2
 def workers() -> Iterator[list[Process]]:
     """The workers that `make run` starts, against the services of this benchmark."""
     env = read_environment()
-    started = [program.process(env) for program in programs(env) if "worker" in program.arguments]
+    started = [program.process(env) for program in _worker_programs(env)]
     try:
         for process in started:
             process.start()
@@ -40,6 +42,15 @@ def workers() -> Iterator[list[Process]]:
     finally:
         for process in started:
             process.stop(seconds=10)
+
+
+def worker_niceness() -> int:
+    """How much the workers that embed stand back behind everything else on the machine."""
+    return max(program.niceness for program in _worker_programs(read_environment()))
+
+
+def _worker_programs(env: Environment) -> list[Program]:
+    return [program for program in programs(env) if "worker" in program.arguments]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +118,14 @@ def texts_embedded(desk: Desk, texts: Sequence[Text], prefix: str) -> list[str]:
     kind = type(embedder())
     original = kind.embed_documents
 
-    def remembering(self: Any, batch: Sequence[str]) -> Any:
+    def remembering(self: Embedder, batch: Sequence[str]) -> FloatArray:
         given.extend(batch)
         return original(self, batch)
 
-    kind.embed_documents = remembering  # type: ignore[method-assign]  # for this call only
-    try:
+    with mock.patch.object(kind, "embed_documents", remembering):
         job_id = desk.load(texts, prefix)
         while IngestItem.objects.filter(job_id=job_id, finished=None).exists():
             ingestion_advance(job_id=job_id)
-    finally:
-        kind.embed_documents = original  # type: ignore[method-assign]
     return given
 
 

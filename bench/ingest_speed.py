@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.embedder import alone, alone_in_processes
+from bench.embedder import alone
 from bench.ingest_figures import Figure
 from bench.ingest_parsing import text_pdf
-from bench.ingest_pipeline import ALL_REPRESENTATIONS, Desk, memory_of_pdf, pipeline_run, texts_embedded, workers
+from bench.ingest_pipeline import (
+    ALL_REPRESENTATIONS,
+    Desk,
+    memory_of_pdf,
+    pipeline_run,
+    texts_embedded,
+    worker_niceness,
+    workers,
+)
 from bench.ingest_texts import Text
 
 GOAL_DEFAULT, GOAL_THREE, GOAL_MEMORY_GB = 0.85, 0.6, 1.5
@@ -34,10 +41,9 @@ class Speeds:
 
     def repeat(self, texts: Sequence[Text], number: int, folder: Path) -> None:
         """Embedder and pipeline one after the other, so that other load on the machine meets both."""
-        self.alone_one.append(alone(self.embedded))
-        self.alone_all.append(
-            alone_in_processes(self.embedded, processes=PROCESSES, folder=folder, environment=dict(os.environ))
-        )
+        niceness = worker_niceness()
+        self.alone_one.append(alone(self.embedded, processes=1, niceness=niceness, folder=folder))
+        self.alone_all.append(alone(self.embedded, processes=PROCESSES, niceness=niceness, folder=folder))
         done = pipeline_run(self.desk, texts, f"{self.name}-{number}")
         self.pipeline.append(len(self.embedded) / done.seconds)
         self.documents.append(done.documents / done.seconds)

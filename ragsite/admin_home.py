@@ -80,8 +80,11 @@ class Entry:
 
     @staticmethod
     def _is_active(request: HttpRequest, link: str) -> bool:
-        upload = reverse("admin:knowledge_document_upload")
-        return request.path == link or (request.path.startswith(link) and request.path != upload)
+        """The page itself or one below it that has no entry of its own."""
+        if request.path == link:
+            return True
+        entries = {reverse(f"admin:{entry.page}") for _title, group in PAGES for entry in group}
+        return request.path.startswith(link) and request.path not in entries
 
 
 PAGES: list[tuple[Any, list[Entry]]] = [

@@ -43,6 +43,8 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "set_not_owned": 404,
     "method_not_allowed": 405,
     "name_taken": 409,
+    "replayed": 409,
+    "passage_changed": 409,
     "body_too_large": 413,
     "upload_too_large": 413,
     "unsupported_format": 415,

@@ -18,7 +18,7 @@ from accounts.admin.base import admin_scope, admin_user, badge
 from accounts.admin.filters import OpenFirstFilter
 from knowledge import services
 from knowledge.admin.acting import acted
-from knowledge.admin.progress import SILENT_AFTER, rows_of, summary_of
+from knowledge.admin.progress import SILENT_AFTER, open_among, rows_of, summary_of
 from knowledge.admin.rights import CuratorAdmin
 from knowledge.models import IngestItem, IngestJob
 from knowledge.selectors.desk import items_of_job, items_shown, jobs_counted
@@ -91,7 +91,8 @@ class IngestItemAdmin(CuratorAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         response: Any = super().changelist_view(request, extra_context)
         if changes := getattr(response, "context_data", {}).get("cl"):
-            response.context_data["rows"] = rows_of(scope=admin_scope(request), items=changes.result_list)
+            rows = rows_of(scope=admin_scope(request), items=changes.result_list)
+            response.context_data |= {"rows": rows, "open": open_among(rows)}
         return response
 
     def retry(self, request: HttpRequest, pk: int) -> HttpResponse:

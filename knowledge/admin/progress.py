@@ -93,6 +93,11 @@ def progress_of(item: IngestItem, *, position: int | None = None) -> Progress:
     )
 
 
+def open_among(rows: Iterable[Progress]) -> int:
+    """How many rows will change without anybody doing anything, so that a page asks often."""
+    return sum(row.state in ("waiting", "working", "paused") for row in rows)
+
+
 def summary_of(stages: Iterable[str]) -> str:
     """`12 live · 1 failed · 3 in work`, from the stages of all items."""
     counts = Counter(_kind(stage) for stage in stages)

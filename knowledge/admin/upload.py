@@ -6,7 +6,6 @@ all of them, which the server makes, so that it is still there after a reload. W
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from accounts.models.people import MAX_CLEARANCE
 from accounts.wording import worded
 from knowledge import services
 from knowledge.admin.acting import numbers_of
-from knowledge.admin.progress import rows_of, summary_of
+from knowledge.admin.progress import open_among, rows_of, summary_of
 from knowledge.admin.rights import is_curator
 from knowledge.models import IngestItem
 from knowledge.selectors import sets_managed
@@ -70,7 +69,7 @@ def recent_view(request: HttpRequest) -> HttpResponse:
 
 
 def _recent(request: HttpRequest) -> dict[str, Any]:
-    """Uploads of this person in the last hours, in the order in which they were sent."""
+    """Uploads of this person in the last hours, the last ones first."""
     items = items_uploaded(scope=admin_scope(request), since=timezone.now() - RECENT)
     stages = list(items.order_by().values_list("stage", flat=True))
     shown = items if len(stages) <= ROWS else items.order_by(_attention(), "-id")[:ROWS]
@@ -79,7 +78,7 @@ def _recent(request: HttpRequest) -> dict[str, Any]:
         "rows": rows,
         "summary": summary_of(stages),
         "hidden": len(stages) - len(rows),
-        "open": Counter(row.state in ("waiting", "working", "paused") for row in rows)[True],
+        "open": open_among(rows),
     }
 
 

@@ -35,6 +35,9 @@ class TypedObject(Attributes):
         return value
 
 
+@extend_schema_field(
+    {"oneOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}], "writeOnly": True}
+)
 class CredentialsField(serializers.Field[Any, Any, Any, Any]):
     """`{"secret"}`, `{"token"}` or `{"username", "password"}`; a bare string is the secret or token. Never shown."""
 

@@ -98,6 +98,7 @@ class WebhookViewSet(ViewSet):
 
     @extend_schema(
         tags=["sources"],
+        operation_id="webhooks_create",
         auth=[],
         parameters=[
             OpenApiParameter("X-Ragsite-Timestamp", OpenApiTypes.STR, OpenApiParameter.HEADER, required=True),

@@ -12,6 +12,13 @@ JOIN knowledge_sketchband other
 WHERE mine.version_id = %(version)s AND other.version_id <> mine.version_id
 """
 
+COMPARE_ALONE = "SELECT pg_try_advisory_xact_lock(hashtextextended('ragsite.compare', 0))"
+
+
+def comparing_alone() -> bool:
+    """Whether this transaction is the only one that compares versions, until it ends."""
+    return bool(fetch(COMPARE_ALONE, {})[0][0])
+
 
 def versions_sharing_a_band(version_id: int) -> set[int]:
     """Ids of the other versions of the tenant that may be alike; the version's own bands must be stored."""

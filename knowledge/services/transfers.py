@@ -15,6 +15,7 @@ from knowledge.errors import MixedTenantsError
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_readable, set_owned
+from knowledge.services.composition import memberships_by_hand
 from knowledge.services.documents import document_managed
 from ragcore.errors import RagError
 
@@ -102,4 +103,5 @@ def _transfer(*, scope: Scope, document: Document, add: KnowledgeSet | None, tak
     if not wanted and scope.administers == "nothing":
         raise NotAllowedError("It is its last knowledge set; delete the document instead.")
     document.sets.set(wanted)
+    memberships_by_hand(document_ids=[document.pk], set_ids=[add.pk] if add else [])
     return 1

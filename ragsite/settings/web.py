@@ -49,6 +49,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "DocumentState": "knowledge.api.document_fields.STATES",
         "JobState": "knowledge.api.jobs.STATES",
+        "SourceKind": "knowledge.models.Source.Kind",
     },
 }
 

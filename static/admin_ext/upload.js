@@ -64,6 +64,21 @@ function addRow(file) {
       bar.hidden = true;
       again.hidden = !canRetry;
     },
+    /** Files of an archive that were not taken, each with its reason; the others are followed by the server's list. */
+    keep(refused) {
+      row.dataset.state = "failed";
+      part("icon").textContent = "error";
+      part("words").textContent = words.partly;
+      bar.hidden = true;
+      part("trouble").hidden = false;
+      part("trouble").replaceChildren(
+        ...refused.flatMap(({ path, message, code }) => [
+          `${path}: ${message} `,
+          Object.assign(document.createElement("code"), { textContent: code }),
+          document.createElement("br"),
+        ]),
+      );
+    },
     remove: () => row.remove(),
   };
 }
@@ -136,6 +151,9 @@ async function send({ file, row, sets, clearance, unpack }) {
   const { status, data } = answer;
   if (status >= 400 || status === 0) {
     row.fail(data.error?.message ?? words.failed, data.error?.code, WORTH_ANOTHER_TRY.has(status));
+  } else if (data.refused?.length) {
+    row.keep(data.refused);
+    refreshAnew();
   } else if (data.duplicate || !data.job_id) {
     row.done(words.duplicate, data.document_id);
   } else {

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from accounts.models import User
 from knowledge.admin.progress import progress_of, summary_of
@@ -14,6 +14,13 @@ from knowledge.models import IngestItem, IngestJob, KnowledgeSet
 from tests.admin.conftest import make_document, signed_in
 
 RECENT = "admin:knowledge_document_recent"
+
+
+@pytest.fixture(autouse=True)
+def english():
+    """Whatever language an earlier request of this thread was answered in."""
+    with translation.override("en"):
+        yield
 
 
 def make_item(user: User, *sets: KnowledgeSet, title: str = "guide", **fields) -> IngestItem:

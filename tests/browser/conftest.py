@@ -17,6 +17,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 from django.db import connection
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from accounts.selectors import scope_for
@@ -200,13 +201,18 @@ def _is_fault(message: Any) -> bool:
 
 @pytest.fixture
 def picture(tmp_path: Path) -> Any:
-    """`picture(page, name)` saves a screenshot: into docs/images where SCREENSHOTS=1, else for this test only."""
+    """`picture(page, name)` saves a screenshot: into docs/images where SCREENSHOTS=1, else for this test only.
+
+    With `colours` it is reduced to so many, for small files.
+    """
     folder = IMAGES if os.environ.get("SCREENSHOTS") == "1" else tmp_path
 
-    def taken(page: Page, name: str) -> Path:
+    def taken(page: Page, name: str, *, colours: int | None = None) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / name
         page.screenshot(path=path, animations="disabled")
+        if colours:
+            Image.open(path).convert("RGB").quantize(colours).save(path, optimize=True)
         return path
 
     return taken

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -15,11 +16,11 @@ OPENING = "The relief valve opens at 7 bar."
 CHAPTERS = (
     (
         "1 Relief valve",
-        f"{OPENING} A spring holds the disc on its seat until the force of the steam is greater than that of the spring.",
-        "The opening pressure is set in the works with a calibrated gauge. The setting screw is secured with a lead seal; "
-        "a valve without its seal must not be put into operation.",
-        "The valve closes again at 6.3 bar. Between both pressures it may flutter, which wears the seat and is heard as "
-        "a low hum. Fluttering for more than a minute is reported to the plant manager.",
+        f"{OPENING} A spring holds the disc on its seat until the force of the steam is greater than its own.",
+        "The opening pressure is set in the works with a calibrated gauge. The setting screw is secured with a lead "
+        "seal; a valve without its seal must not be put into operation.",
+        "The valve closes again at 6.3 bar. Between both pressures it may flutter, which wears the seat and is heard "
+        "as a low hum. Fluttering for more than a minute is reported to the plant manager.",
         "The outlet leads into the open through a pipe of at least 40 mm. The pipe falls away from the valve, so that "
         "condensate cannot stand on the disc and freeze.",
     ),
@@ -29,8 +30,8 @@ CHAPTERS = (
         "within three seconds after the lever has been released.",
         "Leaking seats are ground with paste of grain 400 and washed with spirit. The depth of the seat is measured "
         "before and after; below 2.1 mm the valve is replaced.",
-        "The result is entered in the log of the boiler with the date, the pressure at which the valve opened, the name "
-        "of the inspector and the number of the gauge.",
+        "The result is entered in the log of the boiler with the date, the pressure at which the valve opened, the "
+        "name of the inspector and the number of the gauge.",
         "Spare valves are stored dry, with caps on both flanges. After five years in store they are tested like valves "
         "that were in operation.",
     ),
@@ -122,7 +123,7 @@ def test_a_dropped_file_is_followed_until_it_is_live_and_its_passage_is_correcte
     expect(row(page, "valve.pdf")).to_have_attribute("data-state", "live")
     expect(page.locator("[data-files] .rs-item")).to_have_count(0)
     page.locator("#live-recent").scroll_into_view_if_needed()
-    picture(page, "desk-upload.png")
+    picture(page, "desk-upload.png", colours=128)
     row(page, "valve.pdf").locator(".rs-item-name a").click()
 
     passage = page.locator(".rs-passage-card").first
@@ -194,6 +195,22 @@ def test_a_folder_is_taken_with_what_lies_below_it(open_page, live_site, tmp_pat
     expect(page.locator(".rs-item", has_text=".hidden")).to_have_count(0)
 
 
+def test_an_archive_is_unpacked_and_what_is_not_taken_is_named(open_page, live_site):
+    out = BytesIO()
+    with ZipFile(out, "w") as archive:
+        archive.writestr("radio/antenna.md", "# Antenna\n\nThe antenna is tilted by four degrees.")
+        archive.writestr("radio/firmware.bin", b"\x00\x01")
+    page = open_page()
+    choose(page, live_site)
+
+    drop(page, "radio.zip", out.getvalue())
+
+    expect(row(page, "antenna.md")).to_have_attribute("data-state", "live")
+    refused = page.locator("[data-files] .rs-item", has_text="radio.zip")
+    expect(refused).to_contain_text("radio/firmware.bin")
+    expect(refused.locator("code")).to_have_text("unsupported_format")
+
+
 def test_passages_and_their_places_on_the_page_point_to_each_other(valve, picture):
     card = valve.locator(".rs-passage-card").first
     ordinal = card.get_attribute("data-passage")
@@ -201,7 +218,7 @@ def test_passages_and_their_places_on_the_page_point_to_each_other(valve, pictur
 
     card.locator("[data-show]").click()
     expect(box).to_have_attribute("data-chosen", "")
-    picture(valve, "desk-document.png")
+    picture(valve, "desk-document.png", colours=128)
 
     valve.locator(".rs-left rect").last.click()
     last = valve.locator(".rs-left rect").last.get_attribute("data-passage")
@@ -241,7 +258,7 @@ def test_the_configuration_shows_origins_and_what_would_change(open_page, live_s
     page.get_by_role("button", name="Save").click()
     line = page.locator(".rs-option", has=page.locator("[name='chunking.max_tokens']"))
     expect(line.locator(".rs-origin")).to_have_text("600 (own value)")
-    picture(page, "desk-options.png")
+    picture(page, "desk-options.png", colours=128)
     line.get_by_role("button", name="Reset").click()
     expect(line.locator(".rs-origin")).to_contain_text("(default)")
 
@@ -250,7 +267,7 @@ def test_the_configuration_shows_origins_and_what_would_change(open_page, live_s
     page.locator("[name='chunking.min_tokens']").fill("64")
     page.get_by_role("button", name="Compare").click()
     expect(page.get_by_role("button", name=re.compile("Apply and rebuild"))).to_be_visible()
-    picture(page, "desk-preview.png")
+    picture(page, "desk-preview.png", colours=128)
 
 
 def test_the_sets_stand_on_their_axes(open_page, live_site, picture):
@@ -259,7 +276,7 @@ def test_the_sets_stand_on_their_axes(open_page, live_site, picture):
 
     expect(page.locator(".rs-axis h2")).to_have_count(3)
     expect(page.locator(".rs-health").first).to_be_visible()
-    picture(page, "desk-sets.png")
+    picture(page, "desk-sets.png", colours=128)
 
 
 def test_the_upload_page_is_used_by_keyboard_alone(open_page, live_site):

@@ -10,7 +10,8 @@ from django.test import Client
 from PIL import Image
 
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion
-from tests.factories import ingest, make_set, make_user
+from knowledge.pages import source_view
+from tests.factories import ingest, make_set, make_user, scope_of
 
 pytestmark = pytest.mark.django_db
 
@@ -200,6 +201,16 @@ def test_the_picture_of_a_page_says_how_large_the_page_is(browser, document, ori
     picture = Image.open(BytesIO(browser.get(f"/versions/{version.pk}/pages/1.png").content))
 
     assert picture.width / picture.info["dpi"][0] * 72 == pytest.approx(595, abs=0.5)
+
+
+def test_a_cited_passage_shows_its_picture_beside_the_answer(document, originals):
+    with_picture(document.live_version)
+    document.live_version.chunks.update(text="![A mast](picture:mast.png)")
+    chunk = document.live_version.chunks.first()
+
+    shown = source_view(scope=scope_of(make_user()), chunk_id=chunk.pk)
+
+    assert f'<img src="/pictures/{document.live_version_id}/mast.png" alt="A mast" loading="lazy">' in shown.chunk.html
 
 
 def test_the_text_of_a_document_shows_its_pictures(browser, document, originals):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from functools import cache
 from io import BytesIO
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile, ZipInfo
 
@@ -25,43 +26,59 @@ def archives() -> Iterator[Hostile]:
     yield from _bombs()
     yield from _packages()
     yield from _elsewhere()
-    yield made("archive", "locked", "a.zip", _locked(), refused=True)
-    yield made("archive", "nothing inside", "a.zip", zip_bytes({}), refused=True)
+    yield made("archive", "locked", "a.zip", lambda _: _locked(), refused=True)
+    yield made("archive", "nothing inside", "a.zip", lambda _: zip_bytes({}), refused=True)
     yield made(
         "archive",
         "names that deceive",
         "a.zip",
         zip_bytes({"a\u202etxt.exe": "x", "b" * 300 + ".txt": "text", "c\nd.txt": "t"}),
     )
-    yield made("archive", "the same name twice", "a.zip", _twice())
-    yield made("archive", "holds its own directory", "a.zip", _holds_itself())
-    yield made("archive", "comment of 64 KB", "a.zip", _commented())
+    yield made("archive", "the same name twice", "a.zip", lambda _: _twice())
+    yield made("archive", "holds its own directory", "a.zip", lambda _: _holds_itself())
+    yield made("archive", "comment of 64 KB", "a.zip", lambda _: _commented())
 
 
 def _bombs() -> Iterator[Hostile]:
-    zeros = bytes(60 * MIB)
-    flat = zip_bytes({"a.txt": zeros})
-    yield made("bomb", "flat", "a.zip", flat, refused=True)
-    yield made("bomb", "many members", "a.zip", zip_bytes({f"{i}.txt": "" for i in range(6000)}), refused=True)
-    yield made("bomb", "nested", "a.zip", zip_bytes({f"{i}.zip": flat for i in range(10)}), refused=True)
-    yield made("bomb", "twenty levels", "a.zip", _levels(20), refused=True)
-    yield made("bomb", "overlapping", "a.zip", _overlapping(300), refused=True)
-    yield made("bomb", "size that lies", "a.zip", _lying(flat), refused=True)
-    yield made("bomb", "bzip2", "a.zip", zip_bytes({"a.txt": zeros}, compression=ZIP_BZIP2), refused=True)
-    yield made("bomb", "lzma", "a.zip", zip_bytes({"a.txt": zeros}, compression=ZIP_LZMA), refused=True)
-    yield made("bomb", "attached", "a.eml", _attached(flat), refused=True)
+    yield made("bomb", "flat", "a.zip", lambda _: flat(), refused=True)
+    yield made(
+        "bomb", "many members", "a.zip", lambda _: zip_bytes({f"{i}.txt": "" for i in range(6000)}), refused=True
+    )
+    yield made("bomb", "nested", "a.zip", lambda _: zip_bytes({f"{i}.zip": flat() for i in range(10)}), refused=True)
+    yield made("bomb", "twenty levels", "a.zip", lambda _: _levels(20), refused=True)
+    yield made("bomb", "overlapping", "a.zip", lambda _: _overlapping(300), refused=True)
+    yield made("bomb", "size that lies", "a.zip", lambda _: _lying(flat()), refused=True)
+    yield made(
+        "bomb", "bzip2", "a.zip", lambda _: zip_bytes({"a.txt": bytes(60 * MIB)}, compression=ZIP_BZIP2), refused=True
+    )
+    yield made(
+        "bomb", "lzma", "a.zip", lambda _: zip_bytes({"a.txt": bytes(60 * MIB)}, compression=ZIP_LZMA), refused=True
+    )
+    yield made("bomb", "attached", "a.eml", lambda _: _attached(flat()), refused=True)
+
+
+@cache
+def flat() -> bytes:
+    """60 MiB of zeros in 60 KiB."""
+    return zip_bytes({"a.txt": bytes(60 * MIB)})
 
 
 def _packages() -> Iterator[Hostile]:
     """Office files and books whose main part, or a part that nobody needs, unpacks without end."""
-    good = good_files()
-    for ending, name in _MAIN_PARTS.items():
-        main = part(good[ending], name)
-        swollen = main[: main.rindex(b"<")] + b" " * (60 * MIB) + main[main.rindex(b"<") :]
-        yield made("bomb", f"main part of {ending}", f"a{ending}", with_part(good[ending], name, swollen))
-        yield made(
-            "bomb", f"spare part of {ending}", f"a{ending}", with_member(good[ending], "media/a.xml", bytes(60 * MIB))
-        )
+    for ending in _MAIN_PARTS:
+        yield made("bomb", f"main part of {ending}", f"a{ending}", lambda _, ending=ending: _swollen(ending))
+        yield made("bomb", f"spare part of {ending}", f"a{ending}", lambda _, ending=ending: _burdened(ending))
+
+
+def _swollen(ending: str) -> bytes:
+    name = _MAIN_PARTS[ending]
+    main = part(good_files()[ending], name)
+    end = main.rindex(b"<")
+    return with_part(good_files()[ending], name, main[:end] + b" " * (60 * MIB) + main[end:])
+
+
+def _burdened(ending: str) -> bytes:
+    return with_member(good_files()[ending], "media/a.xml", bytes(60 * MIB))
 
 
 def _elsewhere() -> Iterator[Hostile]:

@@ -22,13 +22,14 @@ FINE_VECTOR = vectors.vector_text(np.full(768, 0.03, dtype=np.float32))
 MANY = """
 WITH documents AS (
     INSERT INTO knowledge_document (tenant_id, source_id, external_id, sha256, title, state, clearance, tags, metadata,
-        error_code, error_message, created, updated)
-    SELECT tenant_id, source_id, 'filler' || n, md5(n::text), 'filler', 'live', 0, '{}', '{}', '', '', now(), now()
+        handled, series, is_whole, error_code, error_message, created, updated)
+    SELECT tenant_id, source_id, 'filler' || n, md5(n::text), 'filler', 'live', 0, '{}', '{}',
+        '{}', '', false, '', '', now(), now()
     FROM knowledge_document, generate_series(1, 3000) n WHERE external_id = 'a' RETURNING id
 ), versions AS (
     INSERT INTO knowledge_documentversion (document_id, number, sha256, file, file_name, size_bytes, title, markdown,
-        pipeline, created)
-    SELECT id, 1, '', '', '', 0, '', '', '', now() FROM documents RETURNING id, document_id
+        pipeline, parsed, rendition, report, text_sha256, sent_as, created)
+    SELECT id, 1, '', '', '', 0, '', '', '', '', '', '{}', '', '', now() FROM documents RETURNING id, document_id
 ), chunks AS (
     INSERT INTO knowledge_chunk (version_id, ordinal, kind, text, heading_path, is_continuation, boxes, tokens)
     SELECT id, 0, 'body', 'filler', '{}', false, '[]', 1 FROM versions RETURNING id, version_id
@@ -132,6 +133,8 @@ def test_the_approximate_search_finds_what_the_exact_one_finds(visible, monkeypa
 
 
 def test_the_recount_of_statistics_reads_entries_by_version():
-    used = indexes_used(statistics.COUNT_TERMS, {"versions": [1], "sign": 1})
+    sql = statistics.COUNT_TERMS.format(which=statistics.OF_VERSIONS)
+
+    used = indexes_used(sql, {"ids": [1], "sign": 1})
 
     assert any(name.startswith("knowledge_indexentry_version_id") for name in used)
