@@ -221,7 +221,10 @@ class TextRecogniser(Protocol):
     name: str
 
     def recognise(self, pixels: Pixels) -> list[RecognisedLine]:
-        """Lines in reading order; none where there is no text. Raises RecognitionUnavailableError, ResourceLimitError."""
+        """Lines in reading order, none where there is no text.
+
+        Raises RecognitionUnavailableError, ResourceLimitError.
+        """
         ...
 
 

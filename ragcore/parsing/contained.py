@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -53,9 +54,11 @@ def run_contained(
     The module gets the order, the name and the limits as JSON in its first argument and calls `confine` itself.
     Raises ResourceLimitError when a limit was reached, CorruptDocumentError when the process crashed.
     """
+    # a new process is charged with the peak of the one that started it; below that its own peak is not known
+    inherited_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT_BYTES
     status, peak_bytes = _run(module, source, target, order, name, limits)
     # native code that gets no memory crashes in many ways; what it had taken tells this from a broken file
-    starved = status < 0 and peak_bytes > STARVED_SHARE * limits.memory_bytes
+    starved = status < 0 and peak_bytes > max(STARVED_SHARE * limits.memory_bytes, inherited_bytes)
     if status in _KILLED_BY_LIMIT or status == LIMIT_EXIT or starved:
         raise ResourceLimitError(name=name, status=status, peak_bytes=peak_bytes)
     if status != 0:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
+from compressed_rtf import decompress
 from oxmsg import Message
 from oxmsg.attachment import Attachment as StoredFile
 from oxmsg.domain import constants as c
 from oxmsg.properties import Properties
 from oxmsg.storage import Storage
+from striprtf.striprtf import rtf_to_text
 
 from ragcore.errors import CorruptDocumentError
 from ragcore.parsing.archive_parts import MAX_DEPTH, nesting
@@ -22,6 +24,7 @@ from ragcore.types import ParsedDocument
 _COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 _EMBEDDED = "__substg1.0_3701000D"  # PidTagAttachDataObject: a message inside the message
 _EMBEDDED_HEADER_BYTES = 24  # of its property stream; that of the outer message has 32
+_RTF_COMPRESSED = 0x1009  # PidTagRtfCompressed
 _SENDER, _TO, _CC = 0x0C1A, 0x0E04, 0x0E03  # PidTagSenderName, PidTagDisplayTo, PidTagDisplayCc
 _SEALED_CLASS = "ipm.note.smime"  # signed ones end in .multipartsigned and are readable
 
@@ -76,8 +79,17 @@ def _bodies(message: Message) -> list[tuple[str, str]]:
         return [("html", decode_html(page))]
     if text := message.properties.str_prop_value(c.PID_BODY_HTML):
         return [("html", text)]
-    plain = message.body or ""
+    plain = message.body or _rich_text(message)
     return [("plain", plain.replace("\r\n", "\n"))] if plain.strip() else []
+
+
+def _rich_text(message: Message) -> str:
+    """The text of a body that exists as compressed RTF only, as Outlook writes inside an organisation (MS-OXRTFCP)."""
+    packed = message.properties.binary_prop_value(_RTF_COMPRESSED)
+    if not packed:
+        return ""
+    rich: bytes = decompress(packed)
+    return str(rtf_to_text(rich.decode("latin-1"), errors="replace"))  # type: ignore[no-untyped-call]
 
 
 def _headers(message: Message) -> list[tuple[str, str]]:

@@ -64,20 +64,16 @@ function addRow(file) {
       bar.hidden = true;
       again.hidden = !canRetry;
     },
-    /** Files of an archive that were not taken, each with its reason; the others are followed by the server's list. */
-    keep(refused) {
+    /** Some files of an archive were not taken; the report of the job names them and says why. */
+    keep(refused, jobId) {
       row.dataset.state = "failed";
       part("icon").textContent = "error";
       part("words").textContent = words.partly;
       bar.hidden = true;
+      const href = `${form.dataset.jobPage}${jobId}/change/`;
+      const link = Object.assign(document.createElement("a"), { className: "rs-link", href, textContent: words.open });
+      part("trouble").replaceChildren(`${words.notTaken} ${refused} `, link);
       part("trouble").hidden = false;
-      part("trouble").replaceChildren(
-        ...refused.flatMap(({ path, message, code }) => [
-          `${path}: ${message} `,
-          Object.assign(document.createElement("code"), { textContent: code }),
-          document.createElement("br"),
-        ]),
-      );
     },
     remove: () => row.remove(),
   };
@@ -151,8 +147,8 @@ async function send({ file, row, sets, clearance, unpack }) {
   const { status, data } = answer;
   if (status >= 400 || status === 0) {
     row.fail(data.error?.message ?? words.failed, data.error?.code, WORTH_ANOTHER_TRY.has(status));
-  } else if (data.refused?.length) {
-    row.keep(data.refused);
+  } else if (data.refused) {
+    row.keep(data.refused, data.job_id);
     refreshAnew();
   } else if (data.duplicate || !data.job_id) {
     row.done(words.duplicate, data.document_id);

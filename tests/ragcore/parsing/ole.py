@@ -106,12 +106,14 @@ STRING, BINARY = 0x001F, 0x0102
 
 
 def message(
-    *, texts: Mapping[int, str], html: bytes = b"", parts: Tree | None = None, head: int = 32
+    *, texts: Mapping[int, str], html: bytes = b"", rich: bytes = b"", parts: Tree | None = None, head: int = 32
 ) -> dict[str, bytes | Tree]:
-    """The streams of a message: text properties by their id, HTML body, and the folders of attachments."""
+    """The streams of a message: text properties by their id, HTML or compressed RTF body, folders of attachments."""
     values: dict[tuple[int, int], bytes] = {(key, STRING): text.encode("utf-16-le") for key, text in texts.items()}
     if html:
         values[0x1013, BINARY] = html
+    if rich:
+        values[0x1009, BINARY] = rich
     return {**_properties(values, head), **(parts or {})}
 
 

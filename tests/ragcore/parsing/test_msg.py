@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from compressed_rtf import compress
 
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError
 from ragcore.parsing import parse
@@ -74,3 +75,23 @@ def test_what_is_no_message_says_so():
         parse(ole_bytes({"WordDocument": b"x" * 5000}), name="a.msg")
     with pytest.raises(EmptyDocumentError):
         parse(ole_bytes(message(texts={})), name="a.msg")
+
+
+RICH = (
+    rb"{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0 Arial;}}"
+    rb"\f0 The mast is 30 m high.\par \u22825?\u32447?\'e9 done.\par}"
+)
+WITHOUT_BODY = {key: value for key, value in PLAIN.items() if key != BODY}
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_a_body_that_is_rich_text_only_is_read(is_packed):
+    found = blocks(message(texts=WITHOUT_BODY, rich=compress(RICH, compressed=is_packed)))
+
+    assert "\n".join(found[2:]) == "The mast is 30 m high.\n天线é done."
+
+
+@pytest.mark.parametrize("rich", [b"\0" * 30, compress(RICH)[:40], b"\xff" * 64])
+def test_a_damaged_rich_body_is_an_error_with_a_code(rich):
+    with pytest.raises((CorruptDocumentError, EmptyDocumentError)):
+        blocks(message(texts=WITHOUT_BODY, rich=rich))
