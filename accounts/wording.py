@@ -14,6 +14,7 @@ from functools import cache
 from django.utils.translation import gettext, gettext_noop
 
 _HOLE = re.compile(r"%\\\((\w+)\\\)s")
+_PLACE = re.compile(r"%\(\w+\)s")
 _REASON = re.compile(r'data-support-reason="([^"]*)"')
 
 SENTENCES = (
@@ -55,6 +56,7 @@ SENTENCES = (
     gettext_noop("There is already a set with the code %(code)s."),
     gettext_noop("A knowledge set needs at least one owner."),
     gettext_noop("Only administrators of the whole site may make sets in other tenants."),
+    gettext_noop("Only administrators may change the options of the site."),
     # documents
     gettext_noop("The file is larger than this site accepts."),
     gettext_noop("The file is larger than %(limit)s MB, the limit of this site."),
@@ -71,6 +73,18 @@ SENTENCES = (
     gettext_noop("There is no picture of this page."),
     gettext_noop("Drawing this page took too long."),
     gettext_noop("This page cannot be drawn."),
+    gettext_noop("There is no PDF of this document."),
+    gettext_noop("There is no such picture, or you may not see it."),
+    gettext_noop("There is no such version of this document."),
+    gettext_noop("This document has only one version."),
+    gettext_noop("It is its last knowledge set; delete the document instead."),
+    gettext_noop("This document is not live; try it again instead."),
+    gettext_noop("This pair is not open any more."),
+    # edits of passages
+    gettext_noop("This passage has been changed meanwhile. Reload the page and look at it again."),
+    gettext_noop("A passage needs a text. To hide it, disable it."),
+    gettext_noop("The outline of a section is made from its passages; edit those."),
+    gettext_noop("This edit does not exist any more."),
     # reading a file
     gettext_noop("Files of this format cannot be read."),
     gettext_noop("The document contains no text."),
@@ -79,6 +93,17 @@ SENTENCES = (
     gettext_noop("The PDF has no text layer; it must be read by character recognition."),
     gettext_noop("The file is damaged or is not what its name says."),
     gettext_noop("This is an old Word file (.doc) under a new name."),
+    gettext_noop("This is a file of an old office program under a new name."),
+    gettext_noop("This old format can only be read where LibreOffice is installed. Save it in the newer format."),
+    gettext_noop(
+        "This old format can only be read where LibreOffice is installed. Save it as %(format)s and upload it again."
+    ),
+    gettext_noop("The file declares XML entities, which only files built to do harm do."),
+    gettext_noop("The message is encrypted."),
+    gettext_noop("The archive is too large or too deep when unpacked, or it is built to do harm."),
+    gettext_noop("The archive contains no file that can be read."),
+    gettext_noop("Reading a picture took too long."),
+    gettext_noop("Character recognition is not available at the moment."),
     gettext_noop("The file is binary, not text."),
     gettext_noop("The file is protected by a password. Remove it and upload the file again."),
     gettext_noop("Reading the file took more memory or time than is allowed."),
@@ -90,6 +115,87 @@ SENTENCES = (
     gettext_noop("The line is not valid JSON: %(fault)s"),
     gettext_noop("The line must be a JSON object."),
     gettext_noop("The line has a null character, half a surrogate pair or an infinite number."),
+    # jobs and upkeep
+    gettext_noop("This job is over already."),
+    gettext_noop("Its ingestion was cancelled."),
+    gettext_noop("Another process is rebuilding the indexes at the moment."),
+    # web pages
+    gettext_noop("This address may not be fetched. Only public pages and the hosts that the operator names are."),
+    gettext_noop("This is no address of a web page."),
+    gettext_noop("Only addresses that begin with http:// or https:// can be fetched."),
+    gettext_noop("The address contains a user name or password. Remove it."),
+    gettext_noop("The address leads in circles."),
+    gettext_noop("The host of this address was not found."),
+    gettext_noop("The page could not be reached. Please try again later."),
+    gettext_noop("The page took too long to load."),
+    gettext_noop("The page is larger than is allowed."),
+    gettext_noop("The page needs a sign-in."),
+    gettext_noop("There is no such page."),
+    gettext_noop("There is no such page any more."),
+    gettext_noop("The site does not give this page to us."),
+    gettext_noop("The site asks programs not to read this page (robots.txt)."),
+    gettext_noop("The site sends the page in a compression that was not asked for."),
+    gettext_noop("The site sent a damaged page."),
+    gettext_noop("The site sent only a part of the page."),
+    gettext_noop("This is no sitemap."),
+    gettext_noop("The sitemap declares entities, which sitemaps never do."),
+    # sources
+    gettext_noop("There is no source %(number)s, or you may not see it."),
+    gettext_noop("There is already a source with the name %(name)s."),
+    gettext_noop("Only owners of knowledge sets and administrators may make sources."),
+    gettext_noop("Only its owner and administrators may change the source %(name)s."),
+    gettext_noop("Only its owner and administrators may compose sets of the source %(name)s."),
+    gettext_noop("Only its owner and administrators may add documents to the source %(name)s."),
+    gettext_noop("Only administrators of the whole site may allow private addresses."),
+    gettext_noop("A source needs an owner."),
+    gettext_noop("Unknown owner: %(name)s."),
+    gettext_noop("There is no source handler %(code)s."),
+    gettext_noop("These settings do not fit this kind of source."),
+    gettext_noop("This kind of source needs a place: a folder, or one address a line."),
+    gettext_noop("Sources of this kind send their documents themselves and have no schedule."),
+    gettext_noop("Sources of this kind have no place."),
+    gettext_noop("Sources of this kind need no credentials."),
+    gettext_noop("Credentials of this kind of source are %(fields)s."),
+    gettext_noop("A credential is empty or too long."),
+    gettext_noop("The stored credentials cannot be read any more. Enter them again."),
+    gettext_noop("The secret of a webhook needs at least %(limit)s characters."),
+    gettext_noop("This site may not read this folder. Its operator allows folders with the variable SOURCE_FOLDERS."),
+    gettext_noop("A folder needs its whole path, from the root."),
+    gettext_noop("There is no such folder on the machine of this site."),
+    gettext_noop("The folder of this source cannot be read at the moment."),
+    gettext_noop("This source still has documents. Delete them with it, or take it out of use instead."),
+    gettext_noop("The source of uploads cannot be removed."),
+    gettext_noop("The signature of this webhook is not valid."),
+    gettext_noop("This request has been sent before. Sign it anew with the present time."),
+    # runs of sources, and what they leave out
+    gettext_noop("Another run of this source is going on; what it brings is not lost."),
+    gettext_noop("The run was ended from outside."),
+    gettext_noop("The last run was broken off."),
+    gettext_noop("%(number)s items of the source could not be taken."),
+    gettext_noop("Only the first %(limit)s documents were taken."),
+    gettext_noop("Nothing was deleted, because the source could not be listed completely."),
+    gettext_noop("Nothing was deleted, because the source seems to be empty."),
+    gettext_noop("%(number)s of %(total)s documents are missing in the source. So many are not deleted at once."),
+    gettext_noop("This link leads out of the folder."),
+    gettext_noop("This file cannot be read."),
+    gettext_noop("This folder cannot be read."),
+    gettext_noop("This is no ordinary file."),
+    gettext_noop("This address is too long."),
+    gettext_noop("An address has at most %(limit)s characters."),
+    gettext_noop("The site map lists more pages than are read."),
+    gettext_noop("No file of this archive can be taken."),
+    gettext_noop("No file of this archive can be taken: %(reason)s"),
+    # source handlers and their rules
+    gettext_noop("This rule cannot be used."),
+    gettext_noop("A pattern has 1 to %(limit)s characters."),
+    gettext_noop("The expression %(expression)s takes too long on some texts. Avoid repetitions inside repetitions."),
+    gettext_noop("The expression %(expression)s cannot be read: %(fault)s"),
+    gettext_noop("There is no function %(name)s for templates; there are %(known)s."),
+    gettext_noop("The template %(template)s has a brace too many or too few."),
+    gettext_noop("A rule of the source handler leaves this document out."),
+    gettext_noop("A newer document of the same series is already here."),
+    gettext_noop("%(title)s is a newer document of the same series."),
+    gettext_noop("Replaced by %(title)s, a newer document of the same series."),
     # models
     gettext_noop("The language model cannot be reached at the moment."),
     gettext_noop("The language model refused the request: %(problem)s."),
@@ -149,7 +255,7 @@ def worded(sentence: str) -> str:
     """The sentence in the language of the thread or task; one that is not known here stays as it is."""
     for template, pattern in _patterns():
         if match := pattern.fullmatch(sentence):
-            return gettext(template) % match.groupdict() if pattern.groups else gettext(template)
+            return gettext(template) % _filled(match) if pattern.groups else gettext(template)
     return gettext(sentence) if sentence else ""
 
 
@@ -158,8 +264,13 @@ def reasons_worded(markup: str) -> str:
     return _REASON.sub(lambda found: f'data-support-reason="{html.escape(worded(html.unescape(found[1])))}"', markup)
 
 
+def _filled(match: re.Match[str]) -> dict[str, str]:
+    """What stands in the holes; a reason is a sentence of its own."""
+    return {name: worded(text) if name == "reason" else text for name, text in match.groupdict().items()}
+
+
 @cache
 def _patterns() -> list[tuple[str, re.Pattern[str]]]:
-    """Templates with what they match: those without holes first, then the ones that say most."""
-    ordered = sorted(SENTENCES, key=lambda template: ("%(" in template, -len(template)))
+    """Templates with what they match: those without holes first, then the ones that say most themselves."""
+    ordered = sorted(SENTENCES, key=lambda template: ("%(" in template, -len(_PLACE.sub("", template))))
     return [(template, re.compile(_HOLE.sub(r"(?P<\1>.+)", re.escape(template)), re.DOTALL)) for template in ordered]

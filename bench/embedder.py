@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,45 +24,69 @@ from ragcore.providers.minilm import MAX_TOKENS, MiniLm
 GOAL_SPEED = 2.5
 GOAL_NDCG = 0.99
 TORCH_BATCH = 32
-AT_ONCE = 128  # texts of a batch; production sorts them by length and hands over some hundred at a time
-SHARE = """
+AT_ONCE = 64  # texts of a batch, as in production
+SERVER = """
 import json, os, sys, time
 import django
-os.nice(int(sys.argv[3]))
+os.nice(int(sys.argv[2]))
 django.setup()
 from knowledge.engines import embedder
-texts = json.load(open(sys.argv[1]))
-embedder().embed_documents(texts[:4])
+embedder().embed_documents(["ready"])
 print("ready", flush=True)
-sys.stdin.readline()
-start = time.perf_counter()
-for at in range(0, len(texts), int(sys.argv[2])):
-    embedder().embed_documents(texts[at : at + int(sys.argv[2])])
-print(time.perf_counter() - start, flush=True)
+for name in sys.stdin:
+    texts = json.load(open(name.strip()))
+    start = time.perf_counter()
+    for at in range(0, len(texts), int(sys.argv[1])):
+        embedder().embed_documents(texts[at : at + int(sys.argv[1])])
+    print(time.perf_counter() - start, flush=True)
 """
 
 
-def alone(texts: Sequence[str], *, processes: int, niceness: int, folder: Path) -> float:
-    """Texts a second in length-sorted batches, of processes that start together, each with its share.
+@dataclass(frozen=True, slots=True)
+class Embedders:
+    """Processes that do nothing but embed, as many and with the same priority and threads as the workers have."""
 
-    They run with the priority of the workers, so that other load on the machine costs both the same.
-    """
-    ordered = sorted(texts, key=len)
-    running = []
-    for number in range(processes):
-        share = folder / f"share-{number}.json"
-        share.write_text(json.dumps(ordered[number::processes]))
-        command = [sys.executable, "-c", SHARE, str(share), str(AT_ONCE), str(niceness)]
-        running.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
-    for process in running:
-        if process.stdout is None or process.stdout.readline().strip() != "ready":
-            raise RuntimeError("an embedding process did not start")
-    for process in running:
-        if process.stdin:
-            process.stdin.write("go\n")
-            process.stdin.flush()
-    seconds = [float(process.communicate()[0]) for process in running]
-    return len(ordered) / max(seconds)
+    processes: Sequence[subprocess.Popen[str]]
+    folder: Path
+
+    def speed(self, texts: Sequence[str]) -> float:
+        """Texts a second, in length-sorted batches; all begin together, each with its share."""
+        ordered = sorted(texts, key=len)
+        shares = [self.folder / f"share-{number}.json" for number in range(len(self.processes))]
+        for number, share in enumerate(shares):
+            share.write_text(json.dumps(ordered[number :: len(shares)]))
+        for process, share in zip(self.processes, shares, strict=True):
+            _tell(process, str(share))
+        return len(ordered) / max(float(_hear(process)) for process in self.processes)
+
+
+@contextmanager
+def embedders(*, processes: int, niceness: int, environment: Mapping[str, str], folder: Path) -> Iterator[Embedders]:
+    """They are warm at the start and end with the context."""
+    command = [sys.executable, "-c", SERVER, str(AT_ONCE), str(niceness)]
+    with ExitStack() as stack:
+        running = [
+            stack.enter_context(
+                subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}
+                )
+            )
+            for _ in range(processes)
+        ]
+        for process in running:
+            if _hear(process) != "ready":
+                raise RuntimeError("an embedding process did not start")
+        yield Embedders(running, folder)
+
+
+def _tell(process: subprocess.Popen[str], line: str) -> None:
+    if process.stdin is not None:
+        process.stdin.write(f"{line}\n")
+        process.stdin.flush()
+
+
+def _hear(process: subprocess.Popen[str]) -> str:
+    return process.stdout.readline().strip() if process.stdout is not None else ""
 
 
 def comparison_figures(texts: Sequence[Text], *, models: Path, repeat: int) -> list[Figure]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,13 +23,14 @@ if TYPE_CHECKING:
     from bench.ingest_texts import Text
 
 PARTS = "abcdef"
+WARM_UP = 32  # texts, until every worker has loaded its models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
     """How much of everything; `scaled` keeps at least what a figure needs to mean something."""
 
-    texts: int = 400
+    texts: int = 300  # of each repetition of the pipeline
     compared: int = 150  # texts of part e
     rows: int = 3000
     pages: int = 100
@@ -41,13 +41,18 @@ class Sizes:
     def scaled(cls, factor: float, repeat: int) -> Sizes:
         full = cls()
         return cls(
-            texts=max(int(full.texts * factor), 8),
+            texts=max(int(full.texts * factor), 4),
             compared=max(int(full.compared * factor), 8),
             rows=max(int(full.rows * factor), 100),
             pages=max(int(full.pages * factor), 3),
             large_pages=max(int(full.large_pages * factor), 5),
             repeat=repeat,
         )
+
+    @property
+    def needed(self) -> int:
+        """Texts for all repetitions, of which those with all representations are half as many, and to warm up."""
+        return WARM_UP + self.texts * (self.repeat + (self.repeat + 1) // 2)
 
 
 def main() -> None:
@@ -72,11 +77,11 @@ def run(*, folder: Path | None, sizes: Sizes, parts: str, out: Path) -> str:
     """A Markdown table; needs services and Django. `folder`: a public set."""
     from django.core.management import call_command
 
-    from bench.ingest_figures import table, write_json
+    from bench.ingest_figures import note, table, write_json
     from bench.ingest_texts import texts_made, texts_read
 
     call_command("bootstrap", "--demo", "0", verbosity=0)
-    texts = texts_read(folder, limit=sizes.texts) if folder else texts_made(sizes.texts)
+    texts = texts_read(folder, limit=sizes.needed) if folder else texts_made(sizes.needed)
     figures: list[Figure] = []
     steps: dict[str, Callable[[], list[Figure]]] = {
         "c": lambda: _store(sizes),
@@ -94,11 +99,6 @@ def run(*, folder: Path | None, sizes: Sizes, parts: str, out: Path) -> str:
     about = {"texts": folder.name if folder else "generated", "cores": os.cpu_count(), "machine": platform.processor()}
     write_json(out, figures, **about, load=os.getloadavg()[0])
     return table(figures)
-
-
-def note(text: str) -> None:
-    """Progress for the person who waits."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def _store(sizes: Sizes) -> list[Figure]:
@@ -124,7 +124,7 @@ def _comparison(texts: Sequence[Text], sizes: Sizes) -> list[Figure]:
 def _speed(texts: Sequence[Text], sizes: Sizes, parts: str) -> list[Figure]:
     from bench.ingest_speed import speed_figures
 
-    return speed_figures(texts, repeat=sizes.repeat, large_pages=sizes.large_pages, parts=parts)
+    return speed_figures(texts, warm_up=WARM_UP, repeat=sizes.repeat, large_pages=sizes.large_pages, parts=parts)
 
 
 if __name__ == "__main__":

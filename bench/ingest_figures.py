@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +77,11 @@ def write_json(path: Path, figures: Sequence[Figure], **about: Any) -> None:
     """The same figures for machines, with every repetition."""
     content = {**about, "figures": [figure.as_json() for figure in figures]}
     path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def note(text: str) -> None:
+    """Progress for the person who waits."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def _short(value: float) -> str:

@@ -10,16 +10,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest import mock
+
+from django.db.models import Exists, OuterRef
 
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from bench.ingest_texts import Text
-from knowledge.engines import embedder
-from knowledge.models import Document, IndexEntry, IngestItem, KnowledgeSet
-from knowledge.services import document_upload, documents_bulk, ingestion_advance
-from ragcore.ports import Embedder, FloatArray
+from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, KnowledgeSet, SketchBand
+from knowledge.selectors.options import pipeline_options
+from knowledge.services import document_upload, documents_bulk
+from knowledge.services.ingestion.describing import item_describe
+from knowledge.services.ingestion.leases import Holding
+from knowledge.services.ingestion.reading import item_read
 from ragsite.embedded.processes import Process
 from ragsite.embedded.programs import Program, programs
 from ragsite.embedded.waiting import wait_until
@@ -44,9 +47,9 @@ def workers() -> Iterator[list[Process]]:
             process.stop(seconds=10)
 
 
-def worker_niceness() -> int:
-    """How much the workers that embed stand back behind everything else on the machine."""
-    return max(program.niceness for program in _worker_programs(read_environment()))
+def ingestion_program() -> Program:
+    """The worker that embeds: its priority and its environment."""
+    return next(program for program in _worker_programs(read_environment()) if program.name == "worker")
 
 
 def _worker_programs(env: Environment) -> list[Program]:
@@ -84,6 +87,7 @@ class Desk:
 class Run:
     """One load until everything could be found."""
 
+    job_id: int
     documents: int
     entries: int
     seconds: float
@@ -103,7 +107,7 @@ def pipeline_run(desk: Desk, texts: Sequence[Text], prefix: str) -> Run:
     if live.count() != len(texts):
         raise RuntimeError(f"{len(texts) - live.count()} of {len(texts)} documents did not get live")
     entries = IndexEntry.objects.filter(version__live_for__in=live).count()
-    return Run(documents=len(texts), entries=entries, seconds=seconds)
+    return Run(job_id=job_id, documents=len(texts), entries=entries, seconds=seconds)
 
 
 def _wait_for(job_id: int) -> None:
@@ -112,21 +116,23 @@ def _wait_for(job_id: int) -> None:
         raise RuntimeError(f"the job was not over after {END_SECONDS} s")
 
 
-def texts_embedded(desk: Desk, texts: Sequence[Text], prefix: str) -> list[str]:
-    """Exactly what the pipeline hands to the embedder for these texts; ingested in this process, without workers."""
-    given: list[str] = []
-    kind = type(embedder())
-    original = kind.embed_documents
+def texts_embedded(run: Run) -> list[str]:
+    """Exactly what the pipeline handed to the embedder in a run: its documents are read and described once more."""
+    items = list(IngestItem.objects.filter(job_id=run.job_id).select_related("version__document__source"))
+    options = pipeline_options(documents=[item.version.document for item in items])
+    described = [
+        item_describe(item_read(item, options[item.version.document_id], Holding([item])), Holding([item]))
+        for item in items
+    ]
+    return [representation.embedded_text for one in described for representation in one.representations]
 
-    def remembering(self: Embedder, batch: Sequence[str]) -> FloatArray:
-        given.extend(batch)
-        return original(self, batch)
 
-    with mock.patch.object(kind, "embed_documents", remembering):
-        job_id = desk.load(texts, prefix)
-        while IngestItem.objects.filter(job_id=job_id, finished=None).exists():
-            ingestion_advance(job_id=job_id)
-    return given
+def wait_for_quiet() -> None:
+    """Until the workers have compared everything that went live: what is measured next shall not share the cores."""
+    compared = SketchBand.objects.filter(version=OuterRef("pk"))
+    waiting = DocumentVersion.objects.filter(~Exists(compared), live_for__isnull=False).exclude(sketch=None)
+    if not wait_until(lambda: not waiting.exists(), seconds=END_SECONDS):
+        raise RuntimeError(f"the workers were still at it after {END_SECONDS} s")
 
 
 # ── memory ──────────────────────────────────────────────────────────────────────────────────────

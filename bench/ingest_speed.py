@@ -2,95 +2,108 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.embedder import alone
-from bench.ingest_figures import Figure
+from bench.embedder import Embedders, embedders
+from bench.ingest_figures import Figure, note
 from bench.ingest_parsing import text_pdf
 from bench.ingest_pipeline import (
     ALL_REPRESENTATIONS,
     Desk,
+    ingestion_program,
     memory_of_pdf,
     pipeline_run,
     texts_embedded,
-    worker_niceness,
+    wait_for_quiet,
     workers,
 )
 from bench.ingest_texts import Text
+from ragsite.embedded.programs import INGESTION_PROCESSES
 
 GOAL_DEFAULT, GOAL_THREE, GOAL_MEMORY_GB = 0.85, 0.6, 1.5
-WARM_UP = 32  # texts, until every worker has loaded its models
-PROCESSES = 2  # that embed, as in production
 
 
 @dataclass
 class Speeds:
-    """Repetitions for one way of representing texts."""
+    """Repetitions for one way of representing texts, each with texts of its own: copies would be compared for long."""
 
     name: str
     goal: float
     desk: Desk
-    embedded: Sequence[str]  # what the pipeline hands to the embedder
-    alone_one: list[float] = field(default_factory=list)
-    alone_all: list[float] = field(default_factory=list)
+    batches: Sequence[Sequence[Text]]  # one a repetition
+    alone: list[float] = field(default_factory=list)
     pipeline: list[float] = field(default_factory=list)
     documents: list[float] = field(default_factory=list)
 
-    def repeat(self, texts: Sequence[Text], number: int, folder: Path) -> None:
-        """Embedder and pipeline one after the other, so that other load on the machine meets both."""
-        niceness = worker_niceness()
-        self.alone_one.append(alone(self.embedded, processes=1, niceness=niceness, folder=folder))
-        self.alone_all.append(alone(self.embedded, processes=PROCESSES, niceness=niceness, folder=folder))
-        done = pipeline_run(self.desk, texts, f"{self.name}-{number}")
-        self.pipeline.append(len(self.embedded) / done.seconds)
+    def measure(self, embedders: Embedders, number: int) -> None:
+        """Pipeline and embedder one after the other, so that other load on the machine meets both."""
+        done = pipeline_run(self.desk, self.batches[number], f"{self.name}-{number}")
+        wait_for_quiet()
+        embedded = texts_embedded(done)
+        self.alone.append(embedders.speed(embedded))
+        self.pipeline.append(len(embedded) / done.seconds)
         self.documents.append(done.documents / done.seconds)
+        speeds = f"alone {self.alone[-1]:.1f}, pipeline {self.pipeline[-1]:.1f} texts/s"
+        note(f"{self.name}: {speeds}, load of the machine {os.getloadavg()[0]:.1f}")
 
     def figures(self) -> list[Figure]:
-        best = [max(pair) for pair in zip(self.alone_one, self.alone_all, strict=True)]
+        alone = f"embedder alone, {self.name}, {INGESTION_PROCESSES} processes as the workers are"
+        ratios = [a / b for a, b in zip(self.pipeline, self.alone, strict=True)]
+        over = f"pipeline over embedder alone, {self.name}"
         return [
-            Figure(part="a", name=f"embedder alone, {self.name}, one process", unit="texts/s", values=self.alone_one),
-            Figure(
-                part="a",
-                name=f"embedder alone, {self.name}, {PROCESSES} processes",
-                unit="texts/s",
-                values=self.alone_all,
-            ),
+            Figure(part="a", name=alone, unit="texts/s", values=self.alone),
             Figure(part="b", name=f"pipeline, {self.name}", unit="embedded texts/s", values=self.pipeline),
             Figure(part="b", name=f"pipeline, {self.name}", unit="documents/s", values=self.documents),
-            Figure(
-                part="b",
-                name=f"pipeline over embedder alone (the faster one), {self.name}",
-                unit="ratio",
-                values=[a / b for a, b in zip(self.pipeline, best, strict=True)],
-                goal=self.goal,
-            ),
+            Figure(part="b", name=over, unit="ratio", values=ratios, goal=self.goal),
         ]
 
 
-def speed_figures(texts: Sequence[Text], *, repeat: int, large_pages: int, parts: str) -> list[Figure]:
-    """What was asked for of a, b and f."""
+def speed_figures(texts: Sequence[Text], *, warm_up: int, repeat: int, large_pages: int, parts: str) -> list[Figure]:
+    """What was asked for of a, b and f; the texts are shared out among the repetitions."""
     figures: list[Figure] = []
     desk = Desk.made("bench-default", {})
-    with tempfile.TemporaryDirectory() as folder:
-        ways = _ways(desk, texts) if set(parts) & set("ab") else []
-        with workers() as running:
-            pipeline_run(desk, texts[:WARM_UP], "warm")
-            for number in range(repeat):
-                for way in ways:
-                    way.repeat(texts, number, Path(folder))
-            if "f" in parts:
-                figures += _memory_figures(desk, running, large_pages)
+    warm, texts = texts[:warm_up], texts[warm_up:]
+    ways = _ways(desk, texts, repeat) if set(parts) & set("ab") else []
+    with workers() as running:
+        pipeline_run(desk, warm, "warm")
+        wait_for_quiet()
+        if ways:
+            _repeat(ways)
+        if "f" in parts:
+            figures += _memory_figures(desk, running, large_pages)
     return [figure for way in ways for figure in way.figures()] + figures
 
 
-def _ways(desk: Desk, texts: Sequence[Text]) -> list[Speeds]:
+def _repeat(ways: Sequence[Speeds]) -> None:
+    """All ways in turn, so that no way has the quiet hour for itself."""
+    worker = ingestion_program()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        embedders(
+            processes=INGESTION_PROCESSES,
+            niceness=worker.niceness,
+            environment=worker.environment,
+            folder=Path(folder),
+        ) as alone,
+    ):
+        for number in range(max(len(way.batches) for way in ways)):
+            for way in ways:
+                if number < len(way.batches):
+                    way.measure(alone, number)
+
+
+def _ways(desk: Desk, texts: Sequence[Text], repeat: int) -> list[Speeds]:
+    """With all representations a text is several entries: half of the repetitions take as long."""
     three = Desk.made("bench-three", ALL_REPRESENTATIONS)
+    size = len(texts) // (repeat + (repeat + 1) // 2)
+    batches = [texts[start : start + size] for start in range(0, len(texts) - size + 1, size)]
     return [
-        Speeds("default representations", GOAL_DEFAULT, desk, texts_embedded(desk, texts, "seen-default")),
-        Speeds("summaries, questions, captions", GOAL_THREE, three, texts_embedded(three, texts, "seen-three")),
+        Speeds("default representations", GOAL_DEFAULT, desk, batches[:repeat]),
+        Speeds("summaries, questions, captions", GOAL_THREE, three, batches[repeat:]),
     ]
 
 

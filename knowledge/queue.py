@@ -23,7 +23,7 @@ SETTLE_SOURCE = "knowledge.settle_source"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
-    SWEEP_INGEST_LEASES: "ingest",
+    SWEEP_INGEST_LEASES: "chat",  # where no long task of ingestion is before it
     REFRESH_INDEXES: "nightly",
     RENDER_VERSION: "ocr",
     RECORD_DUPLICATES: "nightly",

@@ -16,7 +16,8 @@ app.conf.beat_schedule = {
     "sweep expired leases": {
         "task": "knowledge.sweep_ingest_leases",
         "schedule": 10.0,  # seconds
-        "options": {"queue": "ingest", "expires": 10},
+        # not on the queue that it watches: busy ingestion must not delay the finding of lost work
+        "options": {"queue": "chat", "expires": 10},
     },
     "end turns whose web process died": {
         "task": "chat.sweep_turns",

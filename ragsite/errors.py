@@ -46,6 +46,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "replayed": 409,
     "job_over": 409,
     "passage_changed": 409,
+    "source_in_use": 409,
     "body_too_large": 413,
     "upload_too_large": 413,
     "url_too_large": 413,

@@ -24,6 +24,7 @@ THEME_WORDS = (
     gettext_noop("Date to"),
     gettext_noop("Expand row"),
     gettext_noop("False"),
+    gettext_noop("Filters"),
     gettext_noop("From"),
     gettext_noop("General"),
     gettext_noop("Go back"),

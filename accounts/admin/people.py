@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import Group
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
@@ -14,6 +15,8 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from accounts.admin.base import AdministratorAdmin, admin_scope, admin_user
 from accounts.models import Tenant, User, UserGroup
 from accounts.services import audit_record
+
+admin.site.unregister(Group)  # Django's own groups give rights that nothing here asks for
 
 
 @admin.register(User)

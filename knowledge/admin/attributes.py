@@ -11,11 +11,11 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import AdministratorAdmin, admin_user
 from accounts.services import audit_record
-from knowledge.admin.source_forms import LinesField
+from knowledge.admin.source_forms import CapitalLabels, LinesField
 from knowledge.models import Attribute
 
 
-class AttributeForm(forms.ModelForm):  # type: ignore[type-arg]
+class AttributeForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     """Choices are lines, not JSON."""
 
     choices = LinesField(label=_("choices"), help_text=_("One a line. Empty: any text."))

@@ -197,6 +197,8 @@ def report_of(version: DocumentVersion | None) -> list[Fact]:
 
 def _report(prefix: str, values: dict[str, Any]) -> Iterable[Fact]:
     for name, value in values.items():
+        if name == "edits" and not any(value.values()):
+            continue
         words = str(REPORT.get(name) or REPRESENTATIONS.get(name) or name.replace("_", " "))
         label = f"{prefix}: {words}" if prefix else words
         if isinstance(value, dict):

@@ -38,6 +38,7 @@ from knowledge.selectors.desk import documents_managed, items_shown
 from knowledge.services.rebuilds import document_rebuild
 from ragcore.errors import RagError
 
+SETS_NAMED = 2  # in a row of the list; the others are counted
 STATE_COLOURS = {"processing": "info", "live": "success", "failed": "danger", "deleted": "warning"}
 VIEWS = {"passages": _("Passages"), "about": _("Attributes and origin"), "versions": _("Versions")}
 
@@ -66,7 +67,7 @@ class HandsFilter(OpenFirstFilter):
 class DocumentAdmin(CuratorAdmin):
     """See the module."""
 
-    list_display = ("title", "state_badge", "in_sets", "trouble", "clearance", "source", "changed")
+    list_display = ("title", "state_badge", "trouble", "in_sets", "came_from", "changed")
     list_filter = (HandsFilter, "sets", "source", "clearance")
     list_select_related = ("source",)
     search_fields = ("title", "external_id")
@@ -113,8 +114,19 @@ class DocumentAdmin(CuratorAdmin):
         return ago(document.updated)
 
     @admin.display(description=_("knowledge sets"))
-    def in_sets(self, document: Document) -> str:
-        return ", ".join(row.name for row in document.sets.all()) or "–"
+    def in_sets(self, document: Document) -> SafeString | str:
+        names = [row.name for row in document.sets.all()]
+        if len(names) <= SETS_NAMED:
+            return ", ".join(names) or "–"
+        shown, every = ", ".join(names[:SETS_NAMED]), ", ".join(names)
+        return format_html('<span title="{}">{} +{}</span>', every, shown, len(names) - SETS_NAMED)
+
+    @admin.display(description=_("source"), ordering="source")
+    def came_from(self, document: Document) -> SafeString | str:
+        if not document.clearance:
+            return str(document.source)
+        needed = _("clearance %(level)d") % {"level": document.clearance}
+        return format_html('{}<br><span class="rs-quiet">{}</span>', document.source, needed)
 
     @admin.display(description=_("what is wrong"))
     def trouble(self, document: Document) -> SafeString | str:

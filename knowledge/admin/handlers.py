@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin.base import AdministratorAdmin, admin_user
 from accounts.services import audit_record
 from accounts.wording import worded
-from knowledge.admin.source_forms import PairsField
+from knowledge.admin.source_forms import CapitalLabels, PairsField
 from knowledge.models import HandlerRule, SourceHandler
 from knowledge.services.handlers import Handled, handled, handler_value, pattern_check, template_check
 from ragcore.errors import RagError
@@ -41,7 +41,7 @@ def checked(check: Callable[[], None]) -> None:
         raise forms.ValidationError(worded(error.message)) from None
 
 
-class HandlerForm(forms.ModelForm):  # type: ignore[type-arg]
+class HandlerForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     """Templates that cannot be filled are refused."""
 
     field_map = PairsField(

@@ -13,8 +13,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
-from accounts.admin.base import admin_scope, admin_user, badge
+from accounts.admin.base import admin_scope, admin_user, ago, badge
 from accounts.admin.filters import OpenFirstFilter
 from knowledge import services
 from knowledge.admin.acting import acted
@@ -77,9 +78,11 @@ class IngestItemAdmin(CuratorAdmin):
     list_filter = (ProgressFilter, "queue", "stage", "error_code")
     search_fields = ("version__document__title", "version__file_name")
     show_full_result_count = False
-    ordering = ("-id",)
     list_before_template = "admin/knowledge/ingestitem/list_top.html"
     change_list_template = "admin/knowledge/ingestitem/list.html"
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        return ("place", "turn")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestItem]:
         return items_shown(scope=admin_scope(request)).order_by(*self.get_ordering(request))
@@ -121,14 +124,16 @@ def stage_of(request: HttpRequest) -> dict[str, Any]:
 class IngestJobAdmin(CuratorAdmin):
     """One request to ingest, of one file or of many; its page is its report."""
 
-    list_display = ("name", "kind_label", "state_badge", "total", "live", "failed", "created_by", "created")
+    list_display = ("name", "content", "kind_label", "state_badge", "total", "live", "failed", "created_by", "started")
     list_filter = ("kind",)
     list_select_related = ("created_by", "source")
+    search_fields = ("items__version__document__title", "items__version__file_name")
+    ordering = ("-id",)
     show_full_result_count = False
     change_form_template = "admin/knowledge/ingestjob/report.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestJob]:
-        return jobs_counted(scope=admin_scope(request)).order_by("-id")
+        return jobs_counted(scope=admin_scope(request)).order_by(*self.get_ordering(request))
 
     def get_urls(self) -> list[URLPattern]:
         act = self.admin_site.admin_view(self.act)
@@ -151,7 +156,7 @@ class IngestJobAdmin(CuratorAdmin):
             "rows": rows_of(scope=admin_scope(request), items=items[:ROWS_OF_A_JOB]),
             "more": max(0, items.count() - ROWS_OF_A_JOB),
             "over": sum(getattr(job, f"{kind}_count") for kind in ("live", "failed", "cancelled")),
-            "figures": [(words, job.report[name]) for name, words in FIGURES.items() if name in job.report],
+            "figures": [(words, job.report[name]) for name, words in FIGURES.items() if job.report.get(name)],
             "refused": job.report.get("refused", [])[:ROWS_OF_A_JOB],
         }
 
@@ -172,6 +177,14 @@ class IngestJobAdmin(CuratorAdmin):
     def name(self, job: IngestJob) -> str:
         return f"#{job.pk}"
 
+    @admin.display(description=_("what it ingests"), ordering="first_title")
+    def content(self, job: Any) -> str:
+        if job.total_count < 2:
+            return job.first_title or "–"
+        others = job.total_count - 1
+        text = ngettext("%(title)s and %(count)d more", "%(title)s and %(count)d more", others)
+        return text % {"title": job.first_title, "count": others}
+
     @admin.display(description=_("kind"), ordering="kind")
     def kind_label(self, job: IngestJob) -> str:
         return f"{job.get_kind_display()} · {job.source}" if job.source else job.get_kind_display()
@@ -185,6 +198,10 @@ class IngestJobAdmin(CuratorAdmin):
         if job.open_count:
             return "open", _("In work")
         return ("failed", _("With failures")) if job.failed_count else ("live", _("Finished"))
+
+    @admin.display(description=_("started"), ordering="created")
+    def started(self, job: IngestJob) -> SafeString:
+        return ago(job.created)
 
     @admin.display(description=_("documents"), ordering="total_count")
     def total(self, job: Any) -> SafeString:

@@ -18,6 +18,7 @@ from accounts.wording import worded
 from knowledge.admin.acting import acted
 from knowledge.admin.option_forms import OptionsForm, without
 from knowledge.models import KnowledgeSet
+from knowledge.selectors.desk import documents_rebuildable
 from knowledge.selectors.options import options_shown
 from knowledge.services.options import set_options_update, site_options_update
 from knowledge.services.previews import chunking_preview
@@ -115,8 +116,13 @@ def _applied(request: HttpRequest, row: KnowledgeSet, form: OptionsForm) -> Http
     )
 
 
-def rebuild_view(request: HttpRequest, row: KnowledgeSet) -> HttpResponse:
-    """POST: ingest all documents of the set with its present options."""
+def rebuild_view(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]) -> HttpResponse:
+    """GET: how many documents that would be; POST: ingest them with the present options of the set."""
+    if request.method == "GET":
+        title = _("Rebuild %(name)s") % {"name": row.name}
+        count = documents_rebuildable(scope=admin_scope(request), set_id=row.pk).count()
+        page = {**context, "title": title, "set": row, "count": count}
+        return TemplateResponse(request, "admin/knowledge/knowledgeset/rebuild.html", page)
     return acted(
         request,
         lambda: set_rebuild(scope=admin_scope(request), actor=admin_user(request), set_id=row.pk),

@@ -31,13 +31,14 @@ class PassageView:
 
     chunk: Chunk
     html: SafeString
+    original: SafeString  # as it was read, before an owner's edit; empty for what was written about the text
     number: int  # 1-based
     is_disabled: bool
     edit: ChunkEdit | None  # of its text, or that it is not to be found
     questions: ChunkEdit | None
     may_edit: bool
     boxes: tuple[tuple[float, float, float, float], ...]  # on this page: x, y, width, height in points
-    pages: tuple[int, ...]  # others on which it stands
+    pages: tuple[int, ...]  # others on which it stands, where pages can be turned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,15 +130,24 @@ def _page(version: DocumentVersion, page: int) -> OriginalView:
 def _view(chunk: Chunk, *, page: int | None, edits: Iterable[ChunkEdit], may_edit: bool) -> PassageView:
     anchor = text_sha256(chunk.edit.anchor_text if chunk.edit else chunk.text)
     asked = [e for e in edits if e.kind == ChunkEdit.Kind.QUESTIONS and e.anchor_sha256 == anchor and e.questions]
+    html = markdown_html(chunk.text, version_id=chunk.version_id)
     on_pages = {int(box[0]) for box in chunk.boxes}
     return PassageView(
         chunk=chunk,
-        html=markdown_html(chunk.text, version_id=chunk.version_id),
+        html=html,
+        original=_as_read(chunk, html),
         number=chunk.ordinal + 1,
         is_disabled=chunk.retired is not None,
         edit=chunk.edit,
         questions=asked[0] if asked else None,
         may_edit=may_edit and chunk.kind != Chunk.Kind.SECTION,
         boxes=tuple((x0, y0, round(x1 - x0, 1), round(y1 - y0, 1)) for n, x0, y0, x1, y1 in chunk.boxes if n == page),
-        pages=tuple(sorted(on_pages - {page})),
+        pages=tuple(sorted(on_pages - {page})) if page else (),
     )
+
+
+def _as_read(chunk: Chunk, html: SafeString) -> SafeString:
+    """What stands in the original: not an owner's new text, and not the summary of a section."""
+    if chunk.kind == Chunk.Kind.SECTION:
+        return SafeString("")
+    return markdown_html(chunk.edit.anchor_text, version_id=chunk.version_id) if chunk.edit else html

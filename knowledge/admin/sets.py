@@ -34,14 +34,19 @@ class Health:
     words: str
 
 
-def health_of(row: Any) -> Health:
-    """Of a set with counts (selectors.desk.sets_counted): what wants hands first."""
+def health_of(row: Any) -> list[Health]:
+    """Of a set with counts (selectors.desk.sets_counted): what wants hands first, then what is in work."""
+    found = []
     if row.failed_count:
         text = ngettext("%(count)d failed", "%(count)d failed", row.failed_count)
-        return Health("failed", "error", text % {"count": row.failed_count})
+        found.append(Health("failed", "error", text % {"count": row.failed_count}))
     if row.processing_count:
         text = ngettext("%(count)d in work", "%(count)d in work", row.processing_count)
-        return Health("working", "autorenew", text % {"count": row.processing_count})
+        found.append(Health("working", "autorenew", text % {"count": row.processing_count}))
+    return found or [_at_rest(row)]
+
+
+def _at_rest(row: Any) -> Health:
     if not row.document_count:
         return Health("empty", "inbox", str(_("no documents yet")))
     if not row.live_count:
@@ -129,8 +134,8 @@ class KnowledgeSetAdmin(CuratorAdmin):
         return options.chunking_view(request, self._managed(request, pk), self.admin_site.each_context(request))
 
     def rebuild(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """POST: ingest the documents of the set again."""
-        return options.rebuild_view(request, self._managed(request, pk))
+        """Ingest the documents of the set again, after asking."""
+        return options.rebuild_view(request, self._managed(request, pk), self.admin_site.each_context(request))
 
     def _managed(self, request: HttpRequest, pk: int) -> KnowledgeSet:
         return get_object_or_404(self.get_queryset(request), pk=pk)

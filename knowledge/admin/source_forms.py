@@ -6,6 +6,8 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django import forms
+from django.conf import settings
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
@@ -84,7 +86,18 @@ def number(label: Any, low: int, high: int, help_text: Any = "") -> forms.Intege
     )
 
 
-class SourceForm(forms.ModelForm):  # type: ignore[type-arg]
+class CapitalLabels:
+    """Labels of fields that a form declares itself begin like those that Django makes of a model."""
+
+    fields: dict[str, forms.Field]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.label = capfirst(str(field.label or ""))
+
+
+class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     """Says beside the fields what the services would refuse."""
 
     scope: ClassVar[Scope]
@@ -126,7 +139,10 @@ class SourceForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         options = asdict(strictly(SourceOptions, self.instance.options))
-        self.initial.update({name: options[name] for name in OPTIONS})
+        self.initial.update({name: options[name] for name in OPTIONS} | {"location": self.instance.location})
+        if settings.SOURCE_FOLDERS and self.scope.administers != "nothing":
+            allowed = _("Folders allowed here: %(folders)s") % {"folders": ", ".join(settings.SOURCE_FOLDERS)}
+            self.fields["location"].help_text = f"{self.fields['location'].help_text} {allowed}"
         if self.scope.administers != "everything":
             self.fields["allow_private"].disabled = True
 

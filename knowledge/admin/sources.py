@@ -108,6 +108,8 @@ class SourceAdmin(CuratorAdmin):
 
     @badge(description=_("last run"), ordering="outcome", colours=COLOURS)
     def outcome_badge(self, row: Source) -> tuple[str, str]:
+        if row.kind not in LISTED:
+            return "–", ""  # what others send is never run; a key without a colour is shown as it is
         words = worded(row.message)
         return row.outcome, f"{row.get_outcome_display()}: {words}" if words else row.get_outcome_display()
 
@@ -150,7 +152,7 @@ class SourceAdmin(CuratorAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         source = self.get_object(request, object_id)
-        extra = {} if source is None else {"source": source, "runs": _runs(source), "may_run": source.kind in LISTED}
+        extra = {} if source is None else _runs_of(source)
         page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
         return page
 
@@ -167,6 +169,17 @@ class SourceAdmin(CuratorAdmin):
     def compose(self, request: HttpRequest, set_id: int) -> HttpResponse:
         """The page that says of which sources a set is composed."""
         return compose_page(request, set_id=set_id, context=self.admin_site.each_context(request))
+
+
+def _runs_of(source: Source) -> dict[str, Any]:
+    """What stands below the form: the sets of the source and its runs."""
+    composed = source.set_sources.select_related("knowledge_set").order_by("knowledge_set__name")
+    return {
+        "source": source,
+        "runs": _runs(source),
+        "may_run": source.kind in LISTED,
+        "composed": [one.knowledge_set for one in composed],
+    }
 
 
 def _runs(source: Source) -> list[dict[str, Any]]:

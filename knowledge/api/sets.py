@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, cast
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -68,7 +69,7 @@ class SetQuery(PageQuery):
 class NameOrId(serializers.Field[Any, Any, Any, Any]):
     """A name (string) or an id (integer)."""
 
-    default_error_messages: ClassVar[dict[str, Any]] = {"invalid": "A name or an id is needed."}
+    default_error_messages: ClassVar[dict[str, Any]] = {"invalid": _("A name or an id is needed.")}
 
     def to_internal_value(self, data: Any) -> str | int:
         if not isinstance(data, (str, int)) or isinstance(data, bool):

@@ -93,9 +93,18 @@ class Totals:
 
 
 def statistics_lock(*, tenant_id: int, languages: Iterable[str] = ()) -> dict[str, Totals]:
-    """Lock and return the statistics of a tenant until the end of the transaction; missing rows are made."""
-    if wanted := sorted(set(languages)):
-        execute(ENSURE, {"tenant": tenant_id, "languages": wanted})
+    """Lock and return the statistics of a tenant until the end of the transaction; missing rows are made.
+
+    They are made under the lock of those that exist, so that whoever has the lock may ask for further languages.
+    """
+    found = _locked(tenant_id)
+    if missing := sorted(set(languages) - set(found)):
+        execute(ENSURE, {"tenant": tenant_id, "languages": missing})
+        found = _locked(tenant_id)
+    return found
+
+
+def _locked(tenant_id: int) -> dict[str, Totals]:
     return {row[0]: Totals(*row) for row in fetch(LOCK, {"tenant": tenant_id})}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from knowledge.indexes.rows import execute, fetch
 
 LARGE_TENANTS = """
-SELECT tenant_id FROM knowledge_lexicalstatistics GROUP BY tenant_id HAVING sum(entries) > %(limit)s ORDER BY tenant_id
+SELECT tenant_id FROM knowledge_indexentry GROUP BY tenant_id HAVING count(*) > %(limit)s ORDER BY tenant_id
 """
 MERGE = """
 UPDATE knowledge_indexentry SET merged = true WHERE id IN (
@@ -25,7 +25,7 @@ DELETE FROM knowledge_indexentry WHERE id IN (
 
 
 def tenants_beyond(limit: int) -> list[int]:
-    """Tenants with more live entries than an exact scan should touch."""
+    """Tenants with more entries, each with its vectors, than an exact scan should touch."""
     return [row[0] for row in fetch(LARGE_TENANTS, {"limit": limit})]
 
 

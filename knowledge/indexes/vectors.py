@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from django.db import connection, transaction
 
 from accounts.scope import Scope
+from knowledge.indexes.counting import has_more_entries
 from knowledge.indexes.rows import fetch
 from knowledge.indexes.visibility import Visible
 from knowledge.models.index import COARSE_DIMENSIONS
@@ -55,17 +56,10 @@ ORDER BY score DESC, e.chunk_id
 LIMIT %(limit)s
 """
 
-TENANT_ENTRIES = "SELECT coalesce(sum(entries), 0) FROM knowledge_lexicalstatistics WHERE tenant_id = %(tenant)s"
-
 
 def vector_text(vector: FloatArray) -> str:
     """The text form of a halfvec."""
     return "[" + ",".join(f"{x:.5g}" for x in vector.tolist()) + "]"
-
-
-def entries_searchable(*, scope: Scope) -> int:
-    """How many live entries the asker's tenant has."""
-    return int(fetch(TENANT_ENTRIES, {"tenant": scope.tenant_id})[0][0])
 
 
 def coarse_search(*, scope: Scope, visible: Visible, vector: FloatArray, model: str, limit: int) -> list[Hit]:
@@ -77,7 +71,7 @@ def coarse_search(*, scope: Scope, visible: Visible, vector: FloatArray, model: 
         "vector": vector_text(vector[:COARSE_DIMENSIONS]),
         "limit": limit,
     }
-    if entries_searchable(scope=scope) <= EXACT_LIMIT:
+    if not has_more_entries(tenant_id=scope.tenant_id, limit=EXACT_LIMIT):
         return _hits(fetch(EXACT.format(visible=visible.sql), params))
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL hnsw.ef_search = {EF_SEARCH:d}")

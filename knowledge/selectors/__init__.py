@@ -13,7 +13,6 @@ from knowledge.selectors.jobs import (
     items_progress,
     items_readable,
     job_get,
-    job_status,
     jobs_readable,
 )
 from knowledge.selectors.sets import (
@@ -35,7 +34,6 @@ __all__ = [
     "items_progress",
     "items_readable",
     "job_get",
-    "job_status",
     "jobs_readable",
     "set_get",
     "set_owned",

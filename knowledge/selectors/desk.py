@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, IntegerField, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Case, Count, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
 from accounts.scope import Scope
@@ -36,37 +36,53 @@ def documents_managed(*, scope: Scope, deleted: bool = False) -> QuerySet[Docume
     return Document.objects.filter(Q(pk__in=rows.values("pk")) | Q(pk__in=gone.values("pk")))
 
 
+def documents_rebuildable(*, scope: Scope, set_id: int) -> QuerySet[Document]:
+    """Live documents of a set that the person may rebuild: those that are also in sets of others, or above the
+    person's clearance, are left out.
+    """
+    rows = _cleared(scope).filter(sets=set_id, live_version__isnull=False)
+    foreign = Document.sets.through.objects.exclude(knowledgeset__in=sets_managed(scope=scope))
+    return rows.exclude(pk__in=foreign.values("document_id")).order_by("pk")
+
+
 def sets_counted(*, scope: Scope) -> QuerySet[KnowledgeSet]:
     """Sets that the person manages with document_count, live_count, failed_count, processing_count, chunk_count,
     pair_count (open near-duplicates) and changed (when a document of it last changed).
     """
     state = Document.State
+    cleared = _cleared(scope)
     return sets_managed(scope=scope).annotate(
-        document_count=_documents(),
-        live_count=_documents(state=state.LIVE),
-        failed_count=_documents(state=state.FAILED),
-        processing_count=_documents(state=state.PROCESSING),
-        chunk_count=_chunks(),
-        pair_count=_pairs(),
-        changed=_changed(),
+        document_count=_documents(cleared),
+        live_count=_documents(cleared, state=state.LIVE),
+        failed_count=_documents(cleared, state=state.FAILED),
+        processing_count=_documents(cleared, state=state.PROCESSING),
+        chunk_count=_chunks(cleared),
+        pair_count=_pairs(scope),
+        changed=_changed(cleared),
     )
 
 
-def _documents(**conditions: Any) -> Coalesce:
+def _cleared(scope: Scope) -> QuerySet[Document]:
+    """What the person may see of the sets that they manage: numbers, too, say nothing of what is above them."""
+    here = Document.objects.filter(deleted=None).order_by()
+    return here if scope.administers == "everything" else here.filter(clearance__lte=scope.clearance)
+
+
+def _documents(cleared: QuerySet[Document], **conditions: Any) -> Coalesce:
     """How many documents of a set meet the conditions, as a subquery that does not multiply rows."""
-    rows = Document.objects.filter(sets=OuterRef("pk"), deleted=None, **conditions).order_by()
-    return _counted(rows, by="sets")
+    return _counted(cleared.filter(sets=OuterRef("pk"), **conditions), by="sets")
 
 
-def _chunks() -> Coalesce:
-    live = {"version__live_for__sets": OuterRef("pk"), "version__live_for__deleted": None, "retired": None}
+def _chunks(cleared: QuerySet[Document]) -> Coalesce:
+    live = {"version__live_for__sets": OuterRef("pk"), "version__live_for__in": cleared, "retired": None}
     return _counted(Chunk.objects.filter(**live).order_by(), by="version__live_for__sets")
 
 
-def _pairs() -> Coalesce:
-    """Pairs of which the first document is in the set and both still exist."""
-    alive = {"state": DuplicatePair.State.OPEN, "first__deleted": None, "second__deleted": None}
-    rows = DuplicatePair.objects.filter(first__sets=OuterRef("pk"), **alive).order_by()
+def _pairs(scope: Scope) -> Coalesce:
+    """Open pairs of which the first document is in the set, if the person may open both (as in `pairs_of`)."""
+    readable = documents_readable(scope=scope).order_by().values("pk")
+    both = {"state": DuplicatePair.State.OPEN, "first__in": readable, "second__in": readable}
+    rows = DuplicatePair.objects.filter(first__sets=OuterRef("pk"), **both).order_by()
     return _counted(rows, by="first__sets")
 
 
@@ -74,8 +90,8 @@ def _counted(rows: QuerySet[Any], *, by: str) -> Coalesce:
     return Coalesce(Subquery(rows.values(by).annotate(n=Count("pk")).values("n"), output_field=IntegerField()), 0)
 
 
-def _changed() -> Subquery:
-    rows = Document.objects.filter(sets=OuterRef("pk"), deleted=None).order_by()
+def _changed(cleared: QuerySet[Document]) -> Subquery:
+    rows = cleared.filter(sets=OuterRef("pk"))
     return Subquery(rows.values("sets").annotate(at=Max("updated")).values("at"))
 
 
@@ -83,14 +99,21 @@ def _changed() -> Subquery:
 
 
 def items_shown(*, scope: Scope) -> QuerySet[IngestItem]:
-    """Items of documents that the person manages."""
-    rows = IngestItem.objects.select_related("job", "version__document").defer("version__markdown", "version__sketch")
+    """Items of documents that the person manages, with their place in a list (held by a worker 0, failed 1,
+    waiting 2, over 3) and their turn within it: what is open in the order of its coming, the rest latest first.
+    """
+    place = Case(
+        When(finished=None, lease_until__isnull=False, then=0),
+        When(stage=Stage.FAILED, then=1),
+        When(finished=None, then=2),
+        default=3,
+    )
+    turn = Case(When(finished=None, then=F("pk")), default=-F("pk"))
+    rows = IngestItem.objects.select_related("job", "version__document").annotate(place=place, turn=turn)
+    rows = rows.defer("version__markdown", "version__sketch")
     if scope.administers == "everything":
         return rows
-    rows = rows.filter(job__tenant=scope.tenant_id)
-    if scope.administers == "tenant":
-        return rows
-    return rows.filter(version__document__in=documents_managed(scope=scope))
+    return rows.filter(version__document__in=documents_managed(scope=scope, deleted=True))
 
 
 def items_uploaded(*, scope: Scope, since: datetime) -> QuerySet[IngestItem]:
@@ -106,14 +129,17 @@ def items_of_job(*, scope: Scope, job_id: int) -> QuerySet[IngestItem]:
 
 
 def jobs_counted(*, scope: Scope) -> QuerySet[IngestJob]:
-    """Jobs that the person started or administers, with total_count, live_count, failed_count, cancelled_count and
-    open_count.
+    """Jobs that the person started or administers, with total_count, live_count, failed_count, cancelled_count,
+    open_count and first_title (of their first document that the person may see).
     """
     finished = Q(items__finished__isnull=False)
+    readable = documents_readable(scope=scope).order_by().values("pk")
+    first = IngestItem.objects.filter(job=OuterRef("pk"), version__document__in=readable).order_by("pk")
     return jobs_readable(scope=scope).annotate(
         total_count=Count("items"),
         live_count=Count("items", filter=finished & Q(items__stage=Stage.LIVE)),
         failed_count=Count("items", filter=Q(items__stage=Stage.FAILED)),
         cancelled_count=Count("items", filter=Q(items__stage=Stage.CANCELLED)),
         open_count=Count("items", filter=Q(items__isnull=False, items__finished=None)),
+        first_title=Subquery(first.values("version__document__title")[:1]),
     )

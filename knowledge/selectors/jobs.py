@@ -12,8 +12,11 @@ from django.db.models import Count, Max, QuerySet
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from accounts.wording import worded
-from knowledge.models import IngestItem, IngestJob
+from knowledge.models import Document, IngestItem, IngestJob
+from knowledge.selectors.documents import documents_readable
 from knowledge.types import ItemProgress, JobState, JobStatus
+
+MAX_ERRORS = 1000  # of a job that are told one by one; the others are counted
 
 
 def jobs_readable(*, scope: Scope) -> QuerySet[IngestJob]:
@@ -29,10 +32,10 @@ def job_get(*, scope: Scope, job_id: int) -> JobStatus:
     job = jobs_readable(scope=scope).filter(pk=job_id).first()
     if job is None:
         raise NotFoundError(f"There is no job {job_id}, or it is not yours.", job=job_id)
-    return job_status(job)
+    return _status(job, scope)
 
 
-def job_status(job: IngestJob) -> JobStatus:
+def _status(job: IngestJob, scope: Scope) -> JobStatus:
     """Counts, the least advanced open stage, and the errors of a job."""
     stages = IngestItem.Stage
     rows = job.items.order_by().values("stage").annotate(number=Count("pk"), attempts=Max("attempt"))
@@ -44,14 +47,14 @@ def job_status(job: IngestJob) -> JobStatus:
     run = RunOutcome.of(job.report)
     return JobStatus(
         id=job.pk,
-        state=run.state_over(state, done=done),
+        state=_cancelled_state(done) if job.cancelled else run.state_over(state, done=done),
         total=total,
         done=done,
         failed=failed,
         cancelled=cancelled,
         paused=job.paused is not None,
         stage=min(counts, key=list(stages.values).index, default=stages.LIVE),  # what is over comes last in this order
-        errors=(*(_item_errors(job) if failed else ()), *run.errors),
+        errors=(*(_item_errors(job, scope) if failed else ()), *run.errors),
     )
 
 
@@ -86,12 +89,15 @@ class RunOutcome:
         return "failed" if self.failed and not done else "partial"
 
 
-def _item_errors(job: IngestJob) -> Iterator[dict[str, Any]]:
-    failed = job.items.filter(stage=IngestItem.Stage.FAILED).select_related("version__document").order_by("id")
-    for item in failed.only("error_code", "error_message", "version__document__external_id"):
+def _item_errors(job: IngestJob, scope: Scope) -> Iterator[dict[str, Any]]:
+    rows = job.items.filter(stage=IngestItem.Stage.FAILED).select_related("version__document").order_by("id")
+    failed = list(rows.only("error_code", "error_message", "version__document__external_id")[:MAX_ERRORS])
+    known = _known(scope, failed)
+    for item in failed:
+        document = item.version.document
         yield {
-            "document_id": item.version.document_id,
-            "external_id": item.version.document.external_id,
+            "document_id": document.pk,
+            "external_id": document.external_id if document.pk in known else "",
             "code": item.error_code,
             "message": worded(item.error_message),
         }
@@ -104,6 +110,11 @@ def _job_state(*, total: int, done: int, ended: int, started: bool) -> JobState:
     if ended == 0:
         return "succeeded"
     return "failed" if ended == total else "partial"
+
+
+def _cancelled_state(done: int) -> JobState:
+    """Whoever cancels ends everything that is open, perhaps before there was anything."""
+    return "partial" if done else "failed"
 
 
 # ── items ───────────────────────────────────────────────────────────────────────────────────────
@@ -129,32 +140,49 @@ def items_readable(
 
 
 def items_progress(*, scope: Scope, items: Sequence[IngestItem]) -> list[ItemProgress]:
-    """How far these items are, in their order (B7). One query, whatever their number."""
-    del scope  # the items were found with it
-    positions = _positions(items)
-    return [_progress(item, positions.get(item.pk)) for item in items]
+    """How far these items are, in their order (B7). A few queries, whatever their number.
+
+    Documents that the asker may not see have no name: the same bytes may have been here under another one.
+    """
+    positions, known = _positions(items), _known(scope, items)
+    return [_progress(item, positions.get(item.pk), is_named=item.version.document_id in known) for item in items]
+
+
+def _known(scope: Scope, items: Sequence[IngestItem]) -> set[int]:
+    """Documents of the items whose names the asker may know: readable ones, and after deletion those added by them."""
+    ids = {item.version.document_id for item in items}
+    if scope.administers == "everything":
+        return ids
+    readable = documents_readable(scope=scope).order_by().filter(pk__in=ids)
+    mine = Document.objects.order_by().filter(pk__in=ids, tenant_id=scope.tenant_id, clearance__lte=scope.clearance)
+    gone = mine.exclude(deleted=None)
+    if scope.administers == "nothing":
+        gone = gone.filter(created_by=scope.user_id)
+    return {*readable.values_list("pk", flat=True), *gone.values_list("pk", flat=True)}
 
 
 def _positions(items: Sequence[IngestItem]) -> dict[int, int]:
-    """1-based place in its queue of each of the items that wait."""
+    """1-based place in its queue of each of the items that wait. What comes before the first is counted, not read."""
     waiting = [item.pk for item in items if item.finished is None and item.lease_until is None]
     if not waiting:
         return {}
-    rows = IngestItem.objects.filter(finished=None, lease_until=None, job__paused=None, pk__lte=max(waiting))
-    seen: Counter[str] = Counter()
+    first, last = min(waiting), max(waiting)
+    rows = IngestItem.objects.order_by().filter(finished=None, lease_until=None, job__paused=None)
+    before = rows.filter(pk__lt=first).values("queue").annotate(number=Count("pk"))
+    seen = Counter({row["queue"]: row["number"] for row in before})
     places: dict[int, int] = {}
-    for pk, queue in rows.order_by("pk").values_list("pk", "queue"):
+    for pk, queue in rows.filter(pk__range=(first, last)).order_by("pk").values_list("pk", "queue").iterator():
         seen[queue] += 1
         places[pk] = seen[queue]
     return places
 
 
-def _progress(item: IngestItem, position: int | None) -> ItemProgress:
+def _progress(item: IngestItem, position: int | None, *, is_named: bool) -> ItemProgress:
     return ItemProgress(
         id=item.pk,
         document_id=item.version.document_id,
-        title=item.version.document.title,
-        file_name=item.version.file_name,
+        title=item.version.document.title if is_named else "",
+        file_name=item.version.file_name if is_named else "",
         stage=item.stage,
         stage_label=item.get_stage_display(),
         queue=item.queue,

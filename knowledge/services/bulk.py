@@ -20,8 +20,15 @@ from knowledge.errors import MixedTenantsError
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.models import DocumentVersion, IngestJob, KnowledgeSet, Source
 from knowledge.selectors import set_owned
-from knowledge.services.documents import items_add, job_start, job_work, upload_check
-from knowledge.services.registration import DEFAULT_SOURCE, Arrival, clearance_check, document_register, source_ensure
+from knowledge.services.documents import items_add, job_hold, job_start, job_work, upload_check
+from knowledge.services.registration import (
+    DEFAULT_SOURCE,
+    Arrival,
+    Registered,
+    clearance_check,
+    source_ensure,
+)
+from knowledge.services.registration_batch import Addressed, documents_register
 from ragcore.errors import PermanentError
 
 logger = logging.getLogger(__name__)
@@ -136,6 +143,8 @@ class _Load:
     def _registered(self, batch: Sequence[Numbered]) -> tuple[IngestJob | None, int, list[Rejected]]:
         """The job, the number of versions that are to be ingested, and the lines that were refused."""
         desk, job = _Desk(self.scope, self.actor), self.job
+        if job is not None:
+            job_hold(job)
         versions, rejected = _lines_register(desk, batch)
         if job is not None:
             items_add(job, versions)
@@ -149,20 +158,29 @@ class _Load:
 
 
 def _lines_register(desk: _Desk, batch: Sequence[Numbered]) -> tuple[list[DocumentVersion], list[Rejected]]:
-    versions: dict[int, DocumentVersion] = {}
-    rejected: list[Rejected] = []
+    """The versions that are to be ingested, each once, and the lines that were refused."""
+    outcomes: dict[int, Registered | PermanentError] = {}
+    arrivals: dict[int, Addressed] = {}
     for number, line in batch:
         try:
-            with transaction.atomic():
-                version = _register(desk, line)
+            arrivals[number] = _addressed(desk, line)
         except PermanentError as error:
-            rejected.append(Rejected(number, error.code, error.message))
-        else:
-            versions.update({version.pk: version} if version else {})
+            outcomes[number] = error
+    done = documents_register(scope=desk.scope, actor=desk.actor, arrivals=list(arrivals.values()))
+    outcomes.update(zip(arrivals, done, strict=True))
+    versions: dict[int, DocumentVersion] = {}
+    rejected: list[Rejected] = []
+    for number, outcome in sorted(outcomes.items()):
+        if isinstance(outcome, PermanentError):
+            rejected.append(Rejected(number, outcome.code, outcome.message))
+            continue
+        desk.merged |= {outcome.document.tenant_id} if outcome.merged else set()
+        versions.update({outcome.version.pk: outcome.version} if outcome.version else {})
     return list(versions.values()), rejected
 
 
-def _register(desk: _Desk, line: bytes) -> DocumentVersion | None:
+def _addressed(desk: _Desk, line: bytes) -> Addressed:
+    """What a line brings. Raises BadLineError and what may be said about it at the door."""
     row = _parse(line)
     sets = [desk.set_named(set_id) for set_id in dict.fromkeys(row.get("sets") or [])]
     tenant_id = desk.tenant_named(row["tenant"]) if row.get("tenant") else desk.scope.tenant_id
@@ -173,11 +191,7 @@ def _register(desk: _Desk, line: bytes) -> DocumentVersion | None:
     clearance_check(scope=desk.scope, clearance=row.get("clearance") or 0)
     arrival = _arrival(row, sets)
     upload_check(name=arrival.name, size_bytes=len(arrival.content))
-    source = desk.source_named(tenant_id, row.get("source") or "")
-    done = document_register(scope=desk.scope, actor=desk.actor, arrival=arrival, source=source)
-    if done.merged:
-        desk.merged.add(tenant_id)
-    return done.version
+    return Addressed(arrival=arrival, source=desk.source_named(tenant_id, row.get("source") or ""))
 
 
 def _arrival(row: Mapping[str, Any], sets: list[KnowledgeSet]) -> Arrival:

@@ -11,11 +11,12 @@ composition wants it, how it came there: "source" (composition put it in) or "ha
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from django.db import transaction
+from django.db.models import Count, Q, QuerySet
 
 from accounts.errors import NotAllowedError
 from accounts.models import User
@@ -23,7 +24,7 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import MixedTenantsError
 from knowledge.indexes.epoch import epoch_advance
-from knowledge.models import Document, KnowledgeSet, SetSource
+from knowledge.models import Document, KnowledgeSet, SetSource, Source
 from knowledge.queue import SETTLE_SOURCE, enqueue_on_commit
 from knowledge.selectors import set_owned
 from knowledge.selectors.sources import source_get, sources_usable
@@ -31,7 +32,7 @@ from knowledge.services.globs import glob_matches
 from knowledge.types import SourceFilter, strictly
 
 BATCH = 500  # documents a transaction
-AT_ONCE = 5000  # documents of a source that are settled within the request; more in the background
+AT_ONCE = 5000  # documents that are settled within the request; more in the background
 
 Origin = Literal["source", "hand"]
 
@@ -85,9 +86,8 @@ def set_sources_put(
         SetSource.objects.update_or_create(
             knowledge_set=chosen, source_id=source_id, defaults={"filter": _stored(narrowed)}
         )
-    for source_id in sorted({*before, *wanted}):
-        source_settle_soon(source_id=source_id)
     audit_record(actor=actor, action="set.sources", target=chosen.code, set=chosen.pk, sources=sorted(wanted))
+    sources_settle_soon(source_ids={*before, *wanted})
     return list(chosen.set_sources.select_related("source").order_by("source__name"))
 
 
@@ -105,23 +105,59 @@ def _stored(narrowed: SourceFilter) -> dict[str, object]:
     return {key: value for key, value in values.items() if value}
 
 
-def source_settle_soon(*, source_id: int) -> None:
-    """Settle a small source at once, in the running transaction; a large one by a task after its commit."""
-    if Document.objects.filter(source=source_id, deleted=None).count() <= AT_ONCE:
-        source_settle(source_id=source_id)
-    else:
-        enqueue_on_commit(SETTLE_SOURCE, source_id=source_id)
+@transaction.atomic
+def sources_settle_soon(*, source_ids: Collection[int]) -> None:
+    """Settle small sources at once, as the last thing of the running transaction; large ones by tasks after its commit.
+
+    The documents of all are locked in one order, and the epoch after them, as publishing does.
+    """
+    small, room = [], AT_ONCE
+    counted = Source.objects.filter(pk__in=source_ids).annotate(
+        number=Count("documents", filter=Q(documents__deleted=None))
+    )
+    for source in counted.order_by("number", "pk"):
+        room -= source.number
+        if room >= 0:
+            small.append(source)
+        else:
+            enqueue_on_commit(SETTLE_SOURCE, source_id=source.pk)
+    ids = list(_here(small))
+    if sum(documents_settle(document_ids=batch) for batch in batched(ids, BATCH)):
+        for tenant_id in sorted({source.tenant_id for source in small}):
+            epoch_advance(tenant_id=tenant_id)
 
 
 def source_settle(*, source_id: int) -> int:
     """Bring the sets of all documents of a source in line with what is composed of it; returns how many changed."""
-    ids = list(Document.objects.filter(source=source_id, deleted=None).order_by("pk").values_list("pk", flat=True))
-    return sum(documents_settle(document_ids=ids[start : start + BATCH]) for start in range(0, len(ids), BATCH))
+    source = Source.objects.filter(pk=source_id).first()  # it may have been removed since
+    return 0 if source is None else sum(_settled(source, batch) for batch in batched(list(_here([source])), BATCH))
+
+
+@transaction.atomic
+def _settled(source: Source, document_ids: Sequence[int]) -> int:
+    moved = documents_settle(document_ids=document_ids)
+    if moved:
+        epoch_advance(tenant_id=source.tenant_id)
+    return moved
+
+
+def _here(sources: Iterable[Source]) -> QuerySet[Document, int]:
+    """Ids of what sources hold now, in order."""
+    rows = Document.objects.filter(source__in=[source.pk for source in sources], deleted=None)
+    return rows.order_by("pk").values_list("pk", flat=True)
+
+
+def batched(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    """Pieces of a list, in order."""
+    return (ids[start : start + size] for start in range(0, len(ids), size))
 
 
 @transaction.atomic
 def documents_settle(*, document_ids: Sequence[int]) -> int:
-    """The same for some documents; returns how many changed their sets."""
+    """The same for some documents; returns how many changed their sets.
+
+    The caller then advances the epoch, as the last thing that it locks.
+    """
     rows = list(Document.objects.select_for_update().filter(pk__in=document_ids, deleted=None).order_by("pk"))
     composed = _composed({row.source_id for row in rows})
     if not any(composed.values()) and not any(row.handled.get("sets") for row in rows):
@@ -146,8 +182,6 @@ def documents_settle(*, document_ids: Sequence[int]) -> int:
         ignore_conflicts=True,
     )
     Document.objects.bulk_update(noted, ["handled"])
-    for tenant_id in sorted({row.tenant_id for row in rows if row.pk in moved}):
-        epoch_advance(tenant_id=tenant_id)
     return len(moved)
 
 

@@ -14,7 +14,7 @@ from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import UploadTooLargeError
+from knowledge.errors import JobOverError, UploadTooLargeError
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.indexes.statistics import statistics_lock, versions_count
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
@@ -117,8 +117,17 @@ def job_start(
     return job
 
 
+def job_hold(job: IngestJob) -> None:
+    """Until the end of the transaction nobody cancels the job, so that what is added to it is seen by who does.
+
+    Call before documents are locked, as cancelling does. Raises JobOverError where it was cancelled.
+    """
+    if IngestJob.objects.select_for_update(no_key=True).get(pk=job.pk).cancelled:
+        raise JobOverError(job=job.pk)
+
+
 def items_add(job: IngestJob, versions: Sequence[DocumentVersion]) -> None:
-    """More work for a job, which then wants workers; a version that it has already stays as it is."""
+    """More work for a job that is held, which then wants workers; a version that it has already stays as it is."""
     items = [IngestItem(job=job, version=version) for version in versions]
     IngestItem.objects.bulk_create(items, ignore_conflicts=True)
 

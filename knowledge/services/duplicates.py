@@ -18,6 +18,7 @@ from knowledge.selectors.duplicates import pair_get
 from ragcore.text.minhash import bands, similarity
 
 NEAR_FROM = 0.8  # estimated Jaccard of the shingles
+CANDIDATES = 500  # whose sketches are compared, by the bands that they share
 PAIRS_A_DOCUMENT = 20  # the most alike ones: documents made from one template would pair everything with everything
 
 
@@ -43,6 +44,7 @@ def duplicates_record(*, tenant_id: int, version_ids: Sequence[int]) -> int:
     return sum(_record(tenant_id, version) for version in fresh)
 
 
+@transaction.atomic
 def pair_keep(*, scope: Scope, actor: User, pair_id: int) -> DuplicatePair:
     """Both documents are wanted: the pair is not reported any more. Raises NotFoundError."""
     pair = pair_get(scope=scope, pair_id=pair_id)
@@ -90,7 +92,8 @@ def _similar(tenant_id: int, version: DocumentVersion) -> Iterable[tuple[int, tu
             yield oldest.document_id, (DuplicatePair.Kind.EXACT, 1.0)
     if version.sketch:
         sketch = _sketch(version)
-        candidates = others.filter(pk__in=versions_sharing_a_band(version.pk)).exclude(text_sha256=version.text_sha256)
+        sharing = versions_sharing_a_band(version.pk, limit=CANDIDATES)
+        candidates = others.filter(pk__in=sharing).exclude(text_sha256=version.text_sha256)
         rated = [(similarity(sketch, _sketch(o)), o.document_id) for o in candidates.only("document_id", "sketch")]
         near = sorted((pair for pair in rated if pair[0] >= NEAR_FROM), reverse=True)
         yield from ((other, (DuplicatePair.Kind.NEAR, float(value))) for value, other in near[:PAIRS_A_DOCUMENT])

@@ -14,7 +14,7 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import IngestionCancelledError, JobOverError
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
-from knowledge.queue import advance_enqueue
+from knowledge.queue import RUN_SYNC, advance_enqueue, enqueue_on_commit
 from knowledge.selectors import jobs_readable
 from knowledge.services.documents import document_managed, job_start
 from knowledge.services.ingestion.outcomes import document_say
@@ -56,7 +56,9 @@ def job_cancel(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
     """
     job = _open_job(scope=scope, job_id=job_id)
     job.cancelled = timezone.now()
-    job.save(update_fields=["cancelled"])
+    if _is_run_open(job):  # its worker loses it at its next sign of life
+        job.report = {**job.report, "state": "done", "token": ""}
+    job.save(update_fields=["cancelled", "report"])
     open_items = IngestItem.objects.filter(job=job, finished=None)
     documents = Document.objects.select_for_update().filter(versions__items__in=open_items).order_by("pk")
     list(documents.values_list("pk", flat=True))
@@ -129,10 +131,16 @@ def _is_newest_and_not_live(version: DocumentVersion) -> bool:
 
 
 def _open_job(*, scope: Scope, job_id: int) -> IngestJob:
+    """A job that still has work to do or to look for. Raises NotFoundError, JobOverError."""
     job = _job(scope=scope, job_id=job_id)
-    if job.cancelled or not job.items.filter(finished=None).exists():
+    if job.cancelled or not (_is_run_open(job) or job.items.filter(finished=None).exists()):
         raise JobOverError(job=job_id)
     return job
+
+
+def _is_run_open(job: IngestJob) -> bool:
+    """Whether the run of a source belongs to the job and is not over."""
+    return job.report.get("state") in ("waiting", "running")
 
 
 def _job(*, scope: Scope, job_id: int) -> IngestJob:
@@ -147,3 +155,5 @@ def _call_workers(job: IngestJob) -> None:
     queues = job.items.filter(finished=None).order_by().values_list("queue", flat=True).distinct()
     for queue in sorted(queues):
         advance_enqueue(job_id=job.pk, queue=queue)
+    if _is_run_open(job):
+        enqueue_on_commit(RUN_SYNC, job_id=job.pk)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import cast
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import OuterRef, Subquery
 
 from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.models import Document, DocumentVersion, IngestJob
-from knowledge.selectors import set_owned, sets_managed
-from knowledge.services.documents import document_managed, job_start
+from knowledge.selectors import set_owned
+from knowledge.selectors.desk import documents_rebuildable
+from knowledge.services.composition import batched
+from knowledge.services.documents import document_managed, items_add, job_hold, job_start, job_work
 
+BATCH = 500  # documents a transaction
 REBUILT_WITH = ("sha256", "file", "file_name", "size_bytes", "sent_as")
 
 
@@ -24,39 +28,40 @@ def document_rebuild(*, scope: Scope, actor: User, document_id: int) -> IngestJo
     document = document_managed(scope=scope, document_id=document_id)
     if document.live_version_id is None:
         raise NotAllowedError("This document is not live; try it again instead.")
-    job = _job(tenant_id=document.tenant_id, actor=actor, documents=[document])
+    versions = _next_versions([document.pk])
+    job = job_start(tenant_id=document.tenant_id, actor=actor, versions=versions, kind=IngestJob.Kind.REBUILD)
     audit_record(actor=actor, action="document.rebuild", target=document.title, document=document.pk)
     return job
 
 
-@transaction.atomic
 def set_rebuild(*, scope: Scope, actor: User, set_id: int) -> IngestJob:
     """Ingest every live document of a set once more; answers use the old passages until each is switched.
 
-    Documents that are also in sets of others stay as they are. Raises NotFoundError, NotAllowedError.
+    Documents that are also in sets of others stay as they are. They are added to the job some hundred at a time, so
+    that nobody waits for their locks. Raises NotFoundError, NotAllowedError, JobOverError where somebody cancels it
+    meanwhile.
     """
     found = set_owned(scope=scope, set_id=set_id)
-    documents = Document.objects.filter(sets=found, deleted=None, live_version__isnull=False)
-    foreign = Document.sets.through.objects.exclude(knowledgeset__in=sets_managed(scope=scope))
-    documents = documents.exclude(pk__in=foreign.values("document_id")).order_by("pk")
-    job = _job(tenant_id=found.tenant_id, actor=actor, documents=documents)
-    audit_record(actor=actor, action="set.rebuild", target=found.code, set=found.pk, job=job.pk)
+    ids = list(documents_rebuildable(scope=scope, set_id=found.pk).values_list("pk", flat=True))
+    with transaction.atomic():
+        job = job_start(tenant_id=found.tenant_id, actor=actor, versions=(), kind=IngestJob.Kind.REBUILD)
+        audit_record(actor=actor, action="set.rebuild", target=found.code, set=found.pk, job=job.pk)
+    for batch in batched(ids, BATCH):
+        with transaction.atomic():
+            job_hold(job)
+            items_add(job, _next_versions(batch))
+            job_work(job, workers=1)
     return job
 
 
-def _job(*, tenant_id: int, actor: User, documents: Iterable[Document]) -> IngestJob:
-    versions = [fresh for document in documents if (fresh := _next_version(document)) is not None]
-    job = job_start(tenant_id=tenant_id, actor=actor, versions=versions)
-    IngestJob.objects.filter(pk=job.pk).update(kind=IngestJob.Kind.REBUILD)
-    return job
-
-
-def _next_version(document: Document) -> DocumentVersion | None:
-    """The live bytes as a new version; None where a newer version is on its way or failed."""
-    locked = Document.objects.select_for_update(of=("self",)).select_related("live_version").get(pk=document.pk)
-    live, last = locked.live_version, locked.versions.aggregate(last=Max("number"))["last"]
-    if live is None or live.number != last:
-        return None
-    return DocumentVersion.objects.create(
-        document=locked, number=last + 1, **{name: getattr(live, name) for name in REBUILT_WITH}
-    )
+def _next_versions(document_ids: Sequence[int]) -> list[DocumentVersion]:
+    """The live bytes of documents as new versions; none where a newer version is on its way or failed."""
+    rows = Document.objects.select_for_update(of=("self",)).filter(pk__in=document_ids, deleted=None).order_by("pk")
+    newest = DocumentVersion.objects.filter(document=OuterRef("pk")).order_by("-number").values("pk")[:1]
+    current = rows.filter(live_version=Subquery(newest)).select_related("live_version")
+    fresh = []
+    for document in current.defer("live_version__markdown", "live_version__sketch"):
+        live = cast(DocumentVersion, document.live_version)
+        values = {name: getattr(live, name) for name in REBUILT_WITH}
+        fresh.append(DocumentVersion(document=document, number=live.number + 1, **values))
+    return DocumentVersion.objects.bulk_create(fresh)

@@ -84,10 +84,7 @@ def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, sou
     Raises NotAllowedError, and SetNotOwnedError for a document in no set, which only administrators would see;
     LeftOutError and SupersededError where the handler does not want the document.
     """
-    if not arrival.sets and scope.administers == "nothing":
-        raise SetNotOwnedError
-    if source.owner_id not in (None, scope.user_id) and scope.administers == "nothing":  # sets are composed of it
-        raise NotAllowedError(f"Only its owner and administrators may add documents to the source {source.name!r}.")
+    arrival_check(scope=scope, arrival=arrival, source=source)
     document = _find(arrival=arrival, source=source)
     if document is None:
         try:
@@ -102,6 +99,14 @@ def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, sou
     return _register_again(scope=scope, document=document, arrival=arrival)
 
 
+def arrival_check(*, scope: Scope, arrival: Arrival, source: Source) -> None:
+    """Raises SetNotOwnedError, NotAllowedError where the asker may not add to this source, or not without a set."""
+    if not arrival.sets and scope.administers == "nothing":
+        raise SetNotOwnedError
+    if source.owner_id not in (None, scope.user_id) and scope.administers == "nothing":  # sets are composed of it
+        raise NotAllowedError(f"Only its owner and administrators may add documents to the source {source.name!r}.")
+
+
 def _find(*, arrival: Arrival, source: Source) -> Document | None:
     identity = (
         {"source": source, "external_id": arrival.external_id}
@@ -112,7 +117,20 @@ def _find(*, arrival: Arrival, source: Source) -> Document | None:
 
 
 def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Registered:
-    document = Document.objects.create(
+    document = document_new(actor=actor, arrival=arrival, source=source)
+    document.save()
+    document.sets.set(arrival.sets)
+    version = version_add(document=document, arrival=arrival)
+    if source.handler_id:
+        handlers_apply(version, None)
+        document = version.document
+    settled = documents_settle(document_ids=[document.pk]) if is_composed(source) else 0
+    return Registered(document, version, duplicate=False, merged=settled > 0)
+
+
+def document_new(*, actor: User | None, arrival: Arrival, source: Source) -> Document:
+    """The row of a document that has just arrived, not saved yet."""
+    return Document(
         tenant_id=source.tenant_id,
         source=source,
         external_id=arrival.external_id,
@@ -123,13 +141,6 @@ def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Re
         tags=sorted(set(arrival.tags)),
         created_by=actor,
     )
-    document.sets.set(arrival.sets)
-    version = version_add(document=document, arrival=arrival)
-    if source.handler_id:
-        handlers_apply(version, None)
-        document = version.document
-    settled = documents_settle(document_ids=[document.pk]) if _is_composed(source) else 0
-    return Registered(document, version, duplicate=False, merged=settled > 0)
 
 
 def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Registered:
@@ -152,7 +163,7 @@ def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Re
         document.title = arrival.title or document.title
     document.sha256 = arrival.sha256
     document.save()
-    if document.handled.get("sets") or _is_composed(document.source):
+    if document.handled.get("sets") or is_composed(document.source):
         memberships_by_hand(document_ids=[document.pk], set_ids=[s.pk for s in arrival.sets])
         documents_settle(document_ids=[document.pk])
         document.refresh_from_db(fields=["handled"])
@@ -163,7 +174,7 @@ def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Re
     return Registered(document, known, duplicate=was_visible, merged=True)
 
 
-def _is_composed(source: Source) -> bool:
+def is_composed(source: Source) -> bool:
     """Whether any set is composed of the source; asked once for the object, which lives as long as a request."""
     prefetch_related_objects([source], "set_sources")
     return bool(source.set_sources.all())
@@ -180,19 +191,26 @@ def _keeps(*, scope: Scope, document: Document) -> bool:
 def version_add(*, document: Document, arrival: Arrival) -> DocumentVersion:
     """The next version of a document, its original stored by content."""
     last = document.versions.aggregate(last=Max("number"))["last"] or 0
+    files_share(tenant_id=document.tenant_id)  # the weekly purge must not remove what we are about to name
+    version = version_new(document=document, arrival=arrival, number=last + 1)
+    version.save()
+    document.state = Document.State.LIVE if document.live_version_id else Document.State.PROCESSING
+    document.error_code = document.error_message = ""
+    document.save(update_fields=["state", "error_code", "error_message", "updated"])
+    return version
+
+
+def version_new(*, document: Document, arrival: Arrival, number: int = 1) -> DocumentVersion:
+    """The row of a version, not saved yet, with its original stored; under `files_share` of the tenant."""
     version = DocumentVersion(
         document=document,
-        number=last + 1,
+        number=number,
         sha256=arrival.sha256,
         file_name=arrival.name,
         size_bytes=len(arrival.content),
         sent_as=arrival.sent_as[:1024],
     )
     _store_original(version, arrival)
-    version.save()
-    document.state = Document.State.LIVE if document.live_version_id else Document.State.PROCESSING
-    document.error_code = document.error_message = ""
-    document.save(update_fields=["state", "error_code", "error_message", "updated"])
     return version
 
 
@@ -202,7 +220,6 @@ def _store_original(version: DocumentVersion, arrival: Arrival) -> None:
     A file that another request is still writing, or that a killed process left unfinished, keeps its name; the bytes
     are saved under another one.
     """
-    files_share(tenant_id=version.document.tenant_id)  # the weekly purge must not remove what we are about to name
     storage = version.file.storage
     path = version.file.field.generate_filename(version, arrival.name)
     if not storage.exists(path) or storage.size(path) != len(arrival.content):

@@ -10,7 +10,7 @@ from django.db import OperationalError
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.errors import GraphNotBuiltError, RetrievalUnavailableError
-from knowledge.indexes.counting import entries_visible
+from knowledge.indexes.counting import passages_visible
 from knowledge.indexes.limits import statements_limited
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import KnowledgeSet
@@ -50,7 +50,7 @@ def retrieve(
             visible = visible_sql(documents_askable(scope=scope, sets=request.sets, filters=request.filters))
             pipeline = retrieval_pipeline(scope=scope, visible=visible, mode=request.mode, options=options)
             state = pipeline.run(State(query=query), on_stage=on_stage)
-            searched = entries_visible(scope=scope, visible=visible, epoch=corpus_epoch(scope=scope))
+            searched = passages_visible(scope=scope, visible=visible, epoch=corpus_epoch(scope=scope))
     except OperationalError as error:
         raise RetrievalUnavailableError from error
     return Retrieved(

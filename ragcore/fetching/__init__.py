@@ -2,7 +2,7 @@
 
 from ragcore.fetching.addresses import AddressPolicy, Resolver, system_resolve
 from ragcore.fetching.fetcher import Fetched, Fetcher, FetchLimits, fetch
-from ragcore.fetching.sitemaps import SitemapEntry, sitemap_urls
+from ragcore.fetching.sitemaps import Sitemap, SitemapEntry, sitemap_urls
 
 __all__ = [
     "AddressPolicy",
@@ -10,6 +10,7 @@ __all__ = [
     "Fetched",
     "Fetcher",
     "Resolver",
+    "Sitemap",
     "SitemapEntry",
     "fetch",
     "sitemap_urls",

@@ -27,7 +27,15 @@ class SitemapEntry:
     last_modified: datetime | None = None  # aware
 
 
-def sitemap_urls(url: str, *, fetcher: Fetcher, max_entries: int = MAX_ENTRIES) -> list[SitemapEntry]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitemap:
+    """What a site offers. `is_complete` False: there was more than is read, so what is not listed may be there."""
+
+    entries: tuple[SitemapEntry, ...]
+    is_complete: bool
+
+
+def sitemap_urls(url: str, *, fetcher: Fetcher, max_entries: int = MAX_ENTRIES) -> Sitemap:
     """The pages of a sitemap, or of all sitemaps that an index names, in their order, each once.
 
     Raises what `Fetcher.fetch` raises, and CorruptDocumentError for what is no sitemap, also for files that an index
@@ -45,7 +53,8 @@ def sitemap_urls(url: str, *, fetcher: Fetcher, max_entries: int = MAX_ENTRIES) 
         new = [address for address in indexed if address not in seen]
         seen.update(new)
         waiting.extend(new)
-    return list(entries.values())[:max_entries]
+    is_complete = not waiting and len(entries) < max_entries
+    return Sitemap(entries=tuple(entries.values())[:max_entries], is_complete=is_complete)
 
 
 def _unpacked(content: bytes) -> bytes:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from ragcore.errors import EmptyDocumentError, ResourceLimitError
 from ragcore.options import ParsingOptions
-from ragcore.parsing.pixels import RenderedPage, decode_contained, render_in_batches
+from ragcore.parsing.pdf_blocks import Layout
+from ragcore.parsing.pixels import PICTURES_A_BATCH, RenderedPage, decode_contained, render_in_batches
 from ragcore.parsing.recognition_layout import ReadPage, read_blocks
 from ragcore.parsing.recognition_turns import read_upright
+from ragcore.parsing.recognition_unread import Reason, unread_metadata
 from ragcore.ports import TextRecogniser
 from ragcore.types import Block, ParsedDocument, Picture
 
 Progress = Callable[[int, int], None]  # done, total: pages and pictures
+Frames = tuple[RenderedPage, ...]  # of a picture; most have one
 
 MIN_PIXELS = 48  # the shorter side of a picture that may hold text
 MIN_SCORE = 0.6  # of a line in a picture; photographs yield noise below
+PICTURES_SECONDS = 60.0  # for the pictures of a document that has text of its own; some forty charts
 _SHOWN = re.compile(r"\(picture:([A-Za-z0-9._-]+)\)")
 
 
@@ -35,30 +42,31 @@ def recognised(
 
     Text of a page stands among the other pages, text of a picture right behind the block that shows it. Pages that
     could not be read stay in `unread_pages`. `progress` is called after each page and picture.
+    Pictures that were not read are counted in the metadata (recognition_unread.py).
     Raises EmptyDocumentError when no text was found at all, RecognitionUnavailableError, and what rendering raises.
     """
     is_picture = _is_picture_file(document)
     wanted = options.recognise_pages if is_picture else options.recognise_pictures
-    pictures = _pictures_to_read(document, options) if wanted else []
+    shown = _names_shown(document) if wanted else set()
+    pictures = [picture for picture in document.pictures if picture.name in shown][: options.max_pictures]
     pages = document.unread_pages if options.recognise_pages else ()
     reader = _Reader(recogniser, progress, total=len(pages) + len(pictures))
+    reader.unread["left_out"] = len(shown) - len(pictures)
     if pages:
         document = reader.with_pages(document, content, name)
     if pictures:
         document = reader.with_pictures(document, pictures, are_pages=is_picture)
     if not any(block.text.strip() for block in document.blocks if block.kind != "image"):
         raise EmptyDocumentError(name=name, needs_ocr=bool(document.unread_pages), pages=document.pages)
-    return document
+    return replace(document, metadata={**document.metadata, **unread_metadata(reader.unread)})
 
 
 def _is_picture_file(document: ParsedDocument) -> bool:
     return bool(document.pictures) and all(block.kind == "image" for block in document.blocks)
 
 
-def _pictures_to_read(document: ParsedDocument, options: ParsingOptions) -> list[Picture]:
-    """The first pictures that a block shows."""
-    shown = {name for block in document.blocks if block.kind == "image" for name in _SHOWN.findall(block.text)}
-    return [picture for picture in document.pictures if picture.name in shown][: options.max_pictures]
+def _names_shown(document: ParsedDocument) -> set[str]:
+    return {name for block in document.blocks if block.kind == "image" for name in _SHOWN.findall(block.text)}
 
 
 @dataclass(slots=True)
@@ -68,7 +76,8 @@ class _Reader:
     recogniser: TextRecogniser
     progress: Progress
     total: int
-    done: int = field(default=0)
+    done: int = 0
+    unread: Counter[Reason] = field(default_factory=Counter)  # pictures
 
     def with_pages(self, document: ParsedDocument, content: bytes, name: str) -> ParsedDocument:
         """The text of the unread pages replaces what stood there, such as a stamp."""
@@ -92,18 +101,31 @@ class _Reader:
         texts: dict[str, list[Block]] = {}  # by digest: the same bytes are read once
         digests = {picture.name: sha256(picture.content).hexdigest() for picture in pictures}
         pages, title = document.pages, document.title
+        decoded = _decoded(list({digests[p.name]: p.content for p in pictures}.values()))
+        end = math.inf if are_pages else time.monotonic() + PICTURES_SECONDS
         for picture in pictures:
-            if digests[picture.name] not in texts:
-                frames = decode_contained([picture.content])[0] or ()
-                read = [page for frame in frames if _is_large(frame) and (page := self._read(frame, MIN_SCORE))]
-                layout = read_blocks(read, are_pages=len(read) > 1)
+            digest = digests[picture.name]
+            if digest not in texts and time.monotonic() >= end:
+                self.unread["time"] += 1
+            elif digest not in texts:
+                frames, layout = self._picture(next(decoded))
                 is_document = are_pages and len(document.blocks) == 1
-                texts[digests[picture.name]] = list(layout.blocks if is_document else _as_text(layout.blocks, picture))
+                texts[digest] = list(layout.blocks if is_document else _as_text(layout.blocks, picture))
                 if is_document:
-                    pages, title = len(frames), title or layout.heading
+                    pages, title = frames, title or layout.heading
             self._step()
-        blocks = _behind(document.blocks, {name: texts[digest] for name, digest in digests.items()})
+        blocks = _behind(document.blocks, {name: texts.get(digest, []) for name, digest in digests.items()})
         return replace(document, blocks=tuple(blocks), pages=pages, title=title)
+
+    def _picture(self, frames: Frames | None) -> tuple[int, Layout]:
+        """How many frames a picture has, and what stands in them."""
+        if frames is None:
+            self.unread["damaged"] += 1
+            return 0, read_blocks([])
+        large = [frame for frame in frames if _is_large(frame)]
+        read = [page for frame in large if (page := self._read(frame, MIN_SCORE))]
+        self.unread["time"] += len(read) < len(large)
+        return len(frames), read_blocks(read, are_pages=len(read) > 1)
 
     def _read(self, frame: RenderedPage, min_score: float | None = None) -> ReadPage | None:
         """A page with its lines; None if reading it took too long. Counts pages, not the frames of pictures."""
@@ -120,6 +142,12 @@ class _Reader:
     def _step(self) -> None:
         self.done += 1
         self.progress(self.done, self.total)
+
+
+def _decoded(contents: Sequence[bytes]) -> Iterator[Frames | None]:
+    """Pixels of each picture; some at a time, as starting the process takes longer than decoding one."""
+    for start in range(0, len(contents), PICTURES_A_BATCH):
+        yield from decode_contained(contents[start : start + PICTURES_A_BATCH])
 
 
 def _is_large(frame: RenderedPage) -> bool:

@@ -9,7 +9,17 @@ from django.core.files.base import ContentFile
 from django.urls import reverse
 from django.utils import timezone
 
-from knowledge.models import Attribute, Chunk, ChunkEdit, Document, DocumentVersion, DuplicatePair, KnowledgeSet
+from knowledge.models import (
+    Attribute,
+    Chunk,
+    ChunkEdit,
+    Document,
+    DocumentVersion,
+    DuplicatePair,
+    IngestItem,
+    IngestJob,
+    KnowledgeSet,
+)
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from tests.admin.conftest import make_document, signed_in
@@ -113,6 +123,72 @@ def test_superseded_passages_are_not_shown_and_disabled_ones_are_said_to_be(admi
     passages = spread(signed_in(administrator), document).passages
 
     assert [(p.chunk.text, p.is_disabled) for p in passages] == [("passage of notes", False), ("disabled", True)]
+
+
+def test_the_original_of_a_text_keeps_what_was_read_beside_an_edit(administrator, own_set):
+    document = make_document("notes", own_set)
+    edit = ChunkEdit.objects.create(document=document, kind="text", anchor_text="as it was read", anchor_sha256="x")
+    document.live_version.chunks.update(text="as the owner wrote it", edit=edit)
+
+    (shown,) = spread(signed_in(administrator), document).passages
+
+    assert ("as it was read" in shown.original, "as the owner wrote it" in shown.html) == (True, True)
+
+
+def test_the_summary_of_a_section_is_a_passage_but_no_part_of_the_original(administrator, own_set):
+    document = make_document("notes", own_set)
+    document.live_version.chunks.update(kind=Chunk.Kind.SECTION)
+
+    (shown,) = spread(signed_in(administrator), document).passages
+
+    assert (bool(shown.html), bool(shown.original)) == (True, False)
+
+
+def test_a_passage_of_a_picture_names_no_page_that_could_be_turned_to(administrator, own_set):
+    document = make_document("photo", own_set)
+    document.live_version.chunks.update(page=1, boxes=[[1, 0, 0, 10, 10]])
+
+    (shown,) = spread(signed_in(administrator), document).passages
+
+    assert shown.pages == ()
+
+
+def test_a_document_that_failed_says_so_once_and_shows_no_empty_sheet(administrator, own_set):
+    document = make_document("broken", own_set, state="failed", error_code="corrupt_document", error_message="Broken.")
+    version = document.versions.get()
+    version.chunks.all().delete()
+    job = IngestJob.objects.create(tenant=own_set.tenant)
+    IngestItem.objects.create(
+        job=job,
+        version=version,
+        stage="failed",
+        finished=timezone.now(),
+        error_code="corrupt_document",
+        error_message="Broken.",
+    )
+
+    page = signed_in(administrator).get(page_of(document)).content.decode()
+
+    assert (page.count("Broken."), page.count(">Try again<")) == (1, 1)
+    assert "Nothing could be read from this file." in page
+    assert "they appear when the document is live" not in page
+
+
+def test_a_version_that_was_never_made_is_not_said_to_have_earlier_options(administrator, own_set):
+    document = make_document("broken", own_set, state="failed")
+
+    page = signed_in(administrator).get(page_of(document), {"view": "about"}).content.decode()
+
+    assert "This version has not been made yet." in page
+    assert "made with earlier options" not in page
+
+
+def test_a_list_of_many_sets_is_cut_and_told_in_full_on_hover(administrator, own_set):
+    make_document("notes", own_set, make_set("beta"), make_set("gamma"), make_set("delta"))
+
+    page = signed_in(administrator).get(reverse(LIST), {"hands": "all"}).content.decode()
+
+    assert "+2</span>" in page
 
 
 def test_edits_whose_passage_is_gone_are_listed_with_what_to_do(administrator, own_set):

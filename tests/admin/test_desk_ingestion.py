@@ -236,3 +236,38 @@ def test_the_place_in_the_queue_counts_the_same_queue_only(administrator, own_se
     places = {shown.item.version.document.title: shown.position for shown in page.context["rows"]}
 
     assert places == {"a": 1, "b": 1, "c": 2, "paused": None}
+
+
+def test_the_ingestion_page_begins_with_what_is_done_then_what_failed_then_the_queue(administrator, own_set):
+    now = timezone.now()
+    first, second = (make_item(administrator, own_set, title=title) for title in ("first", "second"))
+    failed = make_item(administrator, own_set, title="broken", stage="failed")
+    working = make_item(administrator, own_set, title="working", lease_until=now, heartbeat=now)
+
+    page = signed_in(administrator).get(reverse("admin:knowledge_ingestitem_changelist"))
+
+    assert [row.item.pk for row in page.context["rows"]] == [working.pk, failed.pk, first.pk, second.pk]
+
+
+def test_the_list_of_jobs_says_what_each_ingests_and_finds_it(administrator, own_set):
+    item = make_item(administrator, own_set, title="valve")
+    IngestItem.objects.create(job=item.job, version=make_document("pump", own_set).versions.get())
+    make_item(administrator, own_set, title="boiler")
+    client = signed_in(administrator)
+    address = reverse("admin:knowledge_ingestjob_changelist")
+
+    every, found = client.get(address), client.get(address, {"q": "pump"})
+
+    assert "valve and 1 more" in every.content.decode()
+    assert [(job.pk, job.total_count) for job in found.context["cl"].result_list] == [(item.job_id, 2)]
+
+
+def test_the_report_of_an_upload_names_no_source_and_no_zeros(administrator, own_set):
+    job = make_item(administrator, own_set).job
+    job.report = {"found": 2, "new": 1, "deleted": 0, "refused": [{"path": "a.bin", "code": "x", "message": "No."}]}
+    job.save()
+
+    page = signed_in(administrator).get(reverse("admin:knowledge_ingestjob_change", args=[job.pk]))
+
+    assert [number for _words, number in page.context["figures"]] == [2, 1]
+    assert "Not taken" in page.content.decode()

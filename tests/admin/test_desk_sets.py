@@ -16,7 +16,10 @@ SETS = "admin:knowledge_knowledgeset_changelist"
 def axes(client) -> dict[str, list[tuple[str, str]]]:
     """Axis → (code of the set, health in words)."""
     found = client.get(reverse(SETS)).context["axes"]
-    return {axis.value: [(row.code, health.words) for row, health in rows] for axis, rows in found}
+    return {
+        axis.value: [(row.code, ", ".join(one.words for one in healths)) for row, healths in rows]
+        for axis, rows in found
+    }
 
 
 def options_page(row: KnowledgeSet) -> str:
@@ -34,7 +37,7 @@ def test_sets_stand_on_their_axis_with_their_state_in_words(administrator):
 
     assert axes(signed_in(administrator)) == {
         "1": [("live", "all live")],
-        "X": [("failed", "1 failed"), ("working", "1 in work")],
+        "X": [("failed", "1 failed, 1 in work"), ("working", "1 in work")],
         "Y": [("bare", "no documents yet"), ("nothing", "nothing live")],
     }
 
@@ -155,3 +158,16 @@ def test_taking_it_over_saves_the_options_and_rebuilds_the_documents(administrat
     long_document.refresh_from_db()
     assert long_document.options == {"chunking": {"max_tokens": 100, "min_tokens": 64}}
     assert IngestItem.objects.filter(job__kind="rebuild", finished=None).count() == 1
+
+
+def test_rebuilding_a_set_asks_first_and_counts_only_what_it_will_do(owner, own_set, other_set):
+    make_document("mine", own_set)
+    make_document("shared", own_set, other_set)
+    client, address = signed_in(owner), reverse("admin:knowledge_knowledgeset_rebuild", args=[own_set.pk])
+
+    asked = client.get(address)
+
+    assert "Rebuild 1 document" in asked.content.decode()
+    assert not IngestItem.objects.exists()
+    client.post(address)
+    assert IngestItem.objects.filter(job__kind="rebuild").count() == 1

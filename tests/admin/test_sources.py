@@ -231,3 +231,44 @@ def test_an_attribute_is_changed_with_lines_for_choices(administrator):
     assert response.status_code == 302, response.context["errors"]
     attribute.refresh_from_db()
     assert attribute.choices == ["easy", "hard"]
+
+
+def test_the_page_of_a_source_keeps_its_place(owner, own_set, shelf):
+    add(owner, location=shelf)
+    source = Source.objects.get(name="shelf")
+    address = f"/admin/knowledge/source/{source.pk}/change/"
+
+    form = signed_in(owner).get(address).context["adminform"].form
+
+    assert form["location"].value() == shelf
+    sent = {**FORM, "owner": str(owner.pk), "location": form["location"].value(), "name": "renamed"}
+    signed_in(owner).post(address, sent)
+    source.refresh_from_db()
+    assert (source.name, source.location) == ("renamed", shelf)
+
+
+def test_a_source_that_no_set_takes_says_that_nobody_finds_it(owner, own_set, shelf):
+    add(owner, location=shelf)
+    source = Source.objects.get(name="shelf")
+    address = f"/admin/knowledge/source/{source.pk}/change/"
+
+    assert "nobody finds them" in signed_in(owner).get(address).content.decode()
+    own_set.set_sources.create(source=source)
+    page = signed_in(owner).get(address)
+
+    assert (page.context["composed"], "nobody finds them" in page.content.decode()) == ([own_set], False)
+
+
+def test_labels_that_a_form_declares_begin_with_a_capital(owner, own_set, shelf):
+    form = signed_in(owner).get("/admin/knowledge/source/add/").context["adminform"].form
+
+    assert all(field.label[:1].isupper() for field in form.fields.values())
+
+
+def test_administrators_are_told_which_folders_may_be_read(administrator, owner, own_set, shelf):
+    def help_for(person):
+        form = signed_in(person).get("/admin/knowledge/source/add/").context["adminform"].form
+        return form.fields["location"].help_text
+
+    assert shelf in help_for(administrator)
+    assert shelf not in help_for(owner)

@@ -186,7 +186,7 @@ def test_removing_a_source_with_documents_needs_a_word(alice, radio, shelf):
     sync_run(job_id=alice.post(f"{SOURCES}/{source}/run").json()["job_id"])
 
     refused = alice.delete(f"{SOURCES}/{source}")
-    assert (refused.status_code, error_of(refused)["code"]) == (422, "source_in_use")
+    assert (refused.status_code, error_of(refused)["code"]) == (409, "source_in_use")
     assert alice.delete(f"{SOURCES}/{source}?documents=delete").status_code == 204
     assert not Source.objects.filter(pk=source).exists()
 

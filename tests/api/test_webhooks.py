@@ -191,3 +191,15 @@ def test_events_that_cannot_be_taken_do_not_stop_the_others(source):
 
     assert response.status_code == 202
     assert Document.objects.filter(source=source, external_id="case/1").exists()
+
+
+def test_a_namesake_with_unreadable_credentials_does_not_shut_others_out(source, world):
+    Source.objects.create(tenant=world.eve.tenant, name="hook", kind="webhook", credentials="damaged")
+
+    assert send("hook", UPSERT).status_code == 202
+
+
+def test_a_source_with_unreadable_credentials_is_as_unknown_as_any(source):
+    Source.objects.filter(pk=source.pk).update(credentials="damaged")
+
+    assert send(source, UPSERT).status_code == 401

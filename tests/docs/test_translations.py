@@ -14,6 +14,7 @@ import unfold
 from django.utils import translation
 
 from accounts.wording import reasons_worded, worded
+from knowledge.option_words import GROUP_NAMES, OPTION_WORDS
 from ragcore.errors import RagError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +25,8 @@ TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 MARKERS = {"_", "gettext", "gettext_lazy", "gettext_noop"}
 ENTRY = re.compile(r'^(msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?) (".*"(?:\n".*")*)', re.MULTILINE)
 TAG = re.compile(r"""\{%\s*(?:trans|translate)\s+(?:"([^"]+)"|'([^']+)')""")
-OUR_ERRORS = "errors.py", "bulk.py", "outcomes.py"
+STORED = "knowledge/services", "ragcore/fetching"  # what they write down is read later, in anybody's language
+SENTENCE = re.compile(r"[A-Z].* .*\.")
 NOT_USED_HERE = re.compile(
     r"import_export|guardian|simple_history|location_field|constance|contrib/forms|command_results"
 )
@@ -91,7 +93,7 @@ def kinds_of(error: type[RagError]) -> set[type[RagError]]:
 
 def errors() -> list[type[RagError]]:
     for path in SOURCES:
-        if path.name in OUR_ERRORS:
+        if re.search(r"^class \w+Error\(", path.read_text(encoding="utf-8"), re.MULTILINE):
             import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
     return sorted((e for e in kinds_of(RagError) if not e.__module__.startswith("tests")), key=lambda e: e.__name__)
 
@@ -111,19 +113,75 @@ def raised_sentences() -> list[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in names and node.args
     ]
-    constant = [call.value for call in calls if isinstance(call, ast.Constant) and " " in str(call.value)]
-    filled = [
-        "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in call.values)
-        for call in calls
-        if isinstance(call, ast.JoinedStr)
-    ]
-    return sorted({*constant, *filled})
+    return sorted({text for call in calls if " " in (text := text_of(call))})
+
+
+def text_of(node: ast.AST) -> str:
+    """The words of a text, `x` for what is filled in; nothing for what is no text."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 @pytest.mark.parametrize("sentence", raised_sentences())
 def test_what_an_error_says_in_one_place_is_said_in_chinese(sentence):
     with translation.override("zh-hans"):
         assert is_chinese(worded(sentence))
+
+
+def stored_sentences() -> list[str]:
+    """Whatever looks like a sentence of ours in places that write reports for people, docstrings aside."""
+    paths = [path for path in SOURCES if str(path.relative_to(ROOT)).startswith(STORED)]
+    nodes = [node for path in paths for node in spoken(ast.parse(path.read_text(encoding="utf-8")))]
+    return sorted({text for node in nodes if SENTENCE.fullmatch(text := text_of(node))})
+
+
+def spoken(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below, without texts that stand alone (docstrings) and without the parts of f-strings."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        yield node
+        if not isinstance(node, ast.JoinedStr):
+            yield from spoken(node)
+
+
+@pytest.mark.parametrize("sentence", stored_sentences())
+def test_what_reports_of_runs_and_jobs_say_is_said_in_chinese(sentence):
+    with translation.override("zh-hans"):
+        assert is_chinese(worded(sentence))
+
+
+def test_the_sentences_of_reports_are_found():
+    assert {"This file cannot be read.", "There is no such page.", "The last run was broken off."} <= set(
+        stored_sentences()
+    )
+
+
+def option_words() -> list[str]:
+    """Labels and helps of all options, in English."""
+    with translation.override("en"):
+        pairs = [*OPTION_WORDS.values(), *((name, "") for name in GROUP_NAMES.values())]
+        return sorted({str(text) for pair in pairs for text in pair if text})
+
+
+@pytest.mark.parametrize("words", option_words())
+def test_options_are_labelled_in_chinese(words):
+    with translation.override("zh-hans"):
+        assert is_chinese(translation.gettext(words))
+
+
+def test_a_reason_within_a_sentence_is_put_into_words_too():
+    sentence = "No file of this archive can be taken: The file is empty."
+
+    with translation.override("zh-hans"):
+        assert worded(sentence) == "压缩包中没有可以收录的文件：文件是空的。"
+
+
+def test_the_template_that_says_most_is_taken():
+    with translation.override("zh-hans"):
+        assert worded("Unknown owner: lin.") == "没有名为 lin 的负责人。"
+        assert worded("Unknown users: lin.") == "users 中有未知名称：lin。"
 
 
 def test_what_is_filled_in_survives_the_change_of_language():

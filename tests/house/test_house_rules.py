@@ -16,7 +16,7 @@ import knowledge.indexes
 from knowledge import selectors
 
 # they read nothing that has readers: a job or documents that were found with a scope, options, two texts
-NO_RIGHTS_INVOLVED = {"job_status", "pipeline_options", "site_options", "texts_diff"}
+NO_RIGHTS_INVOLVED = {"pipeline_options", "site_options", "texts_diff"}
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("ragcore", "accounts", "knowledge", "chat", "feedback", "evaluation", "ragsite")
 SOURCES = [p for name in PACKAGES for p in sorted((ROOT / name).rglob("*.py")) if "migrations" not in p.parts]

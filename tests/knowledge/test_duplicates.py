@@ -106,3 +106,26 @@ def test_the_report_of_one_set_has_its_own_pairs_only(owner):
     ingest(owner, second, c=report(3), d=report(3))
 
     assert pairs(owner, set_id=first.pk) == [("exact", {"a", "b"})]
+
+
+def test_texts_without_letters_do_not_keep_the_comparison_busy(owner, monkeypatch):
+    monkeypatch.setattr("knowledge.services.ingestion.comparing.BATCH", 2)
+    sent = []
+    monkeypatch.setattr("knowledge.queue._send", lambda name, *_: sent.append(name))
+    kept = make_set(owners=[owner])
+    ingest(owner, kept, x="…", y="— —", z="***", a=report(1), b=report(1))
+    sent.clear()
+
+    assert pairs(owner) == [("exact", {"a", "b"})]
+    assert (versions_compare(), len(sent)) == (0, 1)
+
+
+def test_of_many_that_share_a_phrase_only_the_most_alike_are_compared(owner, monkeypatch):
+    monkeypatch.setattr("knowledge.services.duplicates.CANDIDATES", 1)
+    kept = make_set(owners=[owner])
+    ingest(owner, kept, far=report(1, changed="Other words follow here. " * 6), near=report(1, changed="One word."))
+
+    ingest(owner, kept, mine=report(1, changed="One word more."))
+
+    assert ("near", {"near", "mine"}) in pairs(owner)
+    assert ("near", {"far", "mine"}) not in pairs(owner)

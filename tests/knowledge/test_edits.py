@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.utils.module_loading import import_string
 
 from accounts.errors import NotAllowedError, NotFoundError
+from knowledge import engines
 from knowledge.errors import PassageChangedError
 from knowledge.models import Chunk, ChunkEdit, IndexEntry
 from knowledge.selectors import chunk_get, chunks_of
 from knowledge.services.checking import index_check
-from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace, edit_undo, edits_reapply
+from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace, edit_undo
+from knowledge.services.reapplying import edits_reapply
 from knowledge.services.rebuilds import document_rebuild
 from knowledge.services.retrieval import retrieve
 from knowledge.types import RetrievalRequest
@@ -228,3 +232,82 @@ def test_a_disabled_passage_stays_disabled_after_rebuilding(owner, document):
     assert Chunk.objects.get(version=document.live_version_id).retired is not None
     edit_undo(scope=scope, actor=owner, edit_id=edit.pk)
     assert found(owner, "paging cycle") == [TEXT]
+
+
+# ── while a new version is on its way ───────────────────────────────────────────────────────────
+
+
+def test_an_edit_made_while_a_new_version_is_embedded_is_in_it(owner, document, monkeypatch):
+    scope = scope_of(owner)
+    job = document_rebuild(scope=scope, actor=owner, document_id=document.pk)
+    at_the_right_moment(
+        monkeypatch,
+        lambda: chunk_replace(scope=scope, actor=owner, chunk_id=passage(owner, document).pk, text="Zircon paging."),
+    )
+
+    run_job(job.pk)
+
+    document.refresh_from_db()
+    assert document.live_version.number == 2
+    assert passage(owner, document).text == "Zircon paging."
+    assert (job.items.get().stage, job.items.get().losses) == ("live", 0)
+    assert index_check() == []
+
+
+def test_an_edit_taken_back_while_a_new_version_is_embedded_is_not_in_it(owner, document, monkeypatch):
+    scope = scope_of(owner)
+    edit = chunk_disable(scope=scope, actor=owner, chunk_id=passage(owner, document).pk)
+    job = document_rebuild(scope=scope, actor=owner, document_id=document.pk)
+    at_the_right_moment(monkeypatch, lambda: edit_undo(scope=scope, actor=owner, edit_id=edit.pk))
+
+    run_job(job.pk)
+
+    assert found(owner, "paging cycle") == [TEXT]
+    assert index_check() == []
+
+
+@pytest.mark.parametrize("change", ["replace", "questions", "undo"])
+def test_whoever_edits_a_version_that_is_replaced_meanwhile_is_told(owner, document, monkeypatch, change):
+    scope, chunk = scope_of(owner), passage(owner, document)
+    if change == "undo":
+        chunk = chunk_replace(scope=scope, actor=owner, chunk_id=chunk.pk, text="Zircon paging.")
+    job = document_rebuild(scope=scope, actor=owner, document_id=document.pk)
+    once_before(monkeypatch, "knowledge.services.edits.passage_lock", lambda: run_job(job.pk))
+
+    with pytest.raises(PassageChangedError):
+        {
+            "replace": lambda: chunk_replace(scope=scope, actor=owner, chunk_id=chunk.pk, text="Too late."),
+            "questions": lambda: chunk_questions_set(scope=scope, actor=owner, chunk_id=chunk.pk, questions=["Why?"]),
+            "undo": lambda: edit_undo(scope=scope, actor=owner, edit_id=chunk.edit_id),
+        }[change]()
+
+    assert passage(owner, document).text == ("Zircon paging." if change == "undo" else TEXT)
+    assert index_check() == []
+
+
+def test_nothing_is_locked_while_a_passage_is_embedded(owner, document, monkeypatch):
+    depths = []
+    monkeypatch.setattr(
+        "knowledge.services.reindexing.embedder",
+        lambda: depths.append(connection.in_atomic_block) or engines.embedder(),
+    )
+
+    chunk_replace(scope=scope_of(owner), actor=owner, chunk_id=passage(owner, document).pk, text="Zircon paging.")
+
+    assert depths == [False]
+
+
+def at_the_right_moment(monkeypatch, act):
+    """Let something happen once, when a batch has been described and is being embedded."""
+    once_before(monkeypatch, "knowledge.services.ingestion.advance.texts_embed", act)
+
+
+def once_before(monkeypatch, name, act):
+    real, waiting = import_string(name), [act]
+
+    def first(*args, **kwargs):
+        while waiting:
+            waiting.pop()()
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(name, first)

@@ -218,7 +218,7 @@ def test_an_old_version_that_fails_late_says_nothing_about_the_document(owner, c
     second = upload(owner, common, content=b"two", external_id="x")
     run_job(second.job.pk)
 
-    outcomes.item_fail(late, CorruptDocumentError())
+    outcomes.items_put_off_or_fail([late], CorruptDocumentError())
 
     document = Document.objects.get()
     assert (document.state, document.error_code, document.live_version.number) == ("live", "", 2)

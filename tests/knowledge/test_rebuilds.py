@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from django.utils.module_loading import import_string
 
 from accounts.errors import NotAllowedError
-from knowledge.models import Chunk, Document
+from knowledge.errors import JobOverError
+from knowledge.models import Chunk, Document, IngestItem
 from knowledge.selectors import chunks_of
+from knowledge.services import document_delete, job_cancel
 from knowledge.services.options import set_options_update
 from knowledge.services.previews import chunking_preview
 from knowledge.services.rebuilds import document_rebuild, set_rebuild
 from ragcore.errors import InvalidOptionsError
 from tests.factories import ingest, make_set, make_user, run_job, scope_of
+from tests.knowledge.test_edits import once_before
 from tests.knowledge.uploads import upload
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -89,3 +93,45 @@ def test_what_never_went_live_is_tried_again_instead(owner, kept):
         document_rebuild(scope=scope_of(owner), actor=owner, document_id=waiting.pk)
 
     assert Document.objects.get(pk=waiting.pk).versions.count() == 1
+
+
+def test_rebuilding_a_set_asks_no_more_for_more_documents(owner, kept, django_assert_max_num_queries):
+    ingest(owner, kept, **{f"d{n}": f"Text {n}." for n in range(12)})
+
+    with django_assert_max_num_queries(30):
+        job = set_rebuild(scope=scope_of(owner), actor=owner, set_id=kept.pk)
+
+    assert (job.items.count(), job.kind) == (12, "rebuild")
+
+
+def test_rebuilding_passes_over_what_is_rebuilt_already_or_deleted_meanwhile(owner, kept, monkeypatch):
+    monkeypatch.setattr("knowledge.services.rebuilds.BATCH", 1)
+    documents = ingest(owner, kept, a="Alpha.", b="Beta.", c="Gamma.")
+    document_rebuild(scope=scope_of(owner), actor=owner, document_id=documents["a"].pk)
+    once_before(
+        monkeypatch,
+        "knowledge.services.rebuilds.items_add",
+        lambda: document_delete(scope=scope_of(owner), actor=owner, document_id=documents["c"].pk),
+    )
+
+    job = set_rebuild(scope=scope_of(owner), actor=owner, set_id=kept.pk)
+
+    assert [item.version.document for item in job.items.all()] == [documents["b"]]
+
+
+def test_a_rebuild_that_is_cancelled_while_it_is_prepared_ends(owner, kept, monkeypatch):
+    monkeypatch.setattr("knowledge.services.rebuilds.BATCH", 1)
+    ingest(owner, kept, a="Alpha.", b="Beta.")
+    real = import_string("knowledge.services.rebuilds.job_work")
+
+    def cancelling(job, **options):
+        real(job, **options)
+        job_cancel(scope=scope_of(owner), actor=owner, job_id=job.pk)
+
+    monkeypatch.setattr("knowledge.services.rebuilds.job_work", cancelling)
+
+    with pytest.raises(JobOverError):
+        set_rebuild(scope=scope_of(owner), actor=owner, set_id=kept.pk)
+
+    assert list(IngestItem.objects.filter(job__kind="rebuild").values_list("stage", flat=True)) == ["cancelled"]
+    assert Document.objects.filter(state="live").count() == 2

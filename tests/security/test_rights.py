@@ -19,7 +19,9 @@ from tests.api.world import client_of, document_make, error_of, group_make, mess
 
 DOCUMENTS = "/api/v1/documents"
 SETS = "/api/v1/knowledge-sets"
-VALUES = {"set_id": "1", "document_id": "1", "job_id": "1", "message_id": str(uuid.UUID(int=1))}
+IDS = ("set_id", "document_id", "job_id", "source_id", "source")
+VALUES = {**dict.fromkeys(IDS, "1"), "message_id": str(uuid.UUID(int=1))}
+SIGNED = "/api/v1/webhooks/"  # opened by a signature instead of a key
 
 
 def addresses() -> list[tuple[str, str]]:
@@ -53,7 +55,7 @@ async def test_no_address_answers_without_a_valid_key(key):
 
         assert response.status_code == 401, (method, path, response.status_code)
         assert error_of(response)["code"] == "not_authenticated"
-        assert response.headers["WWW-Authenticate"] == "Bearer"
+        assert path.startswith(SIGNED) or response.headers["WWW-Authenticate"] == "Bearer"
 
 
 def test_a_revoked_key_and_a_key_of_someone_who_left_are_useless(world):

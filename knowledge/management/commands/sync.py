@@ -71,6 +71,7 @@ class Command(BaseCommand):
         done = sync_run(
             job_id=job.pk,
             trusted_folders=True,
+            in_turn=False,
             progress=lambda report: line.show(report.found, report.found, f"{report.new + report.changed} new"),
         )
         line.close()

@@ -12,8 +12,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from knowledge.errors import LeftOutError, SupersededError
+from knowledge.indexes.epoch import epoch_advance
 from knowledge.models import Document, DocumentVersion, Source
 from knowledge.services.composition import documents_settle
 from knowledge.services.handlers.evaluating import handled
@@ -37,14 +39,15 @@ def handlers_apply(version: DocumentVersion, parsed_text: str | None) -> Handled
 
     Ingestion calls it after reading a file, before it is cut; `version.document` is the fresh row afterwards. The
     outcome replaces the former one, so it may be repeated at will, also after the rules have changed; without a handler
-    it only takes back. With `parsed_text` None, rules about the text are left out.
+    it only takes back. With `parsed_text` None, rules about the text are left out. A version that a newer one has
+    overtaken says nothing about the document any more.
     Raises LeftOutError and SupersededError, which end the ingestion of this version.
     """
     rows = Document.objects.select_for_update(of=("self",)).select_related("source__handler")
     document = version.document = rows.get(pk=version.document_id)
     row = document.source.handler
     handler = Handler() if row is None else handler_value(row)
-    if row is None and not document.handled:
+    if (row is None and not document.handled) or _is_outdated(version):
         return Handled()
     plain = plain_of(document)
     wanted = handled(
@@ -64,7 +67,15 @@ def handlers_apply(version: DocumentVersion, parsed_text: str | None) -> Handled
     _write(document, plain, wanted)
     documents_settle(document_ids=[document.pk])
     document.refresh_from_db(fields=["handled"])
+    if document.live_version_id is not None:  # its present passages are found by other sets, tags and attributes now
+        epoch_advance(tenant_id=document.tenant_id)
     return wanted
+
+
+def _is_outdated(version: DocumentVersion) -> bool:
+    """Whether a newer version is live or on its way."""
+    newer = DocumentVersion.objects.filter(document=version.document_id, number__gt=version.number)
+    return newer.filter(Q(live_for__isnull=False) | Q(items__isnull=False, items__finished=None)).exists()
 
 
 def arrival_refusal(

@@ -134,7 +134,7 @@ def _embed_and_publish(prepared: list[Prepared]) -> int:
     mine = Holding([one.item for one in prepared])
     mine.alive(stage=Stage.REPRESENTED)
     vectors = texts_embed(prepared, mine)
-    mine.alive(stage=Stage.EMBEDDED)
+    mine.alive(stage=Stage.EMBEDDED, progress_done=0, progress_total=0)
     return versions_publish(prepared, vectors, model=embedder().model)
 
 

@@ -11,8 +11,10 @@ from knowledge.indexes.bands import comparing_alone
 from knowledge.models import DocumentVersion, SketchBand
 from knowledge.queue import RECORD_DUPLICATES, enqueue_on_commit
 from knowledge.services.duplicates import duplicates_record
+from ragcore.text.minhash import sketch
 
 BATCH = 50  # versions a task
+NOTHING = sketch("").tobytes()  # of a text without letters and digits: it has no bands and is like no other
 PAUSE_SECONDS = 10.0  # before another try where another worker is at it
 
 
@@ -28,7 +30,12 @@ def versions_compare() -> int:
         return 0
     compared = SketchBand.objects.filter(version=OuterRef("pk"))
     waiting = DocumentVersion.objects.filter(~Exists(compared), live_for__deleted=None, live_for__isnull=False)
-    rows = waiting.exclude(sketch=None).order_by("live_for__tenant_id", "pk").values_list("live_for__tenant_id", "pk")
+    rows = (
+        waiting.exclude(sketch=None)
+        .exclude(sketch=NOTHING)
+        .order_by("live_for__tenant_id", "pk")
+        .values_list("live_for__tenant_id", "pk")
+    )
     found = list(rows[:BATCH])
     for tenant_id, pairs in groupby(found, key=lambda pair: pair[0]):
         duplicates_record(tenant_id=tenant_id, version_ids=[pk for _, pk in pairs])

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from knowledge.engines import counter
-from knowledge.models import Document, IngestItem
-from knowledge.services.edits import Reapplied, edits_reapply
+from knowledge.models import DocumentVersion, IngestItem
 from knowledge.services.ingestion.leases import Holding
 from knowledge.services.ingestion.reading import Read
 from knowledge.services.model_slots import background_model
+from knowledge.services.reapplying import Reapplied, edits_reapply
 from knowledge.services.representations import Representation, question_representation, represented
 from ragcore.chunking import splitter_for
 from ragcore.errors import EmptyDocumentError
+from ragcore.parsing.recognition_unread import unread_counts
 from ragcore.text.minhash import sketch
 from ragcore.types import ChunkDraft
 
@@ -41,7 +42,7 @@ def item_describe(read: Read, holding: Holding) -> Prepared:
     drafts = splitter_for(read.options.chunking, counter()).split(read.document)
     if not drafts:
         raise EmptyDocumentError
-    edits = _edits(document, drafts)
+    edits = _edits(read.item.version, drafts)
     made = represented(
         title=document.title,
         parsed=read.document,
@@ -61,11 +62,11 @@ def item_describe(read: Read, holding: Holding) -> Prepared:
     )
 
 
-def _edits(document: Document, drafts: Sequence[ChunkDraft]) -> Reapplied:
-    """What owners changed in the live passages; a new document has none."""
-    if document.live_version_id is None:
+def _edits(version: DocumentVersion, drafts: Sequence[ChunkDraft]) -> Reapplied:
+    """What owners changed in the passages of earlier versions; the first one finds none."""
+    if version.number == 1:
         return Reapplied(drafts=tuple(drafts))
-    return edits_reapply(document_id=document.pk, drafts=drafts)
+    return edits_reapply(document_id=version.document_id, drafts=drafts)
 
 
 def _questions(title: str, edits: Reapplied) -> list[Representation]:
@@ -105,4 +106,5 @@ def _report(
         "edits": {"applied": len(edits.applied), "lost": len(edits.lost), "disabled": len(edits.disabled)},
         "pages_recognised": read.stored.pages_recognised,
         "pictures": len(read.document.pictures),
+        "pictures_unread": unread_counts(read.document),
     }

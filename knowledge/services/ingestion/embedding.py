@@ -29,7 +29,8 @@ def texts_embed(prepared: Sequence[Prepared], holding: Holding) -> FloatArray:
         group = unique[start : start + EMBEDDED_TEXTS]
         with embedding_slot(alive=holding.alive):
             rows.update(zip(group, embedder().embed_documents(group), strict=True))
-        holding.progress(len(rows), len(unique))
+        if len(rows) < len(unique):  # the end of the stage is written down with the next one
+            holding.progress(len(rows), len(unique))
     vectors = np.stack([rows[text] for text in texts]) if texts else np.zeros((0, FINE_DIMENSIONS), np.float32)
     if not np.isfinite(vectors).all():
         raise ValueError("the embedder returned numbers that are not finite")

@@ -62,9 +62,7 @@ def items_put_off_or_fail(items: Sequence[IngestItem], error: RagError) -> None:
     waiting = patient if isinstance(error, TransientError) else []
     if waiting:
         _put_off(waiting, error)
-    for item in items:
-        if item not in waiting:
-            item_fail(item, error)
+    _fail([item for item in items if item not in waiting], error)
 
 
 def _put_off(items: Sequence[IngestItem], error: RagError) -> None:
@@ -85,15 +83,18 @@ def _put_off(items: Sequence[IngestItem], error: RagError) -> None:
         advance_enqueue(job_id=job_id, queue=queue, countdown_seconds=pause + 0.1)
 
 
-@transaction.atomic
-def item_fail(item: IngestItem, error: RagError) -> None:
-    """End an item with a reason, which its document takes over if this is its newest version.
+def _fail(items: Sequence[IngestItem], error: RagError) -> None:
+    """End items with a reason, which their documents take over where it concerns their newest versions.
 
-    Changes nothing where another worker has claimed or ended the item meanwhile.
+    Changes nothing where another worker has claimed or ended an item meanwhile. Documents are locked before items, as
+    publishing and cancelling do.
     """
     reason = {"error_code": error.code, "error_message": error.message[:512]}
-    if held([item]).update(stage=IngestItem.Stage.FAILED, finished=timezone.now(), lease_until=None, **reason):
-        document_say(item, **reason)
+    documents = Document.objects.select_for_update().filter(pk__in={item.version.document_id for item in items})
+    list(documents.order_by("pk").values_list("pk", flat=True))
+    for item in items:
+        if held([item]).update(stage=IngestItem.Stage.FAILED, finished=timezone.now(), lease_until=None, **reason):
+            document_say(item, **reason)
 
 
 def document_say(item: IngestItem, *, error_code: str, error_message: str) -> None:

@@ -14,11 +14,12 @@ from knowledge.indexes.identifiers import chunk_ids
 from knowledge.indexes.statistics import statistics_drifted, statistics_lock, versions_count
 from knowledge.models import Chunk, Document, DocumentVersion, IngestItem
 from knowledge.queue import RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
-from knowledge.services.edits import edits_settle
 from knowledge.services.handlers import series_settle
 from knowledge.services.ingestion.describing import Prepared
 from knowledge.services.ingestion.entries import NewEntry, entries_create
+from knowledge.services.ingestion.leases import held
 from knowledge.services.ingestion.rendition import rendition_enqueue
+from knowledge.services.reapplying import edits_present, edits_settle
 from ragcore.ports import FloatArray
 from ragcore.types import ChunkDraft
 
@@ -41,7 +42,8 @@ def versions_publish(prepared: Sequence[Prepared], vectors: FloatArray, *, model
     """Switch all versions of a batch to live, each tenant in one transaction; returns how many went live.
 
     A version that is not newer than the live one, or whose document was deleted meanwhile, is retired unseen; one
-    whose job was cancelled stays as it is.
+    whose job was cancelled stays as it is. One whose document was edited since it was described is given back to be
+    described again: it still has its place in the queue of its job.
     """
     tenants: dict[int, list[Ready]] = {}
     start = 0
@@ -59,6 +61,9 @@ def _publish_tenant(tenant_id: int, ready: list[Ready], model: str) -> int:
     documents = _lock_documents(ready)
     ready = _not_cancelled(ready)
     newest = _newest((one.version for one in ready), documents)
+    overtaken = _overtaken([one for one in ready if one.version.pk in newest])
+    held([one.prepared.item for one in overtaken]).update(lease_until=None)
+    ready = [one for one in ready if one not in overtaken]
     batch = [one for one in ready if one.version.pk in newest]
     entries = _chunks_create(batch)
     entries_create(tenant_id=tenant_id, entries=entries, totals=totals, model=model)
@@ -94,6 +99,12 @@ def _newest(versions: Iterable[DocumentVersion], documents: dict[int, Document])
         if document.deleted is None and version.number > live:
             chosen[document.pk] = version
     return {version.pk for version in chosen.values()}
+
+
+def _overtaken(batch: Sequence[Ready]) -> list[Ready]:
+    """Those whose documents owners have edited since they were described; no edit can come now (passage_lock)."""
+    present = edits_present(document_ids=[one.version.document_id for one in batch])
+    return [one for one in batch if one.prepared.edits.seen != present.get(one.version.document_id, frozenset())]
 
 
 # ── its rows ────────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ from accounts.scope import Scope
 from knowledge.errors import NothingTakenError
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.models import DocumentVersion, IngestJob, KnowledgeSet, Source
-from knowledge.services.documents import items_add, job_work, upload_check
+from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.registration import (
     DEFAULT_SOURCE,
     Arrival,
@@ -107,6 +107,8 @@ class _Unpacking:
 
     @transaction.atomic
     def _register(self, arrival: Arrival) -> None:
+        if self._job is not None:
+            job_hold(self._job)
         done = document_register(scope=self._scope, actor=self._actor, arrival=arrival, source=self._source)
         if done.version is not None:
             self._add(done.version)

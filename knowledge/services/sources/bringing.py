@@ -9,10 +9,10 @@ from django.db import transaction
 
 from accounts.models.people import MAX_CLEARANCE
 from accounts.scope import Scope
-from knowledge.errors import LeftOutError, SupersededError
+from knowledge.errors import JobOverError, LeftOutError, RunLostError, SupersededError
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.models import Document, IngestJob, Source
-from knowledge.services.documents import items_add, job_work, upload_check
+from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.globs import glob_matches
 from knowledge.services.handlers import Handler, arrival_refusal, handler_value
 from knowledge.services.registration import Arrival, document_register
@@ -35,7 +35,7 @@ def source_scope(source: Source) -> Scope:
 
 
 class Bringing:
-    """One run of one source. `take` each item, then `finish`."""
+    """One run of one source. `take` each item, then `finish`. Both raise RunLostError once the job was cancelled."""
 
     def __init__(self, *, job: IngestJob, source: Source, report: RunReport) -> None:
         self.job, self.source, self.report = job, source, report
@@ -66,6 +66,8 @@ class Bringing:
             self._take(item)
         except UNWANTED:
             self.report.left_out += 1
+        except JobOverError:
+            raise RunLostError from None
         except RagError as error:
             self.report.refuse(path=item.external_id, code=error.code, message=error.message)
         except OSError:
@@ -113,6 +115,7 @@ class Bringing:
 
     @transaction.atomic
     def _register(self, item: Item, fetched: Fetched) -> None:
+        job_hold(self.job)
         arrival = Arrival(
             name=fetched.name,
             content=fetched.content,

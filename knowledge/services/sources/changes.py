@@ -23,7 +23,7 @@ from knowledge.services.sources.credentials import credentials_check, credential
 from knowledge.services.sources.folders import folder_allowed
 from knowledge.services.sources.leases import next_run_after
 from knowledge.services.sources.listing import LISTED
-from knowledge.services.sources.web import location_check
+from knowledge.services.sources.web import hosts_of, location_check
 from knowledge.services.withdrawing import documents_withdraw
 from knowledge.types import SourceOptions, strictly
 
@@ -98,28 +98,36 @@ def credentials_set(*, scope: Scope, actor: User, source_id: int, credentials: M
     audit_record(actor=actor, action="source.credentials", target=found.name, source=found.pk)
 
 
-@transaction.atomic
 def source_delete(*, scope: Scope, actor: User, source_id: int, with_documents: bool = False) -> None:
     """Remove a source. Raises NotFoundError, NotAllowedError, SourceInUseError where it has documents left.
 
-    `with_documents` deletes them first (softly: citations keep what they need). What is deleted already passes to the
-    tenant's default source.
+    `with_documents` deletes them first (softly: citations keep what they need), some hundred at a time: people go on
+    working meanwhile, and where this is interrupted it can be repeated. What is deleted already passes to the tenant's
+    default source.
     """
     found = source_managed(scope=scope, source_id=source_id)
-    here = list(Document.objects.filter(source=found, deleted=None).values_list("pk", flat=True))
-    if here and not with_documents:
-        raise SourceInUseError(documents=len(here))
     home = source_ensure(tenant_id=found.tenant_id, name="")
     if found.pk == home.pk:
         raise SourceInUseError("The source of uploads cannot be removed.")
-    documents_withdraw(tenant_id=found.tenant_id, document_ids=here)
-    Document.objects.filter(source=found).update(source=home)
-    audit_record(actor=actor, action="source.delete", target=found.name, source=found.pk, documents=len(here))
-    found.delete()
+    here = list(Document.objects.filter(source=found, deleted=None).values_list("pk", flat=True))
+    if with_documents:
+        documents_withdraw(tenant_id=found.tenant_id, document_ids=here)
+    with transaction.atomic():
+        Source.objects.select_for_update().get(pk=found.pk)  # nothing more arrives
+        if left := Document.objects.filter(source=found, deleted=None).count():
+            raise SourceInUseError(documents=left)
+        Document.objects.filter(source=found).update(source=home)
+        audit_record(actor=actor, action="source.delete", target=found.name, source=found.pk, documents=len(here))
+        found.delete()
 
 
 def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
-    """Take over the values, then check them together."""
+    """Take over the values, then check them together.
+
+    Private addresses were allowed for the hosts that an administrator of the site has seen; with other ones the
+    permission ends.
+    """
+    seen = hosts_of(source)
     for name in ("name", "location", "schedule", "enabled"):
         if name in values:
             setattr(source, name, values[name])
@@ -129,6 +137,8 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
         source.handler = _handler(scope, values["handler"])
     if "owner" in values:
         source.owner = _owner(source, scope=scope, username=values["owner"])
+    if scope.administers != "everything" and not hosts_of(source) <= seen:
+        source.options = {name: value for name, value in source.options.items() if name != "allow_private"}
     if source.pk is None or {"location", "schedule", "options"} & set(values):
         _settings_check(source)
 

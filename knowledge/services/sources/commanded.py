@@ -11,7 +11,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from knowledge.models import SetSource, Source
 from knowledge.selectors import set_owned
-from knowledge.services.composition import source_settle_soon
+from knowledge.services.composition import sources_settle_soon
 
 
 @transaction.atomic
@@ -34,5 +34,5 @@ def folder_source_ensure(
         source.save(update_fields=["options"])
     _, composed = SetSource.objects.get_or_create(knowledge_set=chosen, source=source)
     if composed and not is_new:
-        source_settle_soon(source_id=source.pk)
+        sources_settle_soon(source_ids=[source.pk])
     return source

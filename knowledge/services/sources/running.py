@@ -28,6 +28,7 @@ from knowledge.services.sources.leases import (
 from knowledge.services.sources.listing import items_of
 from knowledge.services.sources.reports import RunReport
 from knowledge.services.sources.single import address_fetch
+from knowledge.services.sources.starting import runs_next_start
 from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
@@ -36,12 +37,15 @@ Outcome = Source.Outcome
 Progress = Callable[[RunReport], None]
 
 
-def sync_run(*, job_id: int, trusted_folders: bool = False, progress: Progress | None = None) -> IngestJob:
+def sync_run(
+    *, job_id: int, trusted_folders: bool = False, in_turn: bool = True, progress: Progress | None = None
+) -> IngestJob:
     """Do what the job's report waits for; safe to call twice, the second call finds nothing to do.
 
     `trusted_folders`: the folder was named by whoever operates this machine, so SOURCE_FOLDERS is not asked.
+    `in_turn`: only a few go on at once; where that many do, nothing is done, and the next one to end calls again.
     """
-    report = job_claim(job_id=job_id)
+    report = job_claim(job_id=job_id, in_turn=in_turn)
     job = IngestJob.objects.select_related("created_by", "source").get(pk=job_id)
     if report is None:
         return job
@@ -50,9 +54,12 @@ def sync_run(*, job_id: int, trusted_folders: bool = False, progress: Progress |
         run.all()
     except RunLostError:
         logger.info("the run of job %s was ended from outside", job_id)
+        job_release(job_id=job_id, report=report)  # a paused one waits; one that others have taken is theirs
     except BaseException:
         job_release(job_id=job_id, report=report)
         raise
+    finally:
+        runs_next_start()
     job.refresh_from_db()
     return job
 

@@ -15,7 +15,7 @@ from accounts.selectors import scope_for
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.models import IngestJob, Source
 from knowledge.queue import RUN_SYNC, enqueue_on_commit
-from knowledge.services.documents import items_add, job_work, upload_check
+from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.registration import Arrival, clearance_check, document_register, sets_owned, source_ensure
 from knowledge.services.sources.bringing import source_scope
 from knowledge.services.sources.items import Fetched
@@ -67,6 +67,7 @@ def address_fetch(*, job: IngestJob, report: RunReport) -> None:
 
 @transaction.atomic
 def _register(job: IngestJob, report: RunReport, fetched: Fetched) -> None:
+    job_hold(job)
     request, person = report.request, job.created_by
     scope = source_scope(job.source) if job.source else scope_for(cast(User, person))
     upload_check(name=fetched.name, size_bytes=len(fetched.content))

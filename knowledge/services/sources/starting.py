@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
@@ -17,13 +16,13 @@ from knowledge.models import IngestJob, Source
 from knowledge.queue import RUN_SYNC, enqueue_on_commit
 from knowledge.selectors import set_owned
 from knowledge.selectors.sources import source_managed
-from knowledge.services.sources.leases import INTERVALS, LEASE_SECONDS, next_run_after
+from knowledge.services.sources.leases import INTERVALS, LEASE_SECONDS, next_run_after, runs_next, runs_open
 from knowledge.services.sources.listing import LISTED
 from knowledge.services.sources.reports import RunReport
 
 FORGOTTEN_SECONDS = 90.0  # a run that nobody has taken up by then has perhaps lost its message
+SENT_AT_ONCE = 20  # of them; most find that it is not their turn
 BROKEN_OFF = "The last run was broken off."
-RECENT = timedelta(days=7)  # older runs are not looked through for lost ones
 
 
 @transaction.atomic
@@ -34,7 +33,7 @@ def source_run_start(*, scope: Scope, actor: User, source_id: int) -> IngestJob:
     """
     source = source_managed(scope=scope, source_id=source_id)
     Source.objects.select_for_update().get(pk=source.pk)
-    for job in _open_jobs().filter(source=source):
+    for job in runs_open().filter(source=source):
         return job
     audit_record(actor=actor, action="source.run", target=source.name, source=source.pk)
     return run_open(sources=[source], actor=actor, trigger="person")
@@ -88,7 +87,7 @@ def _due_started() -> list[int]:
         broken_off = source.outcome == Source.Outcome.RUNNING  # its lease ended at next_run
         said = {"outcome": Source.Outcome.FAILED, "message": BROKEN_OFF} if broken_off else {}
         Source.objects.filter(pk=source.pk).update(next_run=next_run_after(source.schedule, now), **said)
-        if not _open_jobs().filter(source=source).exists():
+        if not runs_open().filter(source=source).exists():
             started.append(run_open(sources=[source], actor=source.owner, trigger="schedule").pk)
     return started
 
@@ -98,7 +97,7 @@ def _broken_off_sent() -> list[int]:
     now = time.time()
     lost = Q(report__state="waiting", report__heartbeat__lt=now - FORGOTTEN_SECONDS)
     dead = Q(report__state="running", report__heartbeat__lt=now - LEASE_SECONDS)
-    jobs = list(_open_jobs().filter(lost | dead, paused=None).select_for_update(skip_locked=True))
+    jobs = list(runs_open().filter(lost | dead, paused=None).select_for_update(skip_locked=True)[:SENT_AT_ONCE])
     for job in jobs:
         if job.report["state"] == "waiting":  # claimed again only by its lease, so it may keep its heartbeat
             IngestJob.objects.filter(pk=job.pk).update(report={**job.report, "heartbeat": now})
@@ -106,6 +105,7 @@ def _broken_off_sent() -> list[int]:
     return [job.pk for job in jobs]
 
 
-def _open_jobs() -> QuerySet[IngestJob]:
-    recent = IngestJob.objects.filter(created__gt=timezone.now() - RECENT, cancelled=None)
-    return recent.filter(report__state__in=["waiting", "running"]).order_by("pk")
+def runs_next_start() -> None:
+    """Call workers to the runs whose turn it is now that another one is over."""
+    for job_id in runs_next():
+        enqueue_on_commit(RUN_SYNC, job_id=job_id)

@@ -72,7 +72,12 @@ def policy_of(source: Source) -> AddressPolicy:
     """The policy of the site, and where the source may, the hosts of its own addresses."""
     if not strictly(SourceOptions, source.options).allow_private:
         return site_policy()
-    return site_policy(*{urlsplit(url).hostname or "" for url in locations_of(source)} - {""})
+    return site_policy(*hosts_of(source))
+
+
+def hosts_of(source: Source) -> frozenset[str]:
+    """The hosts of the addresses of a source."""
+    return frozenset(host for url in locations_of(source) if (host := urlsplit(url).hostname))
 
 
 def fetcher_make(*, policy: AddressPolicy | None = None) -> Fetcher:
@@ -99,14 +104,14 @@ def sitemap_items(source: Source) -> Iterator[Item | Unlisted]:
 
     fetcher = fetcher_make(policy=policy_of(source))
     for location in locations_of(source):
-        entries = sitemap_urls(location, fetcher=fetcher, max_entries=MAX_MAP_ENTRIES)
-        for entry in entries:
+        found = sitemap_urls(location, fetcher=fetcher, max_entries=MAX_MAP_ENTRIES)
+        for entry in found.entries:
             if len(entry.url) > MAX_EXTERNAL_ID:
                 yield Unlisted(path=entry.url, code="url_too_long", message="This address is too long.")
                 continue
             read = partial(page_fetch, fetcher, entry.url, listed=_text(entry.last_modified))
             yield Item(external_id=entry.url, name=name_of(entry.url), read=read)
-        if len(entries) == MAX_MAP_ENTRIES:
+        if not found.is_complete:
             yield Unlisted(
                 path=location, code="limit_reached", message="The site map lists more pages than are read.", hides=True
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +15,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from accounts.errors import NotAuthenticatedError
-from knowledge.errors import WebhookReplayedError
+from knowledge.errors import CredentialsUnreadableError, WebhookReplayedError
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.models import Document, IngestJob, Source
-from knowledge.services.documents import items_add, job_work, upload_check
+from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.registration import Arrival, document_register
 from knowledge.services.sources.bringing import source_scope
 from knowledge.services.sources.credentials import unsealed
@@ -27,6 +28,8 @@ from knowledge.services.sources.web import address_check
 from knowledge.services.withdrawing import documents_withdraw
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
+
+logger = logging.getLogger(__name__)
 
 WINDOW_SECONDS = 300
 ENDINGS = {"text": ".txt", "markdown": ".md", "html": ".html"}
@@ -81,7 +84,7 @@ def webhook_source(*, named: str, timestamp: str, signature: str, body: bytes) -
     """
     wanted = Q(pk=int(named)) if named.isascii() and named.isdigit() and len(named) < 19 else Q(name=named)
     rows = Source.objects.filter(wanted, kind=Source.Kind.WEBHOOK, enabled=True).select_related("owner", "handler")
-    candidates = {row: unsealed(row.credentials).get("secret", "") for row in rows.order_by("pk")[:10]}
+    candidates = {row: _secret(row) for row in rows.order_by("pk")[:10]}
     if not candidates:
         _is_signed("", timestamp, signature, body)  # an unknown source takes as long as a wrong signature
     signed = [row for row, secret in candidates.items() if _is_signed(secret, timestamp, signature, body)]
@@ -97,6 +100,15 @@ def webhook_signature(*, secret: str, timestamp: str, body: bytes) -> str:
     """What the header X-Ragsite-Signature must say."""
     digest = hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256)
     return SIGNED + digest.hexdigest()
+
+
+def _secret(source: Source) -> str:
+    """Empty, so that nothing is signed with it, where there is none or it cannot be read any more."""
+    try:
+        return unsealed(source.credentials).get("secret", "")
+    except CredentialsUnreadableError as error:
+        logger.error("source %s: %s", source.pk, error.message)
+        return ""
 
 
 def _is_signed(secret: str, timestamp: str, signature: str, body: bytes) -> bool:
@@ -167,6 +179,8 @@ class _Desk:
 
     @transaction.atomic
     def _upsert(self, event: WebhookEvent) -> None:
+        if self._job is not None:
+            job_hold(self._job)
         content = event.content if event.content is not None else (event.text or "").encode()
         name = event.name or event.external_id.rpartition("/")[2][:200] + ENDINGS[event.format]
         upload_check(name=name, size_bytes=len(content))

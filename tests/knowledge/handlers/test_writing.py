@@ -6,8 +6,9 @@ import pytest
 
 from knowledge.errors import LeftOutError, SupersededError
 from knowledge.models import Attribute, Document, HandlerRule, Source, SourceHandler
+from knowledge.selectors import corpus_epoch
 from knowledge.services.handlers import attributes_seed, handlers_apply, handlers_seed, series_settle
-from tests.factories import make_tenant, run_job
+from tests.factories import make_tenant, run_job, scope_of
 from tests.knowledge.uploads import upload
 
 pytestmark = pytest.mark.django_db
@@ -176,3 +177,23 @@ def test_a_tenant_gets_handlers_and_attributes_once(db):
         "recall",
     }
     assert not Attribute.objects.filter(tenant=tenant, name_zh="").exists()
+
+
+def test_a_version_that_was_overtaken_says_nothing_about_the_document_any_more(owner, common, support):
+    old = newest(arrived(owner, common, support, "LTE/alarm.md", content=b"First."))
+    new = newest(arrived(owner, common, support, "LTE/alarm.md", content=b"Second."))
+    handlers_apply(new, "gNodeB")
+
+    handlers_apply(old, "eNodeB")
+
+    assert Document.objects.get().tags == ["5G"]
+
+
+def test_answers_from_before_are_stale_when_a_live_document_is_said_to_be_something_else(owner, common, support):
+    done = upload(owner, common, name="a.md", external_id="LTE/a.md", source=support.name)
+    run_job(done.job.pk)
+    before = corpus_epoch(scope=scope_of(owner))
+
+    handlers_apply(newest(done.document), "gNodeB")
+
+    assert corpus_epoch(scope=scope_of(owner)) > before

@@ -145,7 +145,7 @@ class TestComposedSets:
         run(owner, source)
         put(owner, common, (source, {}))
 
-        with django_assert_max_num_queries(8):
+        with django_assert_max_num_queries(9):
             source_settle(source_id=source.pk)
 
 

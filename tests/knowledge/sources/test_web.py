@@ -169,3 +169,20 @@ def test_rights_that_were_lost_meanwhile_count(common, allowed):
 
     assert [e["code"] for e in job_get(scope=scope_of(keeper), job_id=job.pk).errors] == ["not_allowed"]
     assert not Document.objects.exists()
+
+
+def test_pages_of_site_maps_that_are_not_read_any_more_are_not_missing(owner, allowed, monkeypatch):
+    pages = {"/a": PAGE, "/b": PAGE + b"<p>b</p>"}
+    with site(pages) as url:
+        for name in ("a", "b"):
+            pages[f"/{name}.xml"] = MAP.format(ENTRY.format(f"{url}/{name}", "2026-01-01")).encode()
+        parts = "".join(f"<sitemap><loc>{url}/{name}.xml</loc></sitemap>" for name in ("a", "b"))
+        pages["/map.xml"] = f"<sitemapindex>{parts}</sitemapindex>".encode()
+        source = web_source(owner, "sitemap", f"{url}/map.xml", options={"delete_missing": True})
+        run(owner, source)
+        monkeypatch.setattr("ragcore.fetching.sitemaps.MAX_SITEMAPS", 2)
+
+        job = run(owner, source)
+
+    assert here(source) == [f"{url}/a", f"{url}/b"]
+    assert [note["code"] for note in job.report["notes"]] == ["not_deleted"]

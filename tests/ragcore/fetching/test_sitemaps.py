@@ -32,7 +32,7 @@ def index(*urls: str) -> bytes:
 
 def read(body: bytes, **options) -> list[SitemapEntry]:
     with serving({"/sitemap.xml": page(body, "application/xml")}) as site:
-        return sitemap_urls(f"{site.url}/sitemap.xml", fetcher=fetcher(), **options)
+        return list(sitemap_urls(f"{site.url}/sitemap.xml", fetcher=fetcher(), **options).entries)
 
 
 def test_pages_come_with_the_time_of_their_last_change():
@@ -64,7 +64,7 @@ def test_an_index_is_followed_also_into_compressed_files_and_not_in_circles():
             "/2.xml.gz": page(gzip.compress(urlset(entry("https://example.org/b"))), "application/gzip"),
         }
 
-        found = sitemap_urls(f"{site.url}/sitemap.xml", fetcher=fetcher())
+        found = sitemap_urls(f"{site.url}/sitemap.xml", fetcher=fetcher()).entries
 
     assert [entry.url for entry in found] == ["https://example.org/a", "https://example.org/b"]
     assert site.paths().count("/sitemap.xml") == 1
@@ -115,3 +115,18 @@ def test_a_part_that_is_missing_is_reported():
         site.pages["/sitemap.xml"] = page(index(f"{site.url}/missing.xml"))
         with pytest.raises(UrlRefusedError):
             sitemap_urls(f"{site.url}/sitemap.xml", fetcher=fetcher())
+
+
+def test_a_sitemap_of_which_not_everything_is_read_says_so(monkeypatch):
+    monkeypatch.setattr(sitemaps, "MAX_SITEMAPS", 2)
+    with serving({}) as site:
+        urls = [f"{site.url}/{n}.xml" for n in range(2)]
+        site.pages |= {f"/{n}.xml": page(urlset(entry(f"https://example.org/{n}"))) for n in range(2)}
+        site.pages["/all.xml"] = page(index(*urls))
+        site.pages["/one.xml"] = page(index(urls[0]))
+
+        found = [sitemap_urls(f"{site.url}/{name}.xml", fetcher=fetcher()) for name in ("all", "one", "0")]
+        cut = sitemap_urls(urls[0], fetcher=fetcher(), max_entries=1)
+
+    assert [(len(one.entries), one.is_complete) for one in found] == [(1, False), (1, True), (1, True)]
+    assert not cut.is_complete

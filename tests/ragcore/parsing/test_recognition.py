@@ -13,10 +13,11 @@ from reportlab.pdfgen.canvas import Canvas
 from ragcore.errors import EmptyDocumentError, RecognitionUnavailableError, ResourceLimitError
 from ragcore.ocr.client import RapidOcrRecogniser
 from ragcore.options import ParsingOptions
-from ragcore.parsing import parse
+from ragcore.parsing import parse, recognition
 from ragcore.parsing.image import ImageParser
 from ragcore.parsing.recognition import recognised
 from ragcore.parsing.recognition_turns import turned
+from ragcore.parsing.recognition_unread import unread_counts
 from ragcore.types import Block, ParsedDocument, Picture, Pixels, RecognisedLine
 from tests.ragcore.ocr.drawing import drawn, encoded, pixels_of
 
@@ -221,6 +222,59 @@ def test_pictures_are_not_read_when_that_is_off_or_their_number_is_used_up():
     assert len(read_pictures(document, recogniser, recognise_pictures=False)) == 4
     assert recogniser.seen == []
     assert len(read_pictures(document, recogniser, max_pictures=1)) == 5
+
+
+def test_pictures_that_nobody_read_are_counted_with_the_reason():
+    contents = [encoded(Image.new("L", (300, 300), colour)) for colour in ("white", "grey", "black")]
+    document = with_pictures(*contents, b"damaged", contents[0], encoded(WHITE))
+    recogniser = Scripted([line("Words in a picture", 80, 80)], ResourceLimitError("too slow"))
+
+    found = recognised(
+        document,
+        b"",
+        name="a.docx",
+        recogniser=recogniser,
+        options=ParsingOptions(max_pictures=5),
+        progress=lambda *_: None,
+    )
+
+    assert unread_counts(found) == {"left_out": 1, "time": 2, "damaged": 1}
+    assert sum(block.text == "Words in a picture" for block in found.blocks) == 2, "the same bytes twice"
+
+
+def test_the_pictures_of_a_document_are_read_until_their_time_is_over(monkeypatch):
+    monkeypatch.setattr(recognition, "PICTURES_SECONDS", 0.0)
+    document = with_pictures(encoded(WHITE), encoded(Image.new("L", (300, 300), "white")))
+    recogniser = Scripted([line("Words in a picture", 80, 80)])
+    done = []
+
+    found = recognised(
+        document,
+        b"",
+        name="a.docx",
+        recogniser=recogniser,
+        options=ParsingOptions(),
+        progress=lambda *step: done.append(step),
+    )
+
+    assert recogniser.seen == []
+    assert unread_counts(found) == {"time": 2}
+    assert done == [(1, 2), (2, 2)]
+
+
+def test_the_pages_of_a_fax_are_read_however_long_it_takes(monkeypatch):
+    monkeypatch.setattr(recognition, "PICTURES_SECONDS", 0.0)
+
+    document = read(encoded(WHITE), Scripted([line("A page", 80, 80)]), name="fax.png")
+
+    assert "A page" in document.markdown()
+    assert unread_counts(document) == {}
+
+
+def test_a_file_cannot_write_anything_but_numbers_there():
+    said = {"pictures_unread_time": "soon", "pictures_unread_mood": "3", "pictures_unread_damaged": "2"}
+
+    assert unread_counts(ParsedDocument(blocks=(), metadata=said)) == {"damaged": 2}
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 7), st.data())

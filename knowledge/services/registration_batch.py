@@ -1,0 +1,146 @@
+"""Recording that many documents have arrived at once: a handful of queries for what is new among them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db import IntegrityError, transaction
+
+from accounts.models import User
+from accounts.scope import Scope
+from knowledge.indexes.maintenance import files_share
+from knowledge.models import Document, DocumentVersion, Source
+from knowledge.services.composition import documents_settle
+from knowledge.services.registration import (
+    Arrival,
+    Registered,
+    arrival_check,
+    document_new,
+    document_register,
+    is_composed,
+    version_new,
+)
+from ragcore.errors import PermanentError
+
+Identity = tuple[int, str]  # source, external id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addressed:
+    """An arrival and the source that it came from."""
+
+    arrival: Arrival
+    source: Source
+
+    @property
+    def identity(self) -> Identity:
+        return self.source.pk, self.arrival.external_id
+
+
+def documents_register(
+    *, scope: Scope, actor: User | None, arrivals: Sequence[Addressed]
+) -> list[Registered | PermanentError]:
+    """What `document_register` would say to each arrival, in order; its permanent errors are returned, not raised.
+
+    To be called in a transaction. Documents that are new, and whose source has no handler, are written together, the
+    others one by one after them: they may merge with a row or be refused, each for itself.
+    """
+    found: dict[int, Registered | PermanentError] = {}
+    for number, one in enumerate(arrivals):
+        try:
+            arrival_check(scope=scope, arrival=one.arrival, source=one.source)
+        except PermanentError as error:
+            found[number] = error
+    new = _new(arrivals, without=found)
+    found.update(zip(new, _together(actor, [arrivals[number] for number in new]), strict=False))
+    for number, one in enumerate(arrivals):
+        if number not in found:
+            found[number] = _alone(scope, actor, one)
+    return [found[number] for number in range(len(arrivals))]
+
+
+def _new(arrivals: Sequence[Addressed], *, without: Mapping[int, object]) -> list[int]:
+    """Positions of arrivals that make new documents, whatever their neighbours do."""
+    known = _known(arrivals)
+    chosen = []
+    for number, one in enumerate(arrivals):
+        if number not in without and one.arrival.external_id and one.identity not in known:
+            known.add(one.identity)  # the next one under the same id merges with this one
+            if not one.source.handler_id:
+                chosen.append(number)
+    return chosen
+
+
+def _known(arrivals: Iterable[Addressed]) -> set[Identity]:
+    """Identities that exist; their rows are locked in the same order by everyone."""
+    by_source: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for one in arrivals:
+        by_source[one.source.tenant_id, one.source.pk].append(one.arrival.external_id)
+    known: set[Identity] = set()
+    for (tenant_id, source_id), external_ids in sorted(by_source.items()):
+        rows = Document.objects.select_for_update().filter(
+            tenant_id=tenant_id, source_id=source_id, external_id__in=external_ids, deleted=None
+        )
+        known |= set(rows.order_by("pk").values_list("source_id", "external_id"))
+    return known
+
+
+def _together(actor: User | None, arrivals: Sequence[Addressed]) -> list[Registered]:
+    """New documents with their first versions; none where another request has registered one of them meanwhile."""
+    try:
+        with transaction.atomic():
+            documents = _documents_create(actor, arrivals)
+            versions = _versions_create(documents, arrivals)
+            moved = _settle(documents)
+    except IntegrityError:
+        return []
+    return [
+        Registered(document, version, duplicate=False, merged=document.source_id in moved)
+        for document, version in zip(documents, versions, strict=True)
+    ]
+
+
+def _documents_create(actor: User | None, arrivals: Sequence[Addressed]) -> list[Document]:
+    documents = Document.objects.bulk_create(
+        [document_new(actor=actor, arrival=one.arrival, source=one.source) for one in arrivals]
+    )
+    through = Document.sets.through
+    through.objects.bulk_create(
+        [
+            through(document_id=document.pk, knowledgeset_id=chosen.pk)
+            for document, one in zip(documents, arrivals, strict=True)
+            for chosen in one.arrival.sets
+        ]
+    )
+    return documents
+
+
+def _versions_create(documents: Sequence[Document], arrivals: Sequence[Addressed]) -> list[DocumentVersion]:
+    for tenant_id in sorted({document.tenant_id for document in documents}):
+        files_share(tenant_id=tenant_id)
+    return DocumentVersion.objects.bulk_create(
+        [version_new(document=document, arrival=one.arrival) for document, one in zip(documents, arrivals, strict=True)]
+    )
+
+
+def _settle(documents: Sequence[Document]) -> set[int]:
+    """Put them into the sets that are composed of their sources; returns the sources where that changed anything."""
+    by_source: dict[int, list[Document]] = defaultdict(list)
+    for document in documents:
+        if is_composed(document.source):
+            by_source[document.source_id].append(document)
+    return {
+        source_id
+        for source_id, mine in sorted(by_source.items())
+        if documents_settle(document_ids=[document.pk for document in mine])
+    }
+
+
+def _alone(scope: Scope, actor: User | None, one: Addressed) -> Registered | PermanentError:
+    try:
+        with transaction.atomic():
+            return document_register(scope=scope, actor=actor, arrival=one.arrival, source=one.source)
+    except PermanentError as error:
+        return error

@@ -1,0 +1,55 @@
+"""Which workers take which queues, embedded and in containers."""
+
+from __future__ import annotations
+
+import yaml
+from django.conf import settings
+
+from chat import queue as chat_queue
+from knowledge import queue as knowledge_queue
+from ragsite.celery import app
+from ragsite.embedded.programs import INGESTION_QUEUES, programs
+from ragsite.env import PROJECT_ROOT, Environment
+
+KNOWN = {queue.name for queue in settings.CELERY_TASK_QUEUES}
+
+
+def queues_of(command):
+    return {
+        name for flag, value in zip(command, command[1:], strict=False) if flag == "-Q" for name in value.split(",")
+    }
+
+
+def container_workers():
+    services = yaml.safe_load((PROJECT_ROOT / "docker" / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    return {name: one for name, one in services.items() if "worker" in one.get("command", ())}
+
+
+def test_containers_are_divided_like_the_embedded_programs():
+    embedded = [queues_of(program.arguments) for program in programs(Environment()) if "worker" in program.arguments]
+    containers = [queues_of(one["command"]) for one in container_workers().values()]
+
+    assert sorted(map(sorted, containers)) == sorted(map(sorted, embedded))
+    assert sorted(name for queues in containers for name in queues) == sorted(KNOWN)
+
+
+def test_ingestion_in_containers_leaves_the_processor_to_people():
+    [worker] = [one for one in container_workers().values() if queues_of(one["command"]) == set(INGESTION_QUEUES)]
+
+    assert worker["command"][:3] == ["nice", "-n", "10"]
+    assert worker["environment"]["EMBEDDER_THREADS"] == "${EMBEDDER_THREADS:-1}"
+
+
+def test_what_watches_over_ingestion_does_not_queue_behind_it():
+    by_task = {entry["task"]: entry["options"]["queue"] for entry in app.conf.beat_schedule.values()}
+
+    assert by_task["knowledge.sweep_ingest_leases"] == "chat"
+    assert not set(by_task.values()) & {*INGESTION_QUEUES, "ocr"}
+    assert set(by_task.values()) <= KNOWN
+
+
+def test_tasks_that_are_planned_and_sent_go_to_the_same_queue():
+    sent = {**knowledge_queue.QUEUES, **chat_queue.QUEUES}
+    planned = {entry["task"]: entry["options"]["queue"] for entry in app.conf.beat_schedule.values()}
+
+    assert {task: queue for task, queue in planned.items() if sent.get(task, queue) != queue} == {}

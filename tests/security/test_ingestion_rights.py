@@ -1,0 +1,144 @@
+"""What ingestion tells, and to whom: names, numbers and permissions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from knowledge.models import Document, IngestItem, KnowledgeSet
+from knowledge.selectors import items_progress, items_readable, job_get
+from knowledge.selectors.desk import documents_rebuildable, items_shown, jobs_counted, sets_counted
+from knowledge.services import document_delete, documents_bulk, versions_compare
+from knowledge.services.sources import source_create, source_update
+from ragcore.errors import UrlNotAllowedError
+from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, run_job, scope_of
+from tests.knowledge.uploads import upload
+
+pytestmark = pytest.mark.django_db
+
+SECRET = b"# Plans\n\nThe site in Aarau is closed in May."
+
+
+def names(person, job_id):
+    items = list(items_readable(scope=scope_of(person), job_id=job_id))
+    return [(one.title, one.file_name) for one in items_progress(scope=scope_of(person), items=items)]
+
+
+# ── names ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def guessed():
+    """Somebody sends bytes that are here already, above their clearance and under a name that they do not know."""
+    boss, guesser = make_user(), make_user(clearance=0)
+    board, desk = make_set(owners=[boss], visibility="members"), make_set(owners=[guesser])
+    hidden = upload(boss, board, name="closing aarau.md", content=SECRET, title="Closing Aarau", clearance=4)
+    run_job(hidden.job.pk)
+    return boss, guesser, upload(guesser, desk, name="guess.md", content=SECRET).job.pk
+
+
+def test_who_guesses_the_bytes_of_a_document_does_not_learn_its_name(guessed):
+    boss, guesser, job_id = guessed
+
+    assert names(guesser, job_id) == [("", "")]
+    assert jobs_counted(scope=scope_of(guesser)).get(pk=job_id).first_title is None
+    assert names(make_admin(), job_id) == [("Closing Aarau", "closing aarau.md")]
+
+
+def test_errors_of_a_job_do_not_name_it_either(guessed):
+    _, guesser, job_id = guessed
+    Document.objects.update(external_id="closing-aarau")
+    IngestItem.objects.filter(job=job_id).update(stage="failed", error_code="worker_lost")
+
+    assert [error["external_id"] for error in job_get(scope=scope_of(guesser), job_id=job_id).errors] == [""]
+
+
+def test_ones_own_documents_keep_their_names_also_after_deletion():
+    owner = make_user()
+    done = upload(owner, make_set(owners=[owner]), name="mine.md")
+    run_job(done.job.pk)
+    document_delete(scope=scope_of(owner), actor=owner, document_id=done.document.pk)
+
+    assert names(owner, done.job.pk) == [("mine", "mine.md")]
+
+
+def test_a_load_over_several_tenants_shows_nobody_the_documents_of_another_one():
+    root, foreign = make_admin(), make_tenant()
+    own = make_set("own", owners=[root])
+    other = KnowledgeSet.objects.create(tenant=foreign, code="other", name="other")
+    rows = [{"external_id": s.code, "text": f"About {s.code}.", "sets": [s.pk]} for s in (own, other)]
+    lines = [json.dumps({**row, "tenant": s.tenant.name}).encode() for row, s in zip(rows, (own, other), strict=True)]
+    job_id = documents_bulk(scope=scope_of(root), actor=root, lines=lines).job_id
+    run_job(job_id)
+    local = make_admin(tenant=foreign)
+
+    shown = items_shown(scope=scope_of(local)).values_list("version__document__external_id", flat=True)
+
+    assert list(shown) == ["other"]
+
+
+# ── numbers ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_owner_is_told_no_numbers_of_documents_above_their_clearance():
+    boss, clerk = make_user(), make_user(clearance=1)
+    shared = make_set(owners=[boss, clerk])
+    ingest(boss, shared, low="An open note.")
+    ingest(boss, shared, clearance=3, high="A secret note.\n\n# More\n\nOf it.")
+
+    told = {person.pk: sets_counted(scope=scope_of(person)).get(pk=shared.pk) for person in (boss, clerk)}
+
+    assert [(one.document_count, one.live_count) for one in told.values()] == [(2, 2), (1, 1)]
+    assert told[clerk.pk].chunk_count < told[boss.pk].chunk_count
+    assert told[clerk.pk].changed < told[boss.pk].changed
+    assert documents_rebuildable(scope=scope_of(clerk), set_id=shared.pk).count() == 1
+
+
+def test_pairs_with_documents_that_an_owner_may_not_open_are_not_counted():
+    boss, clerk = make_user(), make_user()
+    text = " ".join(f"Alarm {number} is raised by board {number * 7}." for number in range(60))
+    mine = make_set(owners=[clerk])
+    ingest(clerk, mine, mine=text)
+    ingest(boss, make_set(owners=[boss], visibility="members"), theirs=text + " A little more.")
+    versions_compare()
+
+    assert sets_counted(scope=scope_of(clerk)).get(pk=mine.pk).pair_count == 0
+    assert sets_counted(scope=scope_of(make_admin())).get(pk=mine.pk).pair_count == 1
+
+
+# ── permissions ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def handed_over():
+    """A source with a private address that an administrator of the site allowed, kept by somebody else now."""
+    root, keeper = make_admin(), make_user()
+    make_set(owners=[keeper])
+    values = {"name": "wiki", "kind": "url", "location": "http://10.1.2.3/a", "options": {"allow_private": True}}
+    source = source_create(scope=scope_of(root), actor=root, values=values)
+    source_update(scope=scope_of(root), actor=root, source_id=source.pk, values={"owner": keeper.username})
+    return keeper, source
+
+
+def test_a_private_address_that_was_allowed_opens_no_other_one(handed_over):
+    keeper, source = handed_over
+
+    with pytest.raises(UrlNotAllowedError):
+        change(keeper, source, location="http://10.9.9.9/secrets")
+    with pytest.raises(UrlNotAllowedError):
+        change(keeper, source, location="http://10.1.2.3/a\nhttp://10.9.9.9/secrets")
+
+    source.refresh_from_db()
+    assert (source.location, source.options) == ("http://10.1.2.3/a", {"allow_private": True})
+
+
+def test_other_pages_of_the_same_host_stay_allowed(handed_over):
+    keeper, source = handed_over
+
+    assert change(keeper, source, location="http://10.1.2.3/b").options == {"allow_private": True}
+    assert change(keeper, source, location="https://93.184.216.34/").options == {}
+
+
+def change(person, source, **values):
+    return source_update(scope=scope_of(person), actor=person, source_id=source.pk, values=values)
