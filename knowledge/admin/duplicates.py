@@ -51,7 +51,8 @@ class DuplicatePairAdmin(CuratorAdmin):
     change_form_template = "admin/knowledge/duplicatepair/pair.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[DuplicatePair]:
-        return pairs_of(scope=admin_scope(request)).prefetch_related("first__sets", "second__sets")
+        rows = pairs_of(scope=admin_scope(request)).select_related("first__source", "second__source")
+        return rows.prefetch_related("first__sets", "second__sets")
 
     def get_urls(self) -> list[URLPattern]:
         keep = path("<int:pk>/keep/", self.admin_site.admin_view(self.keep), name="knowledge_duplicatepair_keep")

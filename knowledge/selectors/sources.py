@@ -37,9 +37,12 @@ def sources_visible(*, scope: Scope) -> QuerySet[Source]:
 
 
 def source_list(*, scope: Scope) -> QuerySet[Source]:
-    """Visible sources by name, with `document_count` of what they hold now."""
+    """Visible sources by name, with `document_count` of what they hold now, up to the asker's clearance."""
     rows = sources_visible(scope=scope).select_related("owner", "handler").prefetch_related("set_sources")
-    held = Count("documents", filter=Q(documents__deleted=None), distinct=True)
+    here = Q(documents__deleted=None)
+    if scope.administers != "everything":
+        here &= Q(documents__clearance__lte=scope.clearance)
+    held = Count("documents", filter=here, distinct=True)
     return rows.annotate(document_count=held).order_by("name", "pk")
 
 

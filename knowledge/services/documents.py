@@ -31,6 +31,8 @@ from knowledge.services.registration import (
 from ragcore.errors import EmptyDocumentError
 from ragcore.parsing import parser_for
 
+KEPT_BY_OTHERS = "Only owners of all its knowledge sets may change a document."
+
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
@@ -160,5 +162,5 @@ def document_managed(*, scope: Scope, document_id: int) -> Document:
     if scope.administers == "nothing":
         held_by = set(document.sets.values_list("pk", flat=True))
         if not held_by or not held_by <= set(sets_managed(scope=scope).values_list("pk", flat=True)):
-            raise NotAllowedError("Only owners of all its knowledge sets may change a document.")
+            raise NotAllowedError(KEPT_BY_OTHERS)
     return document

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from accounts.errors import NotAllowedError, NotFoundError
@@ -77,14 +78,14 @@ def job_cancel(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
 def job_retry(*, scope: Scope, actor: User, job_id: int) -> IngestJob | None:
     """Ingest again what failed or was cancelled in a job and is still the newest of its document, in a new job.
 
-    None where there is nothing of that kind. Raises NotFoundError.
+    None where there is nothing of that kind, or all of it is being tried again already. Raises NotFoundError.
     """
     job = _job(scope=scope, job_id=job_id)
-    over = IngestItem.objects.filter(
-        job=job, stage__in=(Stage.FAILED, Stage.CANCELLED), version__document__deleted=None
-    )
-    versions = [item.version for item in over.select_related("version__document").order_by("pk")]
-    versions = [version for version in versions if _is_newest_and_not_live(version)]
+    newer = DocumentVersion.objects.filter(document=OuterRef("document"), number__gt=OuterRef("number"))
+    at_work = IngestItem.objects.filter(version=OuterRef("pk"), finished=None)
+    over = Q(items__job=job, items__stage__in=(Stage.FAILED, Stage.CANCELLED))
+    rows = DocumentVersion.objects.filter(over, ~Exists(newer), ~Exists(at_work), document__deleted=None, live_for=None)
+    versions = list(rows.only("document").order_by("pk"))
     if not versions:
         return None
     audit_record(actor=actor, action="job.retry", target=str(job), job=job.pk, items=len(versions))
@@ -119,15 +120,12 @@ def _versions_retry(
     stage: str = Stage.RECEIVED,
 ) -> IngestJob:
     """A job for versions that did not go live; their documents are being processed again."""
-    failed = Document.objects.filter(versions__in=versions, state=Document.State.FAILED)
+    documents = Document.objects.filter(pk__in=[version.document_id for version in versions])
+    list(documents.select_for_update().order_by("pk").values_list("pk", flat=True))
+    failed = documents.filter(state=Document.State.FAILED)
     failed.update(state=Document.State.PROCESSING, updated=timezone.now())
-    Document.objects.filter(versions__in=versions).update(error_code="", error_message="")
+    documents.update(error_code="", error_message="")
     return job_start(tenant_id=tenant_id, actor=actor, versions=versions, queue=queue, stage=stage)
-
-
-def _is_newest_and_not_live(version: DocumentVersion) -> bool:
-    newer = DocumentVersion.objects.filter(document=version.document_id, number__gt=version.number)
-    return version.pk != version.document.live_version_id and not newer.exists()
 
 
 def _open_job(*, scope: Scope, job_id: int) -> IngestJob:

@@ -14,9 +14,9 @@ from accounts.services import audit_record
 from knowledge.errors import MixedTenantsError
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet
-from knowledge.selectors import documents_readable, set_owned
+from knowledge.selectors import documents_readable, set_owned, sets_managed
 from knowledge.services.composition import memberships_by_hand
-from knowledge.services.documents import document_managed
+from knowledge.services.documents import KEPT_BY_OTHERS
 from ragcore.errors import RagError
 
 
@@ -70,38 +70,71 @@ def _each(
     add: KnowledgeSet | None,
     take: KnowledgeSet | None,
 ) -> Transferred:
+    """A handful of queries, however many documents are moved."""
     rows = documents_readable(scope=scope).filter(pk__in=document_ids).order_by("pk")
-    changed, refused = 0, []
-    for document in rows.select_for_update(of=("self",)):
+    documents = list(rows.select_for_update(of=("self",)))
+    held = _held(documents)
+    kept = None if scope.administers != "nothing" else set(sets_managed(scope=scope).values_list("pk", flat=True))
+    changed: list[int] = []
+    refused = []
+    for document in documents:
         try:
-            changed += _transfer(scope=scope, document=document, add=add, take=take)
+            if _is_changed(document, held[document.pk], kept=kept, add=add, take=take):
+                changed.append(document.pk)
         except RagError as error:
             refused.append(Refused(document.pk, document.title, error.code, error.message))
-    tenant_id = (add or take or KnowledgeSet()).tenant_id
     if changed:
-        epoch_advance(tenant_id=tenant_id)
-        audit_record(
-            actor=actor,
-            action="documents.transfer",
-            target=(add or take or KnowledgeSet()).code,
-            documents=list(document_ids),
-            to=add.pk if add else None,
-            taken_from=take.pk if take else None,
-        )
-    return Transferred(changed, tuple(refused))
+        _write(changed, add=add, take=take)
+        _afterwards(actor, changed, add=add, take=take)
+    return Transferred(len(changed), tuple(refused))
 
 
-def _transfer(*, scope: Scope, document: Document, add: KnowledgeSet | None, take: KnowledgeSet | None) -> int:
-    """1 if something changed. Raises NotAllowedError, MixedTenantsError."""
-    document_managed(scope=scope, document_id=document.pk)
+def _held(documents: Sequence[Document]) -> dict[int, set[int]]:
+    """Ids of the sets in which documents are."""
+    held: dict[int, set[int]] = {document.pk: set() for document in documents}
+    links = Document.sets.through.objects.filter(document_id__in=list(held))
+    for document_id, set_id in links.values_list("document_id", "knowledgeset_id"):
+        held[document_id].add(set_id)
+    return held
+
+
+def _is_changed(
+    document: Document, held: set[int], *, kept: set[int] | None, add: KnowledgeSet | None, take: KnowledgeSet | None
+) -> bool:
+    """Whether there is something to do; `kept`: sets that the asker owns, None: administers all of them.
+
+    Raises NotAllowedError, MixedTenantsError.
+    """
+    if kept is not None and not (held and held <= kept):
+        raise NotAllowedError(KEPT_BY_OTHERS)
     if add is not None and add.tenant_id != document.tenant_id:
         raise MixedTenantsError
-    held = set(document.sets.values_list("pk", flat=True))
     wanted = (held | ({add.pk} if add else set())) - ({take.pk} if take and take != add else set())
-    if wanted == held:
-        return 0
-    if not wanted and scope.administers == "nothing":
+    if not wanted and held and kept is not None:
         raise NotAllowedError("It is its last knowledge set; delete the document instead.")
-    document.sets.set(wanted)
-    memberships_by_hand(document_ids=[document.pk], set_ids=[add.pk] if add else [])
-    return 1
+    return wanted != held
+
+
+def _write(document_ids: Sequence[int], *, add: KnowledgeSet | None, take: KnowledgeSet | None) -> None:
+    through = Document.sets.through
+    if take is not None and take != add:
+        through.objects.filter(document_id__in=document_ids, knowledgeset_id=take.pk).delete()
+    if add is not None:
+        rows = [through(document_id=document_id, knowledgeset_id=add.pk) for document_id in document_ids]
+        through.objects.bulk_create(rows, ignore_conflicts=True)
+        memberships_by_hand(document_ids=document_ids, set_ids=[add.pk])
+
+
+def _afterwards(
+    actor: User, document_ids: Sequence[int], *, add: KnowledgeSet | None, take: KnowledgeSet | None
+) -> None:
+    chosen = add or take or KnowledgeSet()
+    audit_record(
+        actor=actor,
+        action="documents.transfer",
+        target=chosen.code,
+        documents=list(document_ids),
+        to=add.pk if add else None,
+        taken_from=take.pk if take else None,
+    )
+    epoch_advance(tenant_id=chosen.tenant_id)

@@ -13,12 +13,15 @@ from ragcore.types import Pixels, RecognisedLine
 MIN_LINES = 3  # fewer do not tell how a page lies
 TALL = 1.5  # times as high as wide
 DOUBTFUL = 0.8  # mean score of lines below which a page may stand on its head
+SURE = 0.9  # score of a level line that is believed
+SURE_SHARE = 0.25  # of the lines that are level and sure: a chart whose many labels stand upright on their axis
 
 
 def read_upright(recogniser: TextRecogniser, frame: RenderedPage) -> ReadPage:
     """The lines of a page, turned until they are read best. Raises what `recognise` raises.
 
-    Most pages are read once; those with lines from top to bottom, or hardly legible ones, up to three times.
+    Most pages are read once; those with hardly any but lines from top to bottom, or hardly legible ones, up to three
+    times.
     """
     best = _read(recogniser, frame, 0)
     for turns in _turns_to_try(best.lines):
@@ -40,7 +43,7 @@ def _turns_to_try(lines: Sequence[RecognisedLine]) -> tuple[int, ...]:
     if len(lines) < MIN_LINES:
         return ()
     if sum(map(_is_tall, lines)) > 0.5 * len(lines):
-        return (1, 3)
+        return () if sum(map(_is_surely_level, lines)) >= SURE_SHARE * len(lines) else (1, 3)
     return (2,) if sum(line.score for line in lines) < DOUBTFUL * len(lines) else ()
 
 
@@ -51,6 +54,10 @@ def _worth(lines: Sequence[RecognisedLine]) -> float:
 
 def _is_tall(line: RecognisedLine) -> bool:
     return len(line.text) > 1 and line.y1 - line.y0 > TALL * (line.x1 - line.x0)
+
+
+def _is_surely_level(line: RecognisedLine) -> bool:
+    return len(line.text) > 1 and line.score >= SURE and line.x1 - line.x0 > line.y1 - line.y0
 
 
 def turned(pixels: Pixels, turns: int) -> Pixels:

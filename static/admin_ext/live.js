@@ -4,6 +4,7 @@
 
 const QUICK_MS = 1500;
 const SLOW_MS = 15000;
+const TOLD_MS = 10000;
 const STEPS = [
   [60, "second", 1],
   [3600, "minute", 60],
@@ -14,6 +15,7 @@ const STEPS = [
 const sources = new WeakMap(); // element → the markup that the server sent for it
 const ages = new Intl.RelativeTimeFormat(document.documentElement.lang || "en", { numeric: "always", style: "short" });
 let timer = 0;
+let silence = 0;
 let running = null;
 
 function tellAges() {
@@ -138,9 +140,13 @@ export async function refreshAnew() {
   await refresh();
 }
 
+/** Words for everyone on the page; they go away when they have been read. */
 function tell(words) {
   const told = document.querySelector("[data-told]");
-  if (told) told.textContent = words;
+  if (!told) return;
+  told.textContent = words;
+  clearTimeout(silence);
+  silence = setTimeout(() => (told.textContent = ""), TOLD_MS);
 }
 
 /** Buttons with [data-act] call their address and stay on the page; the answer says in words what came of it. */

@@ -227,6 +227,51 @@ def test_passages_and_their_places_on_the_page_point_to_each_other(valve, pictur
     expect(valve.locator(f".rs-passage-card[data-passage='{last}']")).to_have_attribute("data-chosen", "")
 
 
+def test_the_page_of_a_document_is_dark_where_the_reader_is_and_paper_stays_white(open_page, valve, picture):
+    page = open_page(color_scheme="dark")
+    page.goto(valve.url)
+
+    expect(page.locator(".rs-sheet img")).to_be_visible()
+    luminance = "element => getComputedStyle(element).backgroundColor.match(/[\\d.]+/g).slice(0, 3).map(Number)"
+    paper, card = (page.locator(name).first.evaluate(luminance) for name in (".rs-sheet img", ".rs-passage-card"))
+    picture(page, "desk-document-dark.png", colours=128)
+
+    assert (paper, paper > card) == ([255, 255, 255], True)
+
+
+def test_a_wide_table_scrolls_in_its_passage_and_keeps_its_words_whole(open_page, live_site):
+    columns = range(24)
+    lines = [
+        [f"Measurement{n}" for n in columns],
+        ["---" for _n in columns],
+        *([str(n * k) for n in columns] for k in (1, 2)),
+    ]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    page = open_page(width=1280)
+    choose(page, live_site)
+    drop(page, "wide.md", f"# Wide\n\n{table}\n".encode())
+    expect(row(page, "wide.md")).to_have_attribute("data-state", "live")
+    row(page, "wide.md").locator(".rs-item-name a").click()
+
+    cell = page.locator(".rs-passage-card th").first
+    expect(cell).to_be_visible()
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert cell.evaluate("cell => cell.getClientRects()[0].height") < 60  # one line, not a letter a line
+
+
+def test_what_came_of_a_button_is_told_where_the_reader_is(open_page, live_site):
+    page = open_page(width=1280)
+    choose(page, live_site)
+    drop(page, "broken.pdf", b"%PDF-1.7 damaged")
+    expect(row(page, "broken.pdf")).to_have_attribute("data-state", "failed")
+
+    row(page, "broken.pdf").get_by_role("button", name="Try again", exact=True).click()
+
+    expect(page.locator("[data-told]")).to_have_text("The document is tried again.")
+    expect(page.locator("[data-told]")).to_be_in_viewport()
+
+
 def test_pages_are_turned_and_lead_to_their_passages(valve):
     expect(valve.locator(".rs-pager")).to_contain_text("/ 2")
 

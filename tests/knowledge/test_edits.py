@@ -262,6 +262,8 @@ def test_an_edit_taken_back_while_a_new_version_is_embedded_is_not_in_it(owner, 
 
     run_job(job.pk)
 
+    document.refresh_from_db()
+    assert document.live_version.number == 2
     assert found(owner, "paging cycle") == [TEXT]
     assert index_check() == []
 

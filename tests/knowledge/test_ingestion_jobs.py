@@ -84,6 +84,14 @@ def test_a_running_item_stops_at_the_next_checkpoint_and_goes_on_where_it_was(ow
     assert Document.objects.filter(state="live").count() == 2
 
 
+def test_signs_of_life_that_come_fast_cost_nothing(owner, common, django_assert_num_queries):
+    holding = leases.Holding(leases.items_claim(job_id=load(owner, common, "a")))
+
+    with django_assert_num_queries(0):
+        for _ in range(50):
+            holding.alive()
+
+
 def test_resuming_calls_workers_to_each_queue_with_open_items(
     owner, common, monkeypatch, django_capture_on_commit_callbacks
 ):
@@ -205,6 +213,23 @@ def test_what_failed_or_was_cancelled_is_tried_again_in_a_new_job(owner, common,
     assert again.items.count() == 2
     assert set(Document.objects.values_list("state", "error_code")) == {("live", "")}
     assert job_retry(**by(owner, job_id=job_id)) is None
+
+
+def test_what_is_being_tried_again_already_is_not_tried_a_third_time(owner, common):
+    job_id = load(owner, common, "a", "b")
+    job_cancel(**by(owner, job_id=job_id))
+
+    again = job_retry(**by(owner, job_id=job_id))
+
+    assert (again.items.count(), job_retry(**by(owner, job_id=job_id))) == (2, None)
+
+
+def test_trying_again_asks_no_more_for_more_documents(owner, common, django_assert_max_num_queries):
+    job_id = load(owner, common, *"abcdefghijkl")
+    job_cancel(**by(owner, job_id=job_id))
+
+    with django_assert_max_num_queries(15):
+        assert job_retry(**by(owner, job_id=job_id)).items.count() == 12
 
 
 @pytest.mark.parametrize("stage", ["parsed", "chunked"])

@@ -8,7 +8,7 @@ from accounts.errors import NotAllowedError
 from accounts.models import AuditEvent
 from knowledge.selectors import corpus_epoch
 from knowledge.services.transfers import documents_copy, documents_move, documents_remove
-from tests.factories import make_set, make_user, scope_of
+from tests.factories import ingest, make_set, make_user, scope_of
 from tests.knowledge.uploads import upload
 
 pytestmark = pytest.mark.django_db
@@ -84,3 +84,19 @@ def test_a_document_that_the_asker_cannot_see_is_passed_over():
 
     assert (done.changed, done.refused) == (0, ())
     assert target.pk not in sets_of(hidden)
+
+
+def test_moving_many_documents_asks_no_more_than_moving_one(owner, django_assert_max_num_queries):
+    first, second = make_set("first", owners=[owner]), make_set("second", owners=[owner])
+    documents = ingest(owner, first, **{f"d{n}": f"Text {n}." for n in range(8)})
+
+    with django_assert_max_num_queries(25):
+        done = documents_move(
+            scope=scope_of(owner),
+            actor=owner,
+            document_ids=[document.pk for document in documents.values()],
+            from_set=first.pk,
+            to_set=second.pk,
+        )
+
+    assert (done.changed, first.documents.count(), second.documents.count()) == (8, 0, 8)

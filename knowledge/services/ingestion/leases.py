@@ -24,6 +24,8 @@ RENEW_SECONDS = 2.0  # signs of life that come faster are not written down
 BATCH_BYTES = 1024 * 1024  # of originals
 Queue = IngestItem.Queue
 BATCH_ITEMS = {Queue.INGEST: 32, Queue.EMBED: 32, Queue.OCR: 1}
+SMALLEST_BATCH = 8  # below it, what a batch costs besides its items counts
+SHARES = 4  # no worker takes more of what is left of a job than this part
 
 
 class WorkStoppedError(Exception):
@@ -48,7 +50,7 @@ def items_claim(*, job_id: int, queue: str = Queue.INGEST) -> list[IngestItem]:
         .filter(free(now), job_id=job_id, queue=queue)
         .order_by("id")
     )
-    items = _batch(rows[: BATCH_ITEMS[Queue(queue)]])
+    items = _batch(rows[: _batch_items(job_id, queue, now)])
     IngestItem.objects.filter(pk__in=[item.pk for item in items]).update(
         lease_until=now + timedelta(seconds=LEASE_SECONDS),
         heartbeat=now,
@@ -59,6 +61,13 @@ def items_claim(*, job_id: int, queue: str = Queue.INGEST) -> list[IngestItem]:
         item.attempt += 1
         item.losses += int(item.lease_until is not None)
     return items
+
+
+def _batch_items(job_id: int, queue: str, now: object) -> int:
+    """How many items to take: fewer towards the end of a job, so that its workers end at about the same time."""
+    most = BATCH_ITEMS[Queue(queue)]
+    left = IngestItem.objects.filter(free(now), job_id=job_id, queue=queue)[: SHARES * most].count()
+    return min(most, max(SMALLEST_BATCH, left // SHARES))
 
 
 def _batch(items: Iterable[IngestItem]) -> list[IngestItem]:

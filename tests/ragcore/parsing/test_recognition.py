@@ -224,6 +224,27 @@ def test_pictures_are_not_read_when_that_is_off_or_their_number_is_used_up():
     assert len(read_pictures(document, recogniser, max_pictures=1)) == 5
 
 
+def test_a_chart_whose_labels_stand_on_their_axis_is_read_once():
+    labels = [RecognisedLine(text="202201", score=0.8, x0=20 * n, y0=300, x1=20 * n + 12, y1=360) for n in range(1, 8)]
+    recogniser = Scripted([line("Revenue", 80, 20), line("Costs", 300, 20), line("50%", 10, 80), *labels])
+
+    read_pictures(with_pictures(encoded(WHITE)), recogniser)
+
+    assert len(recogniser.seen) == 1
+
+
+def test_a_picture_that_lies_on_its_side_is_turned_although_a_stamp_on_it_is_level():
+    lines = [
+        RecognisedLine(text="Open the door", score=0.8, x0=20 * n, y0=30, x1=20 * n + 12, y1=230) for n in range(1, 8)
+    ]
+    recogniser = Scripted([line("COPY", 80, 20), *lines], [line("Open the door of the cabinet", 80, 20)])
+
+    texts = read_pictures(with_pictures(encoded(WHITE)), recogniser)
+
+    assert len(recogniser.seen) == 3
+    assert texts[-1] == "Open the door of the cabinet"
+
+
 def test_pictures_that_nobody_read_are_counted_with_the_reason():
     contents = [encoded(Image.new("L", (300, 300), colour)) for colour in ("white", "grey", "black")]
     document = with_pictures(*contents, b"damaged", contents[0], encoded(WHITE))
