@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from ragcore.errors import InvalidOptionsError
@@ -112,7 +113,7 @@ def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[
 
     Raises InvalidOptionsError that names every unknown key and every value outside its range.
     """
-    hints = get_type_hints(group, include_extras=True)
+    hints = _hints(group)
     values: dict[str, Any] = {}
     origin = {f.name: "default" for f in fields(group)}  # type: ignore[arg-type]
     faults: list[str] = []
@@ -128,6 +129,11 @@ def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[
     if faults:
         raise InvalidOptionsError("; ".join(faults), faults=faults)
     return Resolved(group(**values), origin)
+
+
+@cache
+def _hints(group: type) -> Mapping[str, Any]:
+    return get_type_hints(group, include_extras=True)
 
 
 def _fault(hint: Any, value: Any) -> str | None:

@@ -19,6 +19,11 @@ app.conf.beat_schedule = {
         # not on the queue that it watches: busy ingestion must not delay the finding of lost work
         "options": {"queue": "chat", "expires": 10},
     },
+    "compare documents that went live": {
+        "task": "knowledge.record_duplicates",
+        "schedule": 60.0,
+        "options": {"queue": "nightly", "expires": 60},
+    },
     "end turns whose web process died": {
         "task": "chat.sweep_turns",
         "schedule": 30.0,

@@ -103,7 +103,9 @@ def arrival_check(*, scope: Scope, arrival: Arrival, source: Source) -> None:
     """Raises SetNotOwnedError, NotAllowedError where the asker may not add to this source, or not without a set."""
     if not arrival.sets and scope.administers == "nothing":
         raise SetNotOwnedError
-    if source.owner_id not in (None, scope.user_id) and scope.administers == "nothing":  # sets are composed of it
+    anyones = source.owner_id is None and source.kind in (Source.Kind.UPLOAD, Source.Kind.API)
+    mine = anyones or source.owner_id == scope.user_id
+    if not mine and scope.administers == "nothing":  # sets are composed of it
         raise NotAllowedError(f"Only its owner and administrators may add documents to the source {source.name!r}.")
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from accounts.errors import NotFoundError
-from knowledge.models import Document, DuplicatePair, SketchBand
+from knowledge.models import Document, DocumentVersion, DuplicatePair, IngestItem, SketchBand
 from knowledge.selectors.duplicates import pairs_of
 from knowledge.services import versions_compare
 from knowledge.services.documents import document_delete
@@ -129,3 +132,16 @@ def test_of_many_that_share_a_phrase_only_the_most_alike_are_compared(owner, mon
 
     assert ("near", {"near", "mine"}) in pairs(owner)
     assert ("near", {"far", "mine"}) not in pairs(owner)
+
+
+def test_comparing_waits_while_documents_are_being_ingested_but_not_for_ever(owner):
+    kept = make_set(owners=[owner])
+    ingest(owner, kept, a=report(1), b=report(1))
+    held = upload(owner, kept).job.items.get()
+    IngestItem.objects.filter(pk=held.pk).update(lease_until=timezone.now() + timedelta(minutes=1))
+
+    assert versions_compare() == 0
+    DocumentVersion.objects.update(live_since=timezone.now() - timedelta(hours=1))
+
+    assert versions_compare() == 2
+    assert DuplicatePair.objects.count() == 1

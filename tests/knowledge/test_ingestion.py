@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.errors import NotAllowedError
 from knowledge.errors import ClearanceTooHighError, UploadTooLargeError
 from knowledge.indexes.statistics import document_sides_rebuild
-from knowledge.models import Chunk, Document, IndexEntry, IngestItem, LexicalStatistics, Term
+from knowledge.models import Chunk, Document, IndexEntry, IngestItem, LexicalStatistics, Source, Term
 from knowledge.selectors import corpus_epoch, job_get
 from knowledge.services import (
     document_delete,
@@ -335,3 +335,16 @@ def test_a_document_deleted_while_it_is_read_never_becomes_visible(owner, common
     document = Document.objects.get(pk=uploaded.document.pk)
     assert (document.state, document.live_version) == ("deleted", None)
     assert stored() == recounted() == {}
+
+
+@pytest.mark.parametrize(("kind", "is_open"), [("upload", True), ("api", True), ("folder", False), ("webhook", False)])
+def test_a_source_that_lost_its_owner_takes_documents_from_administrators_only(kind, is_open):
+    owner = make_user()
+    kept = make_set(owners=[owner])
+    Source.objects.create(tenant=owner.tenant, name="left", kind=kind)
+
+    if is_open:
+        assert upload(owner, kept, source="left").document.source.name == "left"
+    else:
+        with pytest.raises(NotAllowedError):
+            upload(owner, kept, source="left")
