@@ -113,7 +113,7 @@ def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[
 
     Raises InvalidOptionsError that names every unknown key and every value outside its range.
     """
-    hints = _hints(group)
+    hints = _hints(group)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
     values: dict[str, Any] = {}
     origin = {f.name: "default" for f in fields(group)}  # type: ignore[arg-type]
     faults: list[str] = []
