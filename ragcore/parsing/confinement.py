@@ -70,9 +70,9 @@ def private_tmp(folder: Path) -> Path:
     """Let a folder stand in the place of /tmp for this process and the programs that it starts.
 
     To be called before `confine`. Returns where the folder is now: /tmp, or where it was if the kernel or the
-    container forbids it.
+    container forbids it, or if our own program lies below /tmp and would vanish.
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or any(path.resolve().is_relative_to(TMP) for path in _installation()):
         return folder
     libc = ctypes.CDLL(None, use_errno=True)
     flags = CLONE_NEWNS if os.geteuid() == 0 else CLONE_NEWUSER | CLONE_NEWNS
