@@ -19,17 +19,18 @@ from knowledge.indexes.epoch import epoch_advance
 from knowledge.indexes.statistics import statistics_lock, versions_count
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
-from knowledge.selectors import document_get, sets_managed
+from knowledge.selectors import document_get
 from knowledge.services.registration import (
     DEFAULT_SOURCE,
     Arrival,
     clearance_check,
     document_register,
+    is_kept,
     sets_owned,
     source_ensure,
 )
 from ragcore.errors import EmptyDocumentError
-from ragcore.parsing import parser_for
+from ragcore.parsing import format_of
 
 KEPT_BY_OTHERS = "Only owners of all its knowledge sets may change a document."
 
@@ -94,7 +95,7 @@ def upload_check(*, name: str, size_bytes: int) -> None:
     if size_bytes > settings.MAX_UPLOAD_BYTES:
         limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
         raise UploadTooLargeError(f"The file is larger than {limit} MB, the limit of this site.", limit_mb=limit)
-    parser_for(name)
+    format_of(name)  # not its parser: the library of a format is for the process that reads the file
     if size_bytes == 0:
         raise EmptyDocumentError("The file is empty.")
 
@@ -159,8 +160,6 @@ def document_delete(*, scope: Scope, actor: User, document_id: int) -> None:
 def document_managed(*, scope: Scope, document_id: int) -> Document:
     """A document that the asker may change: an administrator, or an owner of every set that holds it."""
     document = document_get(scope=scope, document_id=document_id)
-    if scope.administers == "nothing":
-        held_by = set(document.sets.values_list("pk", flat=True))
-        if not held_by or not held_by <= set(sets_managed(scope=scope).values_list("pk", flat=True)):
-            raise NotAllowedError(KEPT_BY_OTHERS)
+    if not is_kept(scope=scope, document=document):
+        raise NotAllowedError(KEPT_BY_OTHERS)
     return document

@@ -154,7 +154,7 @@ def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Re
     """
     was_visible = documents_readable(scope=scope).filter(pk=document.pk).exists()
     same_bytes = document.sha256 == arrival.sha256
-    keeps = _keeps(scope=scope, document=document)
+    keeps = is_kept(scope=scope, document=document)
     if not same_bytes and not keeps:
         raise NotAllowedError("A document with this external id is kept by owners of other sets.")
     document.sets.add(*arrival.sets)
@@ -182,7 +182,7 @@ def is_composed(source: Source) -> bool:
     return bool(source.set_sources.all())
 
 
-def _keeps(*, scope: Scope, document: Document) -> bool:
+def is_kept(*, scope: Scope, document: Document) -> bool:
     """The asker administers the document or owns every set that holds it."""
     if scope.administers != "nothing":
         return True

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 
 from ragcore.errors import RagError, ResourceLimitError
 from ragcore.parsing.archive import archive_members
 from ragcore.parsing.archive_zip import ArchiveLimits
+from ragcore.parsing.child import write_answer
 from ragcore.parsing.confinement import confine
 from ragcore.parsing.contained import LIMIT_EXIT
 from ragcore.parsing.wire import dump_error
@@ -34,9 +34,7 @@ def main() -> int:
 def _written(parts: Iterator[bytes]) -> int:
     try:
         for part in parts:
-            view = memoryview(part)
-            while view:
-                view = view[os.write(1, view) :]
+            write_answer(part)
     except OSError:  # larger than the limit on output
         return LIMIT_EXIT
     return 0

@@ -19,7 +19,6 @@ MAX_NAMED = 50  # files that could not be read are named up to here
 MAX_PICTURES_BYTES = 64 * 1024 * 1024  # of all parts together
 
 _PICTURE = re.compile(r"(!\[[^\]]{0,2000}\]\(picture:)([A-Za-z0-9._-]+)\)")
-_UNSUPPORTED = "unsupported_format"
 
 
 @dataclass(slots=True)

@@ -111,3 +111,16 @@ def test_starting_the_web_process_loads_no_heavy_library():
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().splitlines()[-1] == "[]"
+
+
+def test_taking_a_file_in_loads_no_library_of_its_format():
+    script = (
+        "import sys, django; django.setup(); from knowledge.services.documents import upload_check\n"
+        "for name in ('a.pdf', 'a.xlsx', 'a.pptx', 'a.docx', 'a.msg', 'a.png'): upload_check(name=name, size_bytes=1)\n"
+        "print([m for m in ('pypdfium2', 'openpyxl', 'pptx', 'docx', 'oxmsg') if m in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().splitlines()[-1] == "[]"
