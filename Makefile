@@ -2,15 +2,16 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
 VENV := .venv
+PEERS_VENV := .venv-bench
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help run test faults bench bench-ingest lint install install-dev browser lock clean
+.PHONY: help run test faults bench bench-ingest bench-retrieval bench-scale bench-churn lint install install-dev browser lock clean
 .DELETE_ON_ERROR:
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: install ## Start everything in the foreground (PORT, DATA_DIR, DEMO, LLM_BASE_URL, …); Ctrl-C stops it
 	@exec $(BIN)/python -m ragsite.embedded --with-parent
@@ -26,6 +27,18 @@ bench: install ## Retrieval quality and speed; DATA="DIR …" for public sets, o
 
 bench-ingest: install-dev ## Ingestion speed against its goals; DATA=DIR for a public set, SIZE=0.2 for a quick look
 	$(BIN)/python -m bench.ingest $(if $(SIZE),--size $(SIZE)) $(DATA)
+
+bench-retrieval: install ## Retrieval beside other systems, into docs/benchmarks.md; DATA="DIR …" LIMIT=300 PEERS="bm25s …"
+	@test -n "$(DATA)" || { echo 'DATA="DIR …": folders with corpus.jsonl, queries.jsonl and qrels.tsv' >&2; exit 1; }
+	@bench/peers/install.sh $(PYTHON) $(PEERS_VENV)
+	$(BIN)/python -m bench.peers --python $(PEERS_VENV)/bin/python --limit $(or $(LIMIT),300) \
+		--page $(or $(PAGE),docs/benchmarks.md) $(if $(PEERS),--peers "$(PEERS)") $(DATA)
+
+bench-scale: install-dev ## Searching in large corpora: N="100000 300000", DATA="DIR …" for real sentences
+	$(BIN)/python -m bench.scale --sizes "$(or $(N),100000)" $(if $(CACHE),--cache $(CACHE)) $(DATA)
+
+bench-churn: install-dev ## Ten rounds of deleting and loading a fifth: N=20000, recall and the longest wait of a reader
+	$(BIN)/python -m bench.churn --size $(or $(N),20000) $(if $(CACHE),--cache $(CACHE)) $(DATA)
 
 lint: export SECRET_KEY = not a secret: mypy imports the settings
 lint: install-dev ## Style, types and layers, without running anything
@@ -46,7 +59,7 @@ lock: install-dev ## Write the lock files from what is installed in .venv
 
 clean: ## Remove caches; data (var) and .venv stay
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
-	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -not -path './$(PEERS_VENV)/*' -prune -exec rm -rf {} +
 
 $(VENV)/.created:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or 3.12 is needed; set PYTHON=/path/to/python3.11" >&2; exit 1; }

@@ -34,7 +34,7 @@ class ProfileForm(forms.ModelForm):
 
     class Meta:
         model = User
-        fields = ("department", "product", "role", "interests")
+        fields = ("department", "product", "role", "interests", "use_profile")
         widgets: ClassVar = {
             "department": forms.TextInput(attrs={"autocomplete": "organization"}),
             "role": forms.TextInput(attrs={"autocomplete": "organization-title"}),

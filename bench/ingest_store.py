@@ -17,7 +17,7 @@ from knowledge.models import IndexEntry
 
 TERMS = 80  # different ones of an entry
 GOAL_RATIO = 5.0
-WITHOUT = ("knowledge_entry_coarse", "knowledge_entry_fine")
+WITHOUT = ("knowledge_entry_coarse",)
 
 
 def store_figures(*, rows: int, repeat: int) -> list[Figure]:

@@ -21,7 +21,7 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.wording import worded
 from chat import services
-from chat.api.schemas import Identifier, QueryText, SetId
+from chat.api.schemas import FiltersIn, Identifier, QueryText, SetId
 from chat.models import Conversation, Message
 from chat.selectors import message_get
 from chat.streaming import read_events
@@ -43,6 +43,7 @@ class Ask(Schema):
     question: QueryText
     conversation_id: Identifier | None = None
     sets: Annotated[list[SetId], Field(max_length=1000)] = []
+    filters: FiltersIn = FiltersIn()
 
 
 class Resume(Schema):
@@ -133,6 +134,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             query=message.question,
             conversation_id=message.conversation_id,
             sets=tuple(dict.fromkeys(message.sets)),
+            filters=message.filters.value(),
             given=frozenset({"sets"} if message.sets else ()),
         )
         turn = await services.turn_start(scope=scope, user=user, request=request, channel=Conversation.Channel.WEB)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from accounts.scope import Scope
 from chat import selectors
 from chat.models import Conversation, Message, MessageCitation
+from chat.narrowing import Narrowed, narrowed_by
 from knowledge.models import Document, KnowledgeSet
 from knowledge.pages import SourceView, source_view
 from knowledge.selectors import documents_askable, documents_readable, sets_listed, sets_managed, sets_readable
@@ -100,6 +101,7 @@ class Turn:
     steps: Sequence[StepLine]
     seconds: float | None
     notice: str  # key of templates/chat/notice.html
+    narrowed: Narrowed | None = None
 
     @property
     def explained(self) -> bool:
@@ -208,7 +210,8 @@ def turns(*, scope: Scope, messages: Iterable[Message]) -> list[Turn]:
     by_message = {row.pk: list(row.citations.all()) for row in rows}
     wanted = {citation.document_id for found in by_message.values() for citation in found}
     known = _documents(scope=scope, ids=wanted)
-    return [_turn(row, by_message[row.pk], known) for row in rows]
+    narrowed = narrowed_by(scope=scope, messages=rows)
+    return [_turn(row, by_message[row.pk], known, narrowed.get(row.pk)) for row in rows]
 
 
 def turn(*, scope: Scope, message_id: uuid.UUID) -> Turn:
@@ -246,7 +249,12 @@ def _documents(*, scope: Scope, ids: set[int]) -> dict[int, tuple[str, str]]:
     return {row.pk: (row.title, " · ".join(names[s.pk] for s in row.sets.all() if s.pk in names)) for row in rows}
 
 
-def _turn(message: Message, citations: list[MessageCitation], known: dict[int, tuple[str, str]]) -> Turn:
+def _turn(
+    message: Message,
+    citations: list[MessageCitation],
+    known: dict[int, tuple[str, str]],
+    narrowed: Narrowed | None,
+) -> Turn:
     seconds = message.metadata.get("total_time")
     if seconds is None and message.finished:
         seconds = (message.finished - message.created).total_seconds()
@@ -258,6 +266,7 @@ def _turn(message: Message, citations: list[MessageCitation], known: dict[int, t
         steps=_steps(message),
         seconds=seconds,
         notice=message.state if message.state in ("failed", "stopped") else message.status,
+        narrowed=narrowed,
     )
 
 

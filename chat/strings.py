@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 def page_strings() -> dict[str, str]:
     """All of them in the reader's language."""
-    return _turn() | _evidence() | _side() | _composer()
+    return _turn() | _evidence() | _side() | _composer() | _filters()
 
 
 def _turn() -> dict[str, str]:
@@ -55,4 +55,24 @@ def _composer() -> dict[str, str]:
         "n_sets": _("{n} knowledge sets"),
         "offline": _("The connection is lost. The answer goes on; reconnecting…"),
         "too_long": _("{n} characters too many"),
+    }
+
+
+def _filters() -> dict[str, str]:
+    return {
+        "filter_remove": _("Remove the filter {name}"),
+        "filter_from": _("from {low}"),
+        "filter_until": _("until {high}"),
+        "filters_n": _("Filters: {n}"),
+        "filters_loading": _("Loading…"),
+        "filters_failed": _("What you can filter by could not be loaded. Close this and try again."),
+        "filters_newest": _("Tags and attributes are those of the newest {n} documents."),
+        "matching": _("Counting the passages…"),
+        "match_one": _("1 passage matches"),
+        "match_n": _("{n} passages match"),
+        "match_none": _("No passage matches these filters."),
+        "match_failed": _("The passages could not be counted."),
+        "values_more": _("{n} more; type a few letters to find them"),
+        "values_none": _("Nothing found."),
+        "any_axis": _("Any"),
     }

@@ -14,6 +14,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from django.db import connections
+from django.utils import translation
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,8 +37,15 @@ async def run_cpu(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -
 
 
 async def _run(pool: ThreadPoolExecutor, call: Callable[[], T]) -> T:
-    context = contextvars.copy_context()  # the language and the log fields of the request
-    return await asyncio.get_running_loop().run_in_executor(pool, context.run, call)
+    context = contextvars.copy_context()  # the log fields of the request
+    in_language = partial(_in_language, translation.get_language(), call)
+    return await asyncio.get_running_loop().run_in_executor(pool, context.run, in_language)
+
+
+def _in_language(language: str | None, call: Callable[[], T]) -> T:
+    """Django's own language of a thread does not come with the context: it belongs to the thread that set it."""
+    with translation.override(language):
+        return call()
 
 
 def _closing(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -79,6 +79,7 @@ class AnswerRequest:
     prompt_type: PromptType | None = None
     strict: bool = False
     cache: bool = True
+    personal: bool = True  # the asker's work profile may take part; measurements leave it out
     history: tuple[Exchange, ...] = ()
     given: frozenset[str] = frozenset()
 

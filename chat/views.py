@@ -15,6 +15,7 @@ from accounts.scope import Scope
 from chat import pages, selectors
 from chat.forms import PinForm, RenameForm, SetsForm
 from chat.models import Conversation
+from chat.narrowing import filters_start
 from chat.services import conversation_edits as edits
 from chat.strings import page_strings
 from chat.types import MAX_QUERY_CHARACTERS
@@ -114,6 +115,7 @@ def _chat(request: HttpRequest, scope: Scope, *, conversation: Conversation | No
         "turns": pages.turns(scope=scope, messages=messages),
         "groups": pages.conversation_groups(scope=scope),
         "axes": pages.set_choices(scope=scope, conversation=conversation),
+        "filters": filters_start(scope=scope, conversation=conversation),
         "examples": [] if conversation else pages.examples(scope=scope),
         "documents": documents,
         "reading": 0 if documents else pages.corpus_reading(scope=scope),

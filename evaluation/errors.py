@@ -15,3 +15,10 @@ class NothingToEvaluateError(PermanentError):
 
     code = "nothing_to_evaluate"
     default_message = "This golden set has no cases yet."
+
+
+class InvalidGoldenCaseError(PermanentError):
+    """A golden case lacks something or has a text that is too long."""
+
+    code = "invalid_golden_case"
+    default_message = "This golden case cannot be saved."

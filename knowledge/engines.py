@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from ragcore.ports import ChatModel, Embedder, LLMGenerator, Reranker, TextRecogniser, TokenCounter, Tokenizer
+from ragcore.errors import RagError
+from ragcore.ports import (
+    ChatModel,
+    Embedder,
+    LLMGenerator,
+    Reranker,
+    RerankInput,
+    TextRecogniser,
+    TokenCounter,
+    Tokenizer,
+)
+from ragcore.types import Passage, Query
+
+if TYPE_CHECKING:
+    from ragcore.providers.pair_reranker import PairScorer
+
+logger = logging.getLogger(__name__)
 
 
 def _models_dir() -> Path:
@@ -54,9 +72,48 @@ def reranker() -> Reranker | None:
     """The configured reranker (RERANKER), or None."""
     if settings.RERANKER == "none":
         return None
+    if settings.RERANKER == "linear":
+        return _linear_reranker()
+    from knowledge.score_cache import RedisScoreCache
+    from ragcore.providers.pair_reranker import PairReranker
+
+    return PairReranker(_pair_scorer(), RedisScoreCache(settings.REDIS_URL))
+
+
+def second_reranker() -> Reranker | None:
+    """Who orders where the configured one fails: the linear one, which needs no model and no server."""
+    return None if settings.RERANKER in ("none", "linear") else _linear_reranker()
+
+
+@cache
+def _linear_reranker() -> Reranker:
     from ragcore.providers.linear_reranker import LinearReranker
 
     return LinearReranker.shipped()
+
+
+def _pair_scorer() -> PairScorer:
+    """What RERANKER names; loaded on first use."""
+    kind, _, name = settings.RERANKER.partition(":")
+    if kind == "http":
+        from ragcore.providers.http_reranker import HttpScorer
+
+        return HttpScorer(
+            settings.RERANKER_URL or "",
+            settings.RERANKER_API_KEY or "",
+            model=name,
+            batch=settings.RERANKER_BATCH,
+            budget_seconds=settings.RERANKER_SECONDS,
+        )
+    from ragcore.providers.cross_encoder import CrossEncoderScorer
+
+    return CrossEncoderScorer(
+        name,
+        backend=settings.RERANKER_BACKEND,
+        batch=settings.RERANKER_BATCH,
+        budget_seconds=settings.RERANKER_SECONDS,
+        trust_remote_code=settings.RERANKER_TRUST_REMOTE_CODE,
+    )
 
 
 @cache
@@ -102,5 +159,17 @@ def warm() -> None:
     """Load everything that the first question would wait for."""
     tokenizer().terms("预热 warm-up")
     embedder().embed_queries(["预热 warm-up"])
-    reranker()
+    _warm_reranker()
     generator()
+
+
+def _warm_reranker() -> None:
+    """A reranker that cannot be had now is no reason not to start: the second one orders instead."""
+    first = reranker()
+    if first is None:
+        return
+    passage = Passage(chunk=0, document=0, version=0, text="预热 warm-up", title="")
+    try:
+        first.score(Query(text="warm-up", terms=()), [RerankInput(passage=passage, arms={})])
+    except RagError as error:
+        logger.warning("the reranker %s is not ready: %s", first.name, error)

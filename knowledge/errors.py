@@ -31,6 +31,27 @@ class MixedTenantsError(PermanentError):
     default_message = "All knowledge sets of a document must belong to the same tenant."
 
 
+class InvalidFilterError(PermanentError):
+    """What a filter says about attributes cannot be understood; `fault` says what."""
+
+    code = "invalid_filter"
+    default_message = "A filter on attributes cannot be understood."
+
+
+class UnknownFilterError(PermanentError):
+    """A filter names a set that does not exist on its axis: a misspelt code must not look like an empty corpus."""
+
+    code = "unknown_filter"
+    default_message = "A filter names a knowledge set that does not exist."
+
+
+class InvalidWeightError(PermanentError):
+    """A document counts at least half and at most double."""
+
+    code = "invalid_weight"
+    default_message = "The weight of a document must be between 0.5 and 2."
+
+
 class GraphNotBuiltError(PermanentError):
     """Graph retrieval was asked for, and no knowledge graph exists."""
 
@@ -185,3 +206,38 @@ class NothingTakenError(PermanentError):
 
     code = "nothing_taken"
     default_message = "No file of this archive can be taken."
+
+
+class BackendUnavailableError(TransientError):
+    """The search backend besides Postgres does not answer, or not in time."""
+
+    code = "backend_unavailable"
+    default_message = "The search backend does not answer."
+
+
+class BackendRefusedError(PermanentError):
+    """The search backend answers, and does not do what it is asked for."""
+
+    code = "backend_refused"
+    default_message = "The search backend refused a request."
+
+
+class BackendTooDeepError(PermanentError):
+    """What the asker may find lies deeper than the backend looks; Postgres has no such limit."""
+
+    code = "backend_too_deep"
+    default_message = "The search backend does not look deep enough for these filters."
+
+
+class BackendBusyError(TransientError):
+    """One writer at a time."""
+
+    code = "backend_busy"
+    default_message = "Another process is writing to the search backend. Try again when it is done."
+
+
+class BackendNotConfiguredError(PermanentError):
+    """SEARCH_BACKEND names another one."""
+
+    code = "backend_not_configured"
+    default_message = "Set SEARCH_BACKEND=milvus and MILVUS_URI first."

@@ -20,6 +20,7 @@ RECORD_DUPLICATES = "knowledge.record_duplicates"
 RUN_SYNC = "knowledge.run_sync"
 START_DUE_SOURCES = "knowledge.start_due_sources"
 SETTLE_SOURCE = "knowledge.settle_source"
+APPLY_BACKEND_CHANGES = "knowledge.apply_backend_changes"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
@@ -31,6 +32,7 @@ QUEUES = {
     RUN_SYNC: "nightly",
     START_DUE_SOURCES: "nightly",
     SETTLE_SOURCE: "nightly",
+    APPLY_BACKEND_CHANGES: "chat",  # short, and people wait to find what they have uploaded
 }
 
 

@@ -7,6 +7,7 @@ from celery import shared_task
 from knowledge import services
 from knowledge.queue import (
     ADVANCE_INGESTION,
+    APPLY_BACKEND_CHANGES,
     MAINTAIN,
     RECORD_DUPLICATES,
     REFRESH_INDEXES,
@@ -70,3 +71,9 @@ def start_due_sources() -> None:
 def settle_source(*, source_id: int) -> None:
     """Bring the sets of a large source in line with what is composed of it."""
     services.source_settle(source_id=source_id)
+
+
+@shared_task(name=APPLY_BACKEND_CHANGES)
+def apply_backend_changes() -> None:
+    """Tell another search backend what has changed."""
+    services.backend_changes_apply()

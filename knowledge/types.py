@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, Validati
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from ragcore.errors import InvalidOptionsError
-from ragcore.types import State
+from ragcore.types import Profile, State
 
 T = TypeVar("T")
 
@@ -28,7 +28,10 @@ class Filters:
     capability: tuple[str, ...] = ()  # codes of X sets
     organisation: tuple[str, ...] = ()  # codes of Y sets
     tags: tuple[str, ...] = ()  # any of them
-    metadata: Mapping[str, Any] = field(default_factory=dict)  # attributes that must be equal
+    metadata: Mapping[str, Any] = field(default_factory=dict)  # attributes, as in knowledge.filtering
+
+    def __bool__(self) -> bool:
+        return bool(self.axis or self.capability or self.organisation or self.tags or self.metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +45,53 @@ class RetrievalRequest:
     mode: RetrievalMode = "hybrid"
     rerank: bool = True
     cliff: bool = False
+    profile: Profile | None = None  # the asker's, where they let it take part (D4)
+    style: str = ""  # of the answer that is asked for (V5)
     options: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # instead of the product's; site and sets come before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterWarning:
+    """Something about filters that is no error and yet not what the asker wanted."""
+
+    code: str  # no_match | unknown_attribute | unknown_tag
+    field: str  # such as filters.metadata.release
+    message: str  # in English; accounts.wording puts it into words
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    """A value and how many documents have it."""
+
+    value: Any
+    documents: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facet:
+    """The most frequent values of one thing, and how many values more there are."""
+
+    values: tuple[FacetValue, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeFacet:
+    """An attribute that documents have."""
+
+    name: str
+    documents: int
+    kind: str  # number | day | text
+    values: Facet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeFacets:
+    """The most frequent attributes, and how many more there are."""
+
+    attributes: tuple[AttributeFacet, ...]
+    more: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +101,8 @@ class Retrieved:
     state: State
     relevant: bool  # False: both arms stayed below their thresholds (D23)
     timings_ms: Mapping[str, float]  # coarse, fine, rerank, total
-    searched: int  # passages that the asker may see
+    searched: int  # passages that the asker may see, narrowed by sets and filters
+    warnings: tuple[FilterWarning, ...] = ()  # why filters left nothing to search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,77 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from accounts.scope import Scope
 from knowledge import engines
-from knowledge.indexes.lexical import LexicalQuery, lexical_query, lexical_search
-from knowledge.indexes.passages import passages_load
-from knowledge.indexes.vectors import coarse_search, fine_search
+from knowledge.backends import backend_of
+from knowledge.backends.hints import ScopedFactsIndex, ScopedFuzzyIndex
 from knowledge.indexes.visibility import Visible
 from knowledge.types import RetrievalMode
 from ragcore import stages  # noqa: F401 (registers the stages)
 from ragcore.options import RetrievalOptions
 from ragcore.pipeline import Pipeline, build
-from ragcore.ports import FloatArray, Ports
+from ragcore.ports import Ports, Together, one_after_the_other
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import cjk_share, language_of
-from ragcore.types import Hit, Passage, Query
+from ragcore.types import Profile, Query
 
 Steps = list[tuple[str, Mapping[str, Any]]]  # stage names with their options
 
 
-@dataclass(slots=True)
-class ScopedLexicalIndex:
-    """LexicalIndex of one asker; the terms of a question are looked up once."""
-
-    scope: Scope
-    visible: Visible
-    looked_up: tuple[tuple[str, ...], LexicalQuery] | None = None
-
-    def weights(self, query: Query) -> dict[str, float]:
-        return dict(self._query(query).idf)
-
-    def search(self, query: Query, *, limit: int) -> list[Hit]:
-        return lexical_search(scope=self.scope, visible=self.visible, query=self._query(query), limit=limit)
-
-    def _query(self, query: Query) -> LexicalQuery:
-        if self.looked_up is None or self.looked_up[0] != query.terms:
-            self.looked_up = (query.terms, lexical_query(scope=self.scope, terms=query.terms))
-        return self.looked_up[1]
-
-
-@dataclass(frozen=True, slots=True)
-class ScopedVectorIndex:
-    """VectorIndex of one asker and one embedding model."""
-
-    scope: Scope
-    visible: Visible
-    model: str
-
-    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
-        return coarse_search(scope=self.scope, visible=self.visible, vector=vector, model=self.model, limit=limit)
-
-    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
-        return fine_search(
-            scope=self.scope, visible=self.visible, vector=vector, model=self.model, chunks=chunks, limit=limit
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ScopedPassageStore:
-    """PassageStore of one asker."""
-
-    scope: Scope
-    visible: Visible
-
-    def load(self, chunks: Sequence[int]) -> dict[int, Passage]:
-        return passages_load(scope=self.scope, visible=self.visible, chunks=chunks)
-
-
-def query_of(text: str) -> Query:
+def query_of(text: str, *, profile: Profile | None = None, style: str = "") -> Query:
     """A question as the stages want it."""
     normal = normalise_query(text)
     tokenizer = engines.tokenizer()
@@ -82,19 +32,35 @@ def query_of(text: str) -> Query:
         words=tuple(tokenizer.words(normal)),
         language=language_of(normal),
         cjk_share=cjk_share(normal),
+        profile=profile,
+        style=style,
     )
 
 
-def retrieval_pipeline(*, scope: Scope, visible: Visible, mode: RetrievalMode, options: RetrievalOptions) -> Pipeline:
-    """The stages of a mode, bound to the asker's rights."""
+def retrieval_pipeline(
+    *,
+    scope: Scope,
+    visible: Visible,
+    mode: RetrievalMode,
+    options: RetrievalOptions,
+    within: Scope | None = None,
+    together: Together = one_after_the_other,
+) -> Pipeline:
+    """The stages of a mode, bound to the asker's rights; `within`: and to a second person's, as `visible` is."""
     embedder = engines.embedder()
+    backend = backend_of(scope=scope, visible=visible, model=embedder.model)
     ports = Ports(
-        lexical=ScopedLexicalIndex(scope, visible),
-        vectors=ScopedVectorIndex(scope, visible, embedder.model),
-        passages=ScopedPassageStore(scope, visible),
+        lexical=backend.lexical,
+        vectors=backend.vectors,
+        passages=backend.passages,
+        fuzzy=ScopedFuzzyIndex(scope, visible),
+        facts=ScopedFactsIndex(scope, visible, within),
         embedder=embedder,
         tokenizer=engines.tokenizer(),
         reranker=engines.reranker() if options.rerank else None,
+        second_reranker=engines.second_reranker() if options.rerank else None,
+        together=together,
+        extra=backend.extra,
     )
     return Pipeline(build(steps_of(mode, options)), ports)
 
@@ -106,12 +72,22 @@ def steps_of(mode: RetrievalMode, options: RetrievalOptions) -> Steps:
     ranks: dict[str, Steps] = {
         "hybrid": [
             ("search.fine", {"limit": options.fine_limit}),
+            *when(
+                options.profile,
+                "boost.profile",
+                boost=options.profile_boost,
+                shift=options.profile_shift,
+                each=options.fine_limit,
+            ),
             (
                 "fuse.rsf",
                 {
                     "centre": options.alpha_centre,
                     "slope": options.alpha_slope,
                     "vector_weight": options.vector_weight,
+                    "vector_weight_zh": options.vector_weight_zh,
+                    "vector_weight_en": options.vector_weight_en,
+                    "title_weight": options.title_weight,
                     "each": options.fine_limit,
                     "keep": keep,
                 },
@@ -123,13 +99,20 @@ def steps_of(mode: RetrievalMode, options: RetrievalOptions) -> Steps:
         ],
         "bm25": [("rank.single_arm", {"arm": "lexical", "keep": keep})],
     }
-    rerank: Steps = [("rerank", {})] if options.rerank and mode == "hybrid" else []
-    cliff: Steps = [("cutoff.cliff", {})] if options.cliff else []
     return [
+        *when(options.fuzzy and mode != "vector", "correct.terms", title_boost=options.title_boost),
         ("search.coarse", coarse),
         *ranks[mode],
         ("load.passages", {}),
-        *rerank,
-        *cliff,
+        *when(options.rerank and mode == "hybrid", "rerank"),
+        *when(options.quality, "weigh.quality"),
+        *when(options.cliff, "cutoff.cliff"),
+        *when(options.deduplicate, "drop.duplicates", similarity=options.duplicate_similarity, keep=options.top_k),
         ("cutoff.top_k", {"keep": options.top_k}),
+        *when(options.neighbours > 0, "merge.neighbours", around=options.neighbours),
     ]
+
+
+def when(wanted: bool, name: str, **options: Any) -> Steps:
+    """One stage, or none."""
+    return [(name, options)] if wanted else []

@@ -108,6 +108,13 @@ class EmbedderRefusedError(PermanentError):
     default_message = "The embedding model does not fit the index."
 
 
+class RerankerRefusedError(PermanentError):
+    """The reranking model cannot be loaded, or what it answers are no scores."""
+
+    code = "reranker_refused"
+    default_message = "The reranking model cannot be used."
+
+
 class UrlNotAllowedError(PermanentError):
     """An address that may not be fetched: no web page, inside the own network, or leading there."""
 

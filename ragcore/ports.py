@@ -5,16 +5,17 @@ The four abstractions of the product are DocumentParser, ChunkSplitter, Pipeline
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from ragcore.types import (
     ChunkDraft,
+    DocumentFacts,
     Hit,
     Language,
     ParsedDocument,
@@ -28,6 +29,8 @@ from ragcore.types import (
 )
 
 FloatArray = npt.NDArray[np.float32]
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 # ── the four abstractions ───────────────────────────────────────────────────────────────────────
@@ -158,6 +161,10 @@ class LexicalIndex(Protocol):
         """Best first; score is BM25 (k1 1.2, b 0.75), above 0."""
         ...
 
+    def search_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
+        """What `search` finds for each query, in one round trip."""
+        ...
+
     def weights(self, query: Query) -> dict[str, float]:
         """idf of the query's terms that occur in the corpus; where several languages have a term, the larger one."""
         ...
@@ -170,6 +177,10 @@ class VectorIndex(Protocol):
         """Best first by cosine of the 384-d prefix; vector float32[768]."""
         ...
 
+    def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+        """What `coarse` finds for each row of float32[q, 768], in one round trip."""
+        ...
+
     def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
         """Exact 768-d cosine among these chunks, best first."""
         ...
@@ -179,6 +190,47 @@ class PassageStore(Protocol):
     """Texts of chunks that the bound scope may see; others are left out silently."""
 
     def load(self, chunks: Sequence[int]) -> dict[int, Passage]: ...
+
+    def neighbours(self, chunks: Sequence[int], *, around: int) -> list[Passage]:
+        """Up to `around` passages before and after each chunk, of its version and under its headings, each once."""
+        ...
+
+    def siblings(self, chunks: Sequence[int], *, max_tokens: int) -> list[tuple[Passage, ...]]:
+        """All passages of each section of which more than half, and at least two, are `chunks`, in reading order.
+
+        A section of more than `max_tokens` is left out.
+        """
+        ...
+
+
+class FuzzyIndex(Protocol):
+    """Terms and titles that look like given ones, among those of passages that the bound scope may see (D15)."""
+
+    def unseen(self, words: Sequence[str]) -> set[str]:
+        """Those of the terms that occur in no passage."""
+        ...
+
+    def alike(self, words: Sequence[str], *, limit: int) -> dict[str, dict[str, float]]:
+        """Up to `limit` terms that may have been meant by each word, with their likeness in (0, 1), best first."""
+        ...
+
+    def between(self, pairs: Sequence[str], *, before: str, after: str, limit: int) -> dict[str, int]:
+        """Characters that stand between two texts in passages with all these pairs of characters, with their number."""
+        ...
+
+    def titles(self, text: str, *, least: float) -> list[Hit]:
+        """The first passages of documents with a title near to a text, from this word similarity on, best first."""
+        ...
+
+
+class FactsIndex(Protocol):
+    """What is known of documents and passages besides their texts, for the bound scope; others are left out."""
+
+    def documents(self, documents: Sequence[int]) -> dict[int, DocumentFacts]: ...
+
+    def heads(self, chunks: Sequence[int]) -> dict[int, str]:
+        """Title and headings of chunks, one text each."""
+        ...
 
 
 class GraphIndex(Protocol):
@@ -199,7 +251,17 @@ class Reranker(Protocol):
         ...
 
     def score(self, query: Query, candidates: Sequence[RerankInput]) -> list[RerankScore]:
-        """One score a candidate, higher is better, in the order given."""
+        """One score a candidate, higher is better, in the order given. Thread-safe."""
+        ...
+
+
+@runtime_checkable
+class AbsoluteScores(Protocol):
+    """A Reranker whose scores mean the same for every question."""
+
+    @property
+    def low(self) -> float:
+        """A passage with a score below it hardly answers the question (D5)."""
         ...
 
 
@@ -234,6 +296,17 @@ class Clock(Protocol):
         ...
 
 
+class Together(Protocol):
+    """Runs two searches that do not need each other."""
+
+    def __call__(self, first: Callable[[], A], second: Callable[[], B], /) -> tuple[A, B]: ...
+
+
+def one_after_the_other(first: Callable[[], A], second: Callable[[], B], /) -> tuple[A, B]:
+    """The simplest way."""
+    return first(), second()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """What a pipeline run may use, bound to one scope. Missing optional ports are None."""
@@ -244,5 +317,10 @@ class Ports:
     embedder: Embedder
     tokenizer: Tokenizer
     reranker: Reranker | None = None
+    second_reranker: Reranker | None = None  # orders where the first one fails
     graph: GraphIndex | None = None
+    fuzzy: FuzzyIndex | None = None
+    facts: FactsIndex | None = None
+    together: Together = one_after_the_other
+    # what is only passed on; "backend": what searches note about who answered them
     extra: Mapping[str, Any] = field(default_factory=dict)

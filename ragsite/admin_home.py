@@ -113,6 +113,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
     (
         _("Evaluation"),
         [
+            Entry(_("Retrieval lab"), "labs", "evaluation_lab", judges),
             Entry(_("Golden sets"), "verified", "evaluation_goldenset_changelist", judges),
             Entry(_("Golden cases"), "checklist", "evaluation_goldencase_changelist", judges),
             Entry(_("Runs"), "monitoring", "evaluation_evaluationrun_changelist", judges),

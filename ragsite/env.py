@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from ragsite.embedded.secrets import Secrets
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 EMBEDDER_PATTERN = re.compile(r"embedded|(sentence_transformers|openai):\S+")
+RERANKER_PATTERN = re.compile(r"linear|none|cross_encoder:\S+|http(:\S+)?")
 
 
 class InvalidEnvironmentError(ValueError):
@@ -84,6 +86,12 @@ def _folders(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
+def _milvus(value: str | None) -> str | None:
+    if value is not None and urlsplit(value).scheme not in {"http", "https"} and not value.endswith(".db"):
+        raise ValueError("must be a URL that begins with http:// or https://, or a file that ends in .db (Milvus Lite)")
+    return value
+
+
 Items = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items)]
 Origins = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items), AfterValidator(_origins)]
 Hosts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items), AfterValidator(_hosts)]
@@ -127,9 +135,21 @@ class Environment(BaseSettings):
     EMBEDDING_BASE_URL: HttpUrl = None
     EMBEDDING_API_KEY: str | None = Field(default=None, repr=False)
     EMBEDDER: str = "embedded"
-    RERANKER: Literal["linear", "none"] = "linear"
+    RERANKER_URL: HttpUrl = None
+    RERANKER_API_KEY: str | None = Field(default=None, repr=False)
+    RERANKER_BACKEND: Literal["torch", "onnx", "openvino"] = "torch"
+    RERANKER_BATCH: int = Field(default=0, ge=0, le=1024)  # pairs at a time; 0: as suits the model
+    RERANKER_SECONDS: float = Field(default=5.0, ge=0.1, le=60)  # for a question; then the linear one orders instead
+    RERANKER_TRUST_REMOTE_CODE: bool = False  # run code that comes with a model of RERANKER=cross_encoder
+    RERANKER: str = "linear"
     EMBEDDER_THREADS: int = Field(default=0, ge=0, le=256)  # of the packaged embedder in a process; 0: all cores
     MODEL_CONCURRENCY: int = Field(default=4, ge=1, le=1000)  # requests of ingestion at one model server at a time
+
+    # where passages are searched; another backend than Postgres is fed from it (docs/scaling.md)
+    SEARCH_BACKEND: Literal["postgres", "milvus"] = "postgres"
+    MILVUS_URI: Annotated[str | None, AfterValidator(_milvus)] = Field(default=None, repr=False, validate_default=True)
+    MILVUS_TOKEN: str | None = Field(default=None, repr=False)
+    MILVUS_COLLECTION: str = Field(default="ragsite", pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")
 
     # what sources may reach besides the public web
     SOURCE_FOLDERS: Folders = ()
@@ -138,6 +158,11 @@ class Environment(BaseSettings):
     # limits
     MAX_UPLOAD_MB: int = Field(default=100, ge=1, le=10_000)
     MAX_IN_FLIGHT: int = Field(default=200, ge=1, le=100_000)
+
+    # the vector index; changes are used by the next build
+    HNSW_M: int = Field(default=32, ge=4, le=100)
+    HNSW_EF_CONSTRUCTION: int = Field(default=256, ge=8, le=1000)
+    INDEX_MEMORY_MB: int = Field(default=1024, ge=64, le=1_000_000)  # that PostgreSQL may take to build it
 
     # upkeep
     MAINTENANCE_HOUR: int = Field(default=3, ge=0, le=23)  # on Sundays, in TIME_ZONE
@@ -176,6 +201,27 @@ class Environment(BaseSettings):
             raise ValueError("must be embedded, sentence_transformers:NAME or openai:MODEL")
         if value.startswith("openai:") and not info.data.get("EMBEDDING_BASE_URL"):
             raise ValueError("of the kind openai:MODEL needs EMBEDDING_BASE_URL")
+        return value
+
+    @field_validator("MILVUS_URI")
+    @classmethod
+    def _milvus_can_be_used(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("SEARCH_BACKEND") == "milvus":
+            if value is None:
+                raise ValueError("is required where SEARCH_BACKEND is milvus")
+            needed = ("pymilvus", "milvus_lite") if value.endswith(".db") else ("pymilvus",)
+            if missing := [name for name in needed if find_spec(name) is None]:
+                names = " ".join(missing).replace("_", "-")
+                raise ValueError(f"needs packages that are not installed: pip install {names}")
+        return value
+
+    @field_validator("RERANKER")
+    @classmethod
+    def _reranker_is_known(cls, value: str, info: ValidationInfo) -> str:
+        if not RERANKER_PATTERN.fullmatch(value):
+            raise ValueError("must be linear, none, cross_encoder:NAME, http or http:MODEL")
+        if value.startswith("http") and not info.data.get("RERANKER_URL"):
+            raise ValueError("of the kind http needs RERANKER_URL")
         return value
 
     @property

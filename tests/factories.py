@@ -13,7 +13,8 @@ from accounts.models import Tenant, User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import tenant_ensure_default
-from knowledge.models import Document, IngestItem, KnowledgeSet
+from knowledge.indexes.reweighing import reweigh_begin, reweigh_step
+from knowledge.models import Document, IngestItem, KnowledgeSet, LexicalStatistics
 from knowledge.services import documents_bulk, ingestion_advance
 from knowledge.services.ingestion.leases import free
 
@@ -83,3 +84,13 @@ def run_job(job_id: int) -> None:
     """Work on a job as workers of all queues would, until nothing is left to claim."""
     while IngestItem.objects.filter(free(timezone.now()), job_id=job_id).exists():
         ingestion_advance(job_id=job_id)
+
+
+def reweighed(totals: LexicalStatistics, *, limit: int = 1000) -> int:
+    """Compute the document sides of a language anew with today's average; returns the number of batches."""
+    which = {"tenant_id": totals.tenant_id, "language": totals.language}
+    reweigh_begin(**which)
+    batches = 1
+    while not reweigh_step(**which, limit=limit).is_over:
+        batches += 1
+    return batches

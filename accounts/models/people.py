@@ -45,6 +45,11 @@ class User(AbstractUser):
     product = models.CharField(_("product"), max_length=128, blank=True)
     role = models.CharField(_("role"), max_length=128, blank=True)
     interests = ArrayField(models.CharField(max_length=64), default=list, blank=True, verbose_name=_("interests"))
+    use_profile = models.BooleanField(
+        _("let my profile order the results"),
+        default=True,
+        help_text=_("Passages of your department, product, interests and recent knowledge sets come a little earlier."),
+    )
     user_groups = models.ManyToManyField(
         "accounts.UserGroup", blank=True, related_name="members", verbose_name=_("groups of people")
     )

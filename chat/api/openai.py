@@ -14,7 +14,7 @@ from accounts.scope import Scope
 from chat import services
 from chat.api.auth import CallerAuth, caller_of
 from chat.api.rag import start
-from chat.api.schemas import Text
+from chat.api.schemas import FiltersIn, Text
 from chat.api.sse import event_stream
 from chat.errors import UnknownModelError
 from chat.models import Message
@@ -75,6 +75,7 @@ class CompletionIn(Schema):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
+    filters: FiltersIn = Field(default=FiltersIn(), description="Not of OpenAI: what narrows the search.")
 
 
 @openai_router.get("/models", summary="Models")
@@ -122,6 +123,7 @@ def _request(scope: Scope, body: CompletionIn) -> AnswerRequest:
     return AnswerRequest(
         query=question.text.strip(),
         sets=_sets(scope, body.model),
+        filters=body.filters.value(),
         history=_exchanges(earlier),
         given=frozenset(limits),
         **limits,

@@ -8,6 +8,7 @@ from typing import Any
 from chat.models import MessageCitation
 from chat.services.finding import Found, final_score
 from chat.services.finishing import trace_of
+from chat.services.presenting import warnings_present
 from knowledge.types import Retrieved
 
 
@@ -31,8 +32,9 @@ def hits_present(retrieved: Retrieved, *, trace: bool) -> dict[str, Any]:
         ],
         "relevant": retrieved.relevant,
         "searched": retrieved.searched,
+        "warnings": warnings_present(retrieved.warnings),
         "timings_ms": dict(retrieved.timings_ms),
-        "trace": trace_of(found) if trace else {},
+        "trace": trace_of(found, complete=True) if trace else {},
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpRequest, StreamingHttpResponse
@@ -20,6 +21,7 @@ from chat.limits import Slot
 from chat.models import Conversation, Message
 from chat.selectors import message_get
 from chat.services.finding import search
+from chat.services.profiles import profile_of
 from chat.threads import run_db
 from chat.types import AnswerRequest
 
@@ -32,7 +34,8 @@ async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
     caller = caller_of(request)
     tenant_check(user=caller.user, tenant_id=body.tenant_id)
     with Slot():
-        found = await search(scope=caller.scope, request=body.value())
+        profile = await run_db(profile_of, caller.user, sets=body.sets)
+        found = await search(scope=caller.scope, request=replace(body.value(), profile=profile))
     return hits_present(found, trace=body.trace)
 
 

@@ -23,6 +23,7 @@ from chat.types import (
     Strategy,
     Style,
 )
+from knowledge.filtering import conditions_of
 from knowledge.types import Filters, RetrievalMode, RetrievalRequest
 
 MAX_ID = 2**63 - 1
@@ -42,7 +43,7 @@ def _storable(text: str) -> str:
 
 
 def _attributes(value: dict[str, Any]) -> dict[str, Any]:
-    """Raises ValueError for attributes that no document can have."""
+    """Raises ValueError for attributes that no document can have, and for conditions that nobody understands."""
     layer: list[Any] = [value]
     for _ in range(MAX_LEVELS):
         layer = [inner for one in layer for inner in _inside(one)]
@@ -51,6 +52,7 @@ def _attributes(value: dict[str, Any]) -> dict[str, Any]:
     size = storable_bytes(value)
     if size is None or size > MAX_ATTRIBUTES_BYTES:
         raise ValueError("cannot be the attributes of a document")
+    conditions_of(value)
     return value
 
 
@@ -87,13 +89,18 @@ class Strict(Schema):
 
 
 class FiltersIn(Strict):
-    """What narrows a search; empty means no restriction."""
+    """What narrows a search: all of it must hold; empty means no restriction."""
 
-    axis: Literal["1", "X", "Y"] | None = None
-    capability: list[Word] = Field(default=[], max_length=100)
-    organisation: list[Word] = Field(default=[], max_length=100)
-    tags: list[Word] = Field(default=[], max_length=100)
-    metadata: Annotated[dict[str, Any], AfterValidator(_attributes)] = {}
+    axis: Literal["1", "X", "Y"] | None = Field(default=None, description="Sets of this axis only.")
+    capability: list[Word] = Field(default=[], max_length=100, description="Codes of sets of axis X, any of them.")
+    organisation: list[Word] = Field(default=[], max_length=100, description="Codes of sets of axis Y, any of them.")
+    tags: list[Word] = Field(default=[], max_length=100, description="Any of them.")
+    metadata: Annotated[dict[str, Any], AfterValidator(_attributes)] = Field(
+        default={},
+        description="Attributes, all of them: a value; a list of which any may fit; or a range of gte, gt, lte, lt "
+        "with numbers or days (YYYY-MM-DD).",
+        examples=[{"product": "BTS", "release": ["16", "17"], "year": {"gte": 2020, "lte": 2024}}],
+    )
 
     def value(self) -> Filters:
         return Filters(
@@ -103,6 +110,19 @@ class FiltersIn(Strict):
             tags=tuple(self.tags),
             metadata=self.metadata,
         )
+
+
+class FilterQuery(Strict):
+    """`GET /api/v1/rag/filters`."""
+
+    q: Word = Field(default="", description="Only sets, tags and values that hold these words.")
+
+
+class FilterCountIn(Strict):
+    """`POST /api/v1/rag/filters/count`."""
+
+    sets: list[SetId] = Field(default=[], max_length=1000)
+    filters: FiltersIn = FiltersIn()
 
 
 class RetrieveIn(Strict):

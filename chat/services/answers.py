@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -19,6 +19,7 @@ from chat.services.cache import cache_key, from_cache, through_cache
 from chat.services.finding import Found, final_score, find
 from chat.services.finishing import grounded, listed, unused_options
 from chat.services.output import Output
+from chat.services.profiles import profile_of
 from chat.services.prompting import Manner, manner_of, prompt_messages, refusal_for
 from chat.services.search_results import search_results
 from chat.services.writing import Draft, Writer
@@ -30,7 +31,7 @@ from ragcore.grounding.markers import document_ids
 from ragcore.options import AnswerOptions
 from ragcore.ports import ChatMessage, GenerationRequest
 from ragcore.text.scripts import language_of
-from ragcore.types import Source
+from ragcore.types import Profile, Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,7 @@ class Turn:
     emit: Emit
     stop: asyncio.Event
     manner: Manner
+    profile: Profile | None = None
     history: tuple[Exchange, ...] = ()
 
     @property
@@ -75,6 +77,7 @@ async def answer_run(
         emit=emit,
         stop=stop or asyncio.Event(),
         manner=await run_db(manner_of, scope=scope, request=request),
+        profile=await run_db(profile_of, user, sets=request.sets) if request.personal else None,
         history=history,
     )
     record = await (_cached(turn) if request.cache else _made(turn))
@@ -96,8 +99,8 @@ async def _cached(turn: Turn) -> AnswerRecord:
     key = await run_db(
         cache_key,
         scope=turn.scope,
-        user=turn.user,
         request=turn.request,
+        profile=turn.profile,
         history=turn.history,
         configuration=turn.manner.sha256(),
     )
@@ -114,8 +117,10 @@ async def _cached(turn: Turn) -> AnswerRecord:
 
 async def _made(turn: Turn) -> AnswerRecord:
     start = time.perf_counter()
-    found = await find(scope=turn.scope, request=turn.request, emit=turn.emit)
     options = turn.manner.options
+    found = await find(
+        scope=turn.scope, request=turn.request, emit=turn.emit, profile=turn.profile, style=options.style
+    )
     sources = await run_cpu(_sources, found, options)
     await _context(turn, len(sources))
     draft = Draft()
@@ -207,11 +212,12 @@ def _with_metadata(
         "strategy": "standard",
         "mode_used": "basic",
         "cache": "none",
-        "rewritten_queries": [],
+        "rewritten_queries": found.queries[1:],
         "options_sha256": turn.manner.sha256(),
         "error_message": draft.degraded,
         "stopped": draft.stopped,
         "unused_options": unused_options(turn.request),
+        "warnings": [asdict(warning) for warning in found.retrieved.warnings],
     }
     _measure(metadata, record)
     return replace(record, metadata=metadata)

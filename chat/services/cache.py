@@ -13,13 +13,14 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from accounts.models import User
 from accounts.scope import Scope
 from chat.redis_client import client
 from chat.services.locks import redis_lock
+from chat.services.profiles import profile_key
 from chat.types import AnswerRecord, AnswerRequest, Exchange
 from knowledge.selectors import corpus_epoch, sets_readable
 from ragcore.text.normalise import normalise_query
+from ragcore.types import Profile
 
 logger = logging.getLogger(__name__)
 
@@ -38,11 +39,17 @@ _NOT_IN_KEY = frozenset(
 
 
 def cache_key(
-    *, scope: Scope, user: User, request: AnswerRequest, history: tuple[Exchange, ...], configuration: str
+    *,
+    scope: Scope,
+    request: AnswerRequest,
+    history: tuple[Exchange, ...],
+    configuration: str,
+    profile: Profile | None = None,
 ) -> str:
     """Where the answer to this question is kept: everything that it may depend on is part of the key.
 
-    `configuration`: fingerprint of the model, its options and its prompts. Uses the ORM.
+    `configuration`: fingerprint of the model, its options and its prompts. `profile`: what takes part in the search;
+    people who keep theirs out of it share their answers. Uses the ORM.
     """
     values = asdict(request)
     parts = {
@@ -51,7 +58,7 @@ def cache_key(
         "tenant": scope.tenant_id,
         "clearance": scope.clearance,
         "readable": sorted(sets_readable(scope=scope).values_list("pk", flat=True)),
-        "profile": [user.department, user.product, user.role, *user.interests],
+        "profile": profile_key(profile),
         "history": [asdict(turn) for turn in history],
         "epoch": corpus_epoch(scope=scope),
         "configuration": configuration,

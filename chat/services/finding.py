@@ -18,7 +18,7 @@ from chat.types import AnswerRequest, Emit
 from knowledge.errors import RetrievalUnavailableError
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest, Retrieved
-from ragcore.types import Candidate, Passage, StageRecord
+from ragcore.types import Candidate, Passage, Profile, StageRecord
 
 LIMIT_SECONDS = 10  # V6
 
@@ -36,6 +36,12 @@ class Found:
         return [(c.passage, c) for c in self.retrieved.state.candidates if c.passage is not None]
 
     @property
+    def queries(self) -> list[str]:
+        """The forms in which the question was asked, where there were several (V5)."""
+        notes = (record.note for record in self.retrieved.state.records)
+        return next((list(note["queries"]) for note in notes if "queries" in note), [])
+
+    @property
     def rerank_seconds(self) -> float | None:
         milliseconds = self.retrieved.timings_ms.get("rerank")
         return None if milliseconds is None else milliseconds / 1000
@@ -46,8 +52,12 @@ def final_score(candidate: Candidate) -> float:
     return list(candidate.scores.values())[-1] if candidate.scores else 0.0
 
 
-async def find(*, scope: Scope, request: AnswerRequest, emit: Emit) -> Found:
+async def find(
+    *, scope: Scope, request: AnswerRequest, emit: Emit, profile: Profile | None = None, style: str = ""
+) -> Found:
     """Search for a question within ten seconds, telling the reader what happens.
+
+    `profile`: of the asker, where it may take part; `style`: of the answer, which steers the search, too (V5).
 
     Raises AnswerTimeoutError, RetrievalUnavailableError, and what `knowledge.services.retrieve` raises.
     """
@@ -63,6 +73,9 @@ async def find(*, scope: Scope, request: AnswerRequest, emit: Emit) -> Found:
             mode=request.retrieval_mode,
             rerank=request.rerank,
             cliff=True,  # D5: on for answers
+            defaults={"deduplicate": True},  # V16: a context has no room for the same twice
+            profile=profile,
+            style=style,
         ),
         on_stage=_reporter(emit),
     )

@@ -17,9 +17,10 @@ from ragcore.grounding.similarity import SourceSimilarity
 from ragcore.grounding.support import support_states
 from ragcore.options import AnswerOptions
 from ragcore.prompts.refusals import is_refusal
-from ragcore.types import Citation, Sentence, Source, State
+from ragcore.types import Candidate, Citation, Drop, Sentence, Source, State
 
 EXCERPT_CHARACTERS = 200  # V7
+UNSEEN_STAGE = "load.passages"  # drops passages that were deleted or withdrawn since the search
 TRACED_DROPS = 160  # chunk ids kept per stage and reason, best first; their number is always told
 
 
@@ -105,7 +106,7 @@ def _citation(source: Source, **values: Any) -> CitationRecord:
         external_id=passage.external_id,
         title=passage.title,
         page=passage.page,
-        content=passage.text[:EXCERPT_CHARACTERS],
+        content=passage.text[passage.start : passage.start + EXCERPT_CHARACTERS],
         score=round(source.score, 4),
         **values,
     )
@@ -119,34 +120,44 @@ def _stats(state: State, sources: Sequence[Source]) -> dict[str, int]:
     }
 
 
-def trace_of(found: Found) -> dict[str, Any]:
-    """What happened in the search, in plain values; passages by id, so that rights are checked when they are shown."""
+def trace_of(found: Found, *, complete: bool = False) -> dict[str, Any]:
+    """What happened in the search, in plain values; passages by id, so that rights are checked when they are shown.
+
+    `complete`: with the scores of what was dropped after the fusion, which are too many to be stored with every answer.
+    """
     state = found.retrieved.state
     return {
         "stages": [_plain(asdict(record)) for record in state.records],
-        "candidates": [
-            {
-                "chunk_id": candidate.chunk,
-                "document_id": candidate.document,
-                "score": final_score(candidate),
-                "scores": dict(candidate.scores),
-                "ranks": dict(candidate.ranks),
-                "representation": candidate.representation,
-            }
-            for candidate in state.candidates
-        ],
-        "dropped": [
-            {
-                "stage": drop.stage,
-                "reason": drop.reason,
-                "count": len(drop.chunks),
-                "chunk_ids": list(drop.chunks[:TRACED_DROPS]),
-            }
-            for drop in state.drops
-        ],
+        "candidates": [_traced(candidate) for candidate in state.candidates],
+        "dropped": [_dropped(drop, state, complete=complete) for drop in state.drops],
         "timings_ms": dict(found.retrieved.timings_ms),
         "searched": found.retrieved.searched,
     }
+
+
+def _traced(candidate: Candidate) -> dict[str, Any]:
+    """A candidate with every score and rank, and what stages noted of it."""
+    detail = _plain(candidate.detail)
+    return {
+        "chunk_id": candidate.chunk,
+        "document_id": candidate.document,
+        "score": final_score(candidate),
+        "scores": dict(candidate.scores),
+        "ranks": dict(candidate.ranks),
+        "representation": candidate.representation,
+        "via": detail.pop("via", {}),  # arm -> the entry by which it found the passage, where it was not its body
+        "boost": detail.pop("boost", None),  # factor, score before it, and why
+        "detail": detail,
+    }
+
+
+def _dropped(drop: Drop, state: State, *, complete: bool) -> dict[str, Any]:
+    """What left at one stage. What the asker may not see any more is only counted."""
+    chunks = () if drop.stage == UNSEEN_STAGE else drop.chunks[:TRACED_DROPS]
+    shown = {"stage": drop.stage, "reason": drop.reason, "count": len(drop.chunks), "chunk_ids": list(chunks)}
+    if not complete:
+        return shown
+    return {**shown, "candidates": [_traced(state.fallen[chunk]) for chunk in chunks if chunk in state.fallen]}
 
 
 def _plain(value: Any) -> Any:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from accounts.wording import worded
 from chat.models import Message
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord
+from knowledge.types import FilterWarning
 
 _MARKER = re.compile(r"[ \t]*\[\d{1,3}\]")
 _BUTTON = re.compile(r'[ \t]*<button class="cite"[^>]*>\d+</button>')
@@ -51,7 +53,13 @@ def answer_present(*, record: AnswerRecord, request: AnswerRequest, message: Mes
 
 def metadata_present(record: AnswerRecord) -> dict[str, Any]:
     """What a client is told about how the answer came to be; times in seconds."""
-    return {name: record.metadata.get(name) for name in _PUBLIC_METADATA}
+    warnings = warnings_present(FilterWarning(**one) for one in record.metadata.get("warnings", ()))
+    return {**{name: record.metadata.get(name) for name in _PUBLIC_METADATA}, "warnings": warnings}
+
+
+def warnings_present(warnings: Iterable[FilterWarning]) -> list[dict[str, str]]:
+    """Warnings in the language of the caller."""
+    return [{"code": one.code, "field": one.field, "message": worded(one.message)} for one in warnings]
 
 
 def without_markers(text: str) -> str:

@@ -18,6 +18,7 @@ from chat.selectors import conversation_keys, conversations_of
 from chat.types import AnswerRecord, AnswerRequest
 from knowledge.models import Chunk
 from knowledge.selectors import sets_listed
+from knowledge.selectors.filters import filters_check
 from ragcore.errors import RagError
 from ragcore.text.normalise import normalise_query
 
@@ -29,11 +30,12 @@ FAILURE = ("state", "finished", "error_code", "error_message")
 def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
     """A message that is not stored yet, in its conversation, which may be new too.
 
-    Raises NotFoundError for a set that does not exist and for another tenant than the asker's own.
+    Raises NotFoundError for a set that does not exist and for another tenant than the asker's own, UnknownFilterError.
     """
     tenant_check(user=user, tenant_id=request.tenant_id)
     if missing := set(request.sets) - set(sets_listed(scope=scope).values_list("pk", flat=True)):
         raise NotFoundError(f"There is no knowledge set {min(missing)}.", sets=sorted(missing))
+    filters_check(scope=scope, filters=request.filters)
     return Message(
         pk=uuid.uuid4(),  # given before it is stored, because events refer to it
         conversation=_conversation(scope=scope, request=request, channel=channel),

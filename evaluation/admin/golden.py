@@ -22,6 +22,7 @@ from unfold.widgets import UnfoldAdminFileFieldWidget
 from accounts.admin.base import TenantAdmin, admin_scope
 from accounts.wording import worded
 from chat.admin import is_reviewer
+from evaluation.admin.lab import lab_urls
 from evaluation.errors import InvalidGoldenFileError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from evaluation.services import GoldenImported, cases_as_jsonl, golden_import, rows_from_file
@@ -160,3 +161,7 @@ class GoldenCaseAdmin(EvaluationAdmin):
     list_select_related = ("golden_set",)
     search_fields = ("question",)
     fields = ("golden_set", "question", "answers", "relevant", "tags")
+    change_form_outer_before_template = "admin/evaluation/goldencase/tools.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        return [*lab_urls(self), *super().get_urls()]

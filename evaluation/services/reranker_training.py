@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from ragcore.providers.linear_reranker import design
 from ragcore.providers.rerank_features import features
 
 DEPTH = 50  # candidates a question
-L2 = 1e-3
+L2 = 1e-4
+OPTIONS = {"deduplicate": False, "profile": False, "fuzzy": False}  # what competes, not what is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +41,41 @@ class Trained:
     questions: int
 
 
-def lists_collect(*, scope: Scope, golden: GoldenSet, limit: int | None = None) -> Iterable[RankedList]:
-    """One list per case that has a relevant document among its candidates and one that is not."""
+def lists_collect(
+    *, scope: Scope, golden: GoldenSet, limit: int | None = None, within: bool = False
+) -> Iterable[RankedList]:
+    """One list per case that has a relevant document among its candidates and one that is not.
+
+    `limit` takes a sample over all cases, the same one each time. `within`: only candidates under the title of a
+    relevant one compete, for questions that name no subject because they were asked about a text at hand.
+    """
     sets = tuple(golden.sets.values_list("pk", flat=True))
-    for case in golden.cases.order_by("pk")[:limit]:
-        made = _list_of(scope, golden.name, sets, case)
+    group = f"{golden.name} (within a title)" if within else golden.name
+    for case in sorted(golden.cases.all(), key=_spread)[:limit]:
+        made = _list_of(scope, group, sets, case, within=within)
         if made is not None:
             yield made
 
 
-def _list_of(scope: Scope, group: str, sets: tuple[int, ...], case: GoldenCase) -> RankedList | None:
-    request = RetrievalRequest(query=case.question, sets=sets, top_k=DEPTH, rerank=False)
+def _spread(case: GoldenCase) -> bytes:
+    """An order in which neighbours of a file do not follow each other."""
+    return sha256(case.question.encode()).digest()
+
+
+def _list_of(scope: Scope, group: str, sets: tuple[int, ...], case: GoldenCase, *, within: bool) -> RankedList | None:
+    request = RetrievalRequest(query=case.question, sets=sets, top_k=DEPTH, rerank=False, options=OPTIONS)
     state = retrieve(scope=scope, request=request).state
     inputs = [RerankInput(passage=c.passage, arms=c.scores) for c in state.candidates if c.passage]
     wanted = set(case.relevant)
+    matrix = design(features(state.query, inputs), state.query.cjk_share)
     relevant = np.array([i.passage.external_id in wanted for i in inputs], dtype=bool)
+    if within:
+        titles = {i.passage.title for i, is_relevant in zip(inputs, relevant, strict=True) if is_relevant}
+        kept = np.array([i.passage.title in titles for i in inputs], dtype=bool)
+        matrix, relevant = matrix[kept], relevant[kept]
     if not relevant.any() or relevant.all():
         return None
-    return RankedList(group, design(features(state.query, inputs), state.query.cjk_share), relevant, len(wanted))
+    return RankedList(group, matrix, relevant, len(wanted))
 
 
 def reranker_train(lists: Sequence[RankedList], *, folds: int = 5) -> Trained:

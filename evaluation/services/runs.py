@@ -88,7 +88,7 @@ def _answer_run(
     *, scope: Scope, user: User, case: GoldenCase, sets: Sequence[int], options: EvaluationOptions
 ) -> dict[str, float]:
     """Caches are off: what is measured is the pipeline."""
-    request = AnswerRequest(query=case.question, sets=tuple(sets), top_k=options.top_k, cache=False)
+    request = AnswerRequest(query=case.question, sets=tuple(sets), top_k=options.top_k, cache=False, personal=False)
     answer = async_to_sync(answer_now)(scope=scope, user=user, request=request)
     wanted = set(case.relevant)
     cited = [_name(c["external_id"], c["document_id"], wanted) for c in answer["citations"]]

@@ -65,7 +65,7 @@ def attributes_of(*, scope: Scope, document: Document, version: DocumentVersion 
         Attribute.Group.BASIC: _basic(document, version),
         Attribute.Group.MANAGEMENT: [(_("tags"), ", ".join(document.tags)), (_("series"), document.series)],
         Attribute.Group.KNOWLEDGE: _axes(document),
-        Attribute.Group.RECALL: _recall(scope, version),
+        Attribute.Group.RECALL: [(_("weight"), formats.number_format(document.weight)), *_recall(scope, version)],
     }
     return [
         FactGroup(

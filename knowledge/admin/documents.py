@@ -33,6 +33,7 @@ from knowledge.admin.progress import rows_of
 from knowledge.admin.rights import CuratorAdmin
 from knowledge.admin.transfers import TITLES, transfer_address, transfer_view
 from knowledge.admin.upload import recent_view, upload_view
+from knowledge.admin.weights import weigh_address, weigh_view
 from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors.desk import documents_managed, items_shown
 from knowledge.services.rebuilds import document_rebuild
@@ -73,7 +74,10 @@ class DocumentAdmin(CuratorAdmin):
     search_fields = ("title", "external_id")
     search_help_text = _("Title or external id")
     show_full_result_count = False
-    actions = ("move_selected", "copy_selected", "remove_selected", "retry_selected", "rebuild_selected")
+    actions = (
+        *("move_selected", "copy_selected", "remove_selected"),
+        *("retry_selected", "rebuild_selected", "weigh_selected"),
+    )
     list_before_template = "admin/knowledge/document/list_top.html"
     change_form_template = "admin/knowledge/document/page.html"
 
@@ -93,6 +97,7 @@ class DocumentAdmin(CuratorAdmin):
             ("upload/", self.upload, "upload"),
             ("upload/recent/", recent_view, "recent"),
             ("transfer/<str:verb>/", self.transfer, "transfer"),
+            ("weigh/", self.weigh, "weigh"),
             ("<int:pk>/retry/", self.retry, "retry"),
             ("<int:pk>/rebuild/", self.rebuild, "rebuild"),
             ("<int:pk>/diff/", self.diff, "diff"),
@@ -226,6 +231,10 @@ class DocumentAdmin(CuratorAdmin):
         text = ngettext("%(count)d document is being rebuilt.", "%(count)d documents are being rebuilt.", done)
         messages.info(request, text % {"count": done})
 
+    @admin.action(description=_("Change how much they count…"))
+    def weigh_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
+        return HttpResponseRedirect(weigh_address([document.pk for document in queryset]))
+
     def _each(self, request: HttpRequest, rows: Any, service: Callable[..., Any]) -> int:
         """How many documents the service was done for; the reasons of the others are told."""
         done = 0
@@ -274,6 +283,13 @@ class DocumentAdmin(CuratorAdmin):
             raise Http404
         rows = documents_managed(scope=admin_scope(request)).order_by("title")
         return transfer_view(request, verb, documents=rows, context=self.admin_site.each_context(request))
+
+    def weigh(self, request: HttpRequest) -> HttpResponse:
+        """The page that asks how much documents count."""
+        if not self.has_view_permission(request):
+            raise Http404
+        rows = documents_managed(scope=admin_scope(request)).order_by("title")
+        return weigh_view(request, documents=rows, context=self.admin_site.each_context(request))
 
     def upload(self, request: HttpRequest) -> HttpResponseBase:
         """The page for dropping files."""

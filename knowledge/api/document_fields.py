@@ -141,6 +141,7 @@ class DocumentFields(serializers.ModelSerializer[Document]):
             "clearance",
             "tags",
             "metadata",
+            "weight",
             "created",
             "updated",
             "error",

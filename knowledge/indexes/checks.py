@@ -40,6 +40,16 @@ FROM knowledge_term t FULL JOIN counted c USING (id)
 WHERE coalesce(t.frequency, 0) <> coalesce(c.entries, 0)
 GROUP BY t.tenant_id, t.language ORDER BY t.tenant_id, t.language
 """  # noqa: S608 - a constant
+PASSAGES = f"""
+WITH {LIVE}, counted AS (
+    SELECT version_id, count(DISTINCT chunk_id)::int AS passages, count(*)::int AS entries FROM live GROUP BY version_id
+)
+SELECT d.tenant_id, d.id, d.passages, d.entries, coalesce(c.passages, 0), coalesce(c.entries, 0)
+FROM knowledge_document d LEFT JOIN counted c ON c.version_id = d.live_version_id
+WHERE d.deleted IS NULL AND d.live_version_id IS NOT NULL
+  AND (d.passages, d.entries) <> (coalesce(c.passages, 0), coalesce(c.entries, 0))
+ORDER BY d.id
+"""  # noqa: S608 - a constant
 MISSING = """
 SELECT d.tenant_id, d.id, count(c.id)
 FROM knowledge_document d
@@ -66,6 +76,15 @@ JOIN knowledge_documentversion v ON v.id = e.version_id
 JOIN knowledge_document d ON d.id = v.document_id
 WHERE c.version_id <> e.version_id OR d.tenant_id <> e.tenant_id
 GROUP BY e.tenant_id, e.version_id ORDER BY e.version_id
+"""
+SET_PASSAGES = """
+UPDATE knowledge_document d SET passages = counted.passages, entries = counted.entries
+FROM (
+    SELECT o.id, count(DISTINCT e.chunk_id)::int AS passages, count(e.id)::int AS entries
+    FROM knowledge_document o LEFT JOIN knowledge_indexentry e ON e.version_id = o.live_version_id
+    WHERE o.tenant_id = %(tenant)s AND o.deleted IS NULL AND o.live_version_id IS NOT NULL GROUP BY o.id
+) counted
+WHERE d.id = counted.id AND (d.passages, d.entries) <> (counted.passages, counted.entries)
 """
 SET_FREQUENCIES = f"""
 WITH {LIVE}, counted AS (
@@ -95,7 +114,7 @@ ON CONFLICT (tenant_id, language) DO UPDATE SET entries = excluded.entries, tota
 class Drift:
     """One place where the index does not say what its entries say; `stored` against `counted`."""
 
-    kind: str  # entries, length, frequencies, terms, missing, double, retired, misplaced
+    kind: str  # entries, length, frequencies, passages, terms, missing, double, retired, misplaced
     tenant_id: int | None
     what: str  # a language, or which document, chunk or version
     stored: int
@@ -126,6 +145,16 @@ def frequencies_drift() -> list[Drift]:
     ]
 
 
+def passages_drift() -> list[Drift]:
+    """Documents that carry another number of passages or entries than their live version has in the index."""
+    found = []
+    for tenant, document, passages, entries, counted, counted_entries in fetch(PASSAGES, {}):
+        stored, right = (passages, counted) if passages != counted else (entries, counted_entries)
+        what = f"document {document}"
+        found.append(Drift(kind="passages", tenant_id=tenant, what=what, stored=stored, counted=right))
+    return found
+
+
 def halves_found() -> list[Drift]:
     """Live documents that lack passages or entries; entries that are double, misplaced, or of a retired passage."""
     return [
@@ -141,6 +170,7 @@ def halves_found() -> list[Drift]:
 
 
 def statistics_recount(*, tenant_id: int) -> None:
-    """Write frequencies and totals of a tenant anew. Call under the lock of its statistics."""
+    """Write frequencies, totals and numbers of passages of a tenant anew. Call under the lock of its statistics."""
+    execute(SET_PASSAGES, {"tenant": tenant_id})
     execute(SET_FREQUENCIES, {"tenant": tenant_id})
     execute(SET_TOTALS, {"tenant": tenant_id})

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from django.db import connection
 from psycopg import sql
 
+from knowledge.indexes.building import NAME as HNSW
+from knowledge.indexes.building import hnsw_options_apply, memory_for_build
 from knowledge.indexes.rows import execute, fetch
 
 REBUILT = """
@@ -58,7 +60,13 @@ def index_size(name: str) -> int:
 
 def index_rebuild(name: str) -> None:
     """Build an index anew without locking readers or writers. Call outside a transaction."""
-    _alone(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
+    rebuild = sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(name))
+    if name == HNSW:
+        hnsw_options_apply(name)
+        with memory_for_build():
+            _alone(rebuild)
+    else:
+        _alone(rebuild)
 
 
 def leftover_drop(name: str) -> None:

@@ -13,12 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from knowledge.indexes.bm25 import document_side, length_norm, term_frequency
 from knowledge.indexes.rows import execute, fetch
-from knowledge.indexes.sparse import sparse_parse, sparse_text
 
-DRIFT = 0.10  # of the average length, beyond which document sides are computed again
-REBUILD_BATCH = 2000  # entries
 TEXTS = frozenset({"body", "window"})  # representations that are the document's own words
 
 ENSURE = """
@@ -29,6 +25,23 @@ ON CONFLICT DO NOTHING
 LOCK = """
 SELECT language, entries, total_length, reference_length FROM knowledge_lexicalstatistics
 WHERE tenant_id = %(tenant)s ORDER BY language FOR UPDATE
+"""
+PASSAGES_OF_VERSIONS = """
+UPDATE knowledge_document d SET passages = counted.passages, entries = counted.entries
+FROM (
+    SELECT v.document_id, count(DISTINCT e.chunk_id)::int AS passages, count(e.id)::int AS entries
+    FROM knowledge_documentversion v LEFT JOIN knowledge_indexentry e ON e.version_id = v.id
+    WHERE v.id = ANY(%(ids)s) GROUP BY v.document_id
+) counted WHERE d.id = counted.document_id
+"""
+PASSAGES_OF_CHUNKS = """
+UPDATE knowledge_document d
+SET passages = greatest(0, d.passages + %(sign)s * counted.passages),
+    entries = greatest(0, d.entries + %(sign)s * counted.entries)
+FROM (
+    SELECT e.version_id, count(DISTINCT e.chunk_id)::int AS passages, count(*)::int AS entries
+    FROM knowledge_indexentry e WHERE e.chunk_id = ANY(%(ids)s) GROUP BY e.version_id
+) counted WHERE d.live_version_id = counted.version_id
 """
 SET_REFERENCE = """
 UPDATE knowledge_lexicalstatistics SET reference_length = %(reference)s
@@ -67,19 +80,6 @@ FROM ({LENGTHS_COUNTED}) counted WHERE s.tenant_id = %(tenant)s AND s.language =
 """  # noqa: S608 - constants
 OF_VERSIONS = "e.version_id = ANY(%(ids)s)"
 OF_CHUNKS = "e.chunk_id = ANY(%(ids)s)"
-DRIFTED = """
-SELECT tenant_id, language FROM knowledge_lexicalstatistics
-WHERE entries > 0 AND abs(total_length::float / entries - reference_length) > %(drift)s * greatest(reference_length, 1)
-ORDER BY tenant_id, language
-"""
-ENTRIES_AFTER = """
-SELECT id, representation, length, bm25::text FROM knowledge_indexentry
-WHERE tenant_id = %(tenant)s AND language = %(language)s AND id > %(after)s ORDER BY id LIMIT %(limit)s
-"""
-REWEIGH = """
-UPDATE knowledge_indexentry e SET bm25 = fresh.weights::sparsevec
-FROM unnest(%(ids)s::bigint[], %(weights)s::text[]) AS fresh (id, weights) WHERE e.id = fresh.id
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +125,20 @@ def term_ids(*, tenant_id: int, language: str, texts: Iterable[str]) -> dict[str
 
 
 def versions_count(*, tenant_id: int, versions: Sequence[int], sign: int) -> None:
-    """Add (+1) or take away (−1) the passages of these versions from frequencies and totals, under the lock."""
+    """Add (+1) or take away (−1) the passages of these versions from frequencies and totals, under the lock.
+
+    Versions that are added are, or are about to be, the live ones of their documents, which carry their numbers.
+    """
     _count(OF_VERSIONS, tenant_id=tenant_id, ids=versions, sign=sign)
+    if versions and sign > 0:
+        execute(PASSAGES_OF_VERSIONS, {"ids": list(versions)})
 
 
 def passages_count(*, tenant_id: int, chunk_ids: Sequence[int], sign: int) -> None:
     """The same for single passages of live versions."""
     _count(OF_CHUNKS, tenant_id=tenant_id, ids=chunk_ids, sign=sign)
+    if chunk_ids:
+        execute(PASSAGES_OF_CHUNKS, {"ids": list(chunk_ids), "sign": sign})
 
 
 def _count(which: str, *, tenant_id: int, ids: Sequence[int], sign: int) -> None:
@@ -139,36 +146,6 @@ def _count(which: str, *, tenant_id: int, ids: Sequence[int], sign: int) -> None
         params = {"tenant": tenant_id, "ids": list(ids), "sign": sign}
         execute(COUNT_TERMS.format(which=which), params)
         execute(COUNT_LENGTHS.format(which=which), params)
-
-
-def statistics_drifted() -> list[tuple[int, str]]:
-    """(tenant id, language) whose average length has moved too far from the reference."""
-    return [(tenant, language) for tenant, language in fetch(DRIFTED, {"drift": DRIFT})]
-
-
-def document_sides_rebuild(*, tenant_id: int, language: str) -> int:
-    """Compute the document sides again with today's average; returns the number of entries. Call in a transaction."""
-    totals = statistics_lock(tenant_id=tenant_id)[language]
-    average = totals.total_length / max(totals.entries, 1)
-    after = changed = 0
-    scope = {"tenant": tenant_id, "language": language, "limit": REBUILD_BATCH}
-    while rows := fetch(ENTRIES_AFTER, {**scope, "after": after}):
-        ids = [row[0] for row in rows]
-        weights = [
-            _reweighed(text, kind=kind, length=length, old_average=totals.reference_length, new_average=average)
-            for _, kind, length, text in rows
-        ]
-        changed += execute(REWEIGH, {"ids": ids, "weights": weights})
-        after = ids[-1]
-    reference_length_set(tenant_id=tenant_id, language=language, reference=average)
-    return changed
-
-
-def _reweighed(text: str, *, kind: str, length: int, old_average: float, new_average: float) -> str:
-    norm = length_norm(length=effective_length(kind, length, old_average), average_length=old_average)
-    frequencies = {term: term_frequency(weight, norm) for term, weight in sparse_parse(text).items()}
-    new_length = effective_length(kind, length, new_average)
-    return sparse_text(document_side(frequencies, length=new_length, average_length=new_average))
 
 
 def effective_length(kind: str, length: int, average: float) -> int:

@@ -1,60 +1,75 @@
-"""Nearest neighbours in Postgres: exact while the tenant is small, HNSW plus an exactly scanned tail beyond (D27)."""
+"""Nearest neighbours in Postgres: exact where that is cheap, HNSW plus an exactly scanned tail beyond (D27).
+
+Three ways (`knowledge.indexes.planning`). Two of them fetch more hits than are wanted and check the asker's rights in
+the order of distance, inside the same statement; where too few of them are visible they fetch more, and in the end the
+third one goes through every visible document. So k hits come back wherever k exist, at any share of the corpus.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts.scope import Scope
-from knowledge.indexes.counting import has_more_entries
-from knowledge.indexes.rows import fetch
-from knowledge.indexes.visibility import Visible
+from knowledge.indexes.planning import Found, Plan, vector_plan
+from knowledge.indexes.rows import fetch, fetch_many
+from knowledge.indexes.terrain import terrain_of
+from knowledge.indexes.visibility import Visible, seen_in_order
 from knowledge.models.index import COARSE_DIMENSIONS
 from ragcore.ports import FloatArray
 from ragcore.types import Hit
 
-EXACT_LIMIT = 60_000  # entries of a tenant up to which a scan beats the index at depth 1500
-EF_SEARCH = 1000  # pgvector's maximum; iterative scans go deeper
+EF_SEARCH = 760  # pgvector's maximum is 1000; an iterative scan goes on in steps of it, two of these bring 1500 hits
+MORE = 4  # times as many hits are fetched where too few were visible
 
-EXACT = """
-SELECT e.chunk_id, d.id, e.representation, 1 - (e.coarse <=> %(vector)s::halfvec) AS score
+_NEAR = """
+SELECT e.chunk_id, e.version_id, e.representation, e.coarse <=> %(vector)s::halfvec AS distance
 FROM knowledge_indexentry e
-JOIN knowledge_document d ON d.live_version_id = e.version_id
+WHERE {part} e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s
+ORDER BY e.coarse <=> %(vector)s::halfvec
+LIMIT %(fetched)s
+"""
+COSINE = "1 - near.distance"
+SCAN = seen_in_order(_NEAR.format(part=""), score=COSINE)
+INDEX = seen_in_order(
+    f"({_NEAR.format(part='e.merged AND')}) UNION ALL ({_NEAR.format(part='NOT e.merged AND')})", score=COSINE
+)
+DOCUMENTS = """
+SELECT e.chunk_id, d.id, e.representation, 1 - (e.coarse <=> %(vector)s::halfvec)
+FROM knowledge_document d
+JOIN knowledge_indexentry e ON e.version_id = d.live_version_id
 WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND d.id IN ({visible})
 ORDER BY e.coarse <=> %(vector)s::halfvec, e.chunk_id
 LIMIT %(limit)s
 """
+WAYS = {"scan": SCAN, "index": INDEX, "documents": DOCUMENTS}
 
-APPROXIMATE = """
-WITH near AS MATERIALIZED (
-    SELECT e.chunk_id, d.id, e.representation, e.coarse <=> %(vector)s::halfvec AS distance
-    FROM knowledge_indexentry e
-    JOIN knowledge_document d ON d.live_version_id = e.version_id
-    WHERE e.merged AND e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND d.id IN ({visible})
-    ORDER BY e.coarse <=> %(vector)s::halfvec
-    LIMIT %(limit)s
-), tail AS (
-    SELECT e.chunk_id, d.id, e.representation, e.coarse <=> %(vector)s::halfvec AS distance
-    FROM knowledge_indexentry e
-    JOIN knowledge_document d ON d.live_version_id = e.version_id
-    WHERE NOT e.merged AND e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND d.id IN ({visible})
-    ORDER BY distance
-    LIMIT %(limit)s
+FINE = seen_in_order(
+    """
+    SELECT chunk_id, version_id, representation, distance
+    FROM (
+        SELECT DISTINCT ON (e.chunk_id) e.chunk_id, e.version_id, e.representation,
+            e.fine <=> %(vector)s::halfvec AS distance
+        FROM knowledge_indexentry e
+        WHERE e.chunk_id = ANY(%(chunks)s) AND e.embedding_model = %(model)s
+        ORDER BY e.chunk_id, distance, e.representation
+    ) entries
+    ORDER BY distance, chunk_id
+    OFFSET 0  -- all in order before rights are checked, from the best one on
+    """,
+    score=COSINE,
 )
-SELECT chunk_id, id, representation, 1 - distance FROM (TABLE near UNION ALL TABLE tail) both_parts
-ORDER BY distance, chunk_id
-LIMIT %(limit)s
+# Iterative scans end by themselves where enough was found; these limits only have to be out of their way. Without the
+# last one the planner now and then prefers to sort the whole table.
+NEARLY_UNLIMITED = """
+SELECT set_config('hnsw.ef_search', %(ef)s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true),
+    set_config('hnsw.max_scan_tuples', '100000000', true), set_config('hnsw.scan_mem_multiplier', '64', true),
+    set_config('enable_seqscan', 'off', true)
 """
-
-FINE = """
-SELECT e.chunk_id, d.id, e.representation, 1 - (e.fine <=> %(vector)s::halfvec) AS score
-FROM knowledge_indexentry e
-JOIN knowledge_document d ON d.live_version_id = e.version_id
-WHERE e.chunk_id = ANY(%(chunks)s) AND e.embedding_model = %(model)s AND d.id IN ({visible})
-ORDER BY score DESC, e.chunk_id
-LIMIT %(limit)s
-"""
+AS_BEFORE = "SELECT set_config('enable_seqscan', 'on', true)"
 
 
 def vector_text(vector: FloatArray) -> str:
@@ -62,21 +77,58 @@ def vector_text(vector: FloatArray) -> str:
     return "[" + ",".join(f"{x:.5g}" for x in vector.tolist()) + "]"
 
 
-def coarse_search(*, scope: Scope, visible: Visible, vector: FloatArray, model: str, limit: int) -> list[Hit]:
+def coarse_search(*, scope: Scope, visible: Visible, vector: FloatArray, model: str, limit: int) -> Found:
     """Best first by cosine of the 384-d prefix; `vector` is float32[768]."""
-    params = {
-        **visible.params,
-        "tenant": scope.tenant_id,
-        "model": model,
-        "vector": vector_text(vector[:COARSE_DIMENSIONS]),
-        "limit": limit,
-    }
-    if not has_more_entries(tenant_id=scope.tenant_id, limit=EXACT_LIMIT):
-        return _hits(fetch(EXACT.format(visible=visible.sql), params))
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL hnsw.ef_search = {EF_SEARCH:d}")
-        cursor.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
-        return _hits(fetch(APPROXIMATE.format(visible=visible.sql), params))
+    return coarse_many_search(scope=scope, visible=visible, vectors=vector[None, :], model=model, limit=limit)[0]
+
+
+def coarse_many_search(*, scope: Scope, visible: Visible, vectors: FloatArray, model: str, limit: int) -> list[Found]:
+    """The same for each row of float32[q, 768], in one round trip."""
+    plan = vector_plan(terrain_of(scope=scope, visible=visible), limit=limit)
+    params = [
+        {
+            **visible.params,
+            "tenant": scope.tenant_id,
+            "model": model,
+            "vector": vector_text(vector[:COARSE_DIMENSIONS]),
+            "limit": limit,
+        }
+        for vector in vectors
+    ]
+    found = _rows(plan, visible, params)
+    return [
+        Found(_hits(rows if len(rows) >= limit else _all_rows(plan, visible, one, rows)), plan)
+        for one, rows in zip(params, found, strict=True)
+    ]
+
+
+def _all_rows(
+    plan: Plan, visible: Visible, params: Mapping[str, Any], rows: list[tuple[Any, ...]]
+) -> list[tuple[Any, ...]]:
+    """More hits where checking rights has left too few: first from further away, then from every visible document."""
+    if plan.way == "documents":
+        return rows
+    further = Plan(way=plan.way, fetched=plan.fetched * MORE, costs=plan.costs)
+    rows = _rows(further, visible, [params])[0]
+    if len(rows) >= params["limit"]:
+        return rows
+    return _rows(Plan(way="documents", fetched=0, costs={}), visible, [params])[0]
+
+
+def _rows(plan: Plan, visible: Visible, params: Sequence[Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
+    sql = WAYS[plan.way].format(visible=visible.sql)
+    limits: AbstractContextManager[None] = index_scanned() if plan.way == "index" else nullcontext()
+    with limits:
+        return fetch_many(sql, [{**one, "fetched": plan.fetched} for one in params])
+
+
+@contextmanager
+def index_scanned() -> Iterator[None]:
+    """A transaction whose statements go through the HNSW index as far as they have to."""
+    with transaction.atomic():
+        fetch(NEARLY_UNLIMITED, {"ef": str(EF_SEARCH)})
+        yield
+        fetch(AS_BEFORE, {})
 
 
 def fine_search(
@@ -88,5 +140,5 @@ def fine_search(
     return _hits(fetch(FINE.format(visible=visible.sql), params))
 
 
-def _hits(rows: list[tuple[int, int, str, float]]) -> list[Hit]:
+def _hits(rows: list[tuple[Any, ...]]) -> list[Hit]:
     return [Hit(chunk=c, document=d, representation=r, score=float(s)) for c, d, r, s in rows]

@@ -2,26 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import QuerySet
+from psycopg.types.json import Jsonb
 
 from knowledge.models import Document
+
+SEEN_IN_ORDER = """
+SELECT near.chunk_id, seen.id, near.representation, {score}
+FROM ({near}) near
+CROSS JOIN LATERAL (
+    SELECT d.id FROM knowledge_document d
+    WHERE d.live_version_id = near.version_id AND d.id IN ({{visible}}) LIMIT 1
+) seen
+ORDER BY near.distance, near.chunk_id
+LIMIT %(limit)s
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Conditions that every visible document meets, simple enough for any search backend; others may meet them, too."""
+
+    clearance: int  # at most
+    sets: tuple[tuple[int, ...], ...]  # in at least one set of each group
+    tags: tuple[str, ...] = ()  # any of them; () for no condition
+    is_exact: bool = False  # whether they are all the conditions there are, within the tenant
 
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """A subquery that yields document ids, with its named parameters."""
+    """A subquery that yields document ids, with its named parameters.
+
+    `bounds` says roughly the same to another backend than Postgres; asked for only where there is one.
+    """
 
     sql: str
     params: Mapping[str, Any]
+    bounds: Callable[[], Bounds] | None = field(default=None, compare=False)
 
 
-def visible_sql(documents: QuerySet[Document]) -> Visible:
+def seen_in_order(near: str, *, score: str) -> str:
+    """A statement that checks rights entry by entry, nearest first, until `limit` of them are visible.
+
+    `near` yields chunk_id, version_id, representation and distance in order of distance; `score` is made of it. The
+    place for the visible documents stays open.
+    """
+    return SEEN_IN_ORDER.format(near=near, score=score)
+
+
+def visible_sql(documents: QuerySet[Document], *, bounds: Callable[[], Bounds] | None = None) -> Visible:
     """`documents` (from documents_askable) as a subquery of ids with parameters named v0, v1, …"""
     text, values = documents.order_by().values("pk").query.sql_with_params()
     parts = text.split("%s")
     named = "".join(part + (f"%(v{i})s" if i < len(values) else "") for i, part in enumerate(parts))
-    return Visible(named, {f"v{i}": value for i, value in enumerate(values)})
+    return Visible(named, {f"v{i}": _plain(value) for i, value in enumerate(values)}, bounds)
+
+
+def _plain(value: Any) -> Any:
+    """JSON as text: the driver's wrapper is not told apart from others by its (shortened) repr, which makes keys."""
+    return json.dumps(value.obj, sort_keys=True) if isinstance(value, Jsonb) else value

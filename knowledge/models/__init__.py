@@ -1,5 +1,6 @@
 """Knowledge sets, documents, chunks, the index, sources, ingestion jobs."""
 
+from knowledge.models.backends import BackendChange, TenantBackend
 from knowledge.models.chunks import Chunk
 from knowledge.models.documents import Document, DocumentVersion
 from knowledge.models.duplicates import DuplicatePair, SketchBand
@@ -12,6 +13,7 @@ from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, 
 
 __all__ = [
     "Attribute",
+    "BackendChange",
     "Chunk",
     "ChunkEdit",
     "CorpusEpoch",
@@ -30,5 +32,6 @@ __all__ = [
     "SketchBand",
     "Source",
     "SourceHandler",
+    "TenantBackend",
     "Term",
 ]

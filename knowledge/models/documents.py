@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -43,11 +44,22 @@ class Document(models.Model):
     series = models.CharField(_("series"), max_length=256, blank=True)  # of which only the latest is kept (D10)
     is_whole = models.BooleanField(_("is not cut into passages"), default=False)
     metadata = models.JSONField(_("attributes"), default=dict, blank=True)
+    weight = models.FloatField(
+        _("weight"),
+        default=1.0,
+        validators=[MinValueValidator(0.5), MaxValueValidator(2.0)],
+        help_text=_("How much it counts among other documents: 1 is normal, 0.5 half, 2 double."),
+    )
+    rating = models.FloatField(_("rating"), null=True, blank=True, editable=False)  # 1 to 5, mean of what readers gave
+    ratings = models.PositiveIntegerField(default=0, editable=False)  # how many gave one
     live_version = models.OneToOneField(
         "knowledge.DocumentVersion", null=True, blank=True, on_delete=models.SET_NULL, related_name="live_for"
     )
     error_code = models.CharField(max_length=64, blank=True)
     error_message = models.CharField(max_length=512, blank=True)
+    # what of the live version can be found, so that nobody has to count entries: knowledge.indexes.statistics keeps it
+    passages = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    entries = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("added by")
     )
@@ -70,11 +82,15 @@ class Document(models.Model):
                 condition=models.Q(external_id="") & models.Q(deleted=None),
                 name="knowledge_document_content_once",
             ),
+            models.CheckConstraint(
+                condition=models.Q(weight__gte=0.5, weight__lte=2.0), name="knowledge_document_weight_in_range"
+            ),
         ]
         indexes: ClassVar = [
             models.Index(fields=["tenant", "state"], name="knowledge_document_state"),
             models.Index(fields=["tenant", "series"], condition=~models.Q(series=""), name="knowledge_document_series"),
             GinIndex(fields=["tags"], name="knowledge_document_tags"),
+            GinIndex(fields=["metadata"], opclasses=["jsonb_path_ops"], name="knowledge_document_attributes"),
             GinIndex(fields=["title"], opclasses=["gin_trgm_ops"], name="knowledge_document_title_trgm"),
         ]
 

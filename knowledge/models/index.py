@@ -18,7 +18,8 @@ class IndexEntry(models.Model):
     """One searchable representation of a chunk. Insert-only; metadata lives on the document.
 
     `bm25` holds the document side of BM25 by term id, `lexemes` the same term ids as text for GIN.
-    New rows are an unindexed tail (`merged` false) that is scanned exactly; a task moves them into the HNSW indexes.
+    New rows are an unindexed tail (`merged` false) that is scanned exactly; a task moves them into the HNSW index.
+    `coarse` stands in the row itself and `fine` outside of it, so that exact scans read little (decision 010).
     """
 
     chunk = models.ForeignKey("knowledge.Chunk", on_delete=models.CASCADE, related_name="entries")
@@ -42,14 +43,6 @@ class IndexEntry(models.Model):
             HnswIndex(
                 name="knowledge_entry_coarse",
                 fields=["coarse"],
-                m=32,
-                ef_construction=256,
-                opclasses=["halfvec_cosine_ops"],
-                condition=models.Q(merged=True),
-            ),
-            HnswIndex(
-                name="knowledge_entry_fine",
-                fields=["fine"],
                 m=32,
                 ef_construction=256,
                 opclasses=["halfvec_cosine_ops"],
@@ -86,7 +79,8 @@ class LexicalStatistics(models.Model):
     """Totals for BM25, per tenant and language.
 
     Document sides are computed with `reference_length`; when the live average has drifted more than 10 % from it,
-    a task recomputes them all and moves the reference.
+    a task moves the reference and recomputes them in batches: entries in (`reweighed_to`, `reweigh_until`] still have
+    the `former_reference`.
     """
 
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
@@ -94,6 +88,9 @@ class LexicalStatistics(models.Model):
     entries = models.PositiveIntegerField(default=0)
     total_length = models.PositiveBigIntegerField(default=0)
     reference_length = models.FloatField(default=0)
+    former_reference = models.FloatField(null=True, blank=True)  # None: no recomputing is under way
+    reweighed_to = models.PositiveBigIntegerField(default=0, db_default=0)  # id of an entry
+    reweigh_until = models.PositiveBigIntegerField(default=0, db_default=0)
 
     class Meta:
         verbose_name = _("lexical statistics")

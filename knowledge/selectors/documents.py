@@ -8,15 +8,21 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
-from knowledge.models import Chunk, CorpusEpoch, Document, KnowledgeSet
+from knowledge.indexes.attributes import attribute_conditions
+from knowledge.indexes.counting import epoch_now
+from knowledge.models import Chunk, Document, KnowledgeSet
 from knowledge.selectors.sets import sets_managed, sets_readable
 from knowledge.types import Filters
 
 
-def documents_askable(*, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None) -> QuerySet[Document]:
+def documents_askable(
+    *, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None, within: Scope | None = None
+) -> QuerySet[Document]:
     """THE definition of visibility: what a search of this asker may touch, narrowed by sets and filters.
 
     Tenant, not deleted, clearance, and membership in at least one readable set; all inside the query (B6, D27).
+    `within` narrows it to what a second person may ask for, too: the intersection of both rights (B2).
+    Raises InvalidFilterError for what knowledge.filtering does not know.
     """
     filters = filters or Filters()
     readable = sets_readable(scope=scope)
@@ -36,7 +42,10 @@ def documents_askable(*, scope: Scope, sets: Sequence[int] = (), filters: Filter
     if filters.tags:
         found = found.filter(tags__overlap=list(filters.tags))
     if filters.metadata:
-        found = found.filter(metadata__contains=dict(filters.metadata))
+        found = found.filter(*attribute_conditions(filters.metadata))
+    if within is not None:
+        theirs = documents_askable(scope=within, sets=sets, filters=filters)
+        found = found.filter(pk__in=theirs.order_by().values("pk"))
     return found
 
 
@@ -111,4 +120,4 @@ def chunk_get(*, scope: Scope, chunk_id: int) -> Chunk:
 
 def corpus_epoch(*, scope: Scope) -> int:
     """The number of changes so far of what people of this tenant can find."""
-    return CorpusEpoch.objects.filter(tenant_id=scope.tenant_id).values_list("value", flat=True).first() or 0
+    return epoch_now(tenant_id=scope.tenant_id)

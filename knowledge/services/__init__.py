@@ -1,5 +1,6 @@
 """Writing knowledge, and searching it. The same functions serve admin, web, REST, tasks and commands."""
 
+from knowledge.services.backends import backend_changes_apply
 from knowledge.services.bulk import BulkAccepted, Rejected, documents_bulk
 from knowledge.services.composition import source_settle
 from knowledge.services.documents import Uploaded, document_delete, document_upload
@@ -14,6 +15,7 @@ __all__ = [
     "BulkAccepted",
     "Rejected",
     "Uploaded",
+    "backend_changes_apply",
     "document_delete",
     "document_retry",
     "document_upload",

@@ -6,16 +6,25 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from knowledge.indexes.checks import Drift, frequencies_drift, halves_found, statistics_recount, totals_drift
+from knowledge.indexes.checks import (
+    Drift,
+    frequencies_drift,
+    halves_found,
+    passages_drift,
+    statistics_recount,
+    totals_drift,
+)
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.indexes.statistics import statistics_lock
 
-COUNTABLE = frozenset({"entries", "length", "frequencies"})  # the others need their documents ingested again
+COUNTABLE = frozenset(
+    {"entries", "length", "frequencies", "passages"}
+)  # the others need their documents ingested again
 
 
 def index_check() -> list[Drift]:
     """Every difference between the stored statistics and a recount, and every document that is only half there."""
-    return [*totals_drift(), *frequencies_drift(), *halves_found()]
+    return [*totals_drift(), *frequencies_drift(), *passages_drift(), *halves_found()]
 
 
 def index_repair(found: Sequence[Drift]) -> list[Drift]:

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from dataclasses import dataclass
 
-from django.db import transaction
+from django.db import connection, transaction
 
-from knowledge.indexes.statistics import document_sides_rebuild, statistics_drifted
-from knowledge.indexes.tail import entries_purge, tail_merge, tenants_beyond
-from knowledge.indexes.vectors import EXACT_LIMIT
+from knowledge.indexes.building import entries_vacuum, hnsw_create, hnsw_drop, hnsw_is_valid
+from knowledge.indexes.maintenance import maintenance_alone
+from knowledge.indexes.reweighing import reweigh_begin, reweigh_step, reweighing_due
+from knowledge.indexes.tail import (
+    entries_purge,
+    parts_counted,
+    statistics_are_old,
+    tables_analyse,
+    tail_merge,
+    tenants_beyond,
+)
 
+logger = logging.getLogger(__name__)
+
+MERGE_FROM = 60_000  # live entries of a tenant; some more, and its searches begin to use the index
 MERGE_BATCH = 500  # entries; HNSW inserts are slow, so each batch is its own transaction
+MAX_MERGE_BATCHES = 20  # per run; the next run goes on
+BULK_FROM = 20_000  # entries outside of the index
+BULK_SHARE = 0.25  # of those in it; beyond both the index is built anew: at 200 inserts a second that is faster
+BULK_BATCHES = 10  # without the index rows are moved quickly; between two batches the room of the first is freed
 PURGE_AGE_SECONDS = 24 * 3600.0
 PURGE_BATCH = 5000
-MAX_MERGE_BATCHES = 20  # per run; the next run goes on
+REWEIGH_SECONDS = 0.3  # for which publishing may wait
+REWEIGH_ROWS = (50, 4000)  # of a batch, at least and at most
+ANALYSE_SHARE, ANALYSE_LEAST = 0.1, 5000  # rows changed since the last time
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,28 +45,71 @@ class Refreshed:
 
 
 def indexes_refresh() -> Refreshed:
-    """Recompute drifted BM25 weights, feed the HNSW indexes of large tenants, delete what nothing can reach."""
-    return Refreshed(reweighed=_reweigh(), merged=_merge(), purged=_purge())
+    """Recompute drifted BM25 weights, feed the HNSW index of large tenants, delete what nothing can reach."""
+    if statistics_are_old(share=ANALYSE_SHARE, least=ANALYSE_LEAST):
+        tables_analyse()
+    return Refreshed(reweighed=_reweigh(), merged=vectors_merge(), purged=_purge())
 
 
 def _reweigh() -> int:
-    changed = 0
-    for tenant_id, language in statistics_drifted():
+    """In batches: whoever publishes waits for one of them at most."""
+    changed, rows = 0, REWEIGH_ROWS[0]
+    for tenant_id, language in reweighing_due():
         with transaction.atomic():
-            changed += document_sides_rebuild(tenant_id=tenant_id, language=language)
+            reweigh_begin(tenant_id=tenant_id, language=language)
+        while True:
+            start = time.monotonic()
+            with transaction.atomic():
+                step = reweigh_step(tenant_id=tenant_id, language=language, limit=rows)
+            changed += step.changed
+            if step.is_over:
+                break
+            faster = time.monotonic() - start < REWEIGH_SECONDS / 2
+            rows = min(max(rows * 2 if faster else rows // 2, REWEIGH_ROWS[0]), REWEIGH_ROWS[1])
     return changed
 
 
-def _merge() -> int:
+def vectors_merge() -> int:
+    """Feed the HNSW index with the entries of large tenants: row by row, or all at once where there are very many."""
+    large = tenants_beyond(MERGE_FROM)
+    if large and not connection.in_atomic_block:
+        tail, merged = parts_counted(large)
+        if tail > max(BULK_FROM, BULK_SHARE * merged) or (merged and not hnsw_is_valid()):
+            return _merge_at_once(large, tail=tail)
+    return sum(_merge_some(tenant_id) for tenant_id in large)
+
+
+def _merge_some(tenant_id: int) -> int:
     moved = 0
-    for tenant_id in tenants_beyond(EXACT_LIMIT):
-        for _ in range(MAX_MERGE_BATCHES):
-            with transaction.atomic():
-                count = tail_merge(tenant_id=tenant_id, limit=MERGE_BATCH)
-            moved += count
-            if count < MERGE_BATCH:
-                break
+    for _ in range(MAX_MERGE_BATCHES):
+        with transaction.atomic():
+            count = tail_merge(tenant_id=tenant_id, limit=MERGE_BATCH)
+        moved += count
+        if count < MERGE_BATCH:
+            break
     return moved
+
+
+def _merge_at_once(tenants: list[int], *, tail: int) -> int:
+    """Drop the index, move the rows, build it. An interrupted run leaves none, and the next one builds it."""
+    with maintenance_alone() as alone:
+        if not alone:
+            return 0
+        start, moved = time.monotonic(), 0
+        hnsw_drop()
+        batch = max(BULK_FROM, tail // BULK_BATCHES)
+        for tenant_id in tenants:
+            while True:
+                with transaction.atomic():
+                    count = tail_merge(tenant_id=tenant_id, limit=batch)
+                moved += count
+                entries_vacuum()
+                if count < batch:
+                    break
+        tables_analyse()
+        hnsw_create()
+        logger.info("the vector index was built with %d new entries in %.0f s", moved, time.monotonic() - start)
+        return moved
 
 
 def _purge() -> int:

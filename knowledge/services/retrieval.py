@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from django.db import OperationalError
+from django.db import OperationalError, connection
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
+from knowledge import engines
 from knowledge.errors import GraphNotBuiltError, RetrievalUnavailableError
 from knowledge.indexes.counting import passages_visible
 from knowledge.indexes.limits import statements_limited
-from knowledge.indexes.visibility import visible_sql
+from knowledge.indexes.parallel import together
+from knowledge.indexes.visibility import Visible, visible_sql
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import corpus_epoch, documents_askable, sets_listed
+from knowledge.selectors.bounds import search_bounds
+from knowledge.selectors.filters import filters_check
+from knowledge.selectors.options import site_options
+from knowledge.services.filters import filters_explained
+from knowledge.services.merging import merge_results
 from knowledge.types import RetrievalRequest, Retrieved
 from knowledge.wiring import query_of, retrieval_pipeline
+from ragcore.batching import run_many
 from ragcore.options import Resolved, RetrievalOptions, resolve
+from ragcore.ports import one_after_the_other
+from ragcore.text.normalise import normalise_query
+from ragcore.text.spelling import corrected_text, topic_text
 from ragcore.types import StageRecord, State
 
 STATEMENT_SECONDS = 10  # V6
@@ -33,41 +45,103 @@ TIMED = {
 
 
 def retrieve(
-    *, scope: Scope, request: RetrievalRequest, on_stage: Callable[[StageRecord], None] | None = None
+    *,
+    scope: Scope,
+    request: RetrievalRequest,
+    on_stage: Callable[[StageRecord], None] | None = None,
+    within: Scope | None = None,
 ) -> Retrieved:
-    """Passages for a question, best first, within the asker's rights.
+    """Passages for a question, best first, within the asker's rights; `within`: and within a second person's, too (B2).
 
-    Raises NotFoundError for a set that does not exist, GraphNotBuiltError, InvalidOptionsError,
-    RetrievalUnavailableError where Postgres does not answer.
+    The style "advanced" asks in up to three forms (V5): as written, its topic words only, and with misspelt words put
+    right.
+
+    Raises NotFoundError for a set that does not exist, UnknownFilterError, InvalidFilterError, GraphNotBuiltError,
+    InvalidOptionsError, RetrievalUnavailableError where Postgres does not answer.
+    """
+    queries = forms_of(request.query) if request.style == "advanced" else [request.query]
+    found = retrieve_many(scope=scope, request=request, queries=queries, on_stage=on_stage, within=within)
+    if request.style == "advanced" and found[0].state.query.corrections:
+        corrected = corrected_text(found[0].state.query, engines.tokenizer())
+        found += retrieve_many(scope=scope, request=request, queries=[corrected], within=within)
+    return merge_results(found, top_k=request.top_k)
+
+
+def retrieve_many(
+    *,
+    scope: Scope,
+    request: RetrievalRequest,
+    queries: Sequence[str],
+    on_stage: Callable[[StageRecord], None] | None = None,
+    within: Scope | None = None,
+) -> list[Retrieved]:
+    """What `retrieve` finds for each of the queries, asked once each as written, in their order.
+
+    `request` says everything but the question. Embeddings and coarse searches of all are made at once. The same errors.
     """
     if request.mode == "graph":
         raise GraphNotBuiltError
-    query = query_of(request.query)
+    asked = [query_of(text, profile=request.profile, style=request.style) for text in queries]
+    # another connection would not see what the caller's transaction has changed
+    sees_all = not connection.in_atomic_block
     try:
         with statements_limited(seconds=STATEMENT_SECONDS):
             sets = _sets(scope=scope, set_ids=request.sets)
-            options = retrieval_options(sets=sets, request=request).value
-            visible = visible_sql(documents_askable(scope=scope, sets=request.sets, filters=request.filters))
-            pipeline = retrieval_pipeline(scope=scope, visible=visible, mode=request.mode, options=options)
-            state = pipeline.run(State(query=query), on_stage=on_stage)
+            filters_check(scope=scope, filters=request.filters)
+            options = retrieval_options(scope=scope, sets=sets, request=request).value
+            visible = _visible(scope=scope, request=request, within=within)
+            pipeline = retrieval_pipeline(
+                scope=scope,
+                visible=visible,
+                mode=request.mode,
+                options=options,
+                within=within,
+                together=partial(together, seconds=STATEMENT_SECONDS) if sees_all else one_after_the_other,
+            )
+            states = run_many(pipeline, asked, on_stage=on_stage)
             searched = passages_visible(scope=scope, visible=visible, epoch=corpus_epoch(scope=scope))
+            warnings = filters_explained(scope=scope, filters=request.filters, searched=searched)
     except OperationalError as error:
         raise RetrievalUnavailableError from error
-    return Retrieved(
-        state=state,
-        relevant=_is_relevant(state, options),
-        timings_ms=_timings(state),
-        searched=searched,
-    )
+    return [
+        Retrieved(
+            state=state,
+            relevant=_is_relevant(state, options),
+            timings_ms=_timings(state),
+            searched=searched,
+            warnings=warnings,
+        )
+        for state in states
+    ]
 
 
-def retrieval_options(*, sets: Sequence[KnowledgeSet], request: RetrievalRequest) -> Resolved[RetrievalOptions]:
-    """Default, then the set's own where it is asked alone (D14), then the request's."""
-    layers: list[tuple[str, Mapping[str, Any]]] = []
+def forms_of(question: str) -> list[str]:
+    """The question, and its topic words where it has others, too."""
+    topic = topic_text(query_of(question), engines.tokenizer())
+    return [question] if topic in ("", normalise_query(question).lower()) else [question, topic]
+
+
+def retrieval_options(
+    *, scope: Scope, sets: Sequence[KnowledgeSet], request: RetrievalRequest
+) -> Resolved[RetrievalOptions]:
+    """Default, the purpose's, the site's, the set's own where it is asked alone (D14), and the request's."""
+    layers: list[tuple[str, Mapping[str, Any]]] = [
+        ("purpose", request.defaults),
+        ("site", site_options(tenant_id=scope.tenant_id).get("retrieval", {})),
+    ]
     if len(sets) == 1:
         layers.append((f"set {sets[0].code}", sets[0].options.get("retrieval", {})))
     asked = {"top_k": request.top_k, "rerank": request.rerank, "cliff": request.cliff, **request.options}
     return resolve(RetrievalOptions, *layers, ("request", asked))
+
+
+def _visible(*, scope: Scope, request: RetrievalRequest, within: Scope | None) -> Visible:
+    """What the search may touch."""
+    asked, filters = request.sets, request.filters
+    documents = documents_askable(scope=scope, sets=asked, filters=filters, within=within)
+    return visible_sql(
+        documents, bounds=partial(search_bounds, scope=scope, sets=asked, filters=filters, within=within)
+    )
 
 
 def _sets(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
@@ -85,7 +159,7 @@ def _is_relevant(state: State, options: RetrievalOptions) -> bool:
     not know counts as much as the rarest one that it knows.
     """
     weights = state.query.weights
-    unknown = len(set(state.query.terms) - set(weights))
+    unknown = len(set(state.query.terms) - set(weights) - set(state.query.corrections))
     held = sum(weights.values()) + unknown * max(weights.values(), default=1.0)
     best_match = max(state.arms.get("lexical", {}).values(), default=0.0) / (held or 1.0)
     best_cosine = max((state.arms.get("dense") or state.arms.get("coarse") or {}).values(), default=-1.0)

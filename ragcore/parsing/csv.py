@@ -6,6 +6,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterator
 from io import StringIO
+from itertools import islice
 
 from ragcore.errors import ResourceLimitError
 from ragcore.parsing.charset import decode
@@ -49,9 +50,9 @@ def _declared(text: str) -> tuple[str, str]:
     return (first[4:], rest) if first.lower().startswith("sep=") and len(first) == 5 else ("", text)
 
 
-def _rows(text: str, separator: str) -> Iterator[list[str]]:
+def _rows(text: str, separator: str, *, strict: bool = False) -> Iterator[list[str]]:
     csv.field_size_limit(MAX_FIELD_CHARS)
-    return csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    return csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=strict)
 
 
 def _cells(row: list[str]) -> dict[int, str]:
@@ -67,14 +68,21 @@ def _separator(text: str, candidates: str) -> str:
 
 
 def _evidence(text: str, separator: str) -> float:
-    """Share of sample rows with the most frequent width, a little more for more columns; 0 for a single column."""
+    """Share of sample rows with the most frequent width, a little more for more columns; 0 for a single column.
+
+    A separator with which closing quotes do not end their cells counts half.
+    """
+    found = _regularity(_rows(text, separator, strict=True))
+    return found if found is not None else (_regularity(_rows(text, separator)) or 0.0) / 2
+
+
+def _regularity(lines: Iterator[list[str]]) -> float | None:
+    """None where the sample cannot be read."""
     widths: Counter[int] = Counter()
     try:
-        for number, row in enumerate(_rows(text, separator)):
-            if number >= SAMPLE_ROWS:
-                break
+        for row in islice(lines, SAMPLE_ROWS):
             widths[len(row)] += bool(row)
     except csv.Error:
-        return 0.0
+        return None
     width, rows = max(widths.items(), key=lambda item: (item[1] * (item[0] > 1), item[0]), default=(1, 0))
     return rows / widths.total() + min(width, 100) / 1000 if width > 1 and rows else 0.0

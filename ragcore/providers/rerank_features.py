@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from math import log
 
 import numpy as np
 
 from ragcore.ports import FloatArray, RerankInput
-from ragcore.text.normalise import normalise_query
+from ragcore.text.matching import MARK, needles, searchable
 from ragcore.types import Query
 
 FEATURES = (
@@ -29,9 +29,9 @@ FEATURES = (
     "longest_run",  # longest piece of the question that occurs literally, by the question's length
     "first_match",  # how early in the text the rarest matching term stands
     "length",  # logarithm of the text's length
+    "body",  # BM25 of the text alone, without title and headings, by the sum of idf of the question
 )
-MARK = "\x01"
-_WORD_START = re.compile(r"(?<![a-z0-9])(?=[a-z0-9])|(?<=[a-z])(?=[0-9])")
+K1, B = 1.2, 0.75  # of BM25
 WINDOW_CHARACTERS = {"cjk": 90, "latin": 260}
 
 
@@ -40,28 +40,23 @@ def features(query: Query, candidates: Sequence[RerankInput]) -> FloatArray:
     asked = _Asked(query)
     best_bm25 = max((c.arms.get("lexical", 0.0) for c in candidates), default=0.0) or 1.0
     best_dense = max((c.arms.get("dense", 0.0) for c in candidates), default=0.0) or 1.0
+    bodies = [searchable(c.passage.text) for c in candidates]
+    average = sum(map(len, bodies)) / max(len(bodies), 1) or 1.0
     rows = []
-    for candidate in candidates:
+    for candidate, body in zip(candidates, bodies, strict=True):
         bm25, dense = candidate.arms.get("lexical", 0.0), max(candidate.arms.get("dense", 0.0), 0.0)
-        head = _searchable(" ".join([candidate.passage.title, *candidate.passage.heading_path]))
-        body = _searchable(candidate.passage.text)
+        head = searchable(" ".join([candidate.passage.title, *candidate.passage.heading_path]))
         rows.append(
             [
                 bm25 / best_bm25,
-                bm25 / asked.total / 2.2,  # a term's weight is below k1 + 1
+                bm25 / asked.repeated / 2.2,  # a term's weight is below k1 + 1
                 dense,
                 dense / best_dense,
                 max(candidate.arms.get("coarse", 0.0), 0.0),
-                *asked.in_text(head, body),
+                *asked.in_text(head, body, relative_length=len(body) / average),
             ]
         )
     return np.asarray(rows, dtype=np.float32).reshape(len(candidates), len(FEATURES))
-
-
-@lru_cache(maxsize=20_000)
-def _searchable(text: str) -> str:
-    """Normalised, lower case, with a mark before every Latin word or number, so that beginnings can be found."""
-    return _WORD_START.sub(MARK, normalise_query(text).lower())
 
 
 class _Asked:
@@ -70,18 +65,20 @@ class _Asked:
     def __init__(self, query: Query) -> None:
         self.weights = {t: w for t, w in query.weights.items() if w > 0} or dict.fromkeys(query.terms, 1.0)
         self.total = sum(self.weights.values()) or 1.0
+        counts = Counter(query.terms)  # the lexical index counts a term as often as it is asked
+        self.repeated = sum(w * max(counts[t], 1) for t, w in self.weights.items()) or 1.0
         self.squared = sum(w * w for w in self.weights.values()) or 1.0
-        self.needles = {term: _needles(term) for term in self.weights}
+        self.needles = {term: needles(term) for term in self.weights}
         ordered = [t for t in query.terms if t in self.weights]
         self.pairs = list(dict.fromkeys((a, b) for a, b in zip(ordered, ordered[1:], strict=False) if a != b))
         kind = "cjk" if query.cjk_share >= 0.3 else "latin"
         self.window = WINDOW_CHARACTERS[kind]
-        text = _searchable(query.text)
+        text = searchable(query.text)
         self.joiner = "" if kind == "cjk" else " "
         self.pieces = list(re.sub(rf"[^\w{MARK}]+", "", text)) if kind == "cjk" else text.split()
 
-    def in_text(self, head: str, body: str) -> list[float]:
-        """The text features of one passage, in the order of FEATURES."""
+    def in_text(self, head: str, body: str, *, relative_length: float) -> list[float]:
+        """The text features of one passage, in the order of FEATURES; its length by that of the average candidate."""
         places = {term: found for term, needles in self.needles.items() if (found := _places(needles, body))}
         in_head = {term for term, needles in self.needles.items() if any(needle in head for needle in needles)}
         present = set(places) | in_head
@@ -95,10 +92,16 @@ class _Asked:
             self._longest_run(body),
             self._first_match(places, len(body)),
             log(1 + len(body)) / 10,
+            self._body(places, relative_length),
         ]
 
     def _share(self, terms: set[str]) -> float:
         return sum(self.weights[t] for t in terms) / self.total
+
+    def _body(self, places: Mapping[str, Sequence[int]], relative_length: float) -> float:
+        """BM25 with the usual constants; how often a term occurs is counted in the text as it reads."""
+        norm = K1 * (1 - B + B * relative_length)
+        return sum(self.weights[t] * len(found) / (len(found) + norm) for t, found in places.items()) / self.total
 
     def _best_window(self, places: Mapping[str, Sequence[int]], size: int) -> float:
         """The largest idf-weighted share of distinct terms within `size` characters."""
@@ -143,12 +146,6 @@ class _Asked:
             return 0.0
         rarest = max(places, key=lambda term: self.weights[term])
         return 1 - places[rarest][0] / length
-
-
-def _needles(term: str) -> tuple[str, ...]:
-    """What to look for: CJK anywhere, Latin stems at the beginning of a word (Porter's final i may be a y)."""
-    marked = _WORD_START.sub(MARK, term)
-    return (marked, marked[:-1] + "y") if len(term) > 2 and term.endswith("i") else (marked,)
 
 
 def _places(needles: Sequence[str], text: str) -> list[int]:

@@ -20,4 +20,4 @@ class SearchFine:
         if state.query.vector is None or not state.pool:
             return state.with_arm("dense", [])
         hits = ports.vectors.fine(state.query.vector, chunks=state.ids(), limit=self.limit)
-        return state.with_arm("dense", hits).noted(dense=len(hits))
+        return state.with_arm("dense", hits).noted(dense=len(hits), **ports.extra.get("backend", {}))

@@ -30,7 +30,6 @@ SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",  # their paths may have 107 bytes only
     "max_connections": "120",
-    "shared_buffers": "256MB",
     "maintenance_work_mem": "256MB",  # HNSW builds are several times slower once their graph does not fit
     "random_page_cost": "1.1",
     "wal_level": "minimal",  # nobody replicates from here, and a COPY into a new table skips the log
@@ -43,7 +42,19 @@ SETTINGS = {
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] ",
 }
+BUFFERS_SHARE = 8  # one part in so many of the memory keeps pages of the database; it fills as the database grows
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+BUFFERS_BYTES = (256 * 1024**2, 4 * 1024**3)  # at least and at most
 NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+def shared_buffers() -> str:
+    """What PostgreSQL keeps of its files, by the memory of this machine or container."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if CONTAINER_LIMIT.is_file() and (limit := CONTAINER_LIMIT.read_text(encoding="ascii").strip()).isdigit():
+        memory = min(memory, int(limit))
+    least, most = BUFFERS_BYTES
+    return f"{min(max(memory // BUFFERS_SHARE, least), most) // 1024**2}MB"
 
 
 def binaries() -> Path:
@@ -110,7 +121,11 @@ class Postgres:
         )
 
     def _arguments(self) -> Iterator[str]:
-        settings = SETTINGS | {"port": str(self.port)} | ({} if self.durable else NOT_DURABLE)
+        settings = (
+            SETTINGS
+            | {"shared_buffers": shared_buffers(), "port": str(self.port)}
+            | ({} if self.durable else NOT_DURABLE)
+        )
         if _shared_memory_bytes() < SHARED_MEMORY_BYTES:
             settings["dynamic_shared_memory_type"] = "mmap"
         for key, value in settings.items():

@@ -20,6 +20,11 @@ DATABASES = {
 POSTGRES_EXTRA_DB_BACKEND_BASE = "django_prometheus.db.backends.postgresql"
 POSTGRES_EXTRA_AUTO_EXTENSION_SET_UP = False  # it would ask for hstore; migrations create what is needed
 
+SEARCH_BACKEND = env.SEARCH_BACKEND
+MILVUS_URI = env.MILVUS_URI or ""
+MILVUS_TOKEN = env.MILVUS_TOKEN or ""
+MILVUS_COLLECTION = env.MILVUS_COLLECTION
+
 REDIS_URL = _redis_url
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": _redis_url, "KEY_PREFIX": "c"}
@@ -44,6 +49,9 @@ CELERY_TASK_QUEUES = [
 ]
 CELERY_TASK_CREATE_MISSING_QUEUES = False
 CELERY_TIMEZONE = env.TIME_ZONE
+HNSW_M = env.HNSW_M
+HNSW_EF_CONSTRUCTION = env.HNSW_EF_CONSTRUCTION
+INDEX_MEMORY_MB = env.INDEX_MEMORY_MB
 MAINTENANCE_HOUR = env.MAINTENANCE_HOUR
 PURGE_AFTER_DAYS = env.PURGE_AFTER_DAYS
 

@@ -5,6 +5,8 @@ import * as choices from "./choices.js";
 import * as composer from "./composer.js";
 import { byId, words } from "./dom.js";
 import * as evidence from "./evidence.js";
+import * as filterSheet from "./filter_sheet.js";
+import * as filters from "./filters.js";
 import * as popover from "./popover.js";
 import * as sets from "./sets.js";
 import * as side from "./side.js";
@@ -31,14 +33,21 @@ const connection = new Connection({
 let queue = Promise.resolve(); // events are applied one after the other
 
 function ask(question) {
-  turn = RunningTurn.begin(question);
+  turn = RunningTurn.begin(question, filters.chosen());
   composer.setRunning(true);
   connection.send({
     type: "ask",
     question,
     ...(conversation() && { conversation_id: conversation() }),
     sets: sets.chosen(),
+    filters: filters.chosen(),
   });
+}
+
+/** Ask the question of a turn once more, with its filters or without any. */
+function askAgain(element, { unfiltered = false } = {}) {
+  filters.set(unfiltered ? {} : JSON.parse(element.dataset.filters ?? "{}"));
+  ask(element.querySelector(".question").textContent);
 }
 
 async function received(event) {
@@ -146,8 +155,8 @@ function clicks() {
   document.addEventListener("click", (event) => {
     const example = event.target.closest("[data-example]");
     if (example && !turn) return composer.send(example.dataset.example);
-    const again = event.target.closest("[data-ask-again]");
-    if (again && !turn) ask(again.closest(".turn").querySelector(".question").textContent);
+    const again = event.target.closest("[data-ask-again], [data-ask-unfiltered]");
+    if (again && !turn) askAgain(again.closest(".turn"), { unfiltered: again.matches("[data-ask-unfiltered]") });
   });
 }
 
@@ -155,6 +164,8 @@ for (const part of [popover, choices, evidence, tooltip, actions, time]) part.st
 startTurns();
 composer.start({ onAsk: ask, onStop: stop });
 sets.start({ conversation });
+filters.start({ chosenSets: sets.chosen });
+filterSheet.start();
 side.start({ conversation });
 keys();
 clicks();

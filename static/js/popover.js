@@ -33,7 +33,7 @@ function move(event) {
     (item) => item.offsetParent && !item.disabled,
   );
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (!step || event.target.matches("textarea, input[type=text]")) return;
+  if (!step || event.target.matches("textarea, select, input:is([type=text], [type=number], [type=date])")) return;
   event.preventDefault();
   const at = items.indexOf(document.activeElement);
   items[(at + step + items.length) % items.length]?.focus();

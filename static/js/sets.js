@@ -24,6 +24,7 @@ export function start({ conversation }) {
   const changed = () => {
     show();
     localStorage.setItem(STORED, JSON.stringify(chosen()));
+    document.dispatchEvent(new CustomEvent("sets-changed"));
     if (!conversation()) return;
     const form = new FormData();
     for (const set of chosen()) form.append("sets", set);

@@ -106,8 +106,9 @@ export class RunningTurn {
     this.stages = element.querySelector(".stages-text");
   }
 
-  static begin(question) {
+  static begin(question, filters) {
     const element = fromTemplate("turn-template");
+    if (Object.keys(filters).length) element.dataset.filters = JSON.stringify(filters);
     const lang = isCjk(question) ? "zh-Hans" : "en";
     for (const part of element.querySelectorAll(".question, .report, .tail")) part.lang = lang;
     const heading = element.querySelector(".question");

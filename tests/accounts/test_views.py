@@ -85,3 +85,17 @@ def test_only_the_owner_revokes_a_key(browser, user):
     assert refused.status_code == 404
     assert ApiKey.objects.get(pk=other.pk).revoked is None
     assert ApiKey.objects.get(pk=own.pk).revoked is not None
+
+
+def test_the_profile_stops_ordering_results_when_its_owner_says_so(browser, user):
+    page = browser.get("/profile").content.decode()
+    assert re.search(r'<input[^>]+name="use_profile"[^>]+checked', page)
+    assert "Switched off, everybody who may read the same documents gets the same order." in page
+
+    browser.post("/profile", {"department": "R&D", "interests": ""})
+    user.refresh_from_db()
+    assert user.use_profile is False
+
+    browser.post("/profile", {"department": "R&D", "interests": "", "use_profile": "on"})
+    user.refresh_from_db()
+    assert user.use_profile is True

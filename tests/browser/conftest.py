@@ -21,11 +21,11 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from accounts.selectors import scope_for
-from knowledge.models import Document
+from knowledge.models import Attribute, Document
 from knowledge.services import document_upload
 from ragsite.embedded.processes import Process, free_port
 from ragsite.embedded.waiting import wait_until
-from tests.browser.content import DOCUMENTS, English
+from tests.browser.content import DOCUMENTS, LABELS, English
 from tests.factories import make_admin, make_set, make_user
 from tests.scripted_llm import Reply, ScriptedLLM, serving
 
@@ -153,8 +153,15 @@ def _fill() -> None:
     }
     for code, name, title, content in DOCUMENTS:
         document_upload(
-            scope=scope_for(admin), actor=admin, sets=[sets[code].pk], name=name, content=content(), title=title
+            scope=scope_for(admin),
+            actor=admin,
+            sets=[sets[code].pk],
+            name=name,
+            content=content(),
+            title=title,
+            **LABELS[name],
         )
+    Attribute.objects.create(tenant=admin.tenant, code="release", name="Release", name_zh="版本")
 
 
 @pytest.fixture(scope="module")

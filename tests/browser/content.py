@@ -89,3 +89,10 @@ DOCUMENTS = (
     ("bts", "causes.md", "Causes of rejection", CAUSES.encode),
     ("test", "guide.md", "切换失败定位指导书", GUIDE.encode),
 )
+
+# what documents say about themselves, by file name
+LABELS = {
+    "session.pdf": {"tags": ["core", "N4"], "metadata": {"release": "17", "approved": "2024-03-01"}},
+    "causes.md": {"tags": ["N4"], "metadata": {"release": "16", "approved": "2023-06-30"}},
+    "guide.md": {"tags": ["告警"], "metadata": {"release": "17"}},
+}

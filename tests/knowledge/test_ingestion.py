@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from accounts.errors import NotAllowedError
 from knowledge.errors import ClearanceTooHighError, UploadTooLargeError
-from knowledge.indexes.statistics import document_sides_rebuild
 from knowledge.models import Chunk, Document, IndexEntry, IngestItem, LexicalStatistics, Source, Term
 from knowledge.selectors import corpus_epoch, job_get
 from knowledge.services import (
@@ -20,7 +19,7 @@ from knowledge.services import (
 )
 from knowledge.services.ingestion import advance, outcomes
 from ragcore.errors import EmptyDocumentError, ModelUnavailableError, UnsupportedFormatError
-from tests.factories import ingest, make_set, make_user, run_job, scope_of
+from tests.factories import ingest, make_set, make_user, reweighed, run_job, scope_of
 from tests.knowledge.uploads import upload
 
 pytestmark = pytest.mark.django_db
@@ -108,7 +107,7 @@ def test_rebuilding_document_sides_changes_weights_as_if_freshly_computed(owner,
     statistics = LexicalStatistics.objects.get()
     average = statistics.total_length / statistics.entries
 
-    document_sides_rebuild(tenant_id=statistics.tenant_id, language=statistics.language)
+    reweighed(statistics)
 
     statistics.refresh_from_db()
     assert statistics.reference_length == pytest.approx(average)

@@ -3,7 +3,7 @@
 import pytest
 
 from knowledge.indexes.checks import frequencies_drift, halves_found, totals_drift
-from knowledge.indexes.statistics import document_sides_rebuild, effective_length
+from knowledge.indexes.statistics import effective_length
 from knowledge.models import (
     Chunk,
     Document,
@@ -17,7 +17,7 @@ from knowledge.models import (
 from knowledge.selectors import corpus_epoch
 from knowledge.services import document_delete, versions_compare
 from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace
-from tests.factories import ingest, scope_of
+from tests.factories import ingest, reweighed, scope_of
 
 pytestmark = pytest.mark.django_db
 
@@ -88,11 +88,11 @@ def test_only_the_documents_own_words_are_weighed_by_their_own_length(kind, leng
 def test_weights_of_every_kind_are_the_same_when_computed_again_with_the_same_average(owner, rich):
     ingest(owner, rich, a=LONG, b="Gamma rays and their uses.")
     for totals in LexicalStatistics.objects.filter(entries__gt=0):
-        document_sides_rebuild(tenant_id=totals.tenant_id, language=totals.language)
+        reweighed(totals)
     before = {e.pk: sides(e) for e in IndexEntry.objects.all()}
 
     for totals in LexicalStatistics.objects.filter(entries__gt=0):
-        document_sides_rebuild(tenant_id=totals.tenant_id, language=totals.language)
+        reweighed(totals)
 
     after = {e.pk: sides(e) for e in IndexEntry.objects.all()}
     assert after.keys() == before.keys()

@@ -47,8 +47,10 @@ def test_every_candidate_carries_the_scores_of_all_stages(owner):
     best = result.state.candidates[0]
     assert {"lexical", "coarse", "dense", "fuse.rsf", "rerank"} <= set(best.scores)
     assert [r.stage for r in result.state.records] == [
+        "correct.terms",
         "search.coarse",
         "search.fine",
+        "boost.profile",
         "fuse.rsf",
         "load.passages",
         "rerank",

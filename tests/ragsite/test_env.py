@@ -79,6 +79,27 @@ def test_an_embedder_that_cannot_be_used_is_refused(monkeypatch, value):
         read_environment()
 
 
+@pytest.mark.parametrize("value", ["cohere", "cross_encoder:", "cross_encoder", "http:", "http", "linear:x"])
+def test_a_reranker_that_cannot_be_used_is_refused(monkeypatch, value):
+    monkeypatch.setenv("RERANKER", value)  # http lacks RERANKER_URL
+
+    with pytest.raises(InvalidEnvironmentError, match="RERANKER"):
+        read_environment()
+
+
+@pytest.mark.parametrize(
+    "value", ["linear", "none", "cross_encoder:Alibaba-NLP/gte-multilingual-reranker-base", "http", "http:m"]
+)
+def test_every_kind_of_reranker_can_be_chosen(monkeypatch, value):
+    monkeypatch.setenv("RERANKER", value)
+    monkeypatch.setenv("RERANKER_URL", "http://models.example.com")
+
+    env = read_environment()
+
+    assert value == env.RERANKER
+    assert env.RERANKER_TRUST_REMOTE_CODE is False
+
+
 def test_a_model_server_without_a_model_name_is_asked_for_its_default(monkeypatch):
     monkeypatch.setenv("LLM_BASE_URL", "http://models.example.com/v1")
 

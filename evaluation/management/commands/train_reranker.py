@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.models import User
 from accounts.selectors import scope_for
 from evaluation.models import GoldenSet
-from evaluation.services.reranker_training import lists_collect, reranker_train
+from evaluation.services.reranker_training import RankedList, lists_collect, reranker_train
 from ragcore.providers.linear_reranker import LinearReranker
 from ragcore.providers.rerank_features import FEATURES
 
@@ -23,19 +23,23 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--golden", nargs="+", required=True)
+        parser.add_argument("--within", nargs="*", default=[], help="golden sets of which only one title competes")
         parser.add_argument("--user", default="admin")
         parser.add_argument("--limit", type=int, help="questions per golden set")
         parser.add_argument("--out", type=Path, required=True)
 
-    def handle(self, *, golden: list[str], user: str, limit: int | None, out: Path, **options: Any) -> None:
+    def handle(
+        self, *, golden: list[str], within: list[str], user: str, limit: int | None, out: Path, **options: Any
+    ) -> None:
         scope = scope_for(User.objects.get(username=user))
-        lists = []
-        for name in golden:
+        lists: list[RankedList] = []
+        for name in (*golden, *within):
             found = GoldenSet.objects.filter(tenant_id=scope.tenant_id, name=name).first()
             if found is None:
                 raise CommandError(f"There is no golden set {name!r}.")
-            lists += list(lists_collect(scope=scope, golden=found, limit=limit))
-            self.stdout.write(f"{name}: {sum(one.group == name for one in lists)} questions")
+            fresh = list(lists_collect(scope=scope, golden=found, limit=limit, within=name in within))
+            self.stdout.write(f"{name}: {len(fresh)} questions")
+            lists += fresh
         trained = reranker_train(lists)
         for name, (before, after) in trained.held_out.items():
             self.stdout.write(f"{name}: nDCG@10 among the candidates, fused {before:.4f}, reranked {after:.4f}")
@@ -45,7 +49,9 @@ class Command(BaseCommand):
             "cliff": LinearReranker(weights=()).cliff,
             "trained": {
                 "at": datetime.now(UTC).date().isoformat(),
-                "command": f"manage.py train_reranker --golden {' '.join(golden)}",
+                "command": " ".join(
+                    ["manage.py train_reranker --golden", *golden, *(["--within", *within] if within else [])]
+                ),
                 "questions": trained.questions,
                 "cross_validated_ndcg10": {
                     name: {"fused": round(before, 4), "reranked": round(after, 4)}

@@ -1,22 +1,96 @@
-"""`manage.py reindex`: build the vector and word indexes anew while people go on searching."""
+"""`manage.py reindex`: build the indexes anew while people search, or move them to another search backend and back."""
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from accounts.models import Tenant
 from knowledge.errors import MaintenanceRunningError
+from knowledge.management.progress import ProgressLine
+from knowledge.models import KnowledgeSet
+from knowledge.services.backends import Copied, backend_check, backend_copy, backend_leave, backend_refresh
 from knowledge.services.maintenance import indexes_rebuild
+from ragcore.errors import RagError
 
 
 class Command(BaseCommand):
-    help = "Build the vector and word indexes anew, one after another, without locking readers."
+    help = (
+        "Without options: build the vector and word indexes of PostgreSQL anew, one after another, without locking "
+        "readers. With --backend milvus: copy everything there, then search there; an interrupted copy goes on. "
+        "With --backend postgres: search in PostgreSQL again."
+    )
 
-    def handle(self, **options: Any) -> None:
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--backend", choices=("postgres", "milvus"))
+        parser.add_argument("--tenant", help="only this one, by name")
+        parser.add_argument("--set", dest="code", help="only write the documents of this set anew; switches nothing")
+        parser.add_argument("--check", action="store_true", help="only compare; exits with 1 where anything differs")
+
+    def handle(self, *, backend: str | None, tenant: str | None, code: str | None, check: bool, **_: Any) -> None:
+        if backend != "milvus" and (tenant or code or check):
+            raise CommandError("--tenant, --set and --check go with --backend milvus.")
+        try:
+            if backend is None:
+                self._rebuild()
+            elif backend == "postgres":
+                self.stdout.write(f"{backend_leave()} tenants are searched in PostgreSQL again.")
+            elif check:
+                self._check(_tenants(tenant))
+            elif code:
+                self._follow("Writing", backend_refresh(chosen=_set(code, tenant)))
+            else:
+                for one in _tenants(tenant):
+                    self._follow(f"Copying {one.name}", backend_copy(tenant=one))
+        except RagError as error:
+            raise CommandError(error.message) from None
+
+    def _rebuild(self) -> None:
         try:
             for done in indexes_rebuild():
                 sizes = f"{done.bytes_before / 1e6:.1f} MB before, {done.bytes_after / 1e6:.1f} MB now"
                 self.stdout.write(f"{done.name}: {done.seconds:.1f} s, {sizes}")
         except MaintenanceRunningError as error:
             raise CommandError(error.message) from None
+
+    def _follow(self, title: str, steps: Iterator[Copied]) -> None:
+        """Progress goes to stderr, what came of it to stdout."""
+        line, last = ProgressLine(title), None
+        try:
+            for last in steps:
+                line.show(last.done, last.total)
+        finally:
+            line.close()
+        if last is not None and last.is_ready:
+            self.stdout.write(f"{last.tenant}: {last.total} entries are searched in Milvus.")
+        elif last is not None:
+            self.stdout.write(f"{last.tenant}: {last.done} documents were written.")
+
+    def _check(self, tenants: list[Tenant]) -> None:
+        checked = [backend_check(tenant=tenant) for tenant in tenants]
+        for one in checked:
+            self.stdout.write(
+                f"{one.tenant}: {'searched there' if one.is_ready else 'not searched there'}; "
+                f"{one.in_postgres} entries in PostgreSQL, {one.in_backend} in Milvus; "
+                f"{one.different} of {one.sampled} differ; "
+                f"{one.waiting} documents wait, {one.refused} of them refused"
+            )
+        if not all(one.is_fine for one in checked):
+            raise CommandError("Milvus does not say what PostgreSQL says.")
+
+
+def _tenants(name: str | None) -> list[Tenant]:
+    found = list(Tenant.objects.filter(**({"name": name} if name else {})).order_by("pk"))
+    if not found:
+        raise CommandError(f"There is no tenant {name!r}.")
+    return found
+
+
+def _set(code: str, tenant: str | None) -> KnowledgeSet:
+    found = KnowledgeSet.objects.filter(code=code, **({"tenant__name": tenant} if tenant else {}))
+    if found.count() != 1:
+        raise CommandError(f"There is no set {code!r}." if not found else "Several tenants have it: add --tenant.")
+    return found.get()

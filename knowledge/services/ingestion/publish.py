@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.indexes.identifiers import chunk_ids
-from knowledge.indexes.statistics import statistics_drifted, statistics_lock, versions_count
+from knowledge.indexes.reweighing import statistics_drifted
+from knowledge.indexes.statistics import statistics_lock, versions_count
 from knowledge.models import Chunk, Document, DocumentVersion, IngestItem
 from knowledge.queue import RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
 from knowledge.services.handlers import series_settle

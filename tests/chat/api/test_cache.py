@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
+from accounts.models import User
 from accounts.services import api_key_create
-from chat.models import MessageCitation
+from chat.models import Conversation, MessageCitation
 from chat.services import cache
 from chat.threads import run_db
 from chat.types import AnswerRecord
@@ -113,6 +114,49 @@ async def test_of_many_askers_at_once_one_makes_the_answer(api, llm):
 
     assert len(llm.requests) == 1
     assert sorted(answer["metadata"]["cache"] for answer in answers) == ["exact"] * 7 + ["none"]
+
+
+async def test_another_profile_is_another_question_unless_it_is_switched_off(api, world, llm):
+    llm.default = Reply(texts=ANSWER)
+    reader = User.objects.filter(pk=world.reader.pk)
+    await api.generate(QUESTION)
+
+    await run_db(reader.update, product="BTS")
+    with_profile = await api.generate(QUESTION)
+    await run_db(reader.update, use_profile=False)
+    without = await api.generate(QUESTION)
+
+    assert with_profile["metadata"]["cache"] == "none"
+    assert without["metadata"]["cache"] == "exact"
+
+
+async def test_asking_again_and_again_in_the_same_sets_does_not_empty_the_cache(api, world, llm):
+    llm.default = Reply(texts=ANSWER)
+
+    def conversation():
+        Conversation.objects.create(tenant=world.reader.tenant, user=world.reader).sets.set([world.knowledge_set])
+
+    await run_db(conversation)
+    first = await api.generate(QUESTION)
+    await run_db(conversation)
+    second = await api.generate(QUESTION)
+
+    assert (first["metadata"]["cache"], second["metadata"]["cache"]) == ("none", "exact")
+
+
+async def test_what_was_asked_lately_is_part_of_the_question_only_where_it_takes_part(api, world, llm):
+    llm.default = Reply(texts=ANSWER)
+    sets = [world.knowledge_set.pk]
+    await api.generate(QUESTION)
+    await api.generate(QUESTION, sets=sets)
+
+    def conversation():
+        Conversation.objects.create(tenant=world.reader.tenant, user=world.reader).sets.set(sets)
+
+    await run_db(conversation)
+
+    assert (await api.generate(QUESTION))["metadata"]["cache"] == "none"
+    assert (await api.generate(QUESTION, sets=sets))["metadata"]["cache"] == "exact"
 
 
 async def test_a_degraded_answer_is_not_kept(api, llm):

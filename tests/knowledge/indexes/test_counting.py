@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
-from knowledge.indexes.counting import has_more_entries
+from knowledge.indexes import counting
+from knowledge.indexes.counting import Counted, Memory, epoch_now, visible_counted
 from knowledge.indexes.tail import tenants_beyond
-from knowledge.models import Chunk, IndexEntry, KnowledgeSet
+from knowledge.indexes.visibility import visible_sql
+from knowledge.models import Chunk, Document, IndexEntry, KnowledgeSet
+from knowledge.selectors import documents_askable
+from knowledge.services import document_delete
+from knowledge.services.checking import index_check, index_repair
+from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace, edit_undo
 from knowledge.services.retrieval import retrieve
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_admin, make_set, scope_of
 
+numbers = count()
 pytestmark = pytest.mark.django_db
 
 EVERYTHING = {"representations": {"summaries": True, "questions": True}}
@@ -45,5 +54,77 @@ def test_a_tenant_is_large_by_its_vectors(owner):
 
     assert tenants_beyond(passages) == tenants_beyond(entries - 1) == [owner.tenant_id]
     assert tenants_beyond(entries) == []
-    assert has_more_entries(tenant_id=owner.tenant_id, limit=entries - 1)
-    assert not has_more_entries(tenant_id=owner.tenant_id, limit=entries)
+
+
+# ── counts that documents carry ─────────────────────────────────────────────────────────────────
+
+
+def counted(owner):
+    scope = scope_of(owner)
+    return visible_counted(
+        scope=scope, visible=visible_sql(documents_askable(scope=scope)), epoch=epoch_now(tenant_id=scope.tenant_id)
+    )
+
+
+def recounted():
+    live = IndexEntry.objects.filter(version__live_for__isnull=False, version__live_for__deleted=None)
+    passages = live.values("chunk").distinct().count()
+    return Counted(passages, live.count(), live.values("version").distinct().count())
+
+
+def test_numbers_follow_every_way_in_which_passages_come_and_go(owner, rich):
+    scope = scope_of(owner)
+    assert counted(owner) == recounted()
+
+    documents = ingest(owner, rich, a="A new version. " + TEXT, c="Something else altogether.")
+    assert counted(owner) == recounted()
+    first = Chunk.objects.filter(version__live_for=documents["a"], retired=None).first()
+    edited = chunk_replace(scope=scope, actor=owner, chunk_id=first.pk, text="Only this is left.")
+    assert counted(owner) == recounted()
+    chunk_questions_set(scope=scope, actor=owner, chunk_id=edited.pk, questions=["What is left?"])
+    assert counted(owner) == recounted()
+    other = Chunk.objects.filter(version__live_for=documents["c"], retired=None).first()
+    edit = chunk_disable(scope=scope, actor=owner, chunk_id=other.pk)
+    assert counted(owner) == recounted()
+    edit_undo(scope=scope, actor=owner, edit_id=edit.pk)
+    assert counted(owner) == recounted()
+    document_delete(scope=scope, actor=owner, document_id=documents["a"].pk)
+
+    assert counted(owner) == recounted()
+    assert index_check() == []
+
+
+@pytest.mark.usefixtures("rich")
+def test_a_wrong_number_is_found_and_counted_again():
+    Document.objects.filter(external_id="a").update(passages=99)
+
+    [drift] = index_check()
+
+    assert (drift.kind, drift.stored) == ("passages", 99)
+    assert index_repair([drift]) == []
+
+
+def test_a_cheap_count_is_made_again_after_every_change():
+    memory = Memory()
+
+    values = [memory.get(("key",), epoch=epoch, make=lambda: next(numbers), stale=60) for epoch in (1, 1, 2)]
+
+    assert values[0] == values[1] != values[2]
+
+
+def test_a_dear_count_may_be_a_minute_old_and_no_older(monkeypatch):
+    memory, clock = Memory(), iter([0.0, 5.0, 5.0, 30.0, 70.0, 70.1, 70.1])  # now, after it, when it was put, …
+    monkeypatch.setattr(counting.time, "monotonic", lambda: next(clock))
+
+    values = [memory.get(("key",), epoch=epoch, make=lambda: next(numbers), stale=60) for epoch in (1, 2, 3)]
+
+    assert values[0] == values[1] != values[2]
+
+
+def test_a_process_remembers_only_so_many():
+    memory = Memory(limit=2)
+    for key in "abc":
+        memory.put((key,), key, epoch=1)
+
+    assert [memory.peek((key,), epoch=1) for key in "abc"] == [None, "b", "c"]
+    assert memory.peek(("c",), epoch=2) is None

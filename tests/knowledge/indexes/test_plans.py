@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from django.db import connection
 
-from knowledge.indexes import lexical, passages, statistics, vectors
+from knowledge.indexes import counting, evidence, lexical, local, passages, reweighing, statistics, tail, vectors
 from knowledge.indexes.visibility import visible_sql
-from knowledge.models import IndexEntry
+from knowledge.models import Document, IndexEntry
 from knowledge.selectors import documents_askable
 from tests.factories import ingest, make_admin, make_set, scope_of
 
@@ -22,9 +22,9 @@ FINE_VECTOR = vectors.vector_text(np.full(768, 0.03, dtype=np.float32))
 MANY = """
 WITH documents AS (
     INSERT INTO knowledge_document (tenant_id, source_id, external_id, sha256, title, state, clearance, tags, metadata,
-        handled, series, is_whole, error_code, error_message, created, updated)
+        handled, series, is_whole, error_code, error_message, created, updated, weight, ratings)
     SELECT tenant_id, source_id, 'filler' || n, md5(n::text), 'filler', 'live', 0, '{}', '{}',
-        '{}', '', false, '', '', now(), now()
+        '{}', '', false, '', '', now(), now(), 1, 0
     FROM knowledge_document, generate_series(1, 3000) n WHERE external_id = 'a' RETURNING id
 ), versions AS (
     INSERT INTO knowledge_documentversion (document_id, number, sha256, file, file_name, size_bytes, title, markdown,
@@ -50,7 +50,7 @@ INSERT INTO knowledge_term (tenant_id, language, text, frequency)
 SELECT tenant_id, 'en', 'filler' || n, 1 FROM knowledge_knowledgeset, generate_series(1, 5000) n
 """
 SWITCH = """
-UPDATE knowledge_document d SET live_version_id = v.id
+UPDATE knowledge_document d SET live_version_id = v.id, passages = 1, entries = 1
 FROM knowledge_documentversion v WHERE v.document_id = d.id AND d.live_version_id IS NULL
 """
 ANALYSE = """
@@ -75,14 +75,19 @@ def visible():
 
 def indexes_used(sql, params):
     """Names of the indexes in the plan."""
+    return set(re.findall(r'"Index Name": "(\w+)"', explained(sql, params)))
+
+
+def explained(sql, params):
+    """The plan as JSON text."""
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", params)
         plan = cursor.fetchone()[0]
-    return set(re.findall(r'"Index Name": "(\w+)"', plan if isinstance(plan, str) else json.dumps(plan)))
+    return plan if isinstance(plan, str) else json.dumps(plan)
 
 
 def test_bm25_candidates_come_from_gin(visible):
-    params = {**visible.params, "query": "{1:0.5}/1000000000", "terms": "1 | 2", "limit": 10}
+    params = {**visible.params, "query": "{1:0.5}/1000000000", "terms": "1 | 2", "fetched": 20, "limit": 10}
 
     assert "knowledge_entry_lexemes" in indexes_used(lexical.SEARCH.format(visible=visible.sql), params)
 
@@ -90,9 +95,12 @@ def test_bm25_candidates_come_from_gin(visible):
 def test_the_approximate_search_uses_hnsw_for_the_merged_part(visible):
     first = IndexEntry.objects.order_by("pk").first()
     IndexEntry.objects.filter(pk__lte=first.pk + 50).update(merged=True)
-    params = {**visible.params, "tenant": first.tenant_id, "model": "m", "vector": VECTOR, "limit": 10}
+    named = {"tenant": first.tenant_id, "model": "m", "vector": VECTOR, "fetched": 20, "limit": 10}
 
-    assert "knowledge_entry_coarse" in indexes_used(vectors.APPROXIMATE.format(visible=visible.sql), params)
+    with vectors.index_scanned():
+        used = indexes_used(vectors.INDEX.format(visible=visible.sql), {**visible.params, **named})
+
+    assert {"knowledge_entry_coarse", "knowledge_document_live_version_id_key"} <= used
 
 
 def test_fine_vectors_are_read_by_chunk(visible):
@@ -109,6 +117,23 @@ def test_passages_are_read_by_id(visible):
     assert "knowledge_chunk_pkey" in used
 
 
+def test_neighbours_are_read_by_version_and_place(visible):
+    params = {**visible.params, "chunks": [1, 2], "around": 1}
+
+    used = indexes_used(passages.NEIGHBOURS.format(visible=visible.sql), params)
+
+    assert "knowledge_chunk_pkey" in used  # the hits
+    assert used & {"knowledge_chunk_ordinal_once"} or any(n.startswith("knowledge_chunk_version_id") for n in used)
+
+
+def test_the_passages_of_a_section_are_read_by_their_parent(visible):
+    params = {**visible.params, "chunks": [1, 2], "tokens": 1600}
+
+    used = indexes_used(passages.SIBLINGS.format(visible=visible.sql), params)
+
+    assert any(name.startswith("knowledge_chunk_parent_id") for name in used)
+
+
 @pytest.mark.usefixtures("visible")
 def test_terms_are_looked_up_by_tenant_and_text():
     tenant = IndexEntry.objects.values_list("tenant", flat=True).first()
@@ -118,23 +143,105 @@ def test_terms_are_looked_up_by_tenant_and_text():
     assert "knowledge_term_once" in used
 
 
-def test_the_approximate_search_finds_what_the_exact_one_finds(visible, monkeypatch):
-    first = IndexEntry.objects.order_by("pk").first()
-    scope = scope_of(first.version.document.created_by)
-    vector = np.full(768, 0.03, dtype=np.float32)
-    search = {"scope": scope, "visible": visible, "vector": vector, "model": first.embedding_model, "limit": 10}
-    exact = vectors.coarse_search(**search)
-    IndexEntry.objects.filter(pk=first.pk).update(merged=True)  # one part in HNSW, the other in the tail
-
-    monkeypatch.setattr(vectors, "EXACT_LIMIT", 0)
-    approximate = vectors.coarse_search(**search)
-
-    assert [hit.chunk for hit in approximate] == [hit.chunk for hit in exact]
-
-
 def test_the_recount_of_statistics_reads_entries_by_version():
     sql = statistics.COUNT_TERMS.format(which=statistics.OF_VERSIONS)
 
     used = indexes_used(sql, {"ids": [1], "sign": 1})
 
     assert any(name.startswith("knowledge_indexentry_version_id") for name in used)
+
+
+def test_evidence_for_named_passages_is_read_by_chunk(visible):
+    params = {
+        **visible.params,
+        "model": "m",
+        "coarse": VECTOR,
+        "fine": FINE_VECTOR,
+        "terms": ["{1:1}/1000000000"],
+        "chunks": [1, 2],
+    }
+
+    used = indexes_used(evidence.EVIDENCE.format(visible=visible.sql), params)
+
+    assert any(name.startswith("knowledge_indexentry_chunk_id") for name in used)
+
+
+# ── what searches in large corpora and their upkeep say to Postgres ─────────────────────────────
+
+
+@pytest.fixture
+def narrow(visible):
+    """Rights on two documents of three thousand."""
+    owner = Document.objects.get(external_id="a").created_by
+    chosen = make_set("narrow", owners=[owner])
+    chosen.documents.set(Document.objects.filter(external_id__in=("a", "b")))
+    return visible_sql(documents_askable(scope=scope_of(owner), sets=(chosen.pk,)))
+
+
+def of_versions(used):
+    return any(name.startswith("knowledge_indexentry_version_id") for name in used)
+
+
+def test_few_visible_documents_lead_to_their_entries(narrow):
+    tenant = IndexEntry.objects.values_list("tenant", flat=True).first()
+    near = {**narrow.params, "tenant": tenant, "model": "m", "vector": VECTOR, "limit": 10}
+    words = {**narrow.params, "tenant": tenant, "query": "{1:0.5}/1000000000", "limit": 10}
+    term = {**narrow.params, "ids": [1], "vectors": ["{1:1}/1000000000"]}
+
+    assert of_versions(indexes_used(vectors.DOCUMENTS.format(visible=narrow.sql), near))
+    assert of_versions(indexes_used(lexical.DOCUMENTS.format(visible=narrow.sql), words))
+    assert of_versions(indexes_used(local.FREQUENCIES.format(visible=narrow.sql), term))
+    assert of_versions(indexes_used(local.TOTALS.format(visible=narrow.sql), narrow.params))
+
+
+def test_a_scan_looks_up_only_the_documents_of_what_it_found(visible):
+    named = {"tenant": 1, "model": "m", "vector": VECTOR, "fetched": 20, "limit": 10}
+
+    used = indexes_used(vectors.SCAN.format(visible=visible.sql), {**visible.params, **named})
+
+    assert "knowledge_document_live_version_id_key" in used
+
+
+def test_rights_are_checked_one_hit_after_another_and_not_for_all_documents(visible):
+    named = {"query": "{1:0.5}/1000000000", "terms": "1 | 2", "fetched": 20, "limit": 10}
+
+    plan = explained(lexical.SEARCH.format(visible=visible.sql), {**visible.params, **named})
+
+    assert '"Node Type": "Seq Scan"' not in plan
+
+
+def test_counting_reads_documents_and_no_entries(visible):
+    for sql in (counting.VISIBLE.format(visible=visible.sql), counting.OF_TENANT, tail.LARGE_TENANTS):
+        plan = explained(sql, {**visible.params, "tenant": 1, "limit": 10})
+
+        assert "knowledge_indexentry" not in plan
+
+
+def test_the_tail_is_counted_and_moved_by_its_own_index(visible):
+    IndexEntry.objects.update(merged=True)
+    IndexEntry.objects.filter(pk=IndexEntry.objects.first().pk).update(merged=False)
+    with connection.cursor() as cursor:
+        cursor.execute(ANALYSE)
+    tenant = IndexEntry.objects.values_list("tenant", flat=True).first()
+
+    for sql in (counting.TAIL, tail.MERGE):
+        assert "knowledge_entry_tail" in indexes_used(sql, {"tenant": tenant, "limit": 10})
+
+
+@pytest.mark.usefixtures("visible")
+def test_entries_are_reweighed_by_their_ids():
+    last = IndexEntry.objects.order_by("-pk").first()
+    next_ones = {"tenant": last.tenant_id, "language": "en", "after": last.pk - 20, "until": last.pk, "limit": 10}
+
+    assert "knowledge_indexentry_pkey" in indexes_used(reweighing.NEXT, next_ones)
+    weights = {"ids": [last.pk], "weights": ["{1:1}/1000000000"]}
+    assert "knowledge_indexentry_pkey" in indexes_used(reweighing.REWEIGH, weights)
+
+
+@pytest.mark.usefixtures("visible")
+def test_documents_get_their_numbers_from_the_entries_of_their_versions_and_passages():
+    entry = IndexEntry.objects.first()
+
+    assert of_versions(indexes_used(statistics.PASSAGES_OF_VERSIONS, {"ids": [entry.version_id]}))
+    used = indexes_used(statistics.PASSAGES_OF_CHUNKS, {"ids": [entry.chunk_id], "sign": 1})
+    assert any(name.startswith("knowledge_indexentry_chunk_id") for name in used)

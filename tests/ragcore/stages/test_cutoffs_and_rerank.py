@@ -1,11 +1,17 @@
 """Reranking, the cliff and the end of the list (D5)."""
 
 from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.pipeline import Pipeline, build
 from ragcore.ports import RerankScore
 from ragcore.stages import CutoffCliff, CutoffTopK, LoadPassages, Rerank
+from ragcore.types import ScoreScale
 from tests.ragcore.states import passage, ports, ranked_with
 
 
@@ -20,6 +26,12 @@ class ByNumber:
 
     def score(self, query, candidates):
         return [RerankScore(score=self.table[c.passage.chunk]) for c in candidates]
+
+
+class WithLow(ByNumber):
+    """The same, and its scores mean something by themselves."""
+
+    low = 0.0
 
 
 class Unreachable:
@@ -52,13 +64,52 @@ def test_a_failing_reranker_is_recorded_and_the_order_stays():
     assert state.records[0].error == "model_unavailable"
 
 
+def test_the_second_reranker_orders_where_the_first_fails_and_the_record_says_so():
+    second = ByNumber({3: 0.1, 1: 2.0})
+    state = Pipeline(build([("rerank", {})]), ports(reranker=Unreachable(), second_reranker=second)).run(loaded(3, 1))
+
+    assert state.ids() == [1, 3]
+    record = state.records[0]
+    assert record.error is None
+    assert record.note == {"reranker": "by number", "instead_of": "unreachable", "error": "model_unavailable"}
+    assert state.scale == ScoreScale(cliff=0.8)
+
+
+def test_any_fault_of_the_first_reranker_makes_the_second_one_order():
+    class Broken(Unreachable):
+        def score(self, query, candidates):
+            raise ZeroDivisionError
+
+    state = Rerank()(loaded(3, 1), ports(reranker=Broken(), second_reranker=ByNumber({3: 1.0, 1: 2.0})))
+
+    assert state.ids() == [1, 3]
+    assert state.pending_note["error"] == "ZeroDivisionError"
+
+
+@pytest.mark.parametrize("scores", [[1.0], [1.0, float("nan")], [1.0, float("inf")], []])
+def test_scores_that_are_not_a_number_for_every_passage_count_as_a_failure(scores):
+    class Odd(Unreachable):
+        def score(self, query, candidates):
+            return [RerankScore(score=score) for score in scores]
+
+    state = Pipeline(build([("rerank", {})]), ports(reranker=Odd())).run(loaded(3, 1))
+
+    assert state.ids() == [3, 1]
+    assert state.records[0].error == "reranker_refused"
+
+
+def test_the_state_says_what_the_scores_mean():
+    assert Rerank()(loaded(1), ports(reranker=WithLow({1: 1.0}))).scale == ScoreScale(cliff=0.8, low=0.0)
+    assert Rerank()(loaded(1), ports()).scale is None
+
+
 def test_without_a_reranker_nothing_changes():
     assert Rerank()(loaded(2, 1), ports()).ids() == [2, 1]
 
 
-def cut(table, **options):
-    state = Rerank()(loaded(*table), ports(reranker=ByNumber(table)))
-    return CutoffCliff(**options)(state, ports(reranker=ByNumber(table)))
+def cut(table, reranker=ByNumber, **options):
+    state = Rerank()(loaded(*table), ports(reranker=reranker(table)))
+    return CutoffCliff(**options)(state, ports())
 
 
 def test_what_stands_below_a_cliff_and_low_is_dropped():
@@ -68,8 +119,28 @@ def test_what_stands_below_a_cliff_and_low_is_dropped():
     assert [(d.chunks, d.stage, d.reason) for d in state.drops] == [((3, 4), "cutoff.cliff", "below the cliff")]
 
 
+def test_the_record_says_where_the_cliff_is_and_how_high():
+    note = cut({1: 3.0, 2: 2.8, 3: 0.5, 4: 0.4}).pending_note
+
+    assert {key: note[key] for key in ("cut_after", "gap", "below", "cliff", "low")} == {
+        "cut_after": 2,
+        "gap": 2.3,
+        "below": 0.5,
+        "cliff": 0.8,
+        "low": 1.7,
+    }
+    assert cut({1: 1.0, 2: 0.5, 3: 0.0}).pending_note["cut_after"] is None
+    assert cut({1: 1.0, 2: 0.5, 3: 0.2}).pending_note["gap"] == 0.5
+
+
 def test_a_gap_among_good_scores_is_no_cliff():
     assert cut({1: 5.0, 2: 4.0, 3: 3.9, 4: 0.0}).ids() == [1, 2, 3]
+
+
+def test_where_scores_mean_something_by_themselves_what_follows_must_be_low_itself():
+    assert cut({1: 5.0, 2: 2.0, 3: 0.5}, WithLow).ids() == [1, 2, 3]
+    assert cut({1: 5.0, 2: 2.0, 3: -0.5}, WithLow).ids() == [1, 2]
+    assert cut({1: -1.0, 2: -2.0}, WithLow).ids() == [1]
 
 
 def test_small_gaps_cut_nothing():
@@ -78,6 +149,53 @@ def test_small_gaps_cut_nothing():
 
 def test_the_best_candidate_is_never_cut():
     assert cut({1: 9.0, 2: 0.0}).ids() == [1]
+
+
+def test_an_order_of_other_reasons_stays_and_loses_what_is_below_the_cliff():
+    state = Rerank()(loaded(1, 2, 3), ports(reranker=WithLow({1: 3.0, 2: -4.0, 3: 2.5})))
+    state = state.ranked("weigh.quality", {3: 0.9, 2: 0.8, 1: 0.1}, keep=3)
+
+    assert CutoffCliff()(state, ports()).ids() == [3, 1]
+
+
+def test_without_scores_of_a_reranker_nothing_is_cut():
+    assert CutoffCliff()(loaded(1, 2), ports(reranker=ByNumber({}))).ids() == [1, 2]
+
+
+tables = st.dictionaries(st.integers(1, 50), st.floats(-8, 8), min_size=1, max_size=30)
+
+
+@given(tables)
+def test_what_is_cut_is_below_a_cliff_low_and_worse_than_all_that_stays(table):
+    state = cut(table, WithLow)
+
+    kept = [table[chunk] for chunk in state.ids()]
+    gone = [table[chunk] for drop in state.drops for chunk in drop.chunks]
+    assert sorted(kept + gone) == sorted(table.values())
+    assert kept == sorted(kept, reverse=True)
+    assert max(kept) == max(table.values())
+    if gone:
+        assert min(kept) - max(gone) > 0.8
+        assert max(gone) < 0
+    inside = [(a, b) for a, b in pairwise(kept) if a - b > 0.8]
+    assert all(below >= 0 for _, below in inside)  # a gap that was let pass has good scores behind it
+
+
+@given(tables)
+def test_cutting_twice_cuts_no_more(table):
+    once = cut(table, WithLow)
+
+    assert CutoffCliff()(once, ports()).ids() == once.ids()
+
+
+@given(tables, st.floats(-5, 5))
+def test_where_only_differences_count_a_shift_changes_nothing(table, shift):
+    rounded = {chunk: round(score, 3) for chunk, score in table.items()}
+    shifted = {chunk: score + round(shift, 3) for chunk, score in rounded.items()}
+    edge = {round(a - b, 3) for a, b in pairwise(sorted(rounded.values(), reverse=True))}
+    assume(0.8 not in edge)
+
+    assert len(cut(shifted).ids()) == len(cut(rounded).ids())
 
 
 def test_top_k_drops_the_rest_with_a_reason():

@@ -1,13 +1,20 @@
 """Relative score fusion (D4)."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.stages import FuseRsf
+from ragcore.types import Hit, Query
 from tests.ragcore.states import ports, state_with
 
 scores = st.dictionaries(st.integers(1, 30), st.floats(0.01, 50), min_size=1, max_size=20)
+
+
+def query(*, words=3, language="en", style=""):
+    return Query(text="q", terms=("q",) * words, words=("q",) * words, language=language, style=style)
 
 
 def best_first(arm):
@@ -25,11 +32,111 @@ def test_a_short_query_trusts_words_more_than_meaning():
 
 @pytest.mark.parametrize(("words", "alpha"), [(0, 0.4001), (8, 0.55), (30, 0.7)])
 def test_alpha_follows_the_formula(words, alpha):
-    assert FuseRsf().alpha(words) == pytest.approx(alpha, abs=1e-3)
+    assert FuseRsf().alpha(query(words=words)) == (pytest.approx(alpha, abs=1e-3), "formula")
 
 
 def test_a_fixed_weight_replaces_the_formula():
-    assert FuseRsf(vector_weight=0.8).alpha(3) == 0.8
+    assert FuseRsf(vector_weight=0.8).alpha(query()) == (0.8, "vector_weight")
+
+
+@pytest.mark.parametrize(
+    ("language", "style", "decided"),
+    [
+        ("zh", "precise", (0.1, "vector_weight_zh")),
+        ("en", "precise", (0.9, "vector_weight_en")),
+        ("other", "precise", (0.5, "vector_weight")),
+    ],
+)
+def test_the_weight_of_the_language_comes_before_the_fixed_one_and_that_before_the_style(language, style, decided):
+    stage = FuseRsf(vector_weight=0.5, vector_weight_zh=0.1, vector_weight_en=0.9)
+
+    assert stage.alpha(query(language=language, style=style)) == decided
+
+
+def test_a_precise_answer_is_searched_by_meaning_as_far_as_the_embedder_can_be_trusted():
+    state = state_with(dense={1: 0.9}, lexical={2: 5.0})
+    state = replace(state, query=replace(state.query, style="precise"))
+
+    assert FuseRsf()(state, ports()).pending_note["alpha"] == 0.8
+    assert FuseRsf()(state, ports(trust=0.3)).pending_note["alpha"] == 0.3
+
+
+@pytest.mark.parametrize("style", ["simple", "report", "advanced", ""])
+def test_other_styles_leave_the_formula(style):
+    assert FuseRsf().alpha(query(style=style))[1] == "formula"
+
+
+def test_the_profile_shifts_the_formula_and_nothing_that_was_fixed():
+    state = replace(state_with(words=8, dense={1: 0.9}, lexical={2: 5.0}), alpha_shift=-0.1)
+
+    moved, fixed = FuseRsf()(state, ports()), FuseRsf(vector_weight=0.5)(state, ports())
+
+    assert (moved.pending_note["alpha"], moved.pending_note["shift"]) == (0.45, -0.1)
+    assert (fixed.pending_note["alpha"], fixed.pending_note["shift"]) == (0.5, 0.0)
+
+
+def test_a_boost_changes_the_order_and_shows_the_score_before_it_and_why():
+    state = state_with(dense={1: 0.9, 2: 0.85}, lexical={})
+
+    fused = FuseRsf()(state.boosted({2: 1.15}, {2: ("product: BTS",)}), ports())
+
+    assert fused.ids() == [2, 1]
+    boosted, plain = fused.candidates
+    assert boosted.detail["boost"]["factor"] == 1.15
+    assert boosted.detail["boost"]["why"] == ["product: BTS"]
+    assert boosted.scores["fuse.rsf"] == pytest.approx(1.15 * boosted.detail["boost"]["raw"])
+    assert "boost" not in plain.detail
+
+
+@given(factor=st.floats(0, 100))
+def test_no_boost_is_larger_than_twofold_or_smaller_than_half(factor):
+    state = state_with(dense={1: 0.9}, lexical={}).boosted({1: factor}, {})
+    plain = FuseRsf()(state_with(dense={1: 0.9}, lexical={}), ports()).candidates[0].scores["fuse.rsf"]
+
+    assert 0.5 * plain <= FuseRsf()(state, ports()).candidates[0].scores["fuse.rsf"] <= 2 * plain
+
+
+class Heads:
+    """Titles and headings of chunks."""
+
+    def __init__(self, heads):
+        self.given = heads
+
+    def heads(self, chunks):
+        return {chunk: self.given[chunk] for chunk in chunks if chunk in self.given}
+
+
+def test_words_of_the_question_in_the_title_count_a_little_more():
+    state = state_with(lexical={1: 10.0, 2: 9.5})
+    state = replace(state, query=replace(state.query, weights={"handov": 2.0, "cell": 1.0}))
+    facts = Heads({2: "Handover between cells"})
+
+    assert FuseRsf()(state, ports(facts=facts)).ids() == [1, 2]
+    assert FuseRsf(title_weight=0.3)(state, ports(facts=facts)).ids() == [2, 1]
+
+
+def test_a_passage_that_only_its_title_brought_is_ranked_by_the_title():
+    state = state_with(lexical={1: 10.0}, title={2: 0.8})
+    state = replace(state, query=replace(state.query, weights={"handov": 2.0}))
+
+    fused = FuseRsf(title_weight=0.3)(state, ports(facts=Heads({2: "Handover"})))
+
+    assert fused.ids() == [1, 2]
+    assert fused.candidates[1].scores["title"] == 0.8
+    assert fused.candidates[1].scores["fuse.rsf"] > 0
+
+
+def test_the_entry_that_found_a_passage_is_told_by_arm():
+    hits = [
+        Hit(chunk=1, document=1, score=0.9, representation="question"),
+        Hit(chunk=1, document=1, score=0.8),
+        Hit(chunk=2, document=1, score=0.7),
+    ]
+    state = state_with(lexical={1: 3.0}).with_arm("dense", hits)
+
+    fused = FuseRsf()(state, ports())
+
+    assert {c.chunk: c.detail.get("via") for c in fused.candidates} == {1: {"dense": "question"}, 2: None}
 
 
 def test_alpha_never_exceeds_the_trust_in_the_embedder():

@@ -1,0 +1,100 @@
+"""What the chat page shows of filters: those of a conversation, and what they left to a search (V3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from accounts.scope import Scope
+from chat.models import Conversation, Message
+from knowledge.models import KnowledgeSet
+from knowledge.selectors import sets_listed
+from knowledge.selectors.filters import attribute_names, filters_known
+from knowledge.types import Filters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrowed:
+    """The filters of one question."""
+
+    values: str  # JSON as the page sends it
+    words: Sequence[str]
+    searched: int | None  # passages that they left; None: not known
+
+
+def filters_of(message: Message) -> Filters:
+    """What the question was asked with."""
+    kept: Mapping[str, Any] = message.request.get("filters") or {}
+    return Filters(
+        axis=kept.get("axis"),
+        capability=tuple(kept.get("capability", ())),
+        organisation=tuple(kept.get("organisation", ())),
+        tags=tuple(kept.get("tags", ())),
+        metadata=kept.get("metadata", {}),
+    )
+
+
+def narrowed_by(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, Narrowed]:
+    """Message → its filters, for those that have some."""
+    filtered = {message.pk: filters for message in messages if (filters := filters_of(message))}
+    names = _names(scope) if filtered else {}
+    return {
+        message.pk: Narrowed(
+            values=json.dumps(_plain(filtered[message.pk])),
+            words=list(_words(filtered[message.pk], names)),
+            searched=message.trace.get("searched"),
+        )
+        for message in messages
+        if message.pk in filtered
+    }
+
+
+def filters_start(*, scope: Scope, conversation: Conversation | None) -> dict[str, Any]:
+    """What the script of the page begins with: the filters of the last question, and names for all that it shows."""
+    last = conversation.messages.order_by("created").last() if conversation else None
+    kept = filters_known(scope=scope, filters=filters_of(last)) if last else Filters()
+    return {"chosen": _plain(kept), "names": _names(scope)}
+
+
+def _names(scope: Scope) -> dict[str, dict[str, str]]:
+    listed = sets_listed(scope=scope).filter(tenant_id=scope.tenant_id)
+    return {
+        "axes": {axis.value: str(axis.label) for axis in KnowledgeSet.Axis},
+        "sets": dict(listed.values_list("code", "name")),
+        "attributes": attribute_names(scope=scope),
+    }
+
+
+def _plain(filters: Filters) -> dict[str, Any]:
+    """Only what narrows, in the form of the API."""
+    every = {
+        "axis": filters.axis,
+        "capability": list(filters.capability),
+        "organisation": list(filters.organisation),
+        "tags": list(filters.tags),
+        "metadata": dict(filters.metadata),
+    }
+    return {name: value for name, value in every.items() if value}
+
+
+def _words(filters: Filters, names: Mapping[str, Mapping[str, str]]) -> list[str]:
+    axis = [names["axes"].get(filters.axis, filters.axis)] if filters.axis else []
+    codes = [names["sets"].get(code, code) for code in (*filters.capability, *filters.organisation)]
+    attributes = [
+        f"{names['attributes'].get(name, name)}: {_condition(wanted)}" for name, wanted in filters.metadata.items()
+    ]
+    return [*axis, *codes, *(f"#{tag}" for tag in filters.tags), *attributes]
+
+
+def _condition(wanted: Any) -> str:
+    if isinstance(wanted, Mapping):
+        low, high = wanted.get("gte", wanted.get("gt")), wanted.get("lte", wanted.get("lt"))
+        if low is None or high is None:
+            return _("from %(low)s") % {"low": low} if high is None else _("until %(high)s") % {"high": high}
+        return f"{low} – {high}"
+    values = wanted if isinstance(wanted, (list, tuple)) else [wanted]
+    return ", ".join(value if isinstance(value, str) else json.dumps(value) for value in values)

@@ -1,0 +1,162 @@
+"""From a search that has run to rows that say everything about each passage (B1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evaluation.services.lab_snippets import snippet_of
+from evaluation.services.lab_types import Fate, LabRow, Place, Ranking
+from knowledge.services.explaining import PassageEvidence
+from ragcore.types import Candidate, Drop, State
+
+ARMS: tuple[Ranking, ...] = ("lexical", "coarse", "dense")
+STAGES: Mapping[str, Ranking] = {
+    "fuse.rsf": "fused",
+    "rerank": "rerank",
+    "weigh.quality": "quality",
+}
+NOT_RANKED = "not in the ranking"
+_BEST = re.compile(r"below the best (\d+)")
+_OTHER = re.compile(r"(?:repeats|read with) passage (\d+)")
+
+Load = Callable[[Sequence[int]], Mapping[int, PassageEvidence]]
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """Where a search left each passage."""
+
+    state: State
+    fates: Mapping[int, Fate]
+    candidates: Mapping[int, Candidate]  # with their scores, whether they got through or not
+    ranks: Mapping[str, Mapping[int, int]]  # arm -> chunk -> 1-based rank
+    scales: Mapping[Ranking, tuple[float, float]] = field(default_factory=dict)  # worst and best score of a stage
+
+    @classmethod
+    def of(cls, state: State) -> Trail:
+        candidates = {**state.fallen, **{c.chunk: c for c in state.candidates}}
+        ranks = {name: {chunk: rank for rank, chunk in enumerate(arm, 1)} for name, arm in state.arms.items()}
+        return cls(state, dict(_fates(state)), candidates, ranks, dict(_scales(state, candidates.values())))
+
+    @property
+    def ranked_and_dropped(self) -> list[int]:
+        """Passages that the second stage ranked and a later one dropped, those that got furthest first."""
+        gone = [drop for drop in reversed(self.state.drops) if drop.reason != NOT_RANKED]
+        return list(dict.fromkeys(chunk for drop in gone for chunk in drop.chunks))
+
+    @property
+    def never_ranked(self) -> int:
+        return sum(len(drop.chunks) for drop in self.state.drops if drop.reason == NOT_RANKED)
+
+
+def _fates(state: State) -> Iterable[tuple[int, Fate]]:
+    places = {candidate.chunk: place for place, candidate in enumerate(state.candidates, 1)}
+    for drop in state.drops:
+        yield from _fates_of_drop(drop, state, places)
+    for place, candidate in enumerate(state.candidates, 1):
+        yield candidate.chunk, Fate(kind="found", place=place)
+        merged = candidate.passage.merged if candidate.passage else ()
+        for chunk in merged:
+            if chunk != candidate.chunk:
+                yield chunk, Fate(kind="merged", place=place)
+
+
+def _fates_of_drop(drop: Drop, state: State, places: Mapping[int, int]) -> Iterable[tuple[int, Fate]]:
+    if drop.reason == NOT_RANKED:
+        yield from ((chunk, Fate(kind="not_fine", stage=drop.stage)) for chunk in drop.chunks)
+        return
+    best = _BEST.fullmatch(drop.reason)
+    limit = int(best[1]) if best else None
+    other = _OTHER.fullmatch(drop.reason)
+    beside = places.get(int(other[1])) if other else None
+    for number, chunk in enumerate(drop.chunks, 1):
+        candidate = state.fallen.get(chunk)
+        last = list(candidate.ranks.values())[-1] if candidate and candidate.ranks else None
+        place = limit + number if limit is not None else last
+        yield (
+            chunk,
+            Fate(kind="dropped", stage=drop.stage, reason=drop.reason, place=place, limit=limit, beside=beside),
+        )
+
+
+def _scales(state: State, candidates: Iterable[Candidate]) -> Iterable[tuple[Ranking, tuple[float, float]]]:
+    """What a full and an empty bar mean: arms and fusion begin at 0, other scales at their worst score."""
+    every = list(candidates)
+    for arm in ARMS:
+        if scores := state.arms.get(arm):
+            yield arm, (0.0, max(scores.values()))
+    for stage, name in STAGES.items():
+        found = [c.scores[stage] for c in every if stage in c.scores]
+        if found:
+            yield name, (0.0 if name == "fused" else min(found), max(found))
+
+
+# ── rows ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def rows_of(chunks: Iterable[int], *, trail: Trail, evidence: Mapping[int, PassageEvidence]) -> tuple[LabRow, ...]:
+    """Rows in the order given; a passage that has become invisible meanwhile is left out."""
+    return tuple(row_of(evidence[chunk], trail=trail) for chunk in chunks if chunk in evidence)
+
+
+def row_of(evidence: PassageEvidence, *, trail: Trail, fate: Fate | None = None) -> LabRow:
+    """Everything about one passage."""
+    chunk = evidence.passage.chunk
+    candidate = trail.candidates.get(chunk)
+    detail = candidate.detail if candidate else {}
+    shown = candidate.passage if candidate and candidate.passage else evidence.passage
+    return LabRow(
+        passage=shown,
+        snippet=snippet_of(shown.text, [term.text for term in evidence.terms]),
+        rankings=_rankings(evidence, candidate, trail),
+        terms=evidence.terms,
+        via=_via(evidence, trail),
+        features=dict(detail.get("rerank", {})),
+        boost=_boost(detail, trail.state, evidence.passage.document),
+        fate=fate or trail.fates.get(chunk) or Fate(kind="not_coarse" if evidence.entries else "not_indexed"),
+    )
+
+
+def _rankings(evidence: PassageEvidence, candidate: Candidate | None, trail: Trail) -> dict[Ranking, Place]:
+    """Scores of the arms also where the arm did not have the passage: computed for it, without a rank."""
+    chunk = evidence.passage.chunk
+    computed = {"lexical": evidence.bm25, "coarse": evidence.coarse, "dense": evidence.dense}
+    rankings: dict[Ranking, Place] = {}
+    for arm in ARMS:
+        score = trail.state.arms.get(arm, {}).get(chunk, computed[arm])
+        if score is not None:
+            rank = trail.ranks.get(arm, {}).get(chunk)
+            rankings[arm] = Place(score=score, rank=rank, share=_share(score, trail.scales.get(arm)))
+    if (title := trail.state.arms.get("title", {}).get(chunk)) is not None:
+        rankings["title"] = Place(score=title, rank=trail.ranks["title"][chunk], share=min(max(title, 0.0), 1.0))
+    for stage, name in STAGES.items():
+        if candidate is not None and stage in candidate.scores:
+            score = candidate.scores[stage]
+            share = _share(score, trail.scales.get(name))
+            rankings[name] = Place(score=score, rank=candidate.ranks.get(stage), share=share)
+    return rankings
+
+
+def _share(score: float, scale: tuple[float, float] | None) -> float:
+    if scale is None or scale[1] <= scale[0]:
+        return 1.0 if scale is not None else 0.0
+    return min(max((score - scale[0]) / (scale[1] - scale[0]), 0.0), 1.0)
+
+
+def _via(evidence: PassageEvidence, trail: Trail) -> dict[str, str]:
+    """Arm → representation that hit, where it was not the text itself; what the search recorded comes first."""
+    chunk = evidence.passage.chunk
+    found = {arm: names[chunk] for arm, names in trail.state.via.items() if chunk in names}
+    return {arm: name for arm, name in {**evidence.via, **found}.items() if name != "body"}
+
+
+def _boost(detail: Mapping[str, object], state: State, document: int) -> dict[str, object]:
+    """What moved the fused score: as the stage tells it, else the bare factor."""
+    told = detail.get("boost")
+    if isinstance(told, Mapping):
+        return {str(name): value for name, value in told.items()}
+    factor = state.boosts.get(document)
+    reasons = {} if told is None else {"why": told}
+    return reasons if factor is None else {"factor": factor, **reasons}

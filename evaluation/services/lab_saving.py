@@ -1,0 +1,141 @@
+"""What a viewer takes out of the lab: a golden case, the trace as JSON (D15, B1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.db import transaction
+
+from accounts.errors import NotFoundError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from evaluation.errors import InvalidGoldenCaseError
+from evaluation.models import GoldenCase, GoldenSet
+from evaluation.selectors import golden_sets_listed
+from evaluation.services.golden_import import LIMITS
+from evaluation.services.lab_types import LabResult, LabRow, LabRun, Where
+from knowledge.selectors import documents_readable
+
+# What a case tests (D15): group → values. A tag is "group:value".
+CASE_TAGS: Mapping[str, tuple[str, ...]] = {
+    "target": ("text", "table", "figure", "attachment", "code"),
+    "structure": ("sentence", "long_text", "several_passages", "heading_level"),
+    "robustness": ("synonyms", "jargon", "special_words"),
+    "style": ("original", "summarised", "with_errors"),
+}
+
+
+@transaction.atomic
+def golden_case_save(
+    *,
+    scope: Scope,
+    actor: User,
+    golden_set_id: int,
+    question: str,
+    documents: Sequence[int],
+    answers: Sequence[str] = (),
+    tags: Sequence[str] = (),
+) -> GoldenCase:
+    """Add a question with its relevant documents, or replace those of a question that is there already.
+
+    Accepted answers that are there stay where none are given. Raises NotFoundError for a golden set of another tenant
+    and for a document that the actor may not open, InvalidGoldenCaseError.
+    """
+    golden_set = golden_sets_listed(scope=scope).select_for_update().filter(pk=golden_set_id).first()
+    if golden_set is None:
+        raise NotFoundError("There is no such golden set.")
+    question = question.strip()
+    relevant = _names(scope=scope, golden_set=golden_set, documents=documents)
+    given = [answer.strip() for answer in answers if answer.strip()]
+    case = golden_set.cases.filter(question=question).first()
+    kept = given or (case.answers if case else [])
+    _check(question=question, relevant=relevant, answers=kept, tags=tags)
+    case = case or GoldenCase(golden_set=golden_set, question=question)
+    case.relevant, case.answers, case.tags = relevant, kept, list(dict.fromkeys(tags))
+    action = "golden_case.create" if case.pk is None else "golden_case.change"
+    case.save()
+    audit_record(actor=actor, action=action, target=golden_set.name, case=case.pk)
+    return case
+
+
+def _names(*, scope: Scope, golden_set: GoldenSet, documents: Sequence[int]) -> list[str]:
+    """Documents as golden cases name them, in the order given."""
+    readable = documents_readable(scope=scope).filter(pk__in=documents, tenant_id=golden_set.tenant_id)
+    names = {pk: external or f"#{pk}" for pk, external in readable.values_list("pk", "external_id")}
+    if set(documents) - names.keys():
+        raise NotFoundError("There is no such document, or you may not see it.")
+    return list(dict.fromkeys(names[pk] for pk in documents))
+
+
+def _check(*, question: str, relevant: Sequence[str], answers: Sequence[str], tags: Sequence[str]) -> None:
+    if not question:
+        raise InvalidGoldenCaseError("A golden case needs a question.")
+    if not relevant and not answers:
+        raise InvalidGoldenCaseError("A golden case needs a relevant document or an accepted answer.")
+    values = {"question": [question], "answers": answers, "tags": tags}
+    if any(len(text) > LIMITS[name] for name, texts in values.items() for text in texts):
+        raise InvalidGoldenCaseError("The question, an answer or a tag is too long.")
+
+
+# ── export ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def lab_json(result: LabResult) -> dict[str, Any]:
+    """Everything that the page shows, in plain values."""
+    return {
+        "question": {**asdict(result.question), "sets": list(result.question.sets)},
+        "as_user": result.as_user,
+        "runs": [_run(run) for run in result.runs],
+        "moves": {str(chunk): asdict(move) for chunk, move in result.moves.items()},
+    }
+
+
+def _run(run: LabRun) -> dict[str, Any]:
+    return {
+        "configuration": asdict(run.configuration),
+        "options": asdict(run.options),
+        "stages": [asdict(stage) for stage in run.stages],
+        "searched": run.searched,
+        "relevant": run.relevant,
+        "found": [_row(row) for row in run.found],
+        "dropped": [_row(row) for row in run.dropped],
+        "dropped_beyond": run.dropped_beyond,
+        "candidates_beyond": run.candidates_beyond,
+        "where": _where(run.where),
+    }
+
+
+def _row(row: LabRow) -> dict[str, Any]:
+    passage = row.passage
+    return {
+        "chunk_id": passage.chunk,
+        "document_id": passage.document,
+        "external_id": passage.external_id,
+        "title": passage.title,
+        "heading_path": list(passage.heading_path),
+        "page": passage.page,
+        "ordinal": passage.ordinal,
+        "snippet": "".join(piece.text for piece in row.snippet),
+        "rankings": {name: asdict(place) for name, place in row.rankings.items()},
+        "terms": [asdict(term) for term in row.terms],
+        "via": dict(row.via),
+        "features": dict(row.features),
+        "boost": dict(row.boost),
+        "fate": asdict(row.fate),
+    }
+
+
+def _where(where: Where | None) -> dict[str, Any] | None:
+    if where is None:
+        return None
+    return {
+        "document_id": where.document,
+        "title": where.title,
+        "fate": asdict(where.fate),
+        "passages": [_row(row) for row in where.rows],
+        "more": where.more,
+        "lowest": dict(where.lowest),
+    }

@@ -1,0 +1,89 @@
+"""Another backend first, Postgres where it fails: entries stay there, so an answer is only slower (D39)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from knowledge.errors import BackendRefusedError, BackendTooDeepError, BackendUnavailableError
+from ragcore.ports import FloatArray, LexicalIndex, VectorIndex
+from ragcore.types import Hit, Query
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+FAILURES = (BackendUnavailableError, BackendRefusedError, BackendTooDeepError)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a trace says about the backend: its name, and for each arm that fell back why."""
+
+    said: dict[str, Any]
+
+    def first_or(self, arm: str, first: Callable[[], T], second: Callable[[], T]) -> T:
+        """The first answer, or the second one with the reason in the report."""
+        try:
+            return first()
+        except FAILURES as error:
+            logger.warning("%s is searched in Postgres: %s", arm, error.message)
+            self.said["fallback"] = {**self.said.get("fallback", {}), arm: error.code}
+            return second()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallingBackLexicalIndex:
+    """LexicalIndex; the query side comes from Postgres in any case."""
+
+    first: LexicalIndex
+    postgres: LexicalIndex
+    report: Report
+
+    def weights(self, query: Query) -> dict[str, float]:
+        return self.postgres.weights(query)
+
+    def search(self, query: Query, *, limit: int) -> list[Hit]:
+        return self.report.first_or(
+            "lexical",
+            lambda: self.first.search(query, limit=limit),
+            lambda: self.postgres.search(query, limit=limit),
+        )
+
+    def search_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
+        return self.report.first_or(
+            "lexical",
+            lambda: self.first.search_many(queries, limit=limit),
+            lambda: self.postgres.search_many(queries, limit=limit),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallingBackVectorIndex:
+    """VectorIndex."""
+
+    first: VectorIndex
+    postgres: VectorIndex
+    report: Report
+
+    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
+        return self.report.first_or(
+            "coarse",
+            lambda: self.first.coarse(vector, limit=limit),
+            lambda: self.postgres.coarse(vector, limit=limit),
+        )
+
+    def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+        return self.report.first_or(
+            "coarse",
+            lambda: self.first.coarse_many(vectors, limit=limit),
+            lambda: self.postgres.coarse_many(vectors, limit=limit),
+        )
+
+    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
+        return self.report.first_or(
+            "dense",
+            lambda: self.first.fine(vector, chunks=chunks, limit=limit),
+            lambda: self.postgres.fine(vector, chunks=chunks, limit=limit),
+        )

@@ -1,0 +1,122 @@
+"""The collection: its fields, its indexes, and the rows that are written to it.
+
+Tags and embedding models are 63-bit hashes: expressions then hold nothing but numbers that were computed here, and a
+collision costs nothing, as everything found is confirmed in Postgres.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+
+from knowledge.backends.milvus.client import WRITE_SECONDS, builders, call, data_types, is_lite
+from knowledge.indexes.export import LiveEntry
+from knowledge.models.index import COARSE_DIMENSIONS, FINE_DIMENSIONS
+
+logger = logging.getLogger(__name__)
+
+ARRAY_CAPACITY = 4096  # sets or tags of a document, the most that Milvus takes
+PARTITIONS = 64  # tenants share them by hash, so that a search looks at one
+HNSW = {"M": 32, "efConstruction": 256}
+NUMBERS = ("chunk", "document", "version", "clearance", "model")
+FILTERED = ("document", "chunk")  # with an index of their own
+
+
+def collection_name() -> str:
+    """`MILVUS_COLLECTION`; installations that share a Milvus need different ones."""
+    return str(settings.MILVUS_COLLECTION)
+
+
+def collection_ensure(name: str) -> bool:
+    """Make the collection with its indexes and load it; returns whether it is new. Idempotent."""
+    if call("has_collection", seconds=WRITE_SECONDS, collection_name=name):
+        call("load_collection", seconds=WRITE_SECONDS, collection_name=name)
+        return False
+    call(
+        "create_collection",
+        seconds=WRITE_SECONDS,
+        collection_name=name,
+        schema=_schema(),
+        index_params=_indexes(),
+        consistency_level="Bounded",
+    )
+    return True
+
+
+def collection_drop(name: str) -> None:
+    """Idempotent."""
+    call("drop_collection", seconds=WRITE_SECONDS, collection_name=name)
+
+
+def number_of(text: str) -> int:
+    """A stable number in [0, 2^63) for a tag or the name of a model."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+
+
+def row_of(entry: LiveEntry) -> dict[str, Any]:
+    """An entry as Milvus takes it."""
+    kind = np.float32 if is_lite() else np.float16
+    return {
+        "id": entry.id,
+        "tenant": entry.tenant_id,
+        "chunk": entry.chunk_id,
+        "document": entry.document_id,
+        "version": entry.version_id,
+        "clearance": entry.clearance,
+        "sets": _capped(entry, "sets", sorted(entry.sets)),
+        "tags": _capped(entry, "tags", sorted(number_of(tag) for tag in entry.tags)),
+        "representation": entry.representation,
+        "language": entry.language,
+        "model": number_of(entry.embedding_model),
+        "coarse": entry.vector[:COARSE_DIMENSIONS].astype(kind),
+        "fine": entry.vector.astype(kind),
+        "sparse": dict(entry.weights) or {0: 0.0},  # id 0 is no term
+    }
+
+
+def _capped(entry: LiveEntry, what: str, values: list[int]) -> list[int]:
+    if len(values) > ARRAY_CAPACITY:
+        logger.error("document %s has %d %s; Milvus takes %d", entry.document_id, len(values), what, ARRAY_CAPACITY)
+    return values[:ARRAY_CAPACITY]
+
+
+def _schema() -> Any:
+    kinds = data_types()
+    vector = kinds.FLOAT_VECTOR if is_lite() else kinds.FLOAT16_VECTOR
+    schema = builders().create_schema(auto_id=False, enable_dynamic_field=False)
+    schema.add_field("id", kinds.INT64, is_primary=True)
+    schema.add_field("tenant", kinds.INT64, is_partition_key=True)
+    for name in NUMBERS:
+        schema.add_field(name, kinds.INT64)
+    for name in ("sets", "tags"):
+        schema.add_field(name, kinds.ARRAY, element_type=kinds.INT64, max_capacity=ARRAY_CAPACITY)
+    schema.add_field("representation", kinds.VARCHAR, max_length=16)
+    schema.add_field("language", kinds.VARCHAR, max_length=8)
+    schema.add_field("coarse", vector, dim=COARSE_DIMENSIONS)
+    schema.add_field("fine", vector, dim=FINE_DIMENSIONS, mmap_enabled=True)
+    schema.add_field("sparse", kinds.SPARSE_FLOAT_VECTOR)
+    return schema
+
+
+def _indexes() -> Any:
+    """HNSW where all are searched; `fine` is only read for chosen passages, exactly, so it may stay on disk."""
+    indexes = builders().prepare_index_params()
+    indexes.add_index("coarse", index_type="HNSW", metric_type="COSINE", params=HNSW)
+    indexes.add_index("fine", index_type="FLAT", metric_type="COSINE", params={"mmap.enabled": "true"})
+    indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+    for name in FILTERED if is_lite() else (*FILTERED, "sets"):  # Lite scans lists
+        indexes.add_index(name, index_type="INVERTED")
+    return indexes
+
+
+def fields_compared(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What of a row says where it belongs and who may find it."""
+    return tuple(list(row[name]) if name in ("sets", "tags") else row[name] for name in COMPARED)
+
+
+COMPARED: Sequence[str] = ("tenant", *NUMBERS, "representation", "sets", "tags")

@@ -1,0 +1,160 @@
+"""The ports of the search over Milvus, within the rights of one asker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accounts.scope import Scope
+from knowledge.backends.milvus.client import SEARCH_SECONDS, call, is_lite
+from knowledge.backends.milvus.expressions import expression_of, is_empty
+from knowledge.backends.postgres import ScopedLexicalIndex
+from knowledge.errors import BackendTooDeepError
+from knowledge.indexes.confirming import Confirmed, confirmed_load, documents_load
+from knowledge.indexes.visibility import Bounds, Visible
+from knowledge.models.index import COARSE_DIMENSIONS
+from ragcore.ports import FloatArray
+from ragcore.types import Hit, Query
+
+WINDOW = 16_384  # the most that Milvus returns for one vector
+DEEPER = 4  # times as many are asked for where too many were not confirmed
+NAMED_DOCUMENTS = 2000  # up to which filters that Milvus does not know become a list of documents
+MIN_EF = 128
+
+Found = list[list[tuple[int, float]]]  # (entry, score) for each vector, best first
+
+
+@dataclass(slots=True)
+class Reach:
+    """What one asker may find; asked for once a question."""
+
+    scope: Scope
+    visible: Visible
+    known: Bounds | None = None
+    documents: list[int] | None = None
+
+    def bounds(self) -> Bounds:
+        """Looks up the documents by name, too, where the bounds alone let too much pass and those are few."""
+        if self.known is None:
+            self.known = self.visible.bounds() if self.visible.bounds else self._widest()
+            if not self.known.is_exact and not is_empty(self.known):
+                found = documents_load(scope=self.scope, visible=self.visible, limit=NAMED_DOCUMENTS + 1)
+                self.documents = found if len(found) <= NAMED_DOCUMENTS else None
+        return self.known
+
+    def expression(self, **narrower: Any) -> str:
+        return expression_of(tenant_id=self.scope.tenant_id, bounds=self.bounds(), documents=self.documents, **narrower)
+
+    def is_empty(self) -> bool:
+        return is_empty(self.bounds()) or self.documents == []
+
+    def confirmed(self, found: Found) -> dict[int, Confirmed]:
+        entries = sorted({entry for ranking in found for entry, _ in ranking})
+        return confirmed_load(scope=self.scope, visible=self.visible, entries=entries) if entries else {}
+
+    def _widest(self) -> Bounds:
+        return Bounds(clearance=self.scope.clearance, sets=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """One field of the collection, and how it is searched."""
+
+    collection: str
+    reach: Reach
+
+    def hits(self, vectors: Sequence[Any], *, limit: int, anns_field: str, **narrower: Any) -> list[list[Hit]]:
+        """For each vector the best `limit` visible entries, best first.
+
+        Asks again, deeper, where entries that are not visible any more have taken the place of others.
+        Raises BackendTooDeepError where that does not help.
+        """
+        if not len(vectors) or self.reach.is_empty():
+            return [[] for _ in vectors]
+        expression, asked = self.reach.expression(**narrower), limit
+        while True:
+            asked = min(asked, WINDOW)
+            found = self._found(vectors, asked, expression, anns_field)
+            known = self.reach.confirmed(found)
+            ranked = [_ranked(ranking, known, limit) for ranking in found]
+            short = [len(ranking) >= asked and len(hits) < limit for ranking, hits in zip(found, ranked, strict=True)]
+            if not any(short):
+                return ranked
+            if asked >= WINDOW:
+                raise BackendTooDeepError
+            asked *= DEEPER
+
+    def _found(self, vectors: Sequence[Any], limit: int, expression: str, anns_field: str) -> Found:
+        answers = call(
+            "search",
+            seconds=SEARCH_SECONDS,
+            collection_name=self.collection,
+            data=list(vectors),
+            anns_field=anns_field,
+            limit=limit,
+            filter=expression,
+            output_fields=["id"],
+            search_params={"params": {"ef": max(MIN_EF, limit)} if anns_field == "coarse" else {}},
+        )
+        return [[(int(hit["id"]), float(hit["distance"])) for hit in answer] for answer in answers]
+
+
+def _ranked(ranking: Sequence[tuple[int, float]], known: Mapping[int, Confirmed], limit: int) -> list[Hit]:
+    """Confirmed hits; what chunk and document they belong to, Postgres has said."""
+    hits = [
+        Hit(chunk=one.chunk, document=one.document, representation=one.representation, score=score)
+        for entry, score in ranking
+        if (one := known.get(entry)) is not None
+    ]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk))[:limit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MilvusLexicalIndex:
+    """LexicalIndex of one asker: the same document sides as in Postgres, and the same query sides."""
+
+    searched: Searched
+    postgres: ScopedLexicalIndex
+
+    def weights(self, query: Query) -> dict[str, float]:
+        return self.postgres.weights(query)
+
+    def search(self, query: Query, *, limit: int) -> list[Hit]:
+        return self.search_many([query], limit=limit)[0]
+
+    def search_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
+        """Queries without a known term find nothing and are not sent."""
+        sides = [self.postgres.query_side(query).weights for query in queries]
+        sent = [dict(side) for side in sides if side]
+        answers = iter(self.searched.hits(sent, limit=limit, anns_field="sparse"))
+        return [[hit for hit in next(answers) if hit.score > 0] if side else [] for side in sides]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MilvusVectorIndex:
+    """VectorIndex of one asker and one embedding model."""
+
+    searched: Searched
+    model: str
+
+    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
+        return self.coarse_many(vector[None, :], limit=limit)[0]
+
+    def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+        sent = [_sent(vector[:COARSE_DIMENSIONS]) for vector in vectors]
+        return self.searched.hits(sent, limit=limit, anns_field="coarse", model=self.model)
+
+    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
+        if not chunks:
+            return []
+        return self.searched.hits(
+            [_sent(vector)], limit=limit, anns_field="fine", model=self.model, chunks=list(chunks)
+        )[0]
+
+
+def _sent(vector: FloatArray) -> Any:
+    """In the type of the field."""
+    return vector.astype(np.float32 if is_lite() else np.float16)

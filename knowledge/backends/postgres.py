@@ -1,0 +1,102 @@
+"""Searching in Postgres, within the rights of one asker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from accounts.scope import Scope
+from knowledge.indexes.lexical import LexicalQuery, lexical_many_search, lexical_query
+from knowledge.indexes.passages import passages_around, passages_load, passages_of_sections
+from knowledge.indexes.planning import Found
+from knowledge.indexes.vectors import coarse_many_search, fine_search
+from knowledge.indexes.visibility import Visible
+from ragcore.ports import FloatArray
+from ragcore.types import Hit, Passage, Query
+
+Asked = tuple[tuple[str, ...], tuple[tuple[str, tuple[tuple[str, float], ...]], ...]]  # terms, corrections
+
+
+def plan_note(found: Found, start: float) -> dict[str, object]:
+    """The way that a search went and its milliseconds, for the trace."""
+    return {**found.plan.as_note(), "ms": round(1000 * (perf_counter() - start), 2)}
+
+
+@dataclass(slots=True)
+class ScopedLexicalIndex:
+    """LexicalIndex of one asker; the terms of each question are looked up once."""
+
+    scope: Scope
+    visible: Visible
+    looked_up: dict[Asked, LexicalQuery] = field(default_factory=dict, compare=False)
+    said: dict[str, Any] = field(default_factory=dict, compare=False)  # for the trace: which way was taken, and why
+
+    def weights(self, query: Query) -> dict[str, float]:
+        return dict(self.query_side(query).idf)
+
+    def search(self, query: Query, *, limit: int) -> list[Hit]:
+        return self.search_many([query], limit=limit)[0]
+
+    def search_many(self, queries: Sequence[Query], *, limit: int) -> list[list[Hit]]:
+        sides = [self.query_side(query) for query in queries]
+        start = perf_counter()
+        found = lexical_many_search(scope=self.scope, visible=self.visible, queries=sides, limit=limit)
+        if found:
+            self.said["lexical_plan"] = plan_note(found[0], start)
+        return [one.hits for one in found]
+
+    def query_side(self, query: Query) -> LexicalQuery:
+        """The terms of a question with their idf, the same for every backend."""
+        corrections = tuple((wrong, tuple(known.items())) for wrong, known in query.corrections.items())
+        asked = (query.terms, corrections)
+        if asked not in self.looked_up:
+            self.looked_up[asked] = lexical_query(
+                scope=self.scope, terms=query.terms, corrections=query.corrections, visible=self.visible
+            )
+        return self.looked_up[asked]
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedVectorIndex:
+    """VectorIndex of one asker and one embedding model."""
+
+    scope: Scope
+    visible: Visible
+    model: str
+    said: dict[str, Any] = field(default_factory=dict, compare=False)  # for the trace: which way was taken, and why
+
+    def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
+        return self.coarse_many(vector[None, :], limit=limit)[0]
+
+    def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+        start = perf_counter()
+        found = coarse_many_search(
+            scope=self.scope, visible=self.visible, vectors=vectors, model=self.model, limit=limit
+        )
+        if found:
+            self.said["vector_plan"] = plan_note(found[0], start)
+        return [one.hits for one in found]
+
+    def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
+        return fine_search(
+            scope=self.scope, visible=self.visible, vector=vector, model=self.model, chunks=chunks, limit=limit
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedPassageStore:
+    """PassageStore of one asker."""
+
+    scope: Scope
+    visible: Visible
+
+    def load(self, chunks: Sequence[int]) -> dict[int, Passage]:
+        return passages_load(scope=self.scope, visible=self.visible, chunks=chunks)
+
+    def neighbours(self, chunks: Sequence[int], *, around: int) -> list[Passage]:
+        return passages_around(scope=self.scope, visible=self.visible, chunks=chunks, around=around)
+
+    def siblings(self, chunks: Sequence[int], *, max_tokens: int) -> list[tuple[Passage, ...]]:
+        return passages_of_sections(scope=self.scope, visible=self.visible, chunks=chunks, max_tokens=max_tokens)

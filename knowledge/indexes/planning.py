@@ -1,0 +1,94 @@
+"""Which way through the index costs least: small models of cost with measured constants (D27).
+
+The constants are milliseconds of processor time with PostgreSQL 18 and pgvector 0.8.2 on the corpus of `make
+bench-scale` (docs/decisions/010). Only their relations matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragcore.types import Hit
+
+SCANNED = 0.0013  # an entry compared in a scan of the whole tenant, some room in its pages free
+FROM_DOCUMENT = 0.0019  # an entry compared that is reached from its document
+DOCUMENT = 0.004  # a visible document looked up
+CHECKED = 0.006  # a hit whose document is looked up and checked against the asker's rights
+NEAR_START = 40.0  # until the HNSW index has brought the first ones
+NEAR = 0.03  # an entry that it brings after those
+NEAR_FIRST = 760  # hnsw.ef_search
+POSTING = 0.0033  # an entry brought by its terms, and scored
+SPARE = 1.25  # hits that are asked for per hit that is needed: some belong to versions that are not live any more
+SPARE_HITS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terrain:
+    """What a search goes through, in entries unless it says documents."""
+
+    visible: int
+    documents: int  # visible ones
+    total: int  # live in the tenant
+    tail: int = 0  # outside of the HNSW index
+    is_indexed: bool = True  # whether there is an HNSW index that can be used
+
+    @property
+    def share(self) -> float:
+        """Of the live entries, those that the asker may see; above 0."""
+        return min(1.0, max(self.visible, 1) / max(self.total, self.visible, 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A way, how many hits to fetch before rights are checked, and what each way would have cost."""
+
+    way: str
+    fetched: int
+    costs: dict[str, float]  # milliseconds by way
+
+    def as_note(self) -> dict[str, object]:
+        return {"way": self.way, "fetched": self.fetched, "costs": {k: round(v, 1) for k, v in self.costs.items()}}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Hits, best first, and how they were looked for."""
+
+    hits: list[Hit]
+    plan: Plan
+
+
+def vector_plan(terrain: Terrain, *, limit: int) -> Plan:
+    """How to find the nearest visible entries.
+
+    scan: compare all entries of the tenant, then check rights in the order of distance. documents: compare the entries
+    of the visible documents only. index: HNSW for the merged part and a scan of the tail, then check rights.
+    """
+    fetched = fetched_for(terrain, limit=limit)
+    checks = CHECKED * min(fetched, terrain.total)
+    costs = {
+        "scan": SCANNED * terrain.total + checks,
+        "documents": FROM_DOCUMENT * terrain.visible + DOCUMENT * terrain.documents,
+    }
+    if terrain.is_indexed:
+        costs["index"] = NEAR_START + NEAR * max(0, fetched - NEAR_FIRST) + SCANNED * terrain.tail + checks
+    return Plan(way=min(costs, key=lambda way: costs[way]), fetched=fetched, costs=costs)
+
+
+def lexical_plan(terrain: Terrain, *, candidates: int, limit: int) -> Plan:
+    """How to find the visible entries that match best; `candidates` entries contain one of the chosen terms.
+
+    terms: score what the terms bring, then check rights in the order of scores. documents: score all entries of the
+    visible documents, by all terms.
+    """
+    fetched = min(fetched_for(terrain, limit=limit), max(candidates, 1))
+    costs = {
+        "terms": POSTING * candidates + CHECKED * fetched,
+        "documents": FROM_DOCUMENT * terrain.visible + DOCUMENT * terrain.documents,
+    }
+    return Plan(way=min(costs, key=lambda way: costs[way]), fetched=fetched, costs=costs)
+
+
+def fetched_for(terrain: Terrain, *, limit: int) -> int:
+    """Hits to fetch so that `limit` of them are probably visible."""
+    return int(SPARE * limit / terrain.share) + SPARE_HITS

@@ -1,0 +1,81 @@
+"""How much a filter leaves, and why it may leave nothing (V3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import OperationalError
+
+from accounts.scope import Scope
+from knowledge.errors import RetrievalUnavailableError
+from knowledge.indexes.counting import passages_visible
+from knowledge.indexes.limits import statements_limited
+from knowledge.indexes.visibility import visible_sql
+from knowledge.models import Document
+from knowledge.selectors import corpus_epoch, documents_askable
+from knowledge.selectors.filters import FilterChoices, filter_choices, filters_check, filters_unheard
+from knowledge.types import Filters, FilterWarning
+
+STATEMENT_SECONDS = 10
+NO_MATCH = "No passage that you may search matches these filters."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterCount:
+    """What sets and filters leave to be searched."""
+
+    documents: int
+    passages: int
+    warnings: tuple[FilterWarning, ...] = ()
+
+
+def filters_count(*, scope: Scope, sets: Sequence[int], filters: Filters) -> FilterCount:
+    """Live documents and passages within the asker's rights.
+
+    Raises UnknownFilterError, InvalidFilterError, RetrievalUnavailableError.
+    """
+    filters_check(scope=scope, filters=filters)
+    try:
+        with statements_limited(seconds=STATEMENT_SECONDS):
+            found = documents_askable(scope=scope, sets=sets, filters=filters)
+            passages = passages_visible(scope=scope, visible=visible_sql(found), epoch=corpus_epoch(scope=scope))
+            warnings = filters_explained(scope=scope, filters=filters, searched=passages)
+            documents = found.filter(state=Document.State.LIVE).count()
+    except OperationalError as error:
+        raise RetrievalUnavailableError from error
+    return FilterCount(documents=documents, passages=passages, warnings=warnings)
+
+
+def filters_offered(*, scope: Scope, words: str = "") -> FilterChoices:
+    """`filter_choices` with a limit of time. Raises RetrievalUnavailableError."""
+    try:
+        with statements_limited(seconds=STATEMENT_SECONDS):
+            return filter_choices(scope=scope, words=words)
+    except OperationalError as error:
+        raise RetrievalUnavailableError from error
+
+
+def filters_explained(*, scope: Scope, filters: Filters, searched: int) -> tuple[FilterWarning, ...]:
+    """Why filters left nothing to search; empty where they left something, or there are none.
+
+    Speaks only of what the asker may see: a name that stands in closed documents alone counts as unknown.
+    """
+    if searched or not filters:
+        return ()
+    attributes, tags = filters_unheard(scope=scope, filters=filters)
+    named = [
+        FilterWarning(
+            code="unknown_attribute",
+            field=f"filters.metadata.{name}",
+            message=f"No document that you may search has the attribute {name!r}.",
+        )
+        for name in attributes
+    ]
+    tagged = [
+        FilterWarning(
+            code="unknown_tag", field="filters.tags", message=f"No document that you may search has the tag {tag!r}."
+        )
+        for tag in tags
+    ]
+    return (FilterWarning(code="no_match", field="filters", message=NO_MATCH), *named, *tagged)

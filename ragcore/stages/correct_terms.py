@@ -1,0 +1,112 @@
+"""Known terms for misspelt ones, and documents whose title was asked for (feature D15)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ragcore.pipeline import stage
+from ragcore.ports import FuzzyIndex, Ports
+from ragcore.text.spelling import Slip, correctable, pairs, slips, topic_text
+from ragcore.types import State
+
+FRAMED = 0.75  # weight of a correction that both neighbours of a character speak for
+ONE_SIDED = 0.5
+MAJORITY = 0.5  # share of one character among those that follow the same pair, from which it is taken to be meant
+CJK_SHARE = 0.3  # of the letters, from which a question is compared with titles as Chinese
+TITLE_CHARACTERS = {"latin": (4, 50), "cjk": (3, 24)}  # of a question without stop words that may be a title
+TITLE_LATIN, TITLE_CJK = 0.6, 0.4  # word similarity of titles; one wrong character spoils more trigrams of Chinese
+
+Corrections = dict[str, dict[str, float]]
+
+
+@stage("correct.terms", optional=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectTerms:
+    """Add terms that were probably meant to query.corrections, and passages of documents that are asked for by title.
+
+    Only terms that occur in no passage that the asker may see are looked at, and only such that do are suggested, with
+    a weight below 1 by which their idf is multiplied. The term that was written stays. Numbers are never touched.
+    A long question is left alone: its other words tell enough.
+
+    Titles: the arm "title" holds the first passages of documents whose title is like the question, scored by word
+    similarity in [0, 1]; their documents get a boost of at most `title_boost`. They are looked for where something of
+    the question stays unknown: all other titles are found by their words, which are those of their passages, too.
+    """
+
+    each: int = 2  # corrections of one term
+    most_terms: int = 48  # of a question that is looked at
+    most_words: int = 6  # of one question that are corrected
+    title_boost: float = 0.2
+
+    def __call__(self, state: State, ports: Ports) -> State:
+        latin, cjk = correctable(state.query), pairs(state.query)
+        if ports.fuzzy is None or not (latin or cjk):
+            return state
+        if len(latin) + len(cjk) > self.most_terms:
+            return state.noted(left_alone="a long question")
+        unseen = ports.fuzzy.unseen([*latin, *cjk])
+        state = self._corrected(state, latin, unseen, ports, ports.fuzzy)
+        unexplained = unseen - set(state.query.corrections)
+        return self._titled(state, ports, ports.fuzzy) if unexplained else state
+
+    def _corrected(
+        self, state: State, latin: Sequence[str], unseen: set[str], ports: Ports, fuzzy: FuzzyIndex
+    ) -> State:
+        query = state.query
+        missing = [word for word in latin if word in unseen]
+        wrong = slips(query, unseen, ports.tokenizer)
+        found: Corrections = fuzzy.alike(missing[: self.most_words], limit=self.each) if missing else {}
+        for slip in wrong[: self.most_words]:
+            found |= self._repaired(slip, fuzzy)
+        over = len(missing[self.most_words :]) + len(wrong[self.most_words :])
+        if over:
+            state = state.noted(not_looked_at=over)
+        if not found:
+            return state
+        rounded = {word: {term: round(w, 3) for term, w in terms.items()} for word, terms in found.items()}
+        return replace(state, query=replace(query, corrections=rounded)).noted(corrections=rounded)
+
+    def _repaired(self, slip: Slip, fuzzy: FuzzyIndex) -> Corrections:
+        """Pairs with the characters that passages have in the place of a wrong one."""
+        known = [text for text in (slip.before, slip.after) if len(text) == 2]
+        fitting = fuzzy.between(known, before=slip.before, after=slip.after, limit=self.each)
+        if fitting:
+            most_frequent = max(fitting.values())
+            weights = {character: FRAMED * number / most_frequent for character, number in fitting.items()}
+            return _pairs(slip, weights, before=bool(slip.before), after=bool(slip.after))
+        if not (slip.before and slip.after and slip.is_framed):
+            return {}
+        one_sided: Corrections = {}
+        for text, is_before in ((slip.before, True), (slip.after, False)):
+            sides = {"before": text if is_before else "", "after": "" if is_before else text}
+            counts = fuzzy.between([text], **sides, limit=50)
+            most = {c: ONE_SIDED for c, number in counts.items() if number > MAJORITY * sum(counts.values())}
+            one_sided |= _pairs(slip, most, before=is_before, after=not is_before)
+        return one_sided
+
+    def _titled(self, state: State, ports: Ports, fuzzy: FuzzyIndex) -> State:
+        text = topic_text(state.query, ports.tokenizer)
+        cjk = state.query.cjk_share >= CJK_SHARE
+        least, most = TITLE_CHARACTERS["cjk" if cjk else "latin"]
+        if not least <= len(text) <= most:
+            return state
+        hits = fuzzy.titles(text, least=TITLE_CJK if cjk else TITLE_LATIN)
+        if not hits:
+            return state
+        near = {hit.document: hit.score for hit in hits}
+        factors = {document: 1 + self.title_boost * min(score, 1.0) for document, score in near.items()}
+        state = state.with_arm("title", hits).boosted(factors, dict.fromkeys(near, ("title",)))
+        return state.noted(titles={document: round(score, 3) for document, score in near.items()})
+
+
+def _pairs(slip: Slip, characters: Mapping[str, float], *, before: bool, after: bool) -> Corrections:
+    """Corrections of the two pairs that a wrong character is part of, as far as passages were seen with them."""
+    found: Corrections = {}
+    if before and characters:
+        left = slip.before[-1]
+        found[left + slip.character] = {left + c: weight for c, weight in characters.items()}
+    if after and characters:
+        right = slip.after[0]
+        found[slip.character + right] = {c + right: weight for c, weight in characters.items()}
+    return found

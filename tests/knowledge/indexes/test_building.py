@@ -1,0 +1,116 @@
+"""The vector index as a whole: dropped, built, and searched around."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from django.db import connection, transaction
+
+from knowledge.backends import ScopedVectorIndex
+from knowledge.indexes import building, terrain
+from knowledge.indexes.maintenance import index_rebuild
+from knowledge.indexes.visibility import visible_sql
+from knowledge.models import IndexEntry
+from knowledge.selectors import documents_askable
+from knowledge.services import indexes
+from tests.factories import ingest, make_admin, make_set, scope_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def owner():
+    owner = make_admin()
+    texts = {f"d{n}": f"Report {n} about beams, antennas and the losses of filter {n}." for n in range(12)}
+    ingest(owner, make_set("common", owners=[owner]), **texts)
+    return owner
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was():
+    yield
+    terrain.indexed.clear()
+    if not building.hnsw_is_valid():
+        building.hnsw_drop()
+        building.hnsw_create()
+
+
+def large(monkeypatch, *, bulk):
+    monkeypatch.setattr(indexes, "MERGE_FROM", 5)
+    monkeypatch.setattr(indexes, "BULK_FROM", bulk)
+
+
+def definition():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_get_indexdef('knowledge_entry_coarse'::regclass)")
+        return cursor.fetchone()[0]
+
+
+def test_very_many_new_entries_are_indexed_all_at_once(owner, monkeypatch, settings):
+    large(monkeypatch, bulk=5)
+    settings.HNSW_M, settings.HNSW_EF_CONSTRUCTION = 16, 64
+
+    moved = indexes.vectors_merge()
+
+    assert moved == IndexEntry.objects.count()
+    assert not IndexEntry.objects.filter(merged=False).exists()
+    assert building.hnsw_is_valid()
+    assert "m='16'" in definition()
+    assert "ef_construction='64'" in definition()
+
+
+def test_some_new_entries_are_indexed_one_by_one(owner, monkeypatch):
+    large(monkeypatch, bulk=1000)
+    monkeypatch.setattr(building, "hnsw_drop", pytest.fail)
+
+    assert indexes.vectors_merge() == IndexEntry.objects.count()
+
+
+def test_an_index_that_an_interrupted_build_left_out_is_built_by_the_next_run(owner, monkeypatch):
+    large(monkeypatch, bulk=1000)
+    indexes.vectors_merge()
+    building.hnsw_drop()
+
+    indexes.vectors_merge()
+
+    assert building.hnsw_is_valid()
+
+
+def test_people_find_the_same_while_there_is_no_index(owner):
+    IndexEntry.objects.update(merged=True)
+    scope = scope_of(owner)
+    index = ScopedVectorIndex(
+        scope, visible_sql(documents_askable(scope=scope)), IndexEntry.objects.first().embedding_model
+    )
+    vector = np.random.default_rng(1).standard_normal(768).astype(np.float32)
+    before = index.coarse(vector, limit=5)
+
+    building.hnsw_drop()
+    terrain.indexed.clear()
+
+    assert index.coarse(vector, limit=5) == before
+    assert "index" not in index.said["vector_plan"]["costs"]
+
+
+def test_a_rebuild_uses_the_present_settings(settings):
+    settings.HNSW_M, settings.HNSW_EF_CONSTRUCTION = 24, 128
+
+    index_rebuild(building.NAME)
+
+    assert "m='24'" in definition()
+
+
+def test_the_memory_of_a_build_is_given_back():
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW maintenance_work_mem")
+        before = cursor.fetchone()
+        with building.memory_for_build():
+            pass
+        cursor.execute("SHOW maintenance_work_mem")
+
+        assert cursor.fetchone() == before
+
+
+def test_inside_a_transaction_it_is_refused_in_words():
+    with pytest.raises(RuntimeError, match="outside"), transaction.atomic():
+        building.hnsw_drop()

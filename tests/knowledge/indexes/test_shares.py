@@ -1,0 +1,162 @@
+"""k hits come back wherever k exist, at any share of the corpus and on every way through the index."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from django.db import connection
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from knowledge.backends import ScopedLexicalIndex, ScopedVectorIndex
+from knowledge.indexes import counting, lexical, local, planning, terrain, vectors
+from knowledge.indexes.visibility import visible_sql
+from knowledge.models import Document, IndexEntry, KnowledgeSet
+from knowledge.selectors import documents_askable
+from knowledge.wiring import query_of
+from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.knowledge.indexes.test_plans import ANALYSE, MANY, SWITCH
+
+pytestmark = pytest.mark.django_db
+
+DOCUMENTS = 400
+SHARES = (1.0, 0.5, 0.1, 0.01, 0.0025, 0.0)
+SPREAD = """
+UPDATE knowledge_indexentry e SET merged = e.id %% 3 > 0, coarse = made.vector, lexemes = made.lexemes, bm25 = made.bm25
+FROM (
+    SELECT id, ('[' || array_to_string(array_agg(sin(id * n) ORDER BY n), ',') || ']')::halfvec(384) AS vector,
+        array_to_tsvector(ARRAY[%(term)s::text]) AS lexemes,
+        ('{' || %(term)s || ':' || 0.5 + (id %% 97) / 100.0 || '}/1000000000')::sparsevec AS bm25
+    FROM knowledge_indexentry, generate_series(1, 384) n GROUP BY id
+) made WHERE made.id = e.id
+"""
+
+
+@pytest.fixture(autouse=True)
+def _forgotten():
+    for memory in (counting.counts, counting.tails, terrain.indexed, local.totals, local.terms_counted):
+        memory.clear()
+
+
+@pytest.fixture
+def corpus():
+    """Four hundred documents of one entry with the word "alpha", a third of them not yet in the index, in sets."""
+    owner = make_admin()
+    common = make_set("common", owners=[owner])
+    ingest(owner, common, a="alpha")
+    entry = IndexEntry.objects.get()
+    [term] = entry.bm25.indices()
+    with connection.cursor() as cursor:
+        cursor.execute(MANY.replace("3000", str(DOCUMENTS - 1)), {"set": common.pk})
+        cursor.execute(SWITCH)
+        cursor.execute(SPREAD, {"term": term + 1})
+        # the rows began as copies of one vector, which would leave a poor graph behind, a different one each time
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("REINDEX INDEX knowledge_entry_coarse")
+        cursor.execute("UPDATE knowledge_term SET frequency = %s WHERE id = %s", [DOCUMENTS, term + 1])
+        cursor.execute("UPDATE knowledge_lexicalstatistics SET entries = %s", [DOCUMENTS])
+        cursor.execute(ANALYSE)
+    ids = list(Document.objects.order_by("pk").values_list("pk", flat=True))
+    narrow = {}
+    for share in SHARES:
+        narrow[share] = make_set(f"share{share}", owners=[owner])
+        narrow[share].documents.set(ids[: int(share * DOCUMENTS)])
+    return owner, entry.embedding_model, narrow
+
+
+def forced(monkeypatch, way):
+    """Every plan goes this way, and asks for no more hits than are wanted, so that more have to be fetched."""
+    for module, name in ((vectors, "vector_plan"), (lexical, "lexical_plan")):
+        original = getattr(planning, name)
+
+        def plan(terrain, *, limit, original=original, **given):
+            made = original(terrain, limit=limit, **given)
+            return planning.Plan(way=way if way in made.costs else made.way, fetched=limit, costs=made.costs)
+
+        monkeypatch.setattr(module, name, plan)
+
+
+@pytest.mark.parametrize("way", ["scan", "documents", "index", "terms", "planned"])
+def test_every_share_brings_as_many_hits_as_there_are(corpus, monkeypatch, way):
+    owner, model, narrow = corpus
+    if way != "planned":
+        forced(monkeypatch, way)
+
+    @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(share=st.sampled_from(SHARES), limit=st.integers(1, 2 * DOCUMENTS), seed=st.integers(0, 99))
+    def law(share, limit, seed):
+        expected = min(limit, int(share * DOCUMENTS))
+        near, words = bound(owner, narrow[share], model)
+        vector = np.random.default_rng(seed).standard_normal(768).astype(np.float32)
+
+        assert len({hit.chunk for hit in near.coarse(vector, limit=limit)}) == expected
+        assert len({hit.chunk for hit in words.search(query_of("alpha"), limit=limit)}) == expected
+
+    law()
+
+
+def bound(owner, chosen: KnowledgeSet, model):
+    scope = scope_of(owner)
+    visible = visible_sql(documents_askable(scope=scope, sets=(chosen.pk,)))
+    return ScopedVectorIndex(scope, visible, model), ScopedLexicalIndex(scope, visible)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5, 0.1])
+def test_all_ways_find_the_same_in_the_same_order(corpus, monkeypatch, share):
+    owner, model, narrow = corpus
+    vector = np.random.default_rng(5).standard_normal(768).astype(np.float32)
+    found, worded = {}, {}
+    for way in ("scan", "documents", "index", "terms"):
+        with monkeypatch.context() as patch:
+            forced(patch, way)
+            near, words = bound(owner, narrow[share], model)
+            found[way] = [(hit.chunk, round(hit.score, 4)) for hit in near.coarse(vector, limit=30)]
+            worded[way] = [(hit.chunk, round(hit.score, 4)) for hit in words.search(query_of("alpha"), limit=30)]
+
+    assert found["scan"] == found["documents"]
+    assert len(set(found["index"]) & set(found["scan"])) >= 0.9 * len(found["scan"])
+    assert all(a == b for a, b in itertools.pairwise(worded.values()))
+
+
+def test_several_vectors_at_once_find_what_each_finds_alone(corpus):
+    owner, model, narrow = corpus
+    near, _ = bound(owner, narrow[0.5], model)
+    asked = np.random.default_rng(2).standard_normal((5, 768)).astype(np.float32)
+
+    together = near.coarse_many(asked, limit=20)
+
+    assert together == [near.coarse(vector, limit=20) for vector in asked]
+    assert near.coarse_many(asked[:0], limit=20) == []
+
+
+def test_several_queries_at_once_find_what_each_finds_alone(owner_with_words):
+    words = owner_with_words
+    queries = [query_of(text) for text in ("random access", "nothing like it", "terminal", "", "终端 随机接入")]
+
+    together = words.search_many(queries, limit=10)
+
+    assert together == [words.search(query, limit=10) for query in queries]
+    assert [len(hits) for hits in together] == [1, 0, 2, 0, 1]
+
+
+@pytest.fixture
+def owner_with_words():
+    owner = make_admin()
+    common = make_set("common", owners=[owner])
+    texts = {"a": "Random access of a terminal.", "b": "A terminal and its carriers.", "c": "随机接入是终端的过程。"}
+    ingest(owner, common, **texts)
+    scope = scope_of(owner)
+    return ScopedLexicalIndex(scope, visible_sql(documents_askable(scope=scope)))
+
+
+def test_the_trace_says_which_way_each_arm_went(corpus):
+    owner, model, narrow = corpus
+    near, words = bound(owner, narrow[0.1], model)
+    near.coarse(np.ones(768, dtype=np.float32), limit=5)
+    words.search(query_of("alpha"), limit=5)
+
+    assert near.said["vector_plan"]["way"] == "documents"
+    assert words.said["lexical_plan"]["way"] in {"terms", "documents"}
+    assert near.said["vector_plan"]["ms"] > 0

@@ -1,0 +1,38 @@
+"""What the planner of Postgres knows after large loads."""
+
+import pytest
+from django.db import connection
+
+from knowledge.indexes.tail import statistics_are_old, tables_analyse
+from knowledge.services import indexes
+from tests.factories import ingest, make_admin, make_set
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def flushed():
+    """Have this connection tell the others what it has changed."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute("SELECT 1")
+
+
+def test_after_a_large_load_the_planner_looks_again():
+    tables_analyse()
+    owner = make_admin()
+    ingest(owner, make_set(owners=[owner]), **{f"d{n}": f"Note {n} about filters." for n in range(5)})
+    flushed()
+    assert statistics_are_old(share=0.1, least=3)
+    assert not statistics_are_old(share=0.1, least=5000)
+
+
+def test_the_task_has_it_look(monkeypatch):
+    looked = []
+    monkeypatch.setattr(indexes, "statistics_are_old", lambda **limits: True)
+    monkeypatch.setattr(indexes, "tables_analyse", lambda: looked.append(1) or tables_analyse())
+
+    indexes.indexes_refresh()
+
+    flushed()
+    assert looked == [1]
+    assert not statistics_are_old(share=0.1, least=3)

@@ -1,0 +1,92 @@
+"""Length, rating and weight of the document in the order (U15)."""
+
+from dataclasses import replace
+from math import exp
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.stages import WeighQuality
+from ragcore.stages.weigh_quality import similarities_of
+from ragcore.types import ScoreScale
+from tests.ragcore.states import passage, ports, ranked_with
+
+LONG = "word " * 300
+
+
+def state_of(*passages, scores, scale=None, name="rerank"):
+    """Candidates in this order with these passages and last scores."""
+    state = ranked_with(*(p.chunk for p in passages))
+    loaded = tuple(
+        replace(c, passage=p, scores={**c.scores, name: score})
+        for c, p, score in zip(state.candidates, passages, scores, strict=True)
+    )
+    return replace(state, candidates=loaded, scale=scale)
+
+
+def weighed(*passages, scores, **given):
+    state = WeighQuality()(state_of(*passages, scores=scores, **given), ports())
+    return {c.chunk: c.scores["weigh.quality"] for c in state.candidates}
+
+
+def test_the_score_is_the_product_of_the_factors():
+    rated = replace(passage(1, LONG), weight=0.5, rating=4.0)
+
+    state = WeighQuality()(state_of(rated, scores=[0.8], name="fuse.rsf"), ports())
+
+    assert state.candidates[0].scores["weigh.quality"] == pytest.approx(0.8 * 1.2 * 0.5 * 0.8)
+    assert state.candidates[0].detail["weigh.quality"] == {
+        "similarity": 0.8,
+        "length": 1.2,
+        "weight": 0.5,
+        "rating": 0.8,
+    }
+
+
+def test_a_document_that_nobody_rated_is_not_judged():
+    assert weighed(passage(1, LONG), scores=[0.5], name="fuse.rsf")[1] == pytest.approx(0.5 * 1.2)
+
+
+def test_short_texts_count_less_by_their_words_in_any_script():
+    english, chinese = passage(1, "word " * 40), passage(2, "基站断电" * 20)
+
+    found = weighed(english, chinese, scores=[0.9, 0.9], name="fuse.rsf")
+
+    assert found[1] == pytest.approx(0.9 * 0.4)
+    assert found[2] == pytest.approx(0.9 * 0.4)
+
+
+def test_a_heavier_document_overtakes_a_little_better_one():
+    heavy = replace(passage(2, LONG), weight=2.0)
+
+    assert list(weighed(passage(1, LONG), heavy, scores=[0.6, 0.5], name="fuse.rsf")) == [2, 1]
+
+
+def test_logits_become_probabilities():
+    found = similarities_of([2.0, 0.0, -2.0], ScoreScale(cliff=0.8, low=0.0))
+
+    assert found == pytest.approx([1 / (1 + exp(-2)), 0.5, 1 / (1 + exp(2))])
+
+
+def test_where_only_differences_count_the_best_one_is_1_and_a_cliff_is_a_half():
+    assert similarities_of([7.0, 6.0, 3.0], ScoreScale(cliff=4.0)) == pytest.approx([1.0, 0.8, 0.5])
+
+
+def test_bm25_becomes_a_share_of_the_best():
+    assert similarities_of([12.0, 6.0], None) == [1.0, 0.5]
+
+
+def test_a_candidate_without_a_passage_stays_out_of_it():
+    assert WeighQuality()(ranked_with(1, 2), ports()).ids() == [1, 2]
+
+
+@pytest.mark.parametrize("scale", [None, ScoreScale(cliff=1.0), ScoreScale(cliff=1.0, low=0.0)])
+@given(scores=st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=20))
+def test_similarities_lie_above_0_up_to_1_and_none_overtakes_another(scale, scores):
+    ordered = sorted(scores, reverse=True)
+
+    found = similarities_of(ordered, scale)
+
+    assert all(0 < value <= 1 for value in found)
+    assert found == sorted(found, reverse=True)
