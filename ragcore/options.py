@@ -26,6 +26,13 @@ class Between:
     high: float
 
 
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The words that an option may be."""
+
+    words: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalOptions:
     """Stages 1 to 3 (D3 to D5)."""
@@ -92,15 +99,40 @@ class RepresentationOptions:
     language_model: bool = True  # use it where one is configured; otherwise sentences are extracted
 
 
+MODES = ("basic", "enhanced", "agentic", "ultimate")
+STRATEGIES = ("standard", "adaptive", "self_rag")
+PRESETS = ("", "accurate", "fast", "balanced", "cheap")
+STYLES = ("simple", "advanced", "precise", "report")
+REWRITE_METHODS = ("auto", "none", "multi", "hyde", "expand", "decompose", "step_back")
+COMPRESSION_METHODS = ("none", "sentence_extraction", "llm_compression", "hybrid")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerOptions:
-    """Generation and grounding (V4, V5, V7)."""
+    """From the question to the checked answer (V2, V4 to V10, U7, U9, U10, U14)."""
 
-    style: str = "report"
+    mode: Annotated[str, OneOf(MODES)] = "basic"
+    strategy: Annotated[str, OneOf(STRATEGIES)] = "standard"
+    preset: Annotated[str, OneOf(PRESETS)] = ""  # a word for several options; those that are set themselves win (V18)
+    style: Annotated[str, OneOf(STYLES)] = "report"
+    rewrite_method: Annotated[str, OneOf(REWRITE_METHODS)] = "auto"
     temperature: Annotated[float, Between(0, 2)] = 0.2
     max_tokens: Annotated[int, Between(1, 4096)] = 1000
     max_chunks: Annotated[int, Between(1, 50)] = 10
     context_tokens: Annotated[int, Between(200, 100_000)] = 3000
+    whole_sections: bool = False  # sections instead of fragments where the budget allows (D37)
+    compression_method: Annotated[str, OneOf(COMPRESSION_METHODS)] = "none"
+    compression_ratio: Annotated[float, Between(0.05, 1)] = 0.6  # what is left of the context (U9)
+    max_agentic_iterations: Annotated[int, Between(1, 10)] = 3
+    confidence_threshold: Annotated[float, Between(0, 1)] = 0.8  # from which the agentic loop stops (U7)
+    self_rag_rounds: Annotated[int, Between(1, 3)] = 3
+    self_rag_quality: Annotated[int, Between(1, 10)] = 7  # grade from which passages and answers are good enough (V10)
+    tiered: bool = False  # the model is chosen by the complexity of the question (U10)
+    prefer_api_models: bool = False
+    max_cost: Annotated[float, Between(0, 1000)] = 0.0  # of one answer, in the currency of the price table; 0: any
+    max_latency: Annotated[float, Between(0, 3600)] = 0.0  # seconds that a tier may be expected to take; 0: any
+    loop_seconds: Annotated[float, Between(1, 600)] = 45.0  # of all rounds of a loop together
+    loop_tokens: Annotated[int, Between(100, 1_000_000)] = 40_000
     citation_threshold: Annotated[float, Between(0, 1)] = 0.5
     support_threshold: Annotated[float, Between(0, 1)] = 0.5
 
@@ -157,6 +189,8 @@ def _fault(hint: Any, value: Any) -> str | None:
     allowed = (int, float) if kind is float else (kind,)
     if not isinstance(value, allowed) or (isinstance(value, bool) and kind is not bool):
         return f"must be of type {kind.__name__}"
+    if isinstance(limits, OneOf):
+        return None if value in limits.words else f"must be one of {', '.join(word or '""' for word in limits.words)}"
     if limits is not None and not limits.low <= value <= limits.high:
         return f"must be between {limits.low:g} and {limits.high:g}"
     return None

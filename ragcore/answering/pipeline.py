@@ -1,0 +1,146 @@
+"""Stages of an answer and how they are run: AnswerState in, AnswerState out, every step timed and recorded (D29).
+
+As in `ragcore.pipeline`, a stage is a frozen dataclass whose fields are its options, registered under a dotted name;
+these may wait for models and searches. A stage that is `optional` and raises is recorded and skipped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from time import perf_counter
+from typing import Any, ClassVar, Protocol, TypeVar, cast
+
+from ragcore.answering.asking import Asker
+from ragcore.answering.types import AnswerState, Rewrite, SearchResult, Step, WrittenText
+from ragcore.errors import InvalidOptionsError, RagError
+from ragcore.ports import Embedder, TokenCounter, Tokenizer
+from ragcore.types import EMPTY, Source, StageRecord
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class Search(Protocol):
+    """Searches within the rights and options that it was bound to."""
+
+    async def __call__(self, query: str, rewrites: Sequence[Rewrite] = (), *, top_k: int | None = None) -> SearchResult:
+        """Passages for the question and its other forms together, each passage once.
+
+        Raises what the search raises: without it there is no answer.
+        """
+        ...
+
+
+class Write(Protocol):
+    """Writes an answer out of sight of the reader, for loops that compare several."""
+
+    async def __call__(self, question: str, sources: Sequence[Source], *, critique: str = "") -> WrittenText:
+        """`critique`: what was wrong with the answer before. Falls back to sentences of the sources."""
+        ...
+
+
+class Lexicon(Protocol):
+    """What else a term is called: synonyms, and abbreviations with their full forms."""
+
+    def alternatives(self, term: str) -> Sequence[str]:
+        """Other names, the usual one first; () for an unknown term. Case does not matter."""
+        ...
+
+
+class Tell(Protocol):
+    """Tells a reader what happens."""
+
+    async def __call__(self, step: Step, /) -> None: ...
+
+
+async def untold(step: Step, /) -> None:
+    """For nobody who listens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTools:
+    """What stages may use, bound to one asker. `asker` and `judge` are None without a language model."""
+
+    search: Search
+    write: Write
+    tokenizer: Tokenizer
+    embedder: Embedder
+    counter: TokenCounter
+    asker: Asker | None = None
+    judge: Asker | None = None  # of a model of its own, if one is configured (V10)
+    lexicon: Lexicon | None = None
+    tell: Tell = untold
+    # context from passages: numbered sources within the token budget (V4)
+    build: Callable[[AnswerState], Awaitable[AnswerState]] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class AnswerStage(Protocol):
+    """One step between question and text."""
+
+    stage_name: ClassVar[str]
+    optional: ClassVar[bool]
+
+    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState: ...
+
+
+REGISTRY: dict[str, type[AnswerStage]] = {}
+
+
+def answer_stage(name: str, *, optional: bool = True) -> Callable[[type[T]], type[T]]:
+    """Register a stage class under a unique dotted name."""
+
+    def register(cls: type[T]) -> type[T]:
+        cls.stage_name = name  # type: ignore[attr-defined]
+        cls.optional = optional  # type: ignore[attr-defined]
+        REGISTRY[name] = cast("type[AnswerStage]", cls)
+        return cls
+
+    return register
+
+
+def build_stages(steps: Iterable[tuple[str, Mapping[str, Any]]]) -> list[AnswerStage]:
+    """Stages from names and options. Raises InvalidOptionsError for an unknown name or option."""
+    built: list[AnswerStage] = []
+    for name, options in steps:
+        cls = REGISTRY.get(name)
+        if cls is None:
+            raise InvalidOptionsError(f"There is no stage {name!r}.", stage=name, known=sorted(REGISTRY))
+        known = {f.name for f in fields(cast(Any, cls))}
+        if unknown := set(options) - known:
+            raise InvalidOptionsError(
+                f"Stage {name!r} has no option {', '.join(sorted(unknown))}.", stage=name, known=sorted(known)
+            )
+        built.append(cls(**options))
+    return built
+
+
+async def run_stages(stages: Sequence[AnswerStage], state: AnswerState, tools: AnswerTools) -> AnswerState:
+    """Run all stages in order."""
+    for step in stages:
+        state = await run_answer_stage(step, state, tools)
+    return state
+
+
+async def run_answer_stage(step: AnswerStage, state: AnswerState, tools: AnswerTools) -> AnswerState:
+    """Run one stage and append its record. Errors of an optional stage are recorded, others are raised."""
+    before, start, error = len(state.passages), perf_counter(), None
+    try:
+        after = await step(state, tools)
+    except Exception as problem:
+        if not step.optional:
+            raise
+        error = problem.code if isinstance(problem, RagError) else type(problem).__name__
+        logger.warning("stage %s skipped: %s", step.stage_name, problem, exc_info=not isinstance(problem, RagError))
+        after = state
+    record = StageRecord(
+        stage=step.stage_name,
+        seconds=perf_counter() - start,
+        before=before,
+        after=len(after.passages),
+        note=EMPTY if error else dict(after.stats.get(step.stage_name, EMPTY)),
+        error=error,
+    )
+    return replace(after, records=(*after.records, record))

@@ -1,0 +1,128 @@
+"""What stages of an answer pass on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any, Literal
+
+from ragcore.text.question_type import QuestionType
+from ragcore.types import Language, Passage, Profile, Source, StageRecord, Usage
+
+QuestionKind = Literal["simple_fact", "complex_reasoning", "multi_hop", "comparison", "aggregation", "open_ended"]
+StrategyName = Literal["direct", "hyde", "decomposition", "iterative", "hybrid"]
+FactTarget = Literal["subject", "object", "relationship", "type"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One earlier question with its answer; "" where there was none."""
+
+    question: str
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What was asked, and what is needed to understand it."""
+
+    text: str  # normalised, as asked
+    language: Language = "other"
+    history: tuple[Turn, ...] = ()  # oldest first
+    today: date | None = None  # in the asker's time zone
+    profile: Profile | None = None  # None: nobody's, or switched off
+    name: str = ""  # of the asker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """What kind of question it is (U2, V9, A2, C3)."""
+
+    kind: QuestionKind = "simple_fact"
+    cue: QuestionType = "general"
+    target: FactTarget = "subject"
+    complexity: float = 0.0  # 0 to 1 (U2)
+    difficulty: int = 1  # 1 to 10 (V9)
+    needs_retrieval: bool = True  # False only for greetings and questions about the conversation itself (V10)
+    several_sources: bool = False
+    time: bool = False  # about a time, or the answer changes with it
+    calculation: bool = False
+    strategy: StrategyName = "direct"
+    reasons: tuple[str, ...] = ()  # codes of the signs that decided, for the trace
+    by: Literal["rules", "model"] = "rules"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """Another form of the question to search with."""
+
+    text: str
+    method: str  # such as "multi", "hyde", "decompose"
+    is_hypothetical: bool = False  # an answer that might be; only its embedding is searched with (U5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A passage with its score of the last ranking stage, higher is better, about 0 to 1."""
+
+    passage: Passage
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """What one search brought, best first."""
+
+    ranked: tuple[Ranked, ...] = ()
+    relevant: bool = True  # False: both arms stayed below their thresholds (D23)
+    seconds: float = 0.0
+    raw: Any = field(default=None, compare=False, repr=False)  # of the caller that searched; only passed on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One thing that was done on the way, for the reader and the trace."""
+
+    name: str  # such as "rewrite", "judge", "answer"
+    round: int = 0  # 1-based; 0: outside of a loop
+    detail: Mapping[str, Any] = field(default_factory=dict)  # plain values only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenText:
+    """A text that a generator has written from sources."""
+
+    text: str
+    model: str = ""
+    usage: Usage = Usage()
+    is_degraded: bool = False  # by a fallback of the generator that was asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerState:
+    """What stages pass on: the question, its forms, what was found, the numbered sources, and perhaps the text."""
+
+    question: Question
+    standalone: str = ""  # the question without its conversation; "" until a stage has made it
+    analysis: Analysis | None = None
+    rewrites: tuple[Rewrite, ...] = ()  # besides the standalone question
+    result: SearchResult | None = None  # of the last search
+    passages: tuple[Ranked, ...] = ()  # what the context will be made of, best first
+    sources: tuple[Source, ...] = ()
+    written: WrittenText | None = None  # None: the last step of the flow writes
+    steps: tuple[Step, ...] = ()
+    records: tuple[StageRecord, ...] = ()
+    stats: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # stage -> figures for the response
+    confidence: float | None = None  # that a loop gives its answer, 0 to 1
+
+    @property
+    def query(self) -> str:
+        """The question to search with."""
+        return self.standalone or self.question.text
+
+    def with_steps(self, *steps: Step) -> AnswerState:
+        return replace(self, steps=(*self.steps, *steps))
+
+    def with_stats(self, stage: str, **figures: Any) -> AnswerState:
+        return replace(self, stats={**self.stats, stage: {**self.stats.get(stage, {}), **figures}})
