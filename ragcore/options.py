@@ -190,7 +190,8 @@ def _fault(hint: Any, value: Any) -> str | None:
     if not isinstance(value, allowed) or (isinstance(value, bool) and kind is not bool):
         return f"must be of type {kind.__name__}"
     if isinstance(limits, OneOf):
-        return None if value in limits.words else f"must be one of {', '.join(word or '""' for word in limits.words)}"
+        known = ", ".join(word or "(empty)" for word in limits.words)
+        return None if value in limits.words else f"must be one of {known}"
     if limits is not None and not limits.low <= value <= limits.high:
         return f"must be between {limits.low:g} and {limits.high:g}"
     return None
