@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help run test faults bench bench-ingest bench-retrieval bench-scale bench-churn lint install install-dev browser lock clean
+.PHONY: help run test faults bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency lint install install-dev browser lock clean
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -39,6 +39,21 @@ bench-scale: install-dev ## Searching in large corpora: N="100000 300000", DATA=
 
 bench-churn: install-dev ## Ten rounds of deleting and loading a fifth: N=20000, recall and the longest wait of a reader
 	$(BIN)/python -m bench.churn --size $(or $(N),20000) $(if $(CACHE),--cache $(CACHE)) $(DATA)
+
+bench-hops: install-dev ## Questions over several documents, one search against two; DATA="DIR …"
+	$(BIN)/python -m bench.hops $(DATA)
+
+bench-rewriting: install-dev ## Follow-up questions made standalone, and searching with them; DATA="FILE.jsonl … DIR …"
+	$(BIN)/python -m bench.rewriting $(DATA)
+
+bench-answers: install-dev ## Answers and refusals without a language model; DATA="DIR …"
+	$(BIN)/python -m bench.answers $(DATA)
+
+bench-grounding: install-dev ## Which sentences no source supports; DATA="FILE …"
+	$(BIN)/python -m bench.grounding $(DATA)
+
+bench-latency: install ## Time to the first word of a running product; URL=http://127.0.0.1:8000 KEY=…
+	$(BIN)/python -m bench.latency --url $(or $(URL),http://127.0.0.1:8000) --key $(KEY)
 
 lint: export SECRET_KEY = not a secret: mypy imports the settings
 lint: install-dev ## Style, types and layers, without running anything

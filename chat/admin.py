@@ -170,3 +170,6 @@ class ConversationAdmin(ReviewerAdmin):
     @admin.display(description=_("questions"), ordering="turn_count")
     def turns(self, conversation: Any) -> int:
         return int(conversation.turn_count)
+
+
+from chat import admin_strategies as _strategies  # noqa: E402, F401 (registers its page, which is one of reviewers)

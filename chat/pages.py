@@ -15,9 +15,11 @@ from accounts.scope import Scope
 from chat import selectors
 from chat.models import Conversation, Message, MessageCitation
 from chat.narrowing import Narrowed, narrowed_by
+from chat.services.telling import told
 from knowledge.models import Document, KnowledgeSet
 from knowledge.pages import SourceView, source_view
 from knowledge.selectors import documents_askable, documents_readable, sets_listed, sets_managed, sets_readable
+from ragcore.answering.types import Step
 from ragcore.text.scripts import cjk_share
 
 RECENT = 200  # conversations in the side bar; older ones are found by searching
@@ -102,6 +104,9 @@ class Turn:
     seconds: float | None
     notice: str  # key of templates/chat/notice.html
     narrowed: Narrowed | None = None
+    understood: str = ""  # the question without its conversation, where that is another one
+    forms: Sequence[str] = ()  # in which it was looked for, too
+    rounds: Sequence[str] = ()  # what was done in the rounds of a loop, in words
 
     @property
     def explained(self) -> bool:
@@ -255,7 +260,8 @@ def _turn(
     known: dict[int, tuple[str, str]],
     narrowed: Narrowed | None,
 ) -> Turn:
-    seconds = message.metadata.get("total_time")
+    seconds, understood = message.metadata.get("total_time"), message.metadata.get("understood") or ""
+    steps = message.trace.get("reasoning", {}).get("agentic_steps", ())
     if seconds is None and message.finished:
         seconds = (message.finished - message.created).total_seconds()
     return Turn(
@@ -267,6 +273,9 @@ def _turn(
         seconds=seconds,
         notice=message.state if message.state in ("failed", "stopped") else message.status,
         narrowed=narrowed,
+        understood=understood,
+        forms=[form for form in message.metadata.get("rewritten_queries", ()) if form != understood],
+        rounds=[told(Step(**step))["detail"] for step in steps],
     )
 
 

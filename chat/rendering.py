@@ -22,6 +22,7 @@ from markdown_it.token import Token
 _CITE = re.compile(r"\[(\d{1,3})\]")
 _OPEN, _CLOSE = "\ue000", "\ue001"  # private use: around a marked sentence, `OPEN index OPEN … CLOSE`
 _SPAN = re.compile(f"{_OPEN}(\\d+){_OPEN}|{_CLOSE}")
+_PRIVATE_ENTITY = re.compile(r"&#(?:x0*e00[01]|0*5734[45]);?", re.IGNORECASE)  # would become those characters
 _TAGS = (
     "a p br hr h1 h2 h3 h4 h5 h6 strong em s ul ol li blockquote pre code table thead tbody tr th td img span button"
 )
@@ -191,13 +192,16 @@ def _is_closed(sentence: str) -> bool:
 def _span_tag(match: re.Match[str], spans: Sequence[Mapping[str, Any]]) -> str:
     if match[1] is None:
         return "</span>"
-    sentence = spans[int(match[1])]
+    sentence = spans[int(match[1])] if int(match[1]) < len(spans) else None
+    if sentence is None:
+        return ""
     reason = html.escape(sentence["reason"] or "")
     return f'<span class="support {sentence["support"]}" tabindex="0" data-support-reason="{reason}">'
 
 
 def _without_private(text: str) -> str:
-    return text.replace(_OPEN, "").replace(_CLOSE, "")
+    """Without the characters that mark sentences, however they are written."""
+    return _PRIVATE_ENTITY.sub("", text.replace(_OPEN, "").replace(_CLOSE, ""))
 
 
 def _sanitised(markup: str) -> str:

@@ -156,6 +156,7 @@ class AnswerRecord:
     retrieval_stats: Mapping[str, int] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     trace: Mapping[str, Any] = field(default_factory=dict)
+    reasoning: Mapping[str, Any] = field(default_factory=dict)  # what was understood and done on the way
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ from ragcore.ports import (
 from ragcore.types import Passage, Query
 
 if TYPE_CHECKING:
+    from ragcore.answering.pipeline import Lexicon
+    from ragcore.generation.tiers import Choice, Tier
     from ragcore.providers.pair_reranker import PairScorer
 
 logger = logging.getLogger(__name__)
@@ -124,16 +127,66 @@ def recogniser() -> TextRecogniser:
     return RapidOcrRecogniser()
 
 
-@cache
 def chat_model() -> ChatModel | None:
-    """The configured language model, or None: answers are extractive then."""
-    if not settings.LLM_BASE_URL:
-        return None
+    """The model for everything that needs one: the standard tier, else another one; None: answers are extractive."""
+    ladder = _ladder("standard")
+    return _model_of(ladder[0]) if ladder else None
+
+
+def judge_model() -> ChatModel | None:
+    """The model that grades passages and answers, where one of its own is configured (V10)."""
+    return _server_model("JUDGE") if settings.LLM_JUDGE_MODEL else None
+
+
+@cache
+def tiers() -> tuple[Tier, ...]:
+    """The configured models by tier, weakest first, the local one before others of its tier (U10)."""
+    from ragcore.generation.prices import parse_prices
+    from ragcore.generation.tiers import tier_of
+
+    prices = parse_prices(settings.LLM_PRICES) if settings.LLM_PRICES else {}
+    found: list[Tier] = []
+    if settings.LLM_LOCAL_MODEL:
+        found.append(tier_of("fast", settings.LLM_LOCAL_MODEL, is_local=True))
+    if settings.LLM_FAST_MODEL:
+        found.append(tier_of("fast", settings.LLM_FAST_MODEL, prices.get(settings.LLM_FAST_MODEL)))
+    if settings.LLM_BASE_URL:
+        model = settings.LLM_MODEL or "default"
+        found.append(tier_of("standard", model, prices.get(model)))
+    if settings.LLM_ADVANCED_MODEL:
+        found.append(tier_of("advanced", settings.LLM_ADVANCED_MODEL, prices.get(settings.LLM_ADVANCED_MODEL)))
+    return tuple(found)
+
+
+def _ladder(name: str) -> list[Tier]:
+    """Tiers in the order in which they are asked: the named one, others behind an API, stronger first, local ones."""
+    stronger_first = reversed(tiers())
+    return sorted(stronger_first, key=lambda tier: (tier.is_local, tier.name != name))
+
+
+def _model_of(tier: Tier) -> ChatModel:
+    if tier.is_local:
+        return _local_model()
+    return _server_model({"fast": "FAST", "advanced": "ADVANCED"}.get(tier.name, ""))
+
+
+@cache
+def _local_model() -> ChatModel:
+    from ragcore.providers.local_causal import LocalCausalModel
+
+    return LocalCausalModel(settings.LLM_LOCAL_MODEL or "")
+
+
+@cache
+def _server_model(kind: str) -> ChatModel:
+    """LLM_…, or LLM_KIND_…; where that has no server of its own, the model is at the server of LLM_BASE_URL."""
     from ragcore.providers.chat_openai import OpenAIChatModel
 
-    return OpenAIChatModel(
-        base_url=settings.LLM_BASE_URL, api_key=settings.LLM_API_KEY or "", model=settings.LLM_MODEL or ""
-    )
+    prefix = f"LLM_{kind}_" if kind else "LLM_"
+    url, key = getattr(settings, f"{prefix}BASE_URL"), getattr(settings, f"{prefix}API_KEY")
+    if not url:  # the key of one server is never sent to another
+        url, key = settings.LLM_BASE_URL, key or settings.LLM_API_KEY
+    return OpenAIChatModel(base_url=url or "", api_key=key or "", model=getattr(settings, f"{prefix}MODEL") or "")
 
 
 @cache
@@ -146,13 +199,36 @@ def extractive_generator() -> LLMGenerator:
 
 @cache
 def generator() -> LLMGenerator:
-    """The language model where one is configured, otherwise the extractive answerer."""
-    model = chat_model()
-    if model is None:
-        return extractive_generator()
+    """The standard model with the others behind it, where any is configured, otherwise the extractive answerer."""
+    ladder = _ladder("standard")
+    return _fallback(tuple(ladder), is_limited=False) if ladder else extractive_generator()
+
+
+def generator_for(choice: Choice) -> LLMGenerator:
+    """The model of the chosen tier within the tier's limits, the others behind it; extractive where none was chosen."""
+    return extractive_generator() if choice.tier is None else _generator_of(choice.tier)
+
+
+@cache
+def _generator_of(tier: Tier) -> LLMGenerator:
+    others = [other for other in _ladder(tier.name) if other != tier]
+    return _fallback((tier, *others), is_limited=True)
+
+
+def _fallback(ladder: Sequence[Tier], *, is_limited: bool) -> LLMGenerator:
+    from ragcore.generation.fallback import FallbackGenerator, Rung
     from ragcore.providers.generator_llm import LLMAnswerGenerator
 
-    return LLMAnswerGenerator(model)
+    rungs = [Rung(tier=tier, generator=LLMAnswerGenerator(_model_of(tier))) for tier in ladder]
+    return FallbackGenerator(rungs, is_limited=is_limited)
+
+
+@cache
+def lexicon() -> Lexicon:
+    """Synonyms and abbreviations of general technical language."""
+    from ragcore.understanding.lexicon import DataLexicon
+
+    return DataLexicon()
 
 
 def warm() -> None:

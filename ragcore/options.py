@@ -133,6 +133,9 @@ class AnswerOptions:
     max_latency: Annotated[float, Between(0, 3600)] = 0.0  # seconds that a tier may be expected to take; 0: any
     loop_seconds: Annotated[float, Between(1, 600)] = 45.0  # of all rounds of a loop together
     loop_tokens: Annotated[int, Between(100, 1_000_000)] = 40_000
+    # Without a language model: the share of answerable questions that may be refused for refusing what the documents do
+    # not answer; 0 refuses only what D23 does.
+    false_refusals: Annotated[float, Between(0, 0.1)] = 0.05
     citation_threshold: Annotated[float, Between(0, 1)] = 0.5
     support_threshold: Annotated[float, Between(0, 1)] = 0.5
 

@@ -108,6 +108,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Cases"), "rule", "feedback_badcase_changelist", judges, cases_open),
             Entry(_("Questions and answers"), "forum", "chat_message_changelist", is_reviewer),
             Entry(_("Conversations"), "chat", "chat_conversation_changelist", is_reviewer),
+            Entry(_("Strategies"), "query_stats", "chat_strategystatistics_changelist", is_reviewer),
         ],
     ),
     (

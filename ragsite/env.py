@@ -24,6 +24,7 @@ from ragsite.embedded.secrets import Secrets
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 EMBEDDER_PATTERN = re.compile(r"embedded|(sentence_transformers|openai):\S+")
+HUB_PATTERN = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 RERANKER_PATTERN = re.compile(r"linear|none|cross_encoder:\S+|http(:\S+)?")
 
 
@@ -86,6 +87,27 @@ def _folders(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
+def _local_model(value: str | None) -> str | None:
+    if value is None:
+        return None
+    if value.startswith(("/", "~", ".")):
+        folder = Path(value).expanduser()
+        if not (folder / "config.json").is_file():
+            raise ValueError("names a folder without a config.json, which models of transformers have")
+        return str(folder.resolve())
+    if not HUB_PATTERN.fullmatch(value):
+        raise ValueError("must be a folder with its whole path, or a name on the hub like OWNER/MODEL")
+    return value
+
+
+def _prices(value: str | None) -> str | None:
+    if value is not None:
+        from ragcore.generation.prices import parse_prices
+
+        parse_prices(value)
+    return value
+
+
 def _milvus(value: str | None) -> str | None:
     if value is not None and urlsplit(value).scheme not in {"http", "https"} and not value.endswith(".db"):
         raise ValueError("must be a URL that begins with http:// or https://, or a file that ends in .db (Milvus Lite)")
@@ -132,6 +154,18 @@ class Environment(BaseSettings):
     LLM_BASE_URL: HttpUrl = None
     LLM_API_KEY: str | None = Field(default=None, repr=False)
     LLM_MODEL: str | None = Field(default=None, validate_default=True)
+    # of other tiers (U10): without a URL they are at the same server, with its key
+    LLM_FAST_BASE_URL: HttpUrl = None
+    LLM_FAST_API_KEY: str | None = Field(default=None, repr=False)
+    LLM_FAST_MODEL: str | None = Field(default=None, validate_default=True)
+    LLM_ADVANCED_BASE_URL: HttpUrl = None
+    LLM_ADVANCED_API_KEY: str | None = Field(default=None, repr=False)
+    LLM_ADVANCED_MODEL: str | None = Field(default=None, validate_default=True)
+    LLM_JUDGE_BASE_URL: HttpUrl = None
+    LLM_JUDGE_API_KEY: str | None = Field(default=None, repr=False)
+    LLM_JUDGE_MODEL: str | None = Field(default=None, validate_default=True)
+    LLM_LOCAL_MODEL: Annotated[str | None, AfterValidator(_local_model)] = None
+    LLM_PRICES: Annotated[str | None, AfterValidator(_prices)] = None  # JSON by model, of a million tokens
     EMBEDDING_BASE_URL: HttpUrl = None
     EMBEDDING_API_KEY: str | None = Field(default=None, repr=False)
     EMBEDDER: str = "embedded"
@@ -193,6 +227,17 @@ class Environment(BaseSettings):
     def _model_has_a_name(cls, value: str | None, info: ValidationInfo) -> str | None:
         """Servers of a single model take any name, so a missing one is no reason not to start."""
         return value or ("default" if info.data.get("LLM_BASE_URL") else None)
+
+    @field_validator("LLM_FAST_MODEL", "LLM_ADVANCED_MODEL", "LLM_JUDGE_MODEL")
+    @classmethod
+    def _tier_has_a_server(cls, value: str | None, info: ValidationInfo) -> str | None:
+        """A tier with a server of its own may leave out the name of its model, and one with a model the server."""
+        tier = str(info.field_name).removesuffix("_MODEL")
+        if info.data.get(f"{tier}_BASE_URL"):
+            return value or "default"
+        if value and not info.data.get("LLM_BASE_URL"):
+            raise ValueError(f"needs {tier}_BASE_URL or LLM_BASE_URL")
+        return value
 
     @field_validator("EMBEDDER")
     @classmethod

@@ -44,16 +44,19 @@ def cache_key(
     request: AnswerRequest,
     history: tuple[Exchange, ...],
     configuration: str,
+    understood: str = "",
     profile: Profile | None = None,
 ) -> str:
     """Where the answer to this question is kept: everything that it may depend on is part of the key.
 
-    `configuration`: fingerprint of the model, its options and its prompts. `profile`: what takes part in the search;
+    `configuration`: fingerprint of the model, its options and its prompts. `understood`: the question with its days and
+    people resolved. `profile`: what takes part in the search;
     people who keep theirs out of it share their answers. Uses the ORM.
     """
     values = asdict(request)
     parts = {
         "question": normalise_query(request.query).casefold(),
+        "understood": understood.casefold(),
         "options": {key: values[key] for key in sorted(values.keys() - _NOT_IN_KEY)},
         "tenant": scope.tenant_id,
         "clearance": scope.clearance,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
@@ -13,11 +14,13 @@ from django.utils.translation import ngettext
 
 from accounts.scope import Scope
 from chat.errors import AnswerTimeoutError
+from chat.services.prompting import Manner
 from chat.threads import run_db
 from chat.types import AnswerRequest, Emit
 from knowledge.errors import RetrievalUnavailableError
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest, Retrieved
+from ragcore.answering.types import Rewrite
 from ragcore.types import Candidate, Passage, Profile, StageRecord
 
 LIMIT_SECONDS = 10  # V6
@@ -53,35 +56,59 @@ def final_score(candidate: Candidate) -> float:
 
 
 async def find(
-    *, scope: Scope, request: AnswerRequest, emit: Emit, profile: Profile | None = None, style: str = ""
+    *,
+    scope: Scope,
+    request: AnswerRequest,
+    emit: Emit,
+    manner: Manner,
+    profile: Profile | None = None,
+    query: str = "",
+    rewrites: Sequence[Rewrite] = (),
+    top_k: int | None = None,
 ) -> Found:
     """Search for a question within ten seconds, telling the reader what happens.
 
-    `profile`: of the asker, where it may take part; `style`: of the answer, which steers the search, too (V5).
+    `profile`: of the asker, where it may take part; `manner`: its style steers the search, too (V5); `query`: what to
+    search with instead of the question as asked, and its other forms.
 
     Raises AnswerTimeoutError, RetrievalUnavailableError, and what `knowledge.services.retrieve` raises.
     """
     await emit("step", name="search", detail=_("Searching"))
     start = time.perf_counter()
-    retrieved = await search(
-        scope=scope,
-        request=RetrievalRequest(
-            query=request.query,
-            sets=request.sets,
-            filters=request.filters,
-            top_k=request.top_k,
-            mode=request.retrieval_mode,
-            rerank=request.rerank,
-            cliff=True,  # D5: on for answers
-            defaults={"deduplicate": True},  # V16: a context has no room for the same twice
-            profile=profile,
-            style=style,
-        ),
-        on_stage=_reporter(emit),
-    )
+    request_made = search_request(request, manner=manner, query=query or request.query, rewrites=rewrites, top_k=top_k)
+    retrieved = await search(scope=scope, request=replace(request_made, profile=profile), on_stage=_reporter(emit))
     detail = ngettext("%(n)s passage searched", "%(n)s passages searched", retrieved.searched)
     await emit("step", name="searched", detail=detail % {"n": f"{retrieved.searched:,}"}, count=retrieved.searched)
     return Found(retrieved=retrieved, seconds=time.perf_counter() - start)
+
+
+def search_request(
+    request: AnswerRequest,
+    *,
+    manner: Manner,
+    query: str,
+    rewrites: Sequence[Rewrite] = (),
+    top_k: int | None = None,
+) -> RetrievalRequest:
+    """The search for an answer; a mode or preset says what the client did not."""
+    given = request.given
+    mode = request.retrieval_mode if "retrieval_mode" in given or not manner.retrieval_mode else manner.retrieval_mode
+    preset = {key: value for key, value in manner.preset_retrieval.items() if key not in given}
+    return RetrievalRequest(
+        query=query,
+        forms=tuple(rewrite.text for rewrite in rewrites if not rewrite.is_hypothetical),
+        hypothetical=tuple(rewrite.text for rewrite in rewrites if rewrite.is_hypothetical),
+        sets=request.sets,
+        filters=request.filters,
+        top_k=top_k or request.top_k,
+        mode=mode,
+        rerank=request.rerank,
+        cliff=True,  # D5: on for answers
+        # V16: a context has no room for the same twice
+        defaults={"deduplicate": True, **manner.mode_retrieval},
+        options=preset,
+        style=manner.options.style,
+    )
 
 
 async def search(*, scope: Scope, request: RetrievalRequest, on_stage: Any = None) -> Retrieved:

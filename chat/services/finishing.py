@@ -174,16 +174,12 @@ def _plain(value: Any) -> Any:
 def unused_options(request: AnswerRequest) -> list[str]:
     """Options that the client sent and that had no effect on this answer, so that nobody believes they had."""
     idle = {
-        "strategy": request.strategy not in (None, "standard"),
-        "mode": request.mode not in (None, "basic"),
-        "preset": request.preset is not None,
-        "rewrite_method": request.rewrite_method not in ("none", "auto"),
-        "system_prompt": request.system_prompt is not None,
-        "compression_method": request.compression_method != "none",
-        "use_agentic_rag": bool(request.use_agentic_rag),
-        "use_tiered_generation": bool(request.use_tiered_generation),
-        "constraints": any(value is not None for value in asdict(request.constraints).values()),
-        "prefer_api_models": request.prefer_api_models,
         "prompt_type": request.prompt_type is not None,
+        "enable_kg_enhancement": "enable_kg_enhancement" in request.given and request.enable_kg_enhancement,
     }
     return sorted(name for name, asked in idle.items() if asked)
+
+
+def conversed(text: str) -> AnswerRecord:
+    """The record of a reply that rests on no document; it is marked as such (V10)."""
+    return AnswerRecord(text=text, html=render_markdown(text, citations=()), status="conversation", confidence=0.0)

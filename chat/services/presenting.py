@@ -17,10 +17,20 @@ _BUTTON = re.compile(r'[ \t]*<button class="cite"[^>]*>\d+</button>')
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|])")
 
 # Metadata that only operators and the web pages use stays in the stored message.
+_NOTHING_DONE: dict[str, Any] = {
+    "query_analysis": {},
+    "agentic_steps": [],
+    "iteration_details": [],
+    "iterations": 1,
+    "quality_score": None,
+    "evidence": None,
+    "retrieval_history": [],
+    "compression_stats": {},
+}
 _PUBLIC_METADATA = (
     *("total_time", "rewrite_time", "retrieve_time", "rerank_time", "generate_time", "first_token_time"),
     *("chunks_found", "model", "usage", "cost", "strategy", "mode_used", "cache", "rewritten_queries"),
-    *("options_sha256", "error_message", "stopped", "unused_options"),
+    *("options_sha256", "error_message", "stopped", "unused_options", "stage_times", "tier", "skipped_stages", "notes"),
 )
 
 
@@ -37,16 +47,10 @@ def answer_present(*, record: AnswerRecord, request: AnswerRequest, message: Mes
         "conversation_id": request.conversation_id or str(message.conversation_id),
         "citations": [citation.public() for citation in cited],
         "sentences": [dict(sentence) for sentence in record.sentences],
-        "query_analysis": {},
-        "agentic_steps": [],
-        "iteration_details": [],
-        "iterations": 1,
-        "quality_score": None,
-        "evidence": None,
-        "retrieval_history": [],
+        **_NOTHING_DONE,
+        **{name: record.reasoning[name] for name in _NOTHING_DONE if name in record.reasoning},
         "kg_context": None,
         "retrieval_stats": dict(record.retrieval_stats),
-        "compression_stats": {},
         "metadata": metadata_present(record),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import get_args
+from typing import cast, get_args
 
 from django.conf import settings
 
@@ -14,9 +14,13 @@ from chat.types import AnswerRequest, Exchange, Style
 from knowledge import engines
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_readable
+from knowledge.selectors.options import site_options
+from knowledge.types import RetrievalMode
+from ragcore.answering.asking import fenced
 from ragcore.grounding.context import render_context
 from ragcore.options import AnswerOptions, options_sha256, resolve
 from ragcore.ports import ChatMessage
+from ragcore.presets import mode_layers, preset, preset_retrieval_mode
 from ragcore.prompts import load
 from ragcore.prompts.refusals import refusal
 from ragcore.text.scripts import language_of
@@ -32,8 +36,13 @@ class Manner:
     """How this question is to be answered: options in layers, and what the set says that is asked alone."""
 
     options: AnswerOptions = field(default_factory=AnswerOptions)
+    origin: Mapping[str, str] = field(default_factory=dict)  # option -> the layer that it came from
     persona: str = ""
+    system_prompt: str = ""  # instead of the product's, where the set permits it (V5)
     retrieval: Mapping[str, object] = field(default_factory=dict)  # the set's own options of the search
+    mode_retrieval: Mapping[str, object] = field(default_factory=dict)  # below those of site and set
+    preset_retrieval: Mapping[str, object] = field(default_factory=dict)  # above them
+    retrieval_mode: RetrievalMode | None = None  # of the preset
 
     def sha256(self) -> str:
         """Fingerprint of everything but the question that shapes an answer, stored with it and part of cache keys."""
@@ -45,7 +54,8 @@ class Manner:
             reranker=settings.RERANKER,
             prompts=tuple(prompts),
             persona=self.persona,
-            retrieval=self.retrieval,
+            system_prompt=self.system_prompt,
+            retrieval={**self.mode_retrieval, **self.retrieval, **self.preset_retrieval, "mode": self.retrieval_mode},
         )
         return options_sha256(self.options, used)
 
@@ -59,28 +69,56 @@ class Used:
     reranker: str
     prompts: tuple[str, ...]  # fingerprints
     persona: str
+    system_prompt: str
     retrieval: Mapping[str, object]
 
 
 def manner_of(*, scope: Scope, request: AnswerRequest) -> Manner:
-    """Default options, then those of the set that is asked alone (D14), then what the client sent. Uses the ORM."""
-    layers: list[tuple[str, dict[str, object]]] = []
+    """Options in layers (V14): default, mode, site, the set that is asked alone (D14), preset, request. Uses the ORM.
+
+    Mode and preset are options themselves and are found first.
+    """
     alone: KnowledgeSet | None = None
     if len(request.sets) == 1:
         alone = sets_readable(scope=scope).filter(pk=request.sets[0]).first()
-    if alone is not None:
-        layers.append((f"set {alone.code}", alone.options.get("answer", {})))
+    site = ("site", site_options(tenant_id=scope.tenant_id).get("answer", {}))
+    own = (f"set {alone.code}", alone.options.get("answer", {})) if alone else ("set", {})
+    sent = ("request", answer_options_sent(request))
+    named = resolve(AnswerOptions, site, own, sent).value
+    mode, chosen = mode_layers(named.mode), preset(named.preset) if named.preset else {}
+    layers = (("mode", mode.get("answer", {})), site, own, (f"preset {named.preset}", chosen.get("answer", {})), sent)
+    resolved = resolve(AnswerOptions, *layers)
+    return Manner(
+        options=resolved.value,
+        origin=resolved.origin,
+        persona=alone.persona if alone else "",
+        system_prompt=(request.system_prompt or "") if alone is None or alone.options.get("own_prompts", True) else "",
+        retrieval=alone.options.get("retrieval", {}) if alone else {},
+        mode_retrieval=mode.get("retrieval", {}),
+        retrieval_mode=cast("RetrievalMode | None", preset_retrieval_mode(named.preset)),
+        preset_retrieval=chosen.get("retrieval", {}),
+    )
+
+
+def answer_options_sent(request: AnswerRequest) -> dict[str, object]:
+    """What the client said about options of the answer, by their names here; what it left out inherits."""
     sent = {f.name: getattr(request, f.name) for f in fields(AnswerOptions) if f.name in request.given}
-    options = resolve(AnswerOptions, *layers, ("request", sent)).value
-    if alone is None:
-        return Manner(options=options)
-    return Manner(options=options, persona=alone.persona, retrieval=alone.options.get("retrieval", {}))
+    sent = {name: value for name, value in sent.items() if value is not None}
+    if request.use_agentic_rag is not None and "mode" not in sent:
+        sent["mode"] = "agentic" if request.use_agentic_rag else "basic"
+    if request.use_tiered_generation is not None:
+        sent["tiered"] = request.use_tiered_generation
+    limits = {"max_cost": request.constraints.max_cost_per_query, "max_latency": request.constraints.max_latency}
+    return sent | {name: float(value) for name, value in limits.items() if value is not None}
 
 
 def prompt_messages(
-    *, query: str, manner: Manner, sources: Sequence[Source], history: Sequence[Exchange]
+    *, query: str, manner: Manner, sources: Sequence[Source], history: Sequence[Exchange], critique: str = ""
 ) -> tuple[ChatMessage, ...]:
-    """The system prompt, the earlier turns that fit, and the sources with the question."""
+    """The system prompt, the earlier turns that fit, and the sources with the question.
+
+    A client's own prompt stands behind the rules, which it cannot lift; `critique`: of an answer before.
+    """
     language = language_of(query)
     system = load("answer_system").render(
         persona=manner.persona or PERSONA,
@@ -94,7 +132,11 @@ def prompt_messages(
         for turn in turns
         for role, content in (("user", turn.question), ("assistant", turn.answer))
     ]
+    if manner.system_prompt:
+        system = f"{system}\n\n{load('answer_own').render(instructions=manner.system_prompt)}"
     question = load("answer_user").render(context=render_context(sources), question=query)
+    if critique:
+        question = f"{question}\n\n{load('answer_critique').render(critique=fenced(critique))}"
     return (
         ChatMessage(role="system", content=system),
         *earlier,

@@ -66,7 +66,8 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
     message.state = Message.State.STOPPED if record.metadata.get("stopped") else Message.State.DONE
     message.status, message.confidence = record.status, record.confidence
     message.sentences, message.metadata = list(record.sentences), dict(record.metadata)
-    message.trace, message.finished = dict(record.trace), timezone.now()
+    message.trace = {**record.trace, "reasoning": dict(record.reasoning)}
+    message.finished = timezone.now()
     if not _save(message, RESULT):
         return record
     MessageCitation.objects.bulk_create(

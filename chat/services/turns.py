@@ -126,7 +126,13 @@ async def _turn(
             try:
                 async with _limit(TURN_LIMIT_SECONDS):
                     record = await _finished(
-                        scope=scope, user=user, request=request, message=message, emit=log, stop=stop
+                        scope=scope,
+                        user=user,
+                        request=request,
+                        message=message,
+                        emit=log,
+                        stop=stop,
+                        streaming=True,
                     )
                 await _tell(log, record, message)
             except RagError as error:
@@ -150,9 +156,19 @@ async def _finished(
     message: Message,
     emit: Emit,
     stop: asyncio.Event | None = None,
+    streaming: bool = False,
 ) -> AnswerRecord:
     """Answer, store the answer, remember the turn; serially within a conversation that the client continues."""
-    answer = partial(answer_run, scope=scope, user=user, request=request, message=message, emit=emit, stop=stop)
+    answer = partial(
+        answer_run,
+        scope=scope,
+        user=user,
+        request=request,
+        message=message,
+        emit=emit,
+        stop=stop,
+        streaming=streaming,
+    )
     if request.conversation_id is None:
         return await _stored(message, await answer(history=request.history))
     async with session_turn(user_id=user.pk, conversation_id=message.conversation_id):

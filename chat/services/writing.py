@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Coroutine
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -17,10 +18,21 @@ from chat.threads import run_cpu
 from chat.types import Emit
 from knowledge import engines
 from ragcore.errors import ModelUnavailableError
-from ragcore.ports import GenerationEvent, GenerationRequest, LLMGenerator
+from ragcore.generation.events import EndEvent
+from ragcore.generation.joint import Joint, RestartedError
+from ragcore.generation.language import is_other_language
+from ragcore.generation.tiers import cost_of
+from ragcore.ports import ChatMessage, GenerationEvent, GenerationRequest, LLMGenerator
+from ragcore.prompts import load
+from ragcore.providers.extractive import ExtractiveGenerator
 from ragcore.types import Usage
 
 logger = logging.getLogger(__name__)
+
+SECONDS = 45.0  # that writing may take with a second attempt; with the search before it 60 are not passed (V6)
+LEAST_SECONDS = 2.0  # below it a second attempt is not worth its tokens
+OTHER_LANGUAGE = "other_language"
+LANGUAGE_NAMES = {"zh": "Chinese", "en": "English"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,11 +46,18 @@ class Draft:
     first_words_seconds: float | None = None
     degraded: str | None = None  # what a reader is told about it
     stopped: bool = False
+    tier: str = ""  # of the model; "" where models have none
+    cost: float | None = None  # in the currency of the price table; None where a price is not known
+    warnings: tuple[str, ...] = ()  # codes: "other_language"
 
 
 @dataclass(slots=True, kw_only=True)
 class Writer:
-    """One answer being written. `stop`: set by the reader; `refusal`: what is said when the sources say nothing."""
+    """One answer being written. `stop`: set by the reader; `refusal`: what is said when the sources say nothing.
+
+    `generator`: None for the configured one. `streamed`: False where nobody reads along; what is written is then only
+    shown once it is whole, so that an answer in a wrong language can be asked for once more.
+    """
 
     request: GenerationRequest
     output: Output
@@ -46,15 +65,24 @@ class Writer:
     stop: asyncio.Event
     refusal: str
     strict: bool = False
+    generator: LLMGenerator | None = None
+    streamed: bool = True
+    seconds: float = SECONDS
     draft: Draft = field(default_factory=Draft)
+    _pieces: list[str] = field(default_factory=list)  # as they were written
+    _shown: int = 0  # how many of them went to the output
     _interrupted: bool = False
+    _is_cut: bool = False
+    _costs: list[Decimal | None] = field(default_factory=list)
+    _start: float = field(default_factory=time.perf_counter)
 
     async def run(self) -> Draft:
         """The draft; degraded where the model failed. Raises ModelUnavailableError if the client is strict."""
-        start = time.perf_counter()
-        await self._unless_stopped(self._write(start))
+        self._start = time.perf_counter()
+        await self._unless_stopped(self._write())
+        await self._show()
         self.draft.text = (await self.output.finish()).strip()
-        self.draft.seconds = time.perf_counter() - start
+        self.draft.seconds = time.perf_counter() - self._start
         return self.draft
 
     async def _unless_stopped(self, writing: Coroutine[Any, Any, None]) -> None:
@@ -71,53 +99,156 @@ class Writer:
                 each.cancel()
             await asyncio.gather(task, stopped, return_exceptions=True)
 
-    async def _write(self, start: float) -> None:
-        generator = await run_cpu(engines.generator)
-        if engines.chat_model() is None:
-            await self._extract(start)
+    async def _write(self) -> None:
+        generator = self.generator if self.generator is not None else await run_cpu(engines.generator)
+        if isinstance(generator, ExtractiveGenerator):
+            await self._extract()
             return
         try:
             self.draft.model = generator.name
-            await self._model(generator, start)
+            await self._model(generator)
         except ModelUnavailableError as error:
-            await self._without_model(error, start)
+            await self._without_model(error)
 
-    async def _model(self, generator: LLMGenerator, start: float) -> None:
+    async def _model(self, generator: LLMGenerator) -> None:
         async for event in generator.stream(self.request):
-            await self._take(event, start)
+            await self._take(event)
+        if self._interrupted and self._text.strip() and not self.strict:
+            await self._go_on(generator)
         if self._interrupted:
             raise ModelUnavailableError
-        if not self.output.text.strip():
+        if not self._text.strip():
             raise ModelUnavailableError(_("The language model returned an empty answer."))
+        if is_other_language(self.request.question, self._text):
+            await self._in_its_language(generator)
+        if self._is_cut:
+            self.draft.degraded = _("The answer was cut at its length limit.")
+            await self.emit("step", name="interrupted", detail=self.draft.degraded)
 
-    async def _take(self, event: GenerationEvent, start: float) -> None:
+    # ── what comes from a model ─────────────────────────────────────────────────────────────────
+
+    @property
+    def _text(self) -> str:
+        """What counts as written: to a reader who reads along, only what can be seen."""
+        return self.output.text if self.streamed else "".join(self._pieces)
+
+    async def _take(self, event: GenerationEvent) -> None:
         if event.text:
             if self.draft.first_words_seconds is None:
-                self.draft.first_words_seconds = time.perf_counter() - start
+                self.draft.first_words_seconds = time.perf_counter() - self._start
                 metrics.FIRST_TOKEN_SECONDS.observe(self.draft.first_words_seconds)
-            await self.output.write(event.text)
+            await self._add(event.text)
         if event.final:
-            self.draft.usage = event.usage
-            self._interrupted = event.interrupted
+            self._ended(event)
 
-    async def _without_model(self, error: ModelUnavailableError, start: float) -> None:
+    async def _add(self, text: str) -> None:
+        self._pieces.append(text)
+        if self.streamed:
+            await self._show()
+
+    async def _show(self) -> None:
+        while self._shown < len(self._pieces):
+            self._shown += 1
+            await self.output.write(self._pieces[self._shown - 1])
+
+    def _ended(self, event: GenerationEvent) -> None:
+        """Count what it took; several requests of one answer add up."""
+        draft = self.draft
+        draft.usage += event.usage
+        self._interrupted = event.interrupted
+        if not isinstance(event, EndEvent):
+            return
+        self._is_cut = event.is_cut
+        draft.model = event.model or draft.model
+        if event.tier is not None:
+            draft.tier = event.tier.name
+            self._costs.append(cost_of(event.usage, event.tier))
+            known = [cost for cost in self._costs if cost is not None]
+            draft.cost = float(sum(known)) if len(known) == len(self._costs) else None
+
+    # ── second attempts ─────────────────────────────────────────────────────────────────────────
+
+    async def _go_on(self, generator: LLMGenerator) -> None:
+        """Ask once for the rest of an answer that broke off, of the same model or the one behind it."""
+        written = "".join(self._pieces)
+        joint = Joint(before=written)
+        await self.emit("step", name="continue", detail=_("The language model stopped; it is asked for the rest."))
+        try:
+            async for event in self._in_time(generator, written, load("continue_answer").render()):
+                if rest := joint.feed(event.text):
+                    await self._add(rest)
+                if event.final:
+                    self._ended(event)
+            if rest := joint.flush():
+                await self._add(rest)
+        except (ModelUnavailableError, RestartedError, TimeoutError) as problem:
+            self._interrupted = True
+            logger.warning("the rest of the answer did not come: %s", type(problem).__name__)
+
+    async def _in_its_language(self, generator: LLMGenerator) -> None:
+        """Note the wrong language, or where nothing was shown yet ask once for the right one."""
+        first, is_cut = list(self._pieces), self._is_cut
+        if not self.streamed:
+            self._pieces = await self._rewritten(generator, "".join(first))
+            if (
+                self._text.strip()
+                and not self._interrupted
+                and not is_other_language(self.request.question, self._text)
+            ):
+                return
+        self._pieces, self._is_cut, self._interrupted = first, is_cut, False
+        self.draft.warnings = (*self.draft.warnings, OTHER_LANGUAGE)
+
+    async def _rewritten(self, generator: LLMGenerator, text: str) -> list[str]:
+        """The pieces of the same answer in the language of the question."""
+        language = LANGUAGE_NAMES.get(self.request.language, "the language of the question")
+        pieces: list[str] = []
+        try:
+            async for event in self._in_time(generator, text, load("answer_language").render(language=language)):
+                pieces.append(event.text)
+                if event.final:
+                    self._ended(event)
+        except (ModelUnavailableError, TimeoutError) as problem:
+            self._interrupted = True
+            logger.warning("the answer was not written again: %s", type(problem).__name__)
+        return pieces
+
+    async def _in_time(self, generator: LLMGenerator, answer: str, prompt: str) -> AsyncIterator[GenerationEvent]:
+        """What the generator says to a prompt behind its own answer, within the time that is left.
+
+        Raises TimeoutError, and what the generator raises.
+        """
+        turns = (ChatMessage(role="assistant", content=answer), ChatMessage(role="user", content=prompt))
+        events = generator.stream(replace(self.request, messages=(*self.request.messages, *turns)))
+        left = self.seconds - (time.perf_counter() - self._start)
+        deadline = asyncio.get_running_loop().time() + (left if left >= LEAST_SECONDS else 0)
+        while True:
+            async with asyncio.timeout_at(deadline):
+                event = await anext(events, None)
+            if event is None:
+                return
+            yield event
+
+    # ── without a model ─────────────────────────────────────────────────────────────────────────
+
+    async def _without_model(self, error: ModelUnavailableError) -> None:
         """Text that has begun is kept and marked as incomplete; otherwise the sources speak for themselves."""
         if self.strict:
             raise ModelUnavailableError(error.message, **{**error.data, "strict": True}) from error
         logger.warning("answering without the language model: %s", error)
-        if self.output.text.strip():
+        if self._text.strip():
             self.draft.degraded = _("The language model stopped in the middle; this answer is incomplete.")
             await self.emit("step", name="interrupted", detail=self.draft.degraded)
             return
         self.draft.degraded = _("The language model cannot be reached; this answer was put together from the sources.")
         await self.emit("step", name="degraded", detail=self.draft.degraded)
-        await self._extract(start)
+        await self._extract()
 
-    async def _extract(self, start: float) -> None:
+    async def _extract(self) -> None:
         """Sentences of the sources; the refusal where none of them fits."""
         generator = engines.extractive_generator()
-        self.draft.model = generator.name
+        self.draft.model, self.draft.tier = generator.name, ""
         async for event in generator.stream(self.request):
-            await self._take(event, start)
-        if not self.output.text.strip():
-            await self.output.write(self.refusal)
+            await self._take(event)
+        if not self._text.strip():
+            await self._add(self.refusal)

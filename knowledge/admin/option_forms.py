@@ -10,9 +10,11 @@ from django import forms
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from knowledge.selectors.options import OptionGroupShown, OptionShown
+from knowledge.option_words import choice_words
+from knowledge.selectors.options import OptionGroupShown, OptionShown, Stored
 
 YES, NO = "true", "false"
+EMPTY_WORD = "-"  # the choice of an empty word; an empty field inherits
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class OptionsForm(forms.Form):
             for option in group.options:
                 self.fields[f"{group.code}.{option.name}"] = field_for(option)
         self.initial = {
-            f"{group.code}.{option.name}": _as_initial(option.own) for group in self.groups for option in group.options
+            f"{group.code}.{option.name}": as_entered(option.own) for group in self.groups for option in group.options
         }
 
     def lines(self) -> list[tuple[OptionGroupShown, list[Line]]]:
@@ -57,6 +59,10 @@ def field_for(option: OptionShown) -> forms.Field:
         inherited = _("inherited: %(value)s") % {"value": shown(option.inherited)}
         choices = [("", inherited), (YES, _("yes")), (NO, _("no"))]
         return forms.TypedChoiceField(choices=choices, coerce=lambda value: value == YES, empty_value=None, **common)
+    if option.choices:
+        words = [(word or EMPTY_WORD, choice_words(option.name, word)) for word in option.choices]
+        choices = [("", _("inherited: %(value)s") % {"value": shown(option.inherited)}), *words]
+        return forms.TypedChoiceField(choices=choices, coerce=_word, empty_value=None, **common)
     if option.kind == "str":
         return forms.CharField(
             max_length=64, empty_value=None, widget=forms.TextInput({"placeholder": option.inherited}), **common
@@ -88,11 +94,28 @@ def shown(value: Any) -> str:
         return _("yes") if value else _("no")
     if isinstance(value, float):
         return f"{value:g}"
-    return str(number_format(value, use_l10n=True)) if isinstance(value, int) else str(value)
+    return str(number_format(value, use_l10n=True)) if isinstance(value, int) else str(value) or _("none")
 
 
-def _as_initial(own: Any) -> Any:
-    return {True: YES, False: NO}[own] if isinstance(own, bool) else own
+def as_entered(own: Any) -> Any:
+    """An own value as its field holds it; None: inherited."""
+    if isinstance(own, bool):
+        return YES if own else NO
+    return EMPTY_WORD if own == "" else own
+
+
+def entered(options: Stored) -> dict[str, str]:
+    """Options as the data of a form: what a person would have entered."""
+    return {
+        f"{code}.{name}": str(as_entered(value))
+        for code, values in options.items()
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def _word(value: str) -> str:
+    return "" if value == EMPTY_WORD else value
 
 
 def without(data: Mapping[str, Any], name: str) -> Any:

@@ -14,63 +14,82 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, is_administrator
+from accounts.models import Tenant
 from accounts.wording import worded
 from knowledge.admin.acting import acted
 from knowledge.admin.option_forms import OptionsForm, without
+from knowledge.admin.site_options import Place, history_shown, place_of
 from knowledge.models import KnowledgeSet
 from knowledge.selectors.desk import documents_rebuildable
 from knowledge.selectors.options import options_shown
-from knowledge.services.options import set_options_update, site_options_update
+from knowledge.services.options import Why, set_options_update, site_options_update
 from knowledge.services.previews import chunking_preview
 from knowledge.services.rebuilds import set_rebuild
 from ragcore.errors import RagError
 
 REBUILDING = _("The documents are being rebuilt; answers use the old passages until then.")
 
-Save = Callable[[dict[str, dict[str, Any]]], object]
+NOTE_CHARACTERS = 256
+Save = Callable[[dict[str, dict[str, Any]], Why], object]
 
 
 def set_options(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]) -> HttpResponse:
     """The options of a set that the person manages."""
     who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
-    here = reverse("admin:knowledge_knowledgeset_options", args=[row.pk])
     return _options_page(
         request,
-        save=lambda options: set_options_update(set_id=row.pk, options=options, **who),
+        save=lambda options, why: set_options_update(set_id=row.pk, options=options, why=why, **who),
         context={**context, "title": _("Configuration of %(name)s") % {"name": row.name}, "set": row},
-        here=here,
+        place=Place(set_id=row.pk),
     )
 
 
 def site_options(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """What the sets inherit, for administrators."""
+    """What the sets of a tenant inherit, for its administrators; `?tenant=`: of another tenant."""
     if not is_administrator(request):
         raise PermissionDenied
-    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request)}
+    place = place_of(request, request.GET)
+    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request), "tenant_id": place.tenant_id}
     return _options_page(
         request,
-        save=lambda options: site_options_update(options=options, **who),
-        context={**context, "title": _("What all knowledge sets inherit"), "set": None},
-        here=reverse("admin:knowledge_knowledgeset_site"),
+        save=lambda options, why: site_options_update(options=options, why=why, **who),
+        context={**context, "title": _("What all knowledge sets inherit"), "set": None, "tenants": _tenants(request)},
+        place=place,
     )
 
 
-def _options_page(request: HttpRequest, *, save: Save, context: dict[str, Any], here: str) -> HttpResponse:
-    row: KnowledgeSet | None = context["set"]
-    groups = options_shown(scope=admin_scope(request), set_id=row.pk if row else None)
+def _tenants(request: HttpRequest) -> list[Tenant]:
+    """Tenants between which the person may choose; empty where there is no choice."""
+    if admin_scope(request).administers != "everything":
+        return []
+    every = list(Tenant.objects.order_by("-is_default", "name"))
+    return every if len(every) > 1 else []
+
+
+def _options_page(request: HttpRequest, *, save: Save, context: dict[str, Any], place: Place) -> HttpResponse:
+    scope = admin_scope(request)
+    groups = options_shown(scope=scope, set_id=place.set_id, tenant_id=place.tenant_id)
     form = OptionsForm(groups)
     if request.method == "POST":
         reset = request.POST.get("reset", "")
         form = OptionsForm(groups, without(request.POST, reset) if reset else request.POST)
         if form.is_valid() and _saved(request, form, save):
-            return redirect(here)
-    return TemplateResponse(request, "admin/knowledge/knowledgeset/options.html", {**context, "form": form})
+            return redirect(place.page)
+    page = {
+        **context,
+        "form": form,
+        "note": request.POST.get("note", "") if request.method == "POST" else "",
+        "place": place,
+        "tenant_id": place.tenant_id or scope.tenant_id,
+        "history": history_shown(request, place),
+    }
+    return TemplateResponse(request, "admin/knowledge/knowledgeset/options.html", page)
 
 
 def _saved(request: HttpRequest, form: OptionsForm, save: Save) -> bool:
     """Save the form; what the options refuse together is told above the form."""
     try:
-        save(form.values())
+        save(form.values(), Why(note=request.POST.get("note", "").strip()[:NOTE_CHARACTERS]))
     except RagError as error:
         form.add_error(None, worded(error.message))
         return False

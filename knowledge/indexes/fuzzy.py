@@ -23,8 +23,8 @@ SHORT_LETTERS = 6
 NEAR_SHORT, NEAR_LONG = 0.25, 0.3
 NEAREST = 16  # words by trigrams, of which those are kept that differ in one or two letters
 # A term of so many passages counts as seen without a look at who sees them: reading its list would take too long.
-COMMON = 50_000
-READ = 200  # passages that are read to find out which character stands in a place
+COMMON = 5_000
+READ = 80  # passages that are read to find out which character stands in a place
 TITLES = 3  # documents whose title a question may mean
 PASSAGES = 40  # of each of them, the first ones
 

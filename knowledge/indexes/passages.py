@@ -29,18 +29,18 @@ JOIN knowledge_document d ON d.live_version_id = c.version_id
 WHERE hit.id = ANY(%(chunks)s) AND hit.kind = 'body' AND d.id IN ({visible})
 """.replace("{columns}", COLUMNS)
 # The smaller side first: sections of the few hits, then the children of these.
-SIBLINGS = """
+SECTIONS = """
 WITH hits AS (
     SELECT parent_id, count(*) AS number
     FROM knowledge_chunk
     WHERE id = ANY(%(chunks)s) AND parent_id IS NOT NULL AND kind = 'body' AND retired IS NULL
-    GROUP BY parent_id HAVING count(*) > 1
+    GROUP BY parent_id HAVING count(*) >= %(least)s
 ), sections AS (
     SELECT child.parent_id
     FROM hits JOIN knowledge_chunk child ON child.parent_id = hits.parent_id
     WHERE child.kind = 'body' AND child.retired IS NULL
     GROUP BY child.parent_id, hits.number
-    HAVING 2 * hits.number > count(*) AND sum(child.tokens) <= %(tokens)s
+    HAVING hits.number > %(share)s * count(*) AND sum(child.tokens) <= %(tokens)s
 )
 SELECT {columns}, c.parent_id
 FROM sections
@@ -68,13 +68,17 @@ def passages_around(*, scope: Scope, visible: Visible, chunks: Sequence[int], ar
 
 
 def passages_of_sections(
-    *, scope: Scope, visible: Visible, chunks: Sequence[int], max_tokens: int
+    *, scope: Scope, visible: Visible, chunks: Sequence[int], max_tokens: int, any_share: bool = False
 ) -> list[tuple[Passage, ...]]:
-    """All passages of each section of at most `max_tokens` of which more than half, and two, are among `chunks`."""
+    """All passages of each section of which more than half, and at least two, are `chunks`, in reading order.
+
+    `any_share`: of each section in which one of them stands. A section of more than `max_tokens` is left out.
+    """
     del scope  # bound in `visible`
-    params = {**visible.params, "chunks": list(chunks), "tokens": max_tokens}
+    limits = {"least": 1, "share": 0.0} if any_share else {"least": 2, "share": 0.5}
+    params = {**visible.params, **limits, "chunks": list(chunks), "tokens": max_tokens}
     sections: dict[int, list[Passage]] = defaultdict(list)
-    for row in fetch(SIBLINGS.format(visible=visible.sql), params):
+    for row in fetch(SECTIONS.format(visible=visible.sql), params):
         sections[row[-1]].append(_passage(row))
     return [tuple(passages) for passages in sections.values()]
 

@@ -16,10 +16,13 @@ DOCUMENT = 0.004  # a visible document looked up
 CHECKED = 0.006  # a hit whose document is looked up and checked against the asker's rights
 NEAR_START = 40.0  # until the HNSW index has brought the first ones
 NEAR = 0.03  # an entry that it brings after those
-NEAR_FIRST = 760  # hnsw.ef_search
+NEAR_FIRST = 800  # hnsw.ef_search
 POSTING = 0.0033  # an entry brought by its terms, and scored
 SPARE = 1.25  # hits that are asked for per hit that is needed: some belong to versions that are not live any more
 SPARE_HITS = 200
+# The same where the last searches needed no more: the HNSW index is paid for each hit that it brings.
+LITTLE_SPARE = 1.04
+LITTLE_SPARE_HITS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +61,13 @@ class Found:
     plan: Plan
 
 
-def vector_plan(terrain: Terrain, *, limit: int) -> Plan:
-    """How to find the nearest visible entries.
+def vector_plan(terrain: Terrain, *, limit: int, is_clean: bool = False) -> Plan:
+    """How to find the nearest visible entries; `is_clean`: hardly any entry belongs to a version that is not live.
 
     scan: compare all entries of the tenant, then check rights in the order of distance. documents: compare the entries
     of the visible documents only. index: HNSW for the merged part and a scan of the tail, then check rights.
     """
-    fetched = fetched_for(terrain, limit=limit)
+    fetched = fetched_for(terrain, limit=limit, is_clean=is_clean)
     checks = CHECKED * min(fetched, terrain.total)
     costs = {
         "scan": SCANNED * terrain.total + checks,
@@ -89,6 +92,8 @@ def lexical_plan(terrain: Terrain, *, candidates: int, limit: int) -> Plan:
     return Plan(way=min(costs, key=lambda way: costs[way]), fetched=fetched, costs=costs)
 
 
-def fetched_for(terrain: Terrain, *, limit: int) -> int:
+def fetched_for(terrain: Terrain, *, limit: int, is_clean: bool = False) -> int:
     """Hits to fetch so that `limit` of them are probably visible."""
+    if is_clean:
+        return int(LITTLE_SPARE * limit / terrain.share) + LITTLE_SPARE_HITS
     return int(SPARE * limit / terrain.share) + SPARE_HITS

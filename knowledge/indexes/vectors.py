@@ -7,6 +7,7 @@ third one goes through every visible document. So k hits come back wherever k ex
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -22,8 +23,11 @@ from knowledge.models.index import COARSE_DIMENSIONS
 from ragcore.ports import FloatArray
 from ragcore.types import Hit
 
-EF_SEARCH = 760  # pgvector's maximum is 1000; an iterative scan goes on in steps of it, two of these bring 1500 hits
+EF_SEARCH = 800  # pgvector's maximum is 1000; an iterative scan goes on in steps of it, two of these bring 1600 hits
 MORE = 4  # times as many hits are fetched where too few were visible
+CROWDED_SECONDS = 600  # for so long more hits are fetched at once after a search in which too few were visible
+
+crowded: dict[int, float] = {}  # tenant -> since when (monotonic) many of its entries are known to be of old versions
 
 _NEAR = """
 SELECT e.chunk_id, e.version_id, e.representation, e.coarse <=> %(vector)s::halfvec AS distance
@@ -84,7 +88,8 @@ def coarse_search(*, scope: Scope, visible: Visible, vector: FloatArray, model: 
 
 def coarse_many_search(*, scope: Scope, visible: Visible, vectors: FloatArray, model: str, limit: int) -> list[Found]:
     """The same for each row of float32[q, 768], in one round trip."""
-    plan = vector_plan(terrain_of(scope=scope, visible=visible), limit=limit)
+    is_clean = time.monotonic() - crowded.get(scope.tenant_id, -CROWDED_SECONDS) >= CROWDED_SECONDS
+    plan = vector_plan(terrain_of(scope=scope, visible=visible), limit=limit, is_clean=is_clean)
     params = [
         {
             **visible.params,
@@ -108,6 +113,7 @@ def _all_rows(
     """More hits where checking rights has left too few: first from further away, then from every visible document."""
     if plan.way == "documents":
         return rows
+    crowded[params["tenant"]] = time.monotonic()
     further = Plan(way=plan.way, fetched=plan.fetched * MORE, costs=plan.costs)
     rows = _rows(further, visible, [params])[0]
     if len(rows) >= params["limit"]:

@@ -7,6 +7,7 @@ from knowledge.models.duplicates import DuplicatePair, SketchBand
 from knowledge.models.edits import ChunkEdit
 from knowledge.models.index import CorpusEpoch, IndexEntry, LexicalStatistics, Term
 from knowledge.models.jobs import IngestItem, IngestJob
+from knowledge.models.options_history import OptionsChange
 from knowledge.models.pictures import DocumentPicture
 from knowledge.models.sets import KnowledgeSet, SiteOptions
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
@@ -27,6 +28,7 @@ __all__ = [
     "IngestJob",
     "KnowledgeSet",
     "LexicalStatistics",
+    "OptionsChange",
     "SetSource",
     "SiteOptions",
     "SketchBand",

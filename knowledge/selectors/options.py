@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_args, get_origin, get_type_hints
 
+from accounts.errors import NotAllowedError
+from accounts.models import Tenant
 from accounts.scope import Scope
 from knowledge.models import Document, KnowledgeSet, SiteOptions
 from knowledge.option_words import GROUP_NAMES, OPTION_WORDS
@@ -15,6 +17,7 @@ from ragcore.options import (
     AnswerOptions,
     Between,
     ChunkingOptions,
+    OneOf,
     ParsingOptions,
     RepresentationOptions,
     Resolved,
@@ -65,6 +68,7 @@ class OptionShown:
     origin: str  # default, site or the code of the set that the value in force comes from
     low: float | None = None
     high: float | None = None
+    choices: tuple[str, ...] = ()  # the words that it may be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +90,24 @@ def pipeline_options(*, documents: Sequence[Document]) -> dict[int, PipelineOpti
     return {d.pk: _pipeline(d, site.get(d.tenant_id, {}), sets.get(d.pk, ())) for d in documents}
 
 
-def options_shown(*, scope: Scope, set_id: int | None = None) -> list[OptionGroupShown]:
-    """Every option of a set, or of the asker's site (None), with its origin. Raises NotFoundError."""
+def options_shown(*, scope: Scope, set_id: int | None = None, tenant_id: int | None = None) -> list[OptionGroupShown]:
+    """Every option of a set, or of a site (no set; no tenant: the asker's), with its origin.
+
+    Raises NotFoundError; NotAllowedError for the site of a tenant that the asker does not administer.
+    """
     if set_id is None:
-        return _shown([], own=site_options(tenant_id=scope.tenant_id), own_name="site")
+        return _shown([], own=site_options(tenant_id=tenant_of_site(scope=scope, tenant_id=tenant_id)), own_name="site")
     found = set_get(scope=scope, set_id=set_id)
     return _shown([("site", site_options(tenant_id=found.tenant_id))], own=found.options, own_name=f"set {found.code}")
+
+
+def tenant_of_site(*, scope: Scope, tenant_id: int | None = None) -> int:
+    """The tenant whose site is meant: the asker's own, or another one that they administer. Raises NotAllowedError."""
+    if tenant_id is None or tenant_id == scope.tenant_id:
+        return scope.tenant_id
+    if scope.administers != "everything" or not Tenant.objects.filter(pk=tenant_id).exists():
+        raise NotAllowedError("Only administrators may change the options of the site.")
+    return tenant_id
 
 
 def site_options(*, tenant_id: int) -> Stored:
@@ -152,6 +168,7 @@ def _options_shown(
     hints = get_type_hints(group, include_extras=True)
     for field in fields(group):
         kind, limits = _kind(hints[field.name])
+        between = limits if isinstance(limits, Between) else None
         label, help_text = OPTION_WORDS[code, field.name]
         yield OptionShown(
             name=field.name,
@@ -162,12 +179,13 @@ def _options_shown(
             own=own.get(field.name),
             inherited=getattr(inherited.value, field.name),
             origin=now.origin[field.name],
-            low=limits.low if limits else None,
-            high=limits.high if limits else None,
+            low=between.low if between else None,
+            high=between.high if between else None,
+            choices=limits.words if isinstance(limits, OneOf) else (),
         )
 
 
-def _kind(hint: Any) -> tuple[str, Between | None]:
+def _kind(hint: Any) -> tuple[str, Between | OneOf | None]:
     if get_origin(hint) is not None:
         kind, limits = get_args(hint)[:2]
         return kind.__name__, limits

@@ -1,8 +1,9 @@
-"""Changing the options of sets and of a site (D14, V14)."""
+"""Changing the options of sets and of a site, with their history (D14, V14)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from django.db import transaction
@@ -12,55 +13,134 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.indexes.epoch import epoch_advance
-from knowledge.models import KnowledgeSet, SiteOptions
+from knowledge.models import KnowledgeSet, OptionsChange, SiteOptions
 from knowledge.selectors import set_owned
-from knowledge.selectors.options import GROUPS
+from knowledge.selectors.options import GROUPS, tenant_of_site
+from knowledge.selectors.options_history import options_change_get
 from ragcore.errors import InvalidOptionsError
 from ragcore.options import resolve
 
 Given = Mapping[str, Mapping[str, Any]]  # group → option → value; None: inherit again
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """What the history says about a change besides who and when."""
+
+    kind: str = OptionsChange.Kind.EDIT
+    note: str = ""
+
+
 @transaction.atomic
-def set_options_update(*, scope: Scope, actor: User, set_id: int, options: Given) -> KnowledgeSet:
-    """Change options of a set; what is not given stays, None takes a value back.
+def set_options_update(
+    *, scope: Scope, actor: User, set_id: int, options: Given, replaces: bool = False, why: Why | None = None
+) -> KnowledgeSet:
+    """Change options of a set; what is not given stays (`replaces`: is inherited again), None takes a value back.
 
     Documents keep what they were made with until they are rebuilt. Raises NotFoundError, NotAllowedError,
     InvalidOptionsError that names every fault.
     """
     found = KnowledgeSet.objects.select_for_update().get(pk=set_owned(scope=scope, set_id=set_id).pk)
-    found.options = merged_options(found.options, options, layer=f"set {found.code}")
-    found.save(update_fields=["options"])
-    epoch_advance(tenant_id=found.tenant_id)  # answers were made with other options
-    audit_record(actor=actor, action="set.options", target=found.code, set=found.pk, options=_plain(options))
+    before = found.options
+    found.options = merged_options({} if replaces else before, options, layer=f"set {found.code}")
+    if found.options != before:
+        found.save(update_fields=["options"])
+        _note(actor=actor, tenant_id=found.tenant_id, before=before, after=found.options, row=found, why=why or Why())
+        audit_record(actor=actor, action="set.options", target=found.code, set=found.pk, options=_plain(options))
     return found
 
 
 @transaction.atomic
-def site_options_update(*, scope: Scope, actor: User, options: Given) -> SiteOptions:
-    """Change what the sets of the asker's tenant inherit. Raises NotAllowedError, InvalidOptionsError."""
+def site_options_update(
+    *,
+    scope: Scope,
+    actor: User,
+    options: Given,
+    tenant_id: int | None = None,
+    replaces: bool = False,
+    why: Why | None = None,
+) -> SiteOptions:
+    """Change what the sets of a tenant inherit (None: the asker's tenant); as `set_options_update`.
+
+    Raises NotAllowedError, InvalidOptionsError.
+    """
     if scope.administers == "nothing":
         raise NotAllowedError("Only administrators may change the options of the site.")
-    SiteOptions.objects.get_or_create(tenant_id=scope.tenant_id)
-    row = SiteOptions.objects.select_for_update().get(tenant_id=scope.tenant_id)
-    row.options = merged_options(row.options, options, layer="site")
-    row.save()
-    epoch_advance(tenant_id=scope.tenant_id)
-    audit_record(actor=actor, action="site.options", target="site", options=_plain(options))
+    tenant = tenant_of_site(scope=scope, tenant_id=tenant_id)
+    SiteOptions.objects.get_or_create(tenant_id=tenant)
+    row = SiteOptions.objects.select_for_update().get(tenant_id=tenant)
+    before = row.options
+    row.options = merged_options({} if replaces else before, options, layer="site")
+    if row.options != before:
+        row.save()
+        _note(actor=actor, tenant_id=tenant, before=before, after=row.options, row=None, why=why or Why())
+        audit_record(actor=actor, action="site.options", target="site", tenant=tenant, options=_plain(options))
     return row
 
 
+def options_restore(*, scope: Scope, actor: User, change_id: int, note: str = "") -> OptionsChange:
+    """Put the options back to what they were before a change; returns that change.
+
+    This is a change itself, so it can be taken back, too. Raises NotFoundError, NotAllowedError, and
+    InvalidOptionsError where the state is one that this version does not know.
+    """
+    change = options_change_get(scope=scope, change_id=change_id)
+    why = Why(kind=OptionsChange.Kind.UNDO, note=note)
+    if change.knowledge_set_id is None:
+        site_options_update(
+            scope=scope, actor=actor, tenant_id=change.tenant_id, options=change.before, replaces=True, why=why
+        )
+    else:
+        set_options_update(
+            scope=scope, actor=actor, set_id=change.knowledge_set_id, options=change.before, replaces=True, why=why
+        )
+    return change
+
+
 def merged_options(old: Given, given: Given, *, layer: str) -> dict[str, dict[str, Any]]:
-    """The old options with the given ones over them, valid as a whole. Raises InvalidOptionsError."""
-    unknown = [f"{layer}: unknown group {code!r}" for code in given if code not in GROUPS]
-    if unknown:
-        raise InvalidOptionsError("; ".join(unknown), faults=unknown)
-    merged = {code: dict(values) for code, values in old.items()}
+    """The old options with the given ones over them, valid as a whole. Raises InvalidOptionsError.
+
+    What an earlier version of the program has stored and this one does not know is dropped.
+    """
+    faults = [f"{layer}: unknown group {code!r}" for code in given if code not in GROUPS]
+    merged = {code: _known(code, values) for code, values in old.items() if code in GROUPS}
     for code, values in given.items():
-        both = {**merged.get(code, {}), **values}
-        merged[code] = {name: value for name, value in both.items() if value is not None}
-        resolve(GROUPS[code], (layer, merged[code]))
+        if code in GROUPS:
+            both = {**merged.get(code, {}), **values}
+            merged[code] = {name: value for name, value in both.items() if value is not None}
+            faults += _faults(code, merged[code], layer=layer)
+    if faults:
+        raise InvalidOptionsError("; ".join(faults), faults=faults)
     return {code: values for code, values in merged.items() if values}
+
+
+def _known(code: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    names = {field.name for field in fields(GROUPS[code])}
+    return {name: value for name, value in values.items() if name in names}
+
+
+def _faults(code: str, values: Mapping[str, Any], *, layer: str) -> list[str]:
+    try:
+        resolve(GROUPS[code], (layer, values))
+    except InvalidOptionsError as error:
+        return list(error.data["faults"])
+    return []
+
+
+def _note(
+    *, actor: User, tenant_id: int, before: Given, after: Given, row: KnowledgeSet | None, why: Why
+) -> OptionsChange:
+    """Write the history, and make answers stale that were made with other options."""
+    epoch_advance(tenant_id=tenant_id)
+    return OptionsChange.objects.create(
+        tenant_id=tenant_id,
+        knowledge_set=row,
+        actor=actor,
+        kind=why.kind,
+        note=why.note,
+        before=_plain(before),
+        after=_plain(after),
+    )
 
 
 def _plain(options: Given) -> dict[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from knowledge.errors import GraphNotBuiltError, RetrievalUnavailableError
 from knowledge.indexes.counting import passages_visible
 from knowledge.indexes.limits import statements_limited
 from knowledge.indexes.parallel import together
+from knowledge.indexes.passages import passages_of_sections
 from knowledge.indexes.visibility import Visible, visible_sql
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import corpus_epoch, documents_askable, sets_listed
@@ -30,7 +32,7 @@ from ragcore.options import Resolved, RetrievalOptions, resolve
 from ragcore.ports import one_after_the_other
 from ragcore.text.normalise import normalise_query
 from ragcore.text.spelling import corrected_text, topic_text
-from ragcore.types import StageRecord, State
+from ragcore.types import Passage, StageRecord, State
 
 STATEMENT_SECONDS = 10  # V6
 
@@ -53,17 +55,21 @@ def retrieve(
 ) -> Retrieved:
     """Passages for a question, best first, within the asker's rights; `within`: and within a second person's, too (B2).
 
-    The style "advanced" asks in up to three forms (V5): as written, its topic words only, and with misspelt words put
-    right.
+    The forms of the request are asked, too, and what is near to its hypothetical answers. Without any, the style
+    "advanced" asks in up to three forms (V5): as written, its topic words only, and with misspelt words put right.
 
     Raises NotFoundError for a set that does not exist, UnknownFilterError, InvalidFilterError, GraphNotBuiltError,
     InvalidOptionsError, RetrievalUnavailableError where Postgres does not answer.
     """
-    queries = forms_of(request.query) if request.style == "advanced" else [request.query]
+    finds_forms = request.style == "advanced" and not request.forms
+    queries = forms_of(request.query) if finds_forms else list(dict.fromkeys((request.query, *request.forms)))
     found = retrieve_many(scope=scope, request=request, queries=queries, on_stage=on_stage, within=within)
-    if request.style == "advanced" and found[0].state.query.corrections:
+    if finds_forms and found[0].state.query.corrections:
         corrected = corrected_text(found[0].state.query, engines.tokenizer())
         found += retrieve_many(scope=scope, request=request, queries=[corrected], within=within)
+    if request.hypothetical and request.mode != "bm25":
+        by_meaning = replace(request, mode="vector", rerank=False, cliff=False)
+        found += retrieve_many(scope=scope, request=by_meaning, queries=request.hypothetical, within=within)
     return merge_results(found, top_k=request.top_k)
 
 
@@ -113,6 +119,18 @@ def retrieve_many(
         )
         for state in states
     ]
+
+
+def sections_around(
+    *, scope: Scope, request: RetrievalRequest, chunks: Sequence[int], max_tokens: int
+) -> list[tuple[Passage, ...]]:
+    """The whole section of each chunk, in reading order, where it has no more tokens (D37).
+
+    Within what the request may search.
+    """
+    visible = _visible(scope=scope, request=request, within=None)
+    with statements_limited(seconds=STATEMENT_SECONDS):
+        return passages_of_sections(scope=scope, visible=visible, chunks=chunks, max_tokens=max_tokens, any_share=True)
 
 
 def forms_of(question: str) -> list[str]:

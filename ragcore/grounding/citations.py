@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ragcore.grounding.confidence import citation_confidence
+from ragcore.grounding.links import without_links
 from ragcore.grounding.markers import Marker, MarkerStream
 from ragcore.grounding.similarity import SourceSimilarity
 from ragcore.ports import Tokenizer
@@ -23,10 +25,26 @@ class Extracted:
     citations: tuple[Citation, ...]
 
 
+ROUNDS = 5  # of removing markers and links; what one removal puts together, the next one finds
+
+
 def normalise(text: str, sources: Sequence[Source]) -> tuple[str, list[Marker]]:
     """A whole text with normalised markers, and where they are."""
     stream = MarkerStream.of(sources)
     return stream.feed(text) + stream.flush(), stream.markers
+
+
+def cleaned(text: str, sources: Sequence[Source], addresses: Collection[str] = ()) -> tuple[str, list[Marker]]:
+    """A whole text with `[n]` markers of these sources only and without links, as the filters of a stream leave it.
+
+    Text that has gone through them already comes back as it is.
+    """
+    for _ in range(ROUNDS):
+        clean, markers = normalise(text, sources)
+        text = without_links(clean, addresses)
+        if text == clean:
+            return text, markers
+    return re.sub(r"[\[\]【】<]", "", text), []  # made to trick the filters: what is left points nowhere
 
 
 def extract(
@@ -36,9 +54,13 @@ def extract(
     tokenizer: Tokenizer,
     similarity: SourceSimilarity | None = None,
     threshold: float = WEAK_BELOW,
+    addresses: Collection[str] = (),
 ) -> Extracted:
-    """Normalise the markers of an answer and list what they point to; below `threshold` a citation is weak."""
-    clean, markers = normalise(text, sources)
+    """Normalise the markers of an answer, take links out, and list what the markers point to (V7).
+
+    Below `threshold` a citation is weak. `addresses`: those of sources, which may be linked and shown.
+    """
+    clean, markers = cleaned(text, sources, addresses)
     similarity = similarity or SourceSimilarity(sources, tokenizer)
     by_number = {source.number: source for source in sources}
     places: dict[int, list[int]] = {}

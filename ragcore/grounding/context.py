@@ -6,13 +6,18 @@ import math
 import re
 from collections.abc import Sequence
 
+from ragcore.grounding.code_spans import CodeSpans
 from ragcore.ports import TokenCounter
 from ragcore.types import Passage, Source
 
 SEPARATOR = "\n\n---\n\n"
 _SPACE = re.compile(r"\s+")
-_FORGED = re.compile(r"^(\s*)\[(?=source\s*\d)", re.IGNORECASE | re.MULTILINE)
-_TAG = re.compile(r"<(?=/?\s*context\b)", re.IGNORECASE)
+_OWN_REFERENCE = re.compile(
+    r"(?<![A-Za-z0-9_)\]])\[(\^?\d{1,3}(?:\s*[-–,、]\s*\d{1,3})*)\]"
+)  # not an index such as a[1]
+_FORGED = re.compile(r"[\[【]((?:source|来源|來源)\s*[:：#]?\s*\d[^\[\]【】\n]{0,40})[\]】]", re.IGNORECASE)
+_PIECE = re.compile(r"(?P<ticks>`+|~{3,})|(?P<newline>\n[ \t]*)|[^`~\n]+|.", re.DOTALL)
+_TAG = re.compile(r"<(?=\s*/?\s*(?:context|question|document|conversation|answer|statements)\b)", re.IGNORECASE)
 
 
 def build_context(
@@ -58,12 +63,26 @@ def _header(source: Source) -> str:
     passage = source.passage
     name = _SPACE.sub(" ", passage.title or passage.external_id or f"document {passage.document}").strip()
     page = f", Page: {passage.page}" if passage.page is not None else ""
-    return f"[Source {source.number}] (File: {name}{page})"
+    return f"[Source {source.number}] (File: {_harmless(name)}{page})"
 
 
 def _harmless(text: str) -> str:
-    """A document must not pass for another source or end the context."""
-    return _TAG.sub("&lt;", _FORGED.sub(r"\1(", text))
+    """A document must not end the context or pass for another source, nor its own [3] for a citation: that is ［3］."""
+    text = _TAG.sub("&lt;", _FORGED.sub(r"［\1］", text))
+    code = CodeSpans()
+    return "".join(_piece(match, code) for match in _PIECE.finditer(text))
+
+
+def _piece(match: re.Match[str], code: CodeSpans) -> str:
+    piece = match.group()
+    if match["ticks"]:
+        code.ticks(piece)
+    elif match["newline"]:
+        code.newline()
+    else:
+        piece = piece if code.inside else _OWN_REFERENCE.sub(r"［\1］", piece)
+        code.text(piece)
+    return piece
 
 
 def _truncated(source: Source, *, budget_tokens: int, counter: TokenCounter) -> Source | None:

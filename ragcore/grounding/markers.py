@@ -1,7 +1,10 @@
 """Citation markers in the text of a model, normalised to `[n]` while it streams (V7).
 
-Understood outside of code: `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[Source 1]`, `[Sources 1 and 2]`, `[来源1]`, the same
-in `【】`, and the ids of documents. Markers of sources that do not exist are taken out with the space before them.
+Understood outside of code: `[1]`, `[[1]]`, `[1, 2]`, `[1-3]`, `[^1]`, `[Source 1]`, `[Sources 1 and 2]`, `[来源1]`,
+`[1†source]`, the ids of documents (`[doc_7]`, `[doc_id: TS 38.300]`), all of them in `【】` and with full-width digits,
+and in round brackets those that say that they are sources: `(Source 1)`, `（来源 1）`. Markers of sources that do not
+exist are taken out with the space before them. `［１］` is one, too, but `［1］` is not: that is how a document's own
+reference numbers are shown (see `context`), so that a quotation does not become a citation.
 """
 
 from __future__ import annotations
@@ -9,25 +12,40 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 
+from ragcore.grounding.code_spans import CodeSpans
+from ragcore.text.normalise import nfkc
 from ragcore.types import Source
 
 MAX_MARKER = 80  # characters between the brackets
+MAX_ROUND = 40  # in round ones, which are common in prose and should not delay it
+MAX_RANGE = 20
+_INNER = rf"[^\[\]【】［］\n`]{{1,{MAX_MARKER}}}"
+_ROUND = rf"[^()（）\[\]【】［］\n`]{{1,{MAX_ROUND}}}"
 _PIECE = re.compile(
     r"(?P<ticks>`+|~{3,})"
-    rf"|(?P<gap>[ \t]*)(?:\[(?P<square>[^\[\]【】\n`]{{1,{MAX_MARKER}}})\]|【(?P<lens>[^【】\n`]{{1,{MAX_MARKER}}})】)"
+    rf"|(?P<gap>[ \t]*)(?:\[\[(?P<double>{_INNER})\]\]|\[(?P<square>{_INNER})\]|【(?P<lens>{_INNER})】"
+    rf"|［(?P<wide>{_INNER})］|[(（](?P<round>{_ROUND})[)）])"
     r"|(?P<newline>\n[ \t]*)"
-    r"|(?P<text>[^`~\[【\n \t]+|[ \t]+|.)",
+    r"|(?P<text>[^`~\[【［(（\n \t]+|[ \t]+|.)",
     re.DOTALL,
 )
-_UNFINISHED = re.compile(rf"(?:`+|~+|\n[ \t]*|[ \t]*(?:[\[【][^\[\]【】\n`]{{0,{MAX_MARKER}}})?)\Z")
-_LABEL = re.compile(
-    r"(?:sources?|refs?|references?|documents?|docs?|来源|來源|资料|資料|文档|文檔|出处)\s*[:：#]?\s*(?=\^?\d)",
-    re.IGNORECASE,
+_UNFINISHED = re.compile(
+    rf"(?:`+|~+|\n[ \t]*"
+    rf"|[ \t]*(?:\[\[[^\[\]【】［］\n`]{{0,{MAX_MARKER}}}\]?|[\[【［][^\[\]【】［］\n`]{{0,{MAX_MARKER}}}"
+    rf"|[(（][^()（）\[\]【】［］\n`]{{0,{MAX_ROUND}}})?)\Z"
 )
 _NUMBERS = re.compile(r"\^?(\d{1,3})(?:\s*[-–~]\s*\^?(\d{1,3}))?")
-_JOIN = re.compile(r"\s*(?:[,，、;；&]|\band\b|和|与|\s)\s*")
-MAX_RANGE = 20
+_DAGGER = re.compile(r"\s*†.*\Z", re.DOTALL)  # `1†source`, as some models were trained to write
+_TURN = re.compile(
+    r"\d{1,3}:\d{1,3}"
+)  # `4:0†source` counts turns and files of another system: it points to nothing here
+_DOCUMENT_ID = re.compile(r"\bdoc(?:ument)?[_ ]?id(?:\s*[:#=]\s*(?=\S)|\s+(?=\S*\d))", re.IGNORECASE)
+_DIGIT = re.compile(r"[0-9]")
+_SEPARATORS = re.compile(r"[,，、;；&]")
+_JOIN = re.compile(r"\s*(?:[,，、;；&]|\band\b|和|与|與|\s)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +68,7 @@ class MarkerStream:
     markers: list[Marker] = field(default_factory=list)
     _held: str = ""
     _length: int = 0
-    _fence: str = ""  # the ticks that opened a code block
-    _ticks: int = 0  # length of the ticks that opened code in a line
-    _line_start: bool = True
+    _code: CodeSpans = field(default_factory=CodeSpans)
 
     @classmethod
     def of(cls, sources: Sequence[Source]) -> MarkerStream:
@@ -83,26 +99,24 @@ class MarkerStream:
     def _piece(self, match: re.Match[str]) -> str:
         piece = match.group()
         if match["ticks"]:
-            self._code(piece)
+            self._code.ticks(piece)
         elif match["newline"]:
-            self._ticks = 0 if self._line_start else self._ticks  # an empty line ends the paragraph
-        elif not self._fence and not self._ticks and (content := match["square"] or match["lens"]):
-            piece = self._marker(piece, match["gap"], content.strip())
-        self._line_start = bool(match["newline"]) or (self._line_start and not piece.strip())
+            self._code.newline()
+        else:
+            if not self._code.inside:
+                piece = self._marked(piece, match)
+            self._code.text(piece)
         return piece
 
-    def _code(self, ticks: str) -> None:
-        """Enter or leave code."""
-        if self._fence:
-            if self._line_start and ticks[0] == self._fence[0] and len(ticks) >= len(self._fence):
-                self._fence = ""
-        elif self._line_start and not self._ticks and len(ticks) >= 3:
-            self._fence = ticks
-        elif ticks[0] == "`":
-            self._ticks = 0 if self._ticks == len(ticks) else self._ticks or len(ticks)
+    def _marked(self, piece: str, match: re.Match[str]) -> str:
+        if content := match["double"] or match["square"] or match["lens"]:
+            return self._marker(piece, match["gap"], content, labelled=False)
+        if match["wide"] and not _DIGIT.search(match["wide"]):
+            return self._marker(piece, match["gap"], match["wide"], labelled=False)
+        return self._marker(piece, match["gap"], match["round"], labelled=True) if match["round"] else piece
 
-    def _marker(self, piece: str, gap: str, content: str) -> str:
-        cited = self._cited(content)
+    def _marker(self, piece: str, gap: str, content: str, *, labelled: bool) -> str:
+        cited = self._cited(nfkc(content).strip(), labelled=labelled)
         if cited is None:
             return piece
         known = [number for number in dict.fromkeys(cited) if number in self.numbers]
@@ -112,19 +126,40 @@ class MarkerStream:
             position += len(str(number)) + 2
         return gap + "".join(f"[{number}]" for number in known) if known else ""
 
-    def _cited(self, content: str) -> list[int] | None:
-        """Numbers that a bracket points to; None if it is no marker."""
+    def _cited(self, content: str, *, labelled: bool) -> list[int] | None:
+        """Numbers that a bracket points to; None if it is no marker. `labelled`: only if it says that it is one."""
+        label = _label(anywhere=labelled).match(content)
+        if labelled and label is None:
+            return None
         if (number := self.ids.get(content.lower())) is not None:
             return [number]
+        bare = _DAGGER.sub("", content)
+        if bare != content and _TURN.fullmatch(bare):
+            return []
+        named = _DOCUMENT_ID.sub("doc_", bare)
+        if named != bare and not _SEPARATORS.search(named):
+            return self._document(named)
         cited: list[int] = []
-        for part in _JOIN.split(_LABEL.sub("", content)):
-            if (number := self.ids.get(part.lower())) is not None:
-                cited.append(number)
-            elif (match := _NUMBERS.fullmatch(part)) and (numbers := _range(match)):
-                cited.extend(numbers)
-            else:
+        for part in _JOIN.split(_label(anywhere=False).sub("", named)):
+            numbers = self._pointed(part)
+            if numbers is None:
                 return None
+            cited += numbers
         return cited
+
+    def _pointed(self, part: str) -> list[int] | None:
+        """Sources that one part of a marker names, perhaps ones that do not exist; None if it names none."""
+        if (number := self.ids.get(part.lower())) is not None:
+            return [number]
+        if part.startswith("doc_"):
+            return self._document(part)
+        match = _NUMBERS.fullmatch(part)
+        return _range(match) or None if match else None
+
+    def _document(self, name: str) -> list[int]:
+        """The source of `doc_7` or `doc_TS 38.300`, if there is one."""
+        number = self.ids.get(name.lower(), self.ids.get(name.removeprefix("doc_").lower()))
+        return [] if number is None else [number]
 
 
 def document_ids(sources: Sequence[Source]) -> dict[str, int]:
@@ -136,6 +171,18 @@ def document_ids(sources: Sequence[Source]) -> dict[str, int]:
             if name and not name.isdigit():
                 ids.setdefault(name, source.number)
     return ids
+
+
+@cache
+def _label(*, anywhere: bool) -> re.Pattern[str]:
+    """A word of marker_labels.txt that stands before a number; `anywhere`: only words of the first section."""
+    text = (files("ragcore.grounding") / "marker_labels.txt").read_text(encoding="utf-8")
+    first, _, second = text.partition("=square")
+    lines = [line for line in (first if anywhere else first + second).splitlines() if line[:1] not in ("#", "=")]
+    words = sorted(
+        (word for line in lines for part in line.split("|") if (word := part.strip())), key=len, reverse=True
+    )
+    return re.compile(rf"(?:{'|'.join(map(re.escape, words))})\s*[:#.]?\s*(?=\^?\d)", re.IGNORECASE)
 
 
 def _range(match: re.Match[str]) -> list[int]:

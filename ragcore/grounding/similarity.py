@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ragcore.grounding.facts import figures, plain_figure
+from ragcore.grounding.source_texts import SourceTexts
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.text.keywords import keywords
 from ragcore.text.scripts import cjk_share
@@ -16,7 +18,6 @@ from ragcore.types import Source
 ENOUGH = 0.5  # words that are found decide; vectors are asked only below this
 CANDIDATES = 3  # sources whose vectors are compared, the ones with most shared words
 MARKER = re.compile(r"\s*\[\d{1,3}\]")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(slots=True)
@@ -31,8 +32,12 @@ class SourceSimilarity:
     sources: Sequence[Source]
     tokenizer: Tokenizer
     embedder: Embedder | None = None
+    texts: SourceTexts = field(init=False)  # shared with whatever else compares the answer with its sources
     _words: dict[int, frozenset[str]] = field(default_factory=dict)
     _known: dict[str, dict[int, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.texts = SourceTexts(self.sources, self.tokenizer)
 
     def of(self, sentence: str) -> dict[int, float]:
         """Number of a source -> similarity."""
@@ -46,7 +51,7 @@ class SourceSimilarity:
     def coverage(self, text: str) -> dict[int, float]:
         """Number of a source -> weighted share of the keywords of `text` that it has."""
         if not self._words:
-            self._words = {s.number: frozenset(self.tokenizer.words(s.text + " " + _names(s))) for s in self.sources}
+            self._words = {text.source.number: text.words for text in self.texts.all}
         wanted = keywords(text, self.tokenizer)
         weight = {word: self._rarity(word) for word in wanted}
         total = sum(weight.values())
@@ -57,9 +62,9 @@ class SourceSimilarity:
 
     def missing_numbers(self, sentence: str) -> list[str]:
         """Figures of the sentence that stand in no source, as written."""
-        have = {_plain(number) for s in self.sources for number in _NUMBER.findall(s.text + " " + _names(s))}
-        found = dict.fromkeys(_NUMBER.findall(MARKER.sub("", sentence)))
-        return [number for number in found if _plain(number) not in have and len(_plain(number)) > 1]
+        have = set[str]().union(*(text.figures for text in self.texts.all))
+        found = figures(MARKER.sub("", sentence))
+        return [figure for figure in found if plain_figure(figure) not in have and len(plain_figure(figure)) > 1]
 
     def _rarity(self, word: str) -> float:
         having = sum(word in words for words in self._words.values())
@@ -73,11 +78,3 @@ class SourceSimilarity:
         trust = self.embedder.trust(cjk_share(text))
         meaning = {s.number: min(1.0, max(0.0, trust * float(c))) for s, c in zip(near, cosines, strict=True)}
         return {number: max(value, meaning.get(number, 0.0)) for number, value in shared.items()}
-
-
-def _names(source: Source) -> str:
-    return " ".join((source.passage.title, *source.passage.heading_path))
-
-
-def _plain(number: str) -> str:
-    return number.replace(",", "").rstrip(".")

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
+from ragcore.grounding.evidence import Evidence
 from ragcore.grounding.similarity import MARKER, SourceSimilarity
+from ragcore.grounding.support_model import SupportModel
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import cjk_share
 from ragcore.text.sentences import split_sentences
 from ragcore.types import Sentence, Source
 
-SUPPORTED_FROM = 0.5  # V8
-CONTRADICTED_BELOW = 0.15  # a cited source that shares next to nothing with the sentence does not carry it
+SUPPORTED_FROM = 0.5  # V8; of the probability of the model
+CONTRADICTED_BELOW = 0.15  # a cited source that says so little of the sentence does not carry it
 MIN_LETTERS = 4
 OTHER_SCRIPT = 0.5  # difference of the CJK shares from which the words of two texts cannot be compared
+
+IN_PART = "The cited source says this only in part."
+OTHER_LANGUAGE = "The cited source is in another language, so the wording could not be compared."
+NOT_SAID = "The cited source does not say this."
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _PREFIX = re.compile(r"(?:[-*+>•·]|\d{1,3}[.)、])\s+")
@@ -33,18 +40,26 @@ def support_states(
     similarity: SourceSimilarity | None = None,
     refusals: Collection[str] = (),
     threshold: float = SUPPORTED_FROM,
+    model: SupportModel | None = None,
 ) -> list[Sentence]:
     """Every sentence that claims something, in order, as it stands in `text` (which has `[n]` markers only).
 
     Headings (also bold lines without a full stop), code, lines that only introduce a list, and refusals claim nothing
-    and are left out.
+    and are left out. `threshold`: probability of the model from which a sentence is supported.
     """
     similarity = similarity or SourceSimilarity(sources, tokenizer, embedder)
     refused = {squeeze(sentence) for sentence in refusals}
-    return [_judged(claim, similarity, threshold) for claim in _claims(text) if squeeze(claim) not in refused]
+    judge = _Judge(
+        similarity=similarity,
+        evidence=Evidence(similarity.texts, similarity.embedder),
+        model=model or SupportModel.shipped(),
+        threshold=threshold,
+    )
+    return [judge.sentence(claim) for claim in claims(text) if squeeze(claim) not in refused]
 
 
-def _claims(text: str) -> Iterator[str]:
+def claims(text: str) -> Iterator[str]:
+    """The sentences of an answer that claim something, as they stand in it, without the sign of their list item."""
     for sentence in split_sentences(_FENCE.sub("\n", text)):
         claim = sentence.strip()
         while prefix := _PREFIX.match(claim):
@@ -56,51 +71,45 @@ def _claims(text: str) -> Iterator[str]:
             yield claim
 
 
-def _judged(claim: str, similarity: SourceSimilarity, threshold: float) -> Sentence:
-    known = {source.number for source in similarity.sources}
-    cited = tuple(n for n in dict.fromkeys(int(n) for n in _NUMBER.findall(claim)) if n in known)
-    near = similarity.of(claim)
-    best = max((near[number] for number in cited or near), default=0.0)
-    missing = similarity.missing_numbers(claim)
-    if cited:
-        return _cited(claim, cited, best, missing, similarity, threshold)
-    if best < threshold:
-        return Sentence(
-            text=claim, support="unsupported", reason="No source is cited, and none says this.", risk="high"
-        )
-    if missing:
-        return Sentence(text=claim, support="weak", reason=_numbers(missing), risk="medium")
-    where = max(near, key=lambda number: near[number])
-    return Sentence(
-        text=claim, support="weak", reason=f"No source is cited; source {where} says something similar.", risk="low"
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judge:
+    similarity: SourceSimilarity
+    evidence: Evidence
+    model: SupportModel
+    threshold: float
 
+    def sentence(self, claim: str) -> Sentence:
+        known = {source.number for source in self.similarity.sources}
+        cited = tuple(n for n in dict.fromkeys(int(n) for n in _NUMBER.findall(claim)) if n in known)
+        probability = self.model.probability(self.evidence, claim, cited) if known else 0.0
+        missing = self.similarity.missing_numbers(claim)
+        return self._cited(claim, cited, probability, missing) if cited else self._uncited(claim, probability, missing)
 
-def _cited(
-    claim: str,
-    cited: tuple[int, ...],
-    best: float,
-    missing: list[str],
-    similarity: SourceSimilarity,
-    threshold: float,
-) -> Sentence:
-    if missing:
-        return Sentence(text=claim, support="weak", citations=cited, reason=_numbers(missing), risk="medium")
-    if best >= threshold:
-        return Sentence(text=claim, support="supported", citations=cited)
-    if _other_script(claim, cited, similarity):
-        reason = "The cited source is in another language, so the wording could not be compared."
-        return Sentence(text=claim, support="weak", citations=cited, reason=reason, risk="low")
-    if best < CONTRADICTED_BELOW:
-        reason = "The cited source does not say this."
-        return Sentence(text=claim, support="unsupported", citations=cited, reason=reason, risk="high")
-    reason = "The cited source says this only in part."
-    return Sentence(text=claim, support="weak", citations=cited, reason=reason, risk="medium")
+    def _uncited(self, claim: str, probability: float, missing: Sequence[str]) -> Sentence:
+        if probability < self.threshold:
+            reason = "No source is cited, and none says this."
+            return Sentence(text=claim, support="unsupported", reason=reason, risk="high")
+        if missing:
+            return Sentence(text=claim, support="weak", reason=_numbers(missing), risk="medium")
+        near = self.similarity.coverage(MARKER.sub("", claim))
+        where = max(near, key=lambda number: near[number])
+        reason = f"No source is cited; source {where} says something similar."
+        return Sentence(text=claim, support="weak", reason=reason, risk="low")
 
+    def _cited(self, claim: str, cited: tuple[int, ...], probability: float, missing: Sequence[str]) -> Sentence:
+        if missing:
+            return Sentence(text=claim, support="weak", citations=cited, reason=_numbers(missing), risk="medium")
+        if probability >= self.threshold:
+            return Sentence(text=claim, support="supported", citations=cited)
+        if self._other_script(claim, cited):
+            return Sentence(text=claim, support="weak", citations=cited, reason=OTHER_LANGUAGE, risk="low")
+        if probability < min(CONTRADICTED_BELOW, self.threshold):
+            return Sentence(text=claim, support="unsupported", citations=cited, reason=NOT_SAID, risk="high")
+        return Sentence(text=claim, support="weak", citations=cited, reason=IN_PART, risk="medium")
 
-def _other_script(claim: str, cited: Collection[int], similarity: SourceSimilarity) -> bool:
-    share = cjk_share(claim)
-    return any(abs(share - cjk_share(s.text)) > OTHER_SCRIPT for s in similarity.sources if s.number in cited)
+    def _other_script(self, claim: str, cited: Collection[int]) -> bool:
+        share = cjk_share(claim)
+        return any(abs(share - cjk_share(s.text)) > OTHER_SCRIPT for s in self.similarity.sources if s.number in cited)
 
 
 def _numbers(missing: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from typing import Any
 
 from ragcore.errors import ModelUnavailableError
+from ragcore.generation.events import EndEvent
 from ragcore.ports import ChatMessage, GenerationEvent, TokenCounter
 from ragcore.providers.completion import Completion, breaks
 from ragcore.providers.retry import delays, is_retryable
@@ -27,7 +28,8 @@ class OpenAIChatModel:
 
     Before the first token: three retries after 1, 2 and 4 s on 429, 5xx, timeouts and lost connections, then
     ModelUnavailableError. After it nothing is retried: a stream that breaks, ends without a finish reason or
-    passes the total timeout gives a final event with `interrupted`. Usage is the server's, else an estimate.
+    passes the total timeout gives a final event with `interrupted`; one that reaches `max_tokens` an EndEvent with
+    `is_cut`. Usage is the server's, else an estimate.
     """
 
     def __init__(
@@ -74,7 +76,14 @@ class OpenAIChatModel:
         finally:
             await completion.close()
         usage = completion.usage or self._estimate(messages, "".join(written))
-        yield GenerationEvent(final=True, usage=usage, interrupted=not completion.finished)
+        interrupted = not completion.finished
+        yield EndEvent(
+            final=True,
+            usage=usage,
+            interrupted=interrupted,
+            is_cut=completion.is_cut and not interrupted,
+            model=self.name,
+        )
 
     async def close(self) -> None:
         """Close the connections of the running event loop."""
@@ -90,7 +99,7 @@ class OpenAIChatModel:
             try:
                 await completion.open(self._client(), request, deadline)
                 text = await completion.next_text(deadline)
-                if text is not None or completion.finished:
+                if text is not None or completion.finish_reason is not None:
                     return completion, text
                 problem = "the stream closed before the first token"
             except breaks() as error:

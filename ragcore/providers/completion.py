@@ -23,9 +23,19 @@ class Completion:
     """Reads the chunks of one stream; raises one of `breaks()` when it fails."""
 
     def __init__(self) -> None:
-        self.finished = False  # the server said why it ended
+        self.finish_reason: str | None = None  # why it ended, as the server said
         self.usage: Usage | None = None
         self._chunks: Any = None
+
+    @property
+    def finished(self) -> bool:
+        """The server said why it ended, and it was not that somebody censored the rest."""
+        return self.finish_reason not in (None, "content_filter")
+
+    @property
+    def is_cut(self) -> bool:
+        """It ended at the limit of tokens."""
+        return self.finish_reason == "length"
 
     async def open(self, client: Any, request: Mapping[str, Any], deadline: float) -> None:
         """Send the request; `deadline` is in the time of the event loop."""
@@ -43,10 +53,10 @@ class Completion:
                 return None
             if chunk.usage is not None:  # comes in a chunk of its own, after the last text
                 self.usage = Usage(
-                    prompt_tokens=chunk.usage.prompt_tokens, completion_tokens=chunk.usage.completion_tokens
+                    prompt_tokens=chunk.usage.prompt_tokens or 0, completion_tokens=chunk.usage.completion_tokens or 0
                 )
             for choice in chunk.choices:
-                self.finished = self.finished or choice.finish_reason is not None
+                self.finish_reason = self.finish_reason or choice.finish_reason
                 if choice.delta.content:
                     return str(choice.delta.content)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from ragcore.pipeline import stage
-from ragcore.ports import Ports
-from ragcore.types import State
+from ragcore.ports import FloatArray, Ports
+from ragcore.types import Hit, State
+
+HALVED_FROM = 1000  # candidates, from which two halves are compared at the same time
 
 
 @stage("search.fine")
@@ -19,5 +22,12 @@ class SearchFine:
     def __call__(self, state: State, ports: Ports) -> State:
         if state.query.vector is None or not state.pool:
             return state.with_arm("dense", [])
-        hits = ports.vectors.fine(state.query.vector, chunks=state.ids(), limit=self.limit)
+        hits = self._hits(state.query.vector, state.ids(), ports)
         return state.with_arm("dense", hits).noted(dense=len(hits), **ports.extra.get("backend", {}))
+
+    def _hits(self, vector: FloatArray, chunks: list[int], ports: Ports) -> list[Hit]:
+        look = partial(ports.vectors.fine, vector, limit=self.limit)
+        if len(chunks) < HALVED_FROM:
+            return look(chunks=chunks)
+        halves = ports.together(partial(look, chunks=chunks[::2]), partial(look, chunks=chunks[1::2]))
+        return sorted((hit for half in halves for hit in half), key=lambda hit: (-hit.score, hit.chunk))[: self.limit]

@@ -12,7 +12,7 @@ from tests.admin.conftest import make_document, signed_in
 from tests.factories import make_set, make_user
 
 KNOWLEDGE = ["knowledge_knowledgeset", "knowledge_document", "knowledge_ingestitem", "knowledge_ingestjob"]
-REVIEWS = ["feedback_badcase", "chat_message", "chat_conversation"]
+REVIEWS = ["feedback_badcase", "chat_message", "chat_conversation", "chat_strategystatistics"]
 EVALUATION = ["evaluation_goldenset", "evaluation_goldencase", "evaluation_evaluationrun"]
 PEOPLE = ["accounts_user", "accounts_usergroup", "accounts_apikey", "accounts_tenant", "accounts_auditevent"]
 LISTS = [*KNOWLEDGE, "knowledge_source", *REVIEWS, *EVALUATION, *PEOPLE]

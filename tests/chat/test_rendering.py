@@ -41,12 +41,21 @@ def test_a_marker_before_a_bracket_is_not_a_link():
         "<http://evil.example>",
         "[t]: http://evil.example\n\n[t]",
         '<a href="http://evil.example" onclick="x()">t</a>',
+        "[t](data:text/html;base64,PHNjcmlwdD4=)",
+        "![t](data:image/svg+xml,<svg/onload=alert(1)>)",
+        "[t][r]\n\n[r]: http://evil.example",
+        "![t][r]\n\n[r]: <javascript:alert(1)> 'x'",
+        "http://evil.example www.evil.example",
+        "[![t](http://evil.example/a)](http://evil.example/b)",
+        "<svg onload=alert(1)>",
+        "&lt;img src=x onerror=alert(1)&gt;",
+        "| a |\n|---|\n| ![t](http://evil.example) |",
     ],
 )
 def test_nothing_that_a_model_writes_becomes_active(text):
     html = render_markdown(text)
 
-    assert not any(tag in html for tag in ("<a ", "<img", "<script"))
+    assert not any(tag in html for tag in ("<a ", "<img", "<script", "<svg"))
 
 
 def test_the_address_of_a_source_may_be_linked_and_shown():
@@ -110,3 +119,11 @@ def test_a_block_is_finished_once_the_next_one_begins():
     assert stream.feed("1. a\n\n2. b\n") == ["First.\n\n"]
     assert stream.feed("\nNext") == ["1. a\n\n2. b\n\n"]
     assert stream.tail == "Next"
+
+
+@pytest.mark.parametrize("forged", ["\ue0000\ue000x\ue001", "&#xE000;0&#xE000;x&#xe001;", "&#57344;7&#57344;x&#57345;"])
+def test_a_text_cannot_forge_the_marks_of_sentences(forged):
+    html = render_markdown(f"{forged} Bad one.", sentences=[{"text": "Bad one.", "support": "weak", "reason": "none"}])
+
+    assert html.count("<span") == 1
+    assert ">Bad one.</span>" in html

@@ -159,3 +159,69 @@ def test_passwords_do_not_appear_when_the_environment_is_printed(monkeypatch):
     monkeypatch.setenv("SECRET_KEY", "hunter2" * 8)
 
     assert "hunter2" not in repr(read_environment())
+
+
+@pytest.fixture
+def no_models(monkeypatch):
+    for name in os.environ:
+        if name.startswith("LLM_"):
+            monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize("tier", ["FAST", "ADVANCED", "JUDGE"])
+def test_a_tier_needs_a_server_somewhere(monkeypatch, no_models, tier):
+    monkeypatch.setenv(f"LLM_{tier}_MODEL", "m")
+
+    with pytest.raises(InvalidEnvironmentError) as caught:
+        read_environment()
+
+    assert caught.value.faults == {f"LLM_{tier}_MODEL": f"needs LLM_{tier}_BASE_URL or LLM_BASE_URL"}
+
+
+@pytest.mark.parametrize("url", ["LLM_BASE_URL", "LLM_FAST_BASE_URL"])
+def test_a_tier_is_at_its_own_server_or_at_the_common_one(monkeypatch, no_models, url):
+    monkeypatch.setenv(url, "http://models.example.com/v1")
+    monkeypatch.setenv("LLM_FAST_MODEL", "small")
+
+    assert read_environment().LLM_FAST_MODEL == "small"
+
+
+def test_a_server_of_a_single_model_needs_no_name(monkeypatch, no_models):
+    monkeypatch.setenv("LLM_JUDGE_BASE_URL", "http://models.example.com/v1")
+
+    env = read_environment()
+
+    assert (env.LLM_JUDGE_MODEL, env.LLM_FAST_MODEL, env.LLM_MODEL) == ("default", None, None)
+
+
+@pytest.mark.parametrize("value", ["/nowhere/model", "~/nowhere", "./nowhere", "a/b/c", "two words", "../x"])
+def test_a_local_model_that_cannot_be_there_is_refused(monkeypatch, no_models, value):
+    monkeypatch.setenv("LLM_LOCAL_MODEL", value)
+
+    with pytest.raises(InvalidEnvironmentError, match="LLM_LOCAL_MODEL"):
+        read_environment()
+
+
+def test_a_local_model_is_a_folder_or_a_name_on_the_hub(monkeypatch, no_models, tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+
+    for value in (str(tmp_path), "Qwen/Qwen2.5-0.5B-Instruct", "gpt2"):
+        monkeypatch.setenv("LLM_LOCAL_MODEL", value)
+
+        env = read_environment()
+
+        assert value == env.LLM_LOCAL_MODEL
+
+
+def test_prices_that_cannot_be_read_are_refused_in_words(monkeypatch, no_models):
+    monkeypatch.setenv("LLM_PRICES", '{"m": {"input": 1}}')
+
+    with pytest.raises(InvalidEnvironmentError, match='LLM_PRICES: must give "input" and "output"'):
+        read_environment()
+
+
+def test_keys_of_models_do_not_appear_when_the_environment_is_printed(monkeypatch, no_models):
+    for tier in ("FAST", "ADVANCED", "JUDGE"):
+        monkeypatch.setenv(f"LLM_{tier}_API_KEY", "hunter2")
+
+    assert "hunter2" not in repr(read_environment())

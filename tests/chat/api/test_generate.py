@@ -110,6 +110,7 @@ async def test_a_model_that_is_down_gives_a_degraded_answer_from_the_sources(api
 
 async def test_a_model_that_stops_in_the_middle_leaves_a_marked_answer(api, llm):
     llm.script(Reply(texts=("The procedure has ", "four steps [1]. And"), cut_after=2, finish=False))
+    llm.default = Reply(status=400)  # nor does it give the rest
 
     answer = await api.generate(QUESTION)
 

@@ -1,9 +1,12 @@
 """Citations of an answer (V7)."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ragcore.grounding.citations import extract
+from ragcore.grounding.citations import cleaned, extract
 from ragcore.grounding.confidence import answer_confidence, citation_confidence
+from ragcore.types import Passage, Source
 
 
 def test_citations_carry_the_sentence_their_position_and_how_often(sources, tokenizer):
@@ -36,3 +39,23 @@ def test_the_confidence_is_the_formula():
 
 def test_an_answer_without_citations_has_no_confidence():
     assert answer_confidence([], []) == 0
+
+
+def test_links_are_taken_out_of_the_text_and_citations_still_point_at_their_markers(sources, tokenizer):
+    text = "![x](http://evil.example) Handover moves [Source 3](http://evil.example) and [9](y) ends [3]."
+
+    found = extract(text, sources, tokenizer=tokenizer)
+
+    assert found.text == "x Handover moves [3] and(y) ends [3]."
+    assert [(c.number, c.frequency, found.text[c.position :][:3]) for c in found.citations] == [(3, 2, "[3]")]
+
+
+@given(st.text(alphabet="[]()<>!1239x:`\n/ 【】", max_size=60))
+def test_what_has_been_cleaned_stays_as_it_is(text):
+    known = [Source(number=1, passage=Passage(chunk=1, document=1, version=1, text="", title=""), text="", score=1.0)]
+    once, _ = cleaned(text, known)
+
+    again, markers = cleaned(once, known)
+
+    assert again == once
+    assert all(once[m.position :].startswith(f"[{m.number}]") for m in markers)

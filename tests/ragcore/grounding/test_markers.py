@@ -78,3 +78,86 @@ def test_the_result_does_not_depend_on_how_the_text_was_cut(pieces, sizes):
 
     assert out + stream.flush() == expected
     assert stream.markers == whole.markers
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("claim [[1]].", "claim [1]."),
+        ("claim [1†source] and 【2†L1-L9】", "claim [1] and [2]"),
+        ("claim 【4:0†source】.", "claim."),
+        ("claim (Source 1).", "claim [1]."),
+        ("claim (see Sources 1, 2)", "claim [1][2]"),
+        ("结论（来源 1）（来源：2、3）。", "结论[1][2][3]。"),
+        ("结论[来源：1]［２］", "结论[1][2]"),
+        ("结论［１］[３]", "结论[1][3]"),
+        ("claim [doc_id: 41]", "claim [1]"),
+        ("claim [doc_id: TS-38.3]", "claim [3]"),
+        ("claim [doc_id: 41, doc_id: 42]", "claim [1][2]"),
+        ("claim [Document 2]", "claim [2]"),
+        ("claim [ref. 1]", "claim [1]"),
+        ("claim [^1][^2]", "claim [1][2]"),
+        ("none [doc_id: 99] [doc_99] (Source 9)（来源8）[[9]].", "none."),
+    ],
+)
+def test_rarer_ways_of_pointing_to_a_source_become_its_number(sources, written, wanted):
+    assert normalise(written, sources)[0] == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "quoted ［3］ of the document",
+        "(1) first (2) second",
+        "(document 2) and (see annex 1)",
+        "[Source: a book]",
+        "[references]",
+        "a (short) remark （备注）",
+        "[document id]",
+    ],
+)
+def test_what_only_resembles_a_marker_stays(sources, text):
+    assert normalise(text, sources)[0] == text
+
+
+MORE = st.lists(
+    st.sampled_from(
+        [
+            "[",
+            "]",
+            "[[",
+            "]]",
+            "【",
+            "】",
+            "（",
+            "）",
+            "(",
+            ")",
+            "［",
+            "］",
+            "1",
+            "２",
+            "9",
+            "†",
+            ":",
+            "Source ",
+            "来源",
+            "doc_id: ",
+        ]
+        + ["`", "\n", " ", ", ", "x" * 30, "x" * 90]
+    )
+)
+
+
+@given(MORE, st.lists(st.integers(1, 9), min_size=1))
+def test_no_form_of_marker_depends_on_how_the_text_was_cut(pieces, sizes):
+    text, whole = "".join(pieces), MarkerStream(numbers=frozenset({1, 2}), ids={"doc_1": 1})
+    expected = whole.feed(text) + whole.flush()
+    stream, out, start, turn = MarkerStream(numbers=frozenset({1, 2}), ids={"doc_1": 1}), "", 0, 0
+
+    while start < len(text):
+        size = sizes[turn % len(sizes)]
+        out, start, turn = out + stream.feed(text[start : start + size]), start + size, turn + 1
+
+    assert out + stream.flush() == expected
+    assert stream.markers == whole.markers

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from ragcore.ports import GenerationRequest
 from ragcore.providers.extractive import ExtractiveGenerator
+from ragcore.providers.extractive_choice import Limits
 from ragcore.providers.extractive_sentences import statements
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import GeneratorContract, source
@@ -16,11 +17,11 @@ TOKENIZER = JiebaTokenizer()
 MAST = source(
     1, "# The mast\n\nThe **mast** stands in Ulm. It was built in 1987 by Weber. It is painted red and white."
 )
-POWER = source(2, "The battery lasts four hours. The diesel engine starts by itself.", title="Power", score=0.6)
+POWER = source(2, "The battery lasts four hours. The diesel engine of the mast was built later.", title="Power")
 SLICING = source(
     1, "网络切片是把一张物理网络分成多张逻辑网络的技术。每个切片有自己的资源。切片由运营商管理。", title="网络切片"
 )
-LEAVE = source(2, "年假需要提前两周申请。病假需要医生证明。", title="假期", score=0.3)
+RADIO = source(2, "网络切片也用于无线接入网。切片是按业务划分的。", title="无线接入")
 
 
 @pytest.fixture
@@ -48,13 +49,13 @@ class TestExtractiveGenerator(GeneratorContract):
 
 
 def test_the_core_answer_holds_the_asked_for_sentence_with_its_marker(generator):
-    text = answer(generator, "When was the mast built?", POWER, MAST)
+    text = answer(generator, "Who built the mast in Ulm?", POWER, MAST)
 
     assert "It was built in 1987 by Weber. [1]" in text.split("**Also relevant**")[0]
 
 
 def test_a_chinese_question_gets_chinese_form(generator):
-    text = answer(generator, "什么是网络切片？", SLICING, LEAVE, language="zh")
+    text = answer(generator, "什么是网络切片？", SLICING, RADIO, language="zh")
 
     assert text.startswith("网络切片是把一张物理网络分成多张逻辑网络的技术。[1]")
     assert "**补充要点**" in text
@@ -62,7 +63,7 @@ def test_a_chinese_question_gets_chinese_form(generator):
 
 
 def test_the_language_is_found_when_it_is_not_given(generator):
-    assert "**补充要点**" in answer(generator, "什么是网络切片？", SLICING, LEAVE, language="other")
+    assert "**补充要点**" in answer(generator, "什么是网络切片？", SLICING, RADIO, language="other")
 
 
 def test_every_sentence_is_verbatim_and_cited(generator):
@@ -145,10 +146,11 @@ def test_an_embedder_adds_meaning_to_words():
 
     text = "Dogs eat. Birds sing. Dogs eat sand. Cows eat. The feline sleeps. Ants walk. Fish swim."
     sources = (source(1, text),)
-    blind, seeing = ExtractiveGenerator(TOKENIZER), ExtractiveGenerator(TOKENIZER, Synonyms())
+    best = Limits(core_sentences=1)
+    blind, seeing = (ExtractiveGenerator(TOKENIZER, embedder, limits=best) for embedder in (None, Synonyms()))
 
-    assert "feline" not in answer(blind, "Where does a cat lie?", *sources).split("**")[0]
-    assert "feline" in answer(seeing, "Where does a cat lie?", *sources).split("**")[0]
+    assert "feline" not in answer(blind, "Where does a cat lie?", *sources)
+    assert "feline" in answer(seeing, "Where does a cat lie?", *sources)
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))

@@ -1,0 +1,211 @@
+"""Questions of public sets with the sources that an answer would be written from, without a database.
+
+The ranking stands in for the product's: BM25 and the embedder propose, the linear reranker orders, and the context is
+built as in the product. A folder holds corpus.jsonl, queries.jsonl and qrels.tsv, perhaps also unanswerable.jsonl.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ragcore.chunking import splitter_for
+from ragcore.grounding.context import build_context
+from ragcore.options import AnswerOptions, ChunkingOptions
+from ragcore.parsing.text import TextParser
+from ragcore.ports import Embedder, FloatArray, RerankInput, TokenCounter, Tokenizer
+from ragcore.providers.linear_reranker import LinearReranker
+from ragcore.text.normalise import normalise_query
+from ragcore.text.scripts import cjk_share, language_of
+from ragcore.types import Passage, Query, Source
+
+POOL = 40  # candidates of each arm
+K1, B = 1.2, 0.75
+SEED = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question of a set. Without answers it is one that the corpus does not answer."""
+
+    id: str
+    text: str
+    answers: tuple[str, ...] = ()
+    wanted: frozenset[str] = frozenset()  # ids of the documents that answer it
+    about: str = ""  # title of the document that it was written about; questions of one title stay together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerSet:
+    """One folder: questions in their order in the files, and what is needed to rank passages for them."""
+
+    name: str
+    answerable: tuple[Asked, ...]
+    unanswerable: tuple[Asked, ...]
+    ranking: Ranking
+
+    def sample(self, limit: int) -> list[Asked]:
+        """Answerable questions, the same ones for the same limit."""
+        rows = list(self.answerable)
+        random.Random(SEED).shuffle(rows)
+        return rows[:limit]
+
+
+def folder_name(folder: Path) -> str:
+    """SET/dev is called SET."""
+    return folder.parent.name if folder.name in ("dev", "heldout") else folder.name
+
+
+def half_of(key: str) -> int:
+    """0 or 1, by the text alone: which half of the questions one belongs to."""
+    return hashlib.sha256(key.encode()).digest()[0] % 2
+
+
+def answer_set(
+    folder: Path, *, tokenizer: Tokenizer, counter: TokenCounter, embedder: Embedder | None = None
+) -> AnswerSet:
+    """Read a folder and index its passages."""
+    documents = rows(folder / "corpus.jsonl")
+    titles = {str(row["id"]): row.get("title") or "" for row in documents}
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines():
+        query, document = line.split("\t")[:2]
+        wanted[query].add(document)
+    answerable = tuple(
+        Asked(
+            id=str(row["id"]),
+            text=row["text"],
+            answers=tuple(row.get("answers", [])),
+            wanted=frozenset(found),
+            about=min(titles.get(d, d) or d for d in found),
+        )
+        for row in rows(folder / "queries.jsonl")
+        if (found := wanted.get(str(row["id"])))
+    )
+    path = folder / "unanswerable.jsonl"
+    unanswerable = tuple(
+        Asked(id=str(row["id"]), text=row["text"], about=row.get("title") or titles.get(str(row.get("doc_id")), ""))
+        for row in (rows(path) if path.is_file() else [])
+        if "text" in row
+    )
+    ranking = Ranking.of(_passages(documents, counter), tokenizer=tokenizer, counter=counter, embedder=embedder)
+    return AnswerSet(name=folder_name(folder), answerable=answerable, unanswerable=unanswerable, ranking=ranking)
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def _passages(documents: Sequence[Mapping[str, Any]], counter: TokenCounter) -> list[Passage]:
+    """The chunks of all documents as the product would cut them; sections that stand for their parts are left out."""
+    splitter, parser = splitter_for(ChunkingOptions(), counter), TextParser()
+    made: list[Passage] = []
+    for number, row in enumerate(documents):
+        if not row["text"].strip():
+            continue
+        for draft in splitter.split(parser.parse(row["text"].encode(), name=str(row["id"]))):
+            if draft.kind == "body":
+                made.append(
+                    Passage(
+                        chunk=len(made),
+                        document=number,
+                        version=number,
+                        text=draft.text,
+                        title=row.get("title") or "",
+                        external_id=str(row["id"]),
+                        heading_path=draft.heading_path,
+                        ordinal=draft.ordinal,
+                    )
+                )
+    return made
+
+
+@dataclass(slots=True)
+class Ranking:
+    """Passages with an inverted index and, with an embedder, their vectors."""
+
+    passages: list[Passage]
+    tokenizer: Tokenizer
+    counter: TokenCounter
+    embedder: Embedder | None
+    idf: dict[str, float]  # of every term of the corpus
+    postings: dict[str, list[tuple[int, float]]]  # term -> passages with BM25's weight of the term there
+    vectors: FloatArray | None = None
+    reranker: LinearReranker = field(default_factory=LinearReranker.shipped)
+
+    @classmethod
+    def of(
+        cls, passages: list[Passage], *, tokenizer: Tokenizer, counter: TokenCounter, embedder: Embedder | None
+    ) -> Ranking:
+        """Index them."""
+        texts = ["\n".join((p.title, *p.heading_path, p.text)) for p in passages]
+        counts = [Counter(tokenizer.terms(text)) for text in texts]
+        frequency = Counter(term for count in counts for term in count)
+        total = len(passages)
+        idf = {term: math.log(1 + (total - n + 0.5) / (n + 0.5)) for term, n in frequency.items()}
+        average = sum(count.total() for count in counts) / max(total, 1) or 1.0
+        postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        for at, count in enumerate(counts):
+            norm = K1 * (1 - B + B * count.total() / average)
+            for term, n in count.items():
+                postings[term].append((at, idf[term] * n * (K1 + 1) / (n + norm)))
+        vectors = embedder.embed_documents(texts) if embedder else None
+        return cls(passages, tokenizer, counter, embedder, idf, dict(postings), vectors)
+
+    def part(self, passages: list[Passage]) -> Ranking:
+        """Of some of the passages, by words alone."""
+        return Ranking.of(passages, tokenizer=self.tokenizer, counter=self.counter, embedder=None)
+
+    def sources(self, question: str, *, without: frozenset[str] = frozenset()) -> list[Source]:
+        """The numbered sources of a question, best first; `without`: documents that are not there."""
+        query = self.query(question)
+        lexical: dict[int, float] = defaultdict(float)
+        for term in query.terms:
+            for at, weight in self.postings.get(term, ()):
+                lexical[at] += weight
+        dense = self._dense(query)
+        allowed = [at for at in {*_best(lexical), *_best(dense)} if self.passages[at].external_id not in without]
+        inputs = [RerankInput(passage=self.passages[at], arms=_arms(at, lexical, dense)) for at in sorted(allowed)]
+        scores = [s.score for s in self.reranker.score(query, inputs)] if inputs else []
+        options = AnswerOptions()
+        order = sorted(range(len(inputs)), key=lambda i: -scores[i])[: options.max_chunks]
+        ranked = [(inputs[i].passage, scores[i]) for i in order]
+        return build_context(ranked, budget_tokens=options.context_tokens, counter=self.counter)
+
+    def query(self, question: str) -> Query:
+        """The question as stages want it, with idf of the terms that the corpus knows."""
+        text = normalise_query(question)
+        terms = tuple(self.tokenizer.terms(text))
+        return Query(
+            text=text,
+            terms=terms,
+            words=tuple(self.tokenizer.words(text)),
+            language=language_of(text),
+            cjk_share=cjk_share(text),
+            weights={term: self.idf[term] for term in terms if term in self.idf},
+        )
+
+    def _dense(self, query: Query) -> dict[int, float]:
+        if self.embedder is None or self.vectors is None:
+            return {}
+        cosines = self.vectors @ self.embedder.embed_queries([query.text])[0]
+        return dict(enumerate(map(float, np.asarray(cosines))))
+
+
+def _best(scores: Mapping[int, float]) -> list[int]:
+    return sorted(scores, key=lambda at: -scores[at])[:POOL]
+
+
+def _arms(at: int, lexical: Mapping[int, float], dense: Mapping[int, float]) -> dict[str, float]:
+    arms = {"lexical": lexical.get(at, 0.0)}
+    return arms | {"dense": dense[at], "coarse": dense[at]} if dense else arms

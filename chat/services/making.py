@@ -1,0 +1,251 @@
+"""Making one answer: understanding, search, gate, context, generation, grounding."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from accounts.scope import Scope
+from chat.models import Conversation, Message
+from chat.services.answering_metadata import with_metadata
+from chat.services.conversing import conversation_reply
+from chat.services.finding import Found
+from chat.services.finishing import conversed, grounded, listed
+from chat.services.flow import Loop, context_steps, steps_of, understanding_steps, wants_rewrites
+from chat.services.generating import generation_of
+from chat.services.output import Output
+from chat.services.prompting import Manner, refusal_for
+from chat.services.search_results import search_results
+from chat.services.tooling import Tooling
+from chat.services.writing import Draft, Writer
+from chat.threads import run_cpu
+from chat.types import AnswerRecord, AnswerRequest, Emit, Exchange
+from knowledge import engines
+from ragcore.answerability import answerability, threshold_for
+from ragcore.answering import stages  # noqa: F401 (registers the stages)
+from ragcore.answering.pipeline import AnswerTools, build_stages, run_stages
+from ragcore.answering.stages.plan_adaptive import Plan, plan_of
+from ragcore.answering.types import AnswerState, Question
+from ragcore.grounding.markers import document_ids
+from ragcore.options import AnswerOptions
+from ragcore.text.scripts import language_of
+from ragcore.types import Profile, Source
+
+FALLBACK_CONFIDENCE = 0.3  # U14
+LEAST_RATE = 0.01  # of false refusals for which thresholds were measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """All that belongs to one question."""
+
+    scope: Scope
+    user: User
+    request: AnswerRequest
+    message: Message
+    emit: Emit
+    stop: asyncio.Event
+    manner: Manner
+    question: Question
+    profile: Profile | None = None
+    history: tuple[Exchange, ...] = ()
+    streaming: bool = False
+
+    @property
+    def blocks(self) -> bool:
+        """Whether the reader wants HTML block by block."""
+        return self.message.conversation.channel == Conversation.Channel.WEB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """How far an answer has come, and by which way."""
+
+    state: AnswerState
+    mode: str  # basic, …, ultimate; fallback where the mode's own way failed
+    strategy: str
+
+
+async def answer_made(turn: Turn) -> AnswerRecord:
+    """An answer from the documents. Raises what the search raises."""
+    start = time.perf_counter()
+    tooling = Tooling(
+        scope=turn.scope,
+        request=turn.request,
+        manner=turn.manner,
+        emit=turn.emit,
+        profile=turn.profile,
+        history=turn.history,
+    )
+    tools = tooling.tools
+    state = AnswerState(question=turn.question)
+    rewrites = wants_rewrites(turn.manner.options, turn.manner.origin, in_conversation=bool(turn.question.history))
+    first = understanding_steps(turn.manner.options, rewrites=rewrites, target=turn.request.prompt_type or "")
+    state = await run_stages(build_stages(first), state, tools)
+    if state.analysis is not None and not state.analysis.needs_retrieval:
+        made, draft, record = await _conversed(turn, state, tools)
+    else:
+        made = await _prepared(turn, state, tooling, rewrites=rewrites)
+        draft, record = await _finished(turn, made.state, tooling)
+    if made.mode == "fallback":
+        record = replace(record, confidence=min(record.confidence, FALLBACK_CONFIDENCE))
+    return await with_metadata(turn, record, made, tooling, draft, time.perf_counter() - start)
+
+
+# ── up to numbered sources ──────────────────────────────────────────────────────────────────────
+
+
+async def _prepared(turn: Turn, state: AnswerState, tooling: Tooling, *, rewrites: bool) -> Made:
+    """Numbered sources, or a finished text where a loop wrote one; where the mode's own way fails, the basic one."""
+    loop: Loop = "none"
+    options, strategy = turn.manner.options, turn.manner.options.strategy
+    if strategy == "adaptive" and state.analysis is not None:
+        plan = plan_of(state.analysis)
+        options, loop, strategy = _planned(turn, plan), plan.loop, plan.strategy
+        tooling.top_k = None if "top_k" in turn.request.given else plan.top_k
+        tooling.options = options
+    steps = steps_of(options, streaming=turn.streaming, rewrites=rewrites, loop=loop)
+    after = await run_stages(build_stages(steps), state, tooling.tools)
+    if after.result is not None or after.passages or after.written is not None:
+        return Made(state=after, mode=options.mode, strategy=strategy)
+    basic = [("search", {}), *context_steps(options)]
+    after = await run_stages(build_stages(basic), replace(after, rewrites=()), tooling.tools)
+    return Made(state=after, mode="fallback", strategy=strategy)
+
+
+def _planned(turn: Turn, plan: Plan) -> AnswerOptions:
+    """The options with what the plan chose; what the client sent stays."""
+    chosen: dict[str, Any] = {
+        "rewrite_method": plan.rewrite_method,
+        "max_chunks": plan.max_chunks,
+        "whole_sections": plan.whole_sections,
+    }
+    free = {name: value for name, value in chosen.items() if name not in turn.request.given}
+    return replace(turn.manner.options, **free)
+
+
+# ── from there to a checked answer ──────────────────────────────────────────────────────────────
+
+
+async def _finished(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[Draft, AnswerRecord]:
+    options, sources, draft = turn.manner.options, list(state.sources), Draft()
+    found = _found_of(state, tooling)
+    await context_told(turn, len(sources))
+    if not sources:
+        draft.text = await text_shown(turn, refusal_for(turn.request.query, options.style), ())
+        return draft, await run_cpu(grounded, draft.text, (), found=found, options=options, status="refused")
+    # a model that wrote in a loop has refused by itself where it had to
+    is_sure = state.written is not None and engines.chat_model() is not None
+    if not is_sure and not await run_cpu(_is_answerable, state, found, sources, options):
+        draft.text = await text_shown(turn, await run_cpu(_results, turn.request, sources), [s.number for s in sources])
+        return draft, await run_cpu(listed, draft.text, sources, found=found, options=options)
+    if state.written is not None:
+        draft = await _taken_over(turn, state, sources)
+    else:
+        draft = await _written(turn, state, sources)
+    status = "degraded" if draft.degraded else "answered"
+    record = await run_cpu(grounded, draft.text, sources, found=found, options=options, status=status)
+    if draft.degraded:  # also when what could be put together is a refusal
+        record = replace(record, status="degraded")
+    return draft, record
+
+
+def _found_of(state: AnswerState, tooling: Tooling) -> Found:
+    """The search that brought most of the sources, the latest of several; the trace shows it."""
+    chunks = {source.passage.chunk for source in state.sources}
+    return max(
+        reversed(tooling.searches),
+        key=lambda found: len(chunks & {passage.chunk for passage, _candidate in found.hits}),
+    )
+
+
+def _is_answerable(state: AnswerState, found: Found, sources: Sequence[Source], options: AnswerOptions) -> bool:
+    """Whether the sources are worth writing from: both arms near enough (D23) and, where no language model can
+    refuse by itself, the answer probably among them."""
+    if not found.retrieved.relevant:
+        return False
+    if engines.chat_model() is not None:
+        return True
+    rate = options.false_refusals
+    judged = answerability(
+        state.query,
+        sources,
+        tokenizer=engines.tokenizer(),
+        embedder=engines.embedder(),
+        idf=found.retrieved.state.query.weights,
+    )
+    line = threshold_for(state.question.language, found.retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
+    return judged.score >= line
+
+
+def _results(request: AnswerRequest, sources: Sequence[Source]) -> str:
+    return search_results(request.query, sources, tokenizer=engines.tokenizer(), language=language_of(request.query))
+
+
+async def _written(turn: Turn, state: AnswerState, sources: Sequence[Source]) -> Draft:
+    await turn.emit("step", name="write", detail=_("Writing"))
+    generator, request = await generation_of(
+        query=state.query,
+        manner=turn.manner,
+        sources=sources,
+        history=turn.history,
+        estimated_tokens=turn.request.constraints.estimated_tokens,
+    )
+    writer = Writer(
+        request=request,
+        output=_output(turn, sources),
+        emit=turn.emit,
+        stop=turn.stop,
+        refusal=refusal_for(turn.request.query, turn.manner.options.style),
+        strict=turn.request.strict,
+        generator=generator,
+        streamed=turn.streaming,
+    )
+    return await writer.run()
+
+
+async def _taken_over(turn: Turn, state: AnswerState, sources: Sequence[Source]) -> Draft:
+    """The text that a loop has chosen, shown to the reader."""
+    written = state.written
+    assert written is not None
+    output = _output(turn, sources)
+    await output.write(written.text)
+    draft = Draft(text=(await output.finish()).strip(), model=written.model, usage=written.usage)
+    if written.is_degraded:
+        draft.degraded = _("The language model cannot be reached; this answer was put together from the sources.")
+    return draft
+
+
+async def _conversed(turn: Turn, state: AnswerState, tools: AnswerTools) -> tuple[Made, Draft, AnswerRecord]:
+    """A reply to what needs no documents; it is marked as not from the knowledge base (V10)."""
+    await context_told(turn, 0)
+    text, model = await conversation_reply(state.question, asker=tools.asker)
+    draft = Draft(text=await text_shown(turn, text, ()), model=model)
+    made = Made(state=state, mode=turn.manner.options.mode, strategy=turn.manner.options.strategy)
+    return made, draft, await run_cpu(conversed, draft.text)
+
+
+# ── telling ─────────────────────────────────────────────────────────────────────────────────────
+
+
+async def context_told(turn: Turn, count: int) -> None:
+    """The event `context`."""
+    await turn.emit("context", message_id=str(turn.message.pk), chunks_count=count)
+
+
+async def text_shown(turn: Turn, text: str, numbers: Sequence[int]) -> str:
+    """Emit a text that is known already."""
+    output = Output(emit=turn.emit, numbers=numbers, ids={}, blocks=turn.blocks)
+    await output.write(text)
+    return await output.finish()
+
+
+def _output(turn: Turn, sources: Sequence[Source]) -> Output:
+    numbers = [source.number for source in sources]
+    return Output(emit=turn.emit, numbers=numbers, ids=document_ids(sources), blocks=turn.blocks)

@@ -1,0 +1,76 @@
+"""How often each strategy answers, how long it takes and how sure it is (V9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from django.db.models import F, QuerySet, Sum
+from django.utils import timezone
+
+from accounts.scope import Scope
+from chat.models.strategies import StrategyStatistics
+
+PERIODS = (1, 7, 30)  # days
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyFigures:
+    """One strategy over a period; means over its answers, shares 0 to 1."""
+
+    strategy: str
+    answers: int
+    mean_seconds: float
+    mean_confidence: float
+    refused_share: float
+    degraded_share: float
+
+
+def strategy_record(*, tenant_id: int, strategy: str, seconds: float, confidence: float | None, status: str) -> None:
+    """Add one answer to the figures of its strategy and day.
+
+    Any number of processes may do so at once: the sums are added to by the database, and a first answer of the day
+    that comes twice creates one row. `status`: as in api.md; what counts are "refused" and "degraded".
+    """
+    day = timezone.now().date()
+    key = {"tenant_id": tenant_id, "strategy": strategy[:32], "day": day}
+    added = {
+        "answers": 1,
+        "total_seconds": max(0.0, seconds),
+        "confidence_sum": min(1.0, max(0.0, confidence or 0.0)),
+        "refused": int(status == "refused"),
+        "degraded": int(status == "degraded"),
+    }
+    sums = {name: F(name) + value for name, value in added.items()}
+    if not StrategyStatistics.objects.filter(**key).update(**sums):
+        StrategyStatistics.objects.bulk_create([StrategyStatistics(**key)], ignore_conflicts=True)
+        StrategyStatistics.objects.filter(**key).update(**sums)
+
+
+def strategy_figures(*, scope: Scope, days: int, today: date | None = None) -> list[StrategyFigures]:
+    """The figures of the last `days` days, today among them, the most used strategy first.
+
+    Of the viewer's own tenant; of all tenants for those who administer everything.
+    """
+    today = today or timezone.now().date()
+    rows: QuerySet[StrategyStatistics] = StrategyStatistics.objects.filter(day__gt=today - timedelta(days=days))
+    if scope.administers != "everything":
+        rows = rows.filter(tenant_id=scope.tenant_id)
+    names = ("answers", "total_seconds", "confidence_sum", "refused", "degraded")
+    summed: Any = rows.order_by().values("strategy").annotate(**{f"{name}_all": Sum(name) for name in names})
+    found = [_figures(row) for row in summed if row["answers_all"]]
+    return sorted(found, key=lambda figures: (-figures.answers, figures.strategy))
+
+
+def _figures(row: Mapping[str, Any]) -> StrategyFigures:
+    answers = int(row["answers_all"])
+    return StrategyFigures(
+        strategy=str(row["strategy"]),
+        answers=answers,
+        mean_seconds=row["total_seconds_all"] / answers,
+        mean_confidence=row["confidence_sum_all"] / answers,
+        refused_share=row["refused_all"] / answers,
+        degraded_share=row["degraded_all"] / answers,
+    )

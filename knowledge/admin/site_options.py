@@ -1,0 +1,248 @@
+"""The history of options: export, import with a preview, and taking changes back (V14)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.text import slugify
+from django.utils.translation import gettext_lazy as _
+
+from accounts.admin.base import admin_scope, admin_user
+from accounts.errors import NotAllowedError, NotFoundError
+from accounts.wording import worded
+from knowledge.admin.acting import numbers_of
+from knowledge.admin.option_forms import shown
+from knowledge.admin.rights import CuratorAdmin
+from knowledge.admin.site_options_forms import FORMAT, ImportForm, faults_of
+from knowledge.models import OptionsChange
+from knowledge.option_words import GROUP_NAMES, OPTION_WORDS
+from knowledge.selectors.options import Stored, options_shown
+from knowledge.selectors.options_history import (
+    Difference,
+    OptionsOwner,
+    options_changes,
+    options_differences,
+    options_owner,
+)
+from knowledge.services.options import Why, options_restore, set_options_update, site_options_update
+from ragcore.errors import RagError
+
+SHOWN_CHANGES = 10  # on the page of the options; the list has all
+PREVIEW = "admin/knowledge/optionschange/preview.html"
+SITE_PAGE = "admin:knowledge_knowledgeset_site"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Whose options a page is about: a set, or the site of a tenant (None: of one's own)."""
+
+    set_id: int | None = None
+    tenant_id: int | None = None
+
+    @property
+    def query(self) -> str:
+        """The part of an address that says so."""
+        named = {"set": self.set_id, "tenant": self.tenant_id}
+        return urlencode({name: number for name, number in named.items() if number is not None})
+
+    @property
+    def page(self) -> str:
+        """The page with the form."""
+        if self.set_id is not None:
+            return reverse("admin:knowledge_knowledgeset_options", args=[self.set_id])
+        return reverse(SITE_PAGE) + (f"?{self.query}" if self.query else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One difference in words."""
+
+    group: str
+    label: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One line of the history."""
+
+    row: OptionsChange
+    rows: list[Row]
+    undo: str  # address
+
+
+def place_of(request: HttpRequest, data: Mapping[str, str]) -> Place:
+    """The place that `?set=` or `?tenant=` names. Raises Http404, PermissionDenied where it is not theirs."""
+    named = {name: next(iter(numbers_of([data.get(name, "")])), None) for name in ("set", "tenant")}
+    if any(data.get(name) and number is None for name, number in named.items()):
+        raise Http404
+    place = Place(set_id=named["set"], tenant_id=named["tenant"])
+    _owner(request, place)
+    return place
+
+
+def _owner(request: HttpRequest, place: Place) -> OptionsOwner:
+    try:
+        return options_owner(scope=admin_scope(request), set_id=place.set_id, tenant_id=place.tenant_id)
+    except NotFoundError as error:
+        raise Http404(error.message) from error
+    except NotAllowedError as error:
+        kind = PermissionDenied if place == Place() else Http404  # what is somebody else's does not exist
+        raise kind(error.message) from error
+
+
+def history_shown(request: HttpRequest, place: Place) -> list[Change]:
+    """The latest changes of a place, the newest first."""
+    scope = admin_scope(request)
+    changes = options_changes(scope=scope).filter(knowledge_set=place.set_id)
+    if place.set_id is None:
+        changes = changes.filter(tenant=place.tenant_id or scope.tenant_id)
+    return [_change(request, row) for row in changes[:SHOWN_CHANGES]]
+
+
+def _change(request: HttpRequest, row: OptionsChange) -> Change:
+    undo = reverse("admin:knowledge_optionschange_undo", args=[row.pk])
+    return Change(row, _rows(request, row.before, row.after), undo)
+
+
+def _rows(request: HttpRequest, old: Stored, new: Stored) -> list[Row]:
+    found = options_differences(scope=admin_scope(request), old=old, new=new)
+    return [_row(difference) for difference in found]
+
+
+def _row(found: Difference) -> Row:
+    label, _help = OPTION_WORDS.get((found.group, found.option), (found.option, ""))
+    group = GROUP_NAMES.get(found.group, found.group)
+    return Row(str(group), str(label), _value(found.old), _value(found.new))
+
+
+def _value(value: Any) -> str:
+    return str(_("inherited")) if value is None else shown(value)
+
+
+@admin.register(OptionsChange)
+class OptionsChangeAdmin(CuratorAdmin):
+    """Who changed which options when. Owners see those of their sets, administrators those of their site, too."""
+
+    list_display = ("at", "target", "kind", "what", "note", "actor")
+    list_filter = ("kind", ("knowledge_set", admin.RelatedOnlyFieldListFilter))  # no names of other tenants
+    ordering = ("-pk",)
+    fields = readonly_fields = ("at", "target", "kind", "what", "note", "actor")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[OptionsChange]:
+        return options_changes(scope=admin_scope(request))
+
+    @admin.display(description=_("knowledge set"), ordering="knowledge_set")
+    def target(self, row: OptionsChange) -> str:
+        return str(row.knowledge_set or _("Site: %(tenant)s") % {"tenant": row.tenant.name})
+
+    @admin.display(description=_("what changed"))
+    def what(self, row: OptionsChange) -> str:
+        names = [
+            str(OPTION_WORDS.get((code, name), (name, ""))[0])
+            for code in {**row.before, **row.after}
+            for name in {**row.before.get(code, {}), **row.after.get(code, {})}
+            if row.before.get(code, {}).get(name) != row.after.get(code, {}).get(name)
+        ]
+        return ", ".join(names)
+
+    def get_urls(self) -> list[URLPattern]:
+        def page(view: Callable[..., HttpResponse]) -> Any:
+            def opened(request: HttpRequest, **arguments: Any) -> HttpResponse:
+                if not self.has_module_permission(request):
+                    raise PermissionDenied
+                return view(request, context=self.admin_site.each_context(request), **arguments)
+
+            return self.admin_site.admin_view(opened)
+
+        return [
+            path("export/", page(export_view), name="knowledge_optionschange_export"),
+            path("import/", page(import_view), name="knowledge_optionschange_import"),
+            path("<int:pk>/undo/", page(undo_view), name="knowledge_optionschange_undo"),
+            *super().get_urls(),
+        ]
+
+
+# ── out and in ──────────────────────────────────────────────────────────────────────────────────
+
+
+def export_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
+    """The own options of a set or a site as a file that `import` takes."""
+    del context
+    owner = _owner(request, place_of(request, request.GET))
+    content = {"format": FORMAT, "of": owner.code, "options": owner.own}
+    text = json.dumps(content, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    headers = {"Content-Disposition": f'attachment; filename="options-{slugify(owner.code)}.json"'}
+    return HttpResponse(text, content_type="application/json", headers=headers)
+
+
+def import_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
+    """GET: the form; POST: what would change; POST with `confirm`: change it."""
+    place = place_of(request, request.GET)
+    owner = _owner(request, place)
+    form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
+    rows: list[Row] | None = None
+    if form.is_bound and form.is_valid():
+        options = form.options
+        groups = options_shown(scope=admin_scope(request), set_id=place.set_id, tenant_id=place.tenant_id)
+        for fault in faults_of(groups, options):
+            form.add_error(None, fault)
+        if form.is_valid() and request.POST.get("confirm"):
+            return _imported(request, place, options, note=form.cleaned_data["note"])
+        rows = _rows(request, owner.own, options) if form.is_valid() else None
+    page = {**context, "title": _("Import options into “%(name)s”") % {"name": _name(owner)}, "place": place}
+    return TemplateResponse(request, PREVIEW, {**page, "form": form, "rows": rows})
+
+
+def _imported(request: HttpRequest, place: Place, options: Stored, *, note: str) -> HttpResponse:
+    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request), "replaces": True}
+    why = Why(kind=OptionsChange.Kind.IMPORT, note=note)
+    try:
+        if place.set_id is not None:
+            set_options_update(set_id=place.set_id, options=options, why=why, **who)
+        else:
+            site_options_update(tenant_id=place.tenant_id, options=options, why=why, **who)
+    except RagError as error:
+        messages.error(request, worded(error.message))
+    else:
+        messages.success(request, _("The options are imported."))
+    return redirect(place.page)
+
+
+def _name(owner: OptionsOwner) -> str:
+    return str(_("site")) if owner.knowledge_set is None else owner.knowledge_set.name
+
+
+# ── back ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def undo_view(request: HttpRequest, *, context: dict[str, Any], pk: int) -> HttpResponse:
+    """GET: what would change on the way back to before a change; POST: go back."""
+    change = options_changes(scope=admin_scope(request)).filter(pk=pk).first()
+    if change is None:
+        raise Http404
+    site = change.tenant_id if change.tenant_id != admin_scope(request).tenant_id else None
+    place = Place(set_id=change.knowledge_set_id, tenant_id=None if change.knowledge_set_id else site)
+    if request.method == "POST":
+        try:
+            options_restore(scope=admin_scope(request), actor=admin_user(request), change_id=pk)
+        except RagError as error:
+            messages.error(request, worded(error.message))
+        else:
+            messages.success(request, _("The options are what they were before that change."))
+        return redirect(place.page)
+    rows = _rows(request, _owner(request, place).own, change.before)
+    page = {**context, "title": _("Back to before this change"), "place": place, "change": change, "rows": rows}
+    return TemplateResponse(request, PREVIEW, page)

@@ -1,0 +1,96 @@
+"""A linear model over the signs that sources answer a question, and where to draw the line (D21, D23).
+
+weights.json holds the weights, the thresholds and the record of the training; `python -m bench.answers
+train-refusals` makes it. Logistic regression on questions that a corpus answers and questions that it does not.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import numpy as np
+
+from ragcore.answerability.signs import SIGNS, signs
+from ragcore.ports import Embedder, FloatArray, Tokenizer
+from ragcore.text.scripts import ZH_SHARE, cjk_share
+from ragcore.types import Language, Source
+
+WEIGHTS_FILE = "weights.json"
+Script = Literal["zh", "en"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answerability:
+    """How likely it is that the sources answer the question."""
+
+    score: float  # 0 to 1, higher is likelier; compare with threshold_for
+    signs: Mapping[str, float] = field(default_factory=dict)  # what it was computed from, by name; {} without sentences
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    weights: Mapping[str, FloatArray]  # script -> float32[f + 1]: one of each sign, and the constant
+    thresholds: Mapping[str, Mapping[str, Sequence[float]]]  # script -> passages -> score at each of `rates`
+    rates: Sequence[float]  # false refusals, ascending
+
+
+def answerability(
+    question: str,
+    sources: Sequence[Source],
+    *,
+    tokenizer: Tokenizer,
+    embedder: Embedder | None = None,
+    idf: Mapping[str, float] | None = None,
+) -> Answerability:
+    """Judge the sources of a question; no usable sentence scores 0.
+
+    `idf`: of the question's terms that the corpus knows (Query.weights). `embedder`: adds the cosine of question and
+    best sentence, for about 10 ms more.
+    """
+    found = signs(question, sources, tokenizer=tokenizer, embedder=embedder, idf=idf)
+    if found is None:
+        return Answerability(score=0.0)
+    row = design(np.array([[found[name] for name in SIGNS]]))[0]
+    return Answerability(score=1 / (1 + math.exp(-float(row @ _model().weights[script_of(question)]))), signs=found)
+
+
+def threshold_for(language: Language, passages: int, false_refusals: float = 0.05) -> float:
+    """The score below which to refuse, so that this share of answerable questions is refused.
+
+    `passages`: how many the asker may search. `false_refusals`: from the smallest to the largest rate that was
+    measured (0.01 to 0.1); 0 refuses nothing. Raises ValueError beyond.
+    """
+    model = _model()
+    if false_refusals == 0:
+        return 0.0
+    if not model.rates[0] <= false_refusals <= model.rates[-1]:
+        raise ValueError(f"false_refusals must be 0 or from {model.rates[0]} to {model.rates[-1]}")
+    table = model.thresholds["zh" if language == "zh" else "en"]
+    sizes = sorted(table, key=int)
+    curve = [float(np.interp(false_refusals, model.rates, table[size])) for size in sizes]
+    return float(np.interp(math.log(max(passages, 1)), [math.log(int(size)) for size in sizes], curve))
+
+
+def script_of(question: str) -> Script:
+    """Which weights judge a question."""
+    return "zh" if cjk_share(question) >= ZH_SHARE else "en"
+
+
+def design(matrix: FloatArray) -> FloatArray:
+    """float[n, f + 1] of signs [n, f]: with the constant."""
+    return np.hstack([matrix, np.ones((len(matrix), 1))])
+
+
+@cache
+def _model() -> _Model:
+    record = json.loads(files("ragcore.answerability").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8"))
+    if record["signs"] != list(SIGNS):
+        raise ValueError(f"{WEIGHTS_FILE} was trained on other signs; run bench.answers train-refusals")
+    weights = {script: np.asarray(values, np.float32) for script, values in record["weights"].items()}
+    return _Model(weights, record["thresholds"], record["rates"])

@@ -1,0 +1,173 @@
+"""The agentic loop: search, judge, answer, refine, until the answer can be relied on (U7, A3)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from ragcore.answering.asking import Asker
+from ragcore.answering.pipeline import AnswerTools, answer_stage
+from ragcore.answering.types import AnswerState
+from ragcore.judging.answers import confidence_in
+from ragcore.judging.budget import Budget, Meter
+from ragcore.judging.evidence import STOP_AT, Evidence, evidence_confidence
+from ragcore.judging.passages import PassageScores, judged_passages
+from ragcore.judging.refining import Refined, refined_query, strategies_for
+from ragcore.judging.rounds import Rounds, guarded, price_of
+from ragcore.prompts.refusals import is_refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Round:
+    """What one round brought; `state` carries passages, sources and text."""
+
+    state: AnswerState
+    query: str
+    scores: PassageScores
+    evidence: Evidence
+    confidence: float
+    by: str
+
+    @property
+    def answers(self) -> bool:
+        return self.state.written is not None and not is_refusal(self.state.written.text)
+
+
+@dataclass(slots=True)
+class _SoFar:
+    query: str  # of the next round
+    best: _Round | None = None
+    unjudged: _Round | None = None  # what was written last, in case that judging it takes too long
+    used: list[str] = field(default_factory=list)  # queries
+    details: list[dict[str, Any]] = field(default_factory=list)
+
+
+@answer_stage("loop.agentic")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopAgentic:
+    """Takes the place of search, context and writing. The best round's passages, sources, text and confidence stay.
+
+    Ends at a confidence of `enough`; where rules judge, also at an evidence confidence of 0.7 (A3); at a limit of the
+    budget; when nothing new can be asked; or when a round fails. Without any text the state comes back with its steps
+    only, so that the caller sees by `written` that it has to answer in the basic way.
+    `tools.extra["price"]`: Callable[[Usage], float], for the limit of cost.
+    """
+
+    rounds: int = 3
+    enough: float = 0.8  # confidence
+    seconds: float = 45.0
+    tokens: int = 40_000
+    cost: float = 0.0
+    top_k: int | None = None
+
+    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
+        budget = Budget(rounds=self.rounds, seconds=self.seconds, tokens=self.tokens, cost=self.cost)
+        meter = Meter(budget, (tools.asker, tools.judge), price=price_of(tools))
+        work, so_far = Rounds(state, tools, meter, self.top_k), _SoFar(query=state.query)
+        stopped = ""
+        while not stopped and not (stopped := meter.used_up()):
+            meter.rounds += 1
+            stopped = await guarded(work, self._next(work, so_far, tools.judge or tools.asker))
+        return _finished(state, work, so_far, stopped)
+
+    async def _next(self, work: Rounds, so_far: _SoFar, judge: Asker | None) -> str:
+        """One round and the query of the next one; returns why it is the last, "" if it is not."""
+        so_far.used.append(so_far.query)
+        done = await self._round(work, so_far, judge)
+        if so_far.best is None or _rank(done) > _rank(so_far.best):
+            so_far.best = done
+        so_far.details.append(detail := _detail(done, work))
+        if stopped := self._is_enough(done) or work.meter.used_up():
+            return stopped
+        refined = await self._refined(work, done, so_far.used, judge)
+        if refined is None:
+            return "nothing_new"
+        so_far.query = refined.query
+        detail["strategies"] = list(refined.strategies)
+        return ""
+
+    async def _round(self, work: Rounds, so_far: _SoFar, judge: Asker | None) -> _Round:
+        tools, question, query = work.tools, work.state.query, so_far.query
+        result = await work.search(query)
+        ranked = result.ranked if result.relevant else ()
+        scores = await judged_passages(question, ranked, tools, judge)
+        evidence = evidence_confidence(question, ranked, tools.tokenizer)
+        told = {"evidence": round(evidence.confidence, 3), "status": evidence.status}
+        await work.tell(
+            "judge", query=query, **scores.figures(), mean=round(scores.mean, 3), by=scores.by, **told, **work.used()
+        )
+        done = _Round(state=work.state, query=query, scores=scores, evidence=evidence, confidence=0.0, by="rules")
+        built = await work.numbered(result) if ranked else work.state
+        if not ranked or not built.sources:
+            return done
+        written = await work.write(built)
+        after = replace(built, written=written, confidence=evidence.confidence / 2)
+        so_far.unjudged = replace(done, state=after, confidence=evidence.confidence / 2)
+        sure, by = await confidence_in(question, written.text, built.sources, evidence, tools, judge)
+        await work.tell("answer", query=query, confidence=round(sure, 3), by=by, **work.used())
+        return replace(done, state=replace(after, confidence=sure), confidence=sure, by=by)
+
+    def _is_enough(self, done: _Round) -> str:
+        """Why a round is the last one; "" if another is worth it."""
+        if not done.answers:
+            return ""
+        if done.confidence >= self.enough:
+            return "confidence"
+        return "evidence" if done.by == "rules" and done.evidence.confidence >= STOP_AT else ""
+
+    async def _refined(self, work: Rounds, done: _Round, used: list[str], judge: Asker | None) -> Refined | None:
+        strategies = strategies_for(done.scores, done.evidence)
+        refined = await refined_query(
+            work.state.query,
+            done.query,
+            strategies=strategies,
+            ranked=done.state.passages,
+            missing=done.scores.missing,
+            evidence=done.evidence,
+            used=used,
+            tools=work.tools,
+            asker=work.tools.asker or judge,
+        )
+        if refined is not None:
+            await work.tell("refine", strategies=list(strategies), query=refined.query, by=refined.by)
+        return refined
+
+
+def _rank(done: _Round) -> tuple[bool, float, float]:
+    """An answer before a refusal, then the surer one, then better passages; the earlier of two equal rounds stays."""
+    return done.answers, done.confidence, done.scores.mean
+
+
+def _detail(done: _Round, work: Rounds) -> dict[str, Any]:
+    return {
+        "round": work.meter.rounds,
+        "query": done.query,
+        "passages": len(done.state.passages),
+        "chunks": [source.passage.chunk for source in done.state.sources],
+        "scores": done.scores.figures(),
+        "mean": round(done.scores.mean, 3),
+        "strategies": [],
+        "confidence": round(done.confidence, 3),
+        "by": done.by,
+        "evidence": {"confidence": round(done.evidence.confidence, 3), "status": done.evidence.status},
+        **work.used(),
+    }
+
+
+def _finished(state: AnswerState, work: Rounds, so_far: _SoFar, stopped: str) -> AnswerState:
+    """The state with the best round; only steps and figures are added where no round wrote anything."""
+    best = so_far.best
+    found = best if best is not None and best.state.written is not None else so_far.unjudged
+    after = found.state if found is not None else state
+    evidence = asdict(found.evidence) if found is not None else {}
+    return after.with_steps(*work.steps).with_stats(
+        "loop.agentic",
+        iterations=work.meter.rounds,
+        stopped=stopped,
+        confidence=None if found is None else round(found.confidence, 4),
+        best_query="" if found is None else found.query,
+        evidence={name: list(value) if isinstance(value, tuple) else value for name, value in evidence.items()},
+        searches=work.searches,
+        details=so_far.details,
+        **work.used(),
+    )

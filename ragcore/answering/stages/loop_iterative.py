@@ -1,0 +1,67 @@
+"""Searching in several steps: what the first search reveals goes into the next query (V9, multi-hop)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ragcore.answering.pipeline import AnswerTools, answer_stage
+from ragcore.answering.types import AnswerState, Rewrite, SearchResult
+from ragcore.judging.budget import Budget, Meter
+from ragcore.judging.hops import next_hop
+from ragcore.judging.rounds import Rounds, guarded
+
+
+@dataclass(slots=True)
+class _SoFar:
+    result: SearchResult
+    hops: list[str] = field(default_factory=list)
+
+
+@answer_stage("loop.iterative")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopIterative:
+    """Takes the place of search. Every step searches for the question and for all queries so far together.
+
+    A step that fails or finds nothing leaves what the steps before have found; the first search raises.
+    """
+
+    rounds: int = 2  # searches
+    seconds: float = 20.0
+    tokens: int = 10_000
+    top_k: int | None = None
+
+    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
+        meter = Meter(Budget(rounds=self.rounds, seconds=self.seconds, tokens=self.tokens), (tools.asker,))
+        work = Rounds(state, tools, meter, self.top_k)
+        meter.rounds = 1
+        first = await work.search(state.query)
+        so_far = _SoFar(result=first)
+        stopped = ""
+        while not stopped and not (stopped := meter.used_up()):
+            meter.rounds += 1
+            stopped = await guarded(work, self._next(work, so_far))
+        rewrites = (*state.rewrites, *_forms(so_far.hops))
+        after = replace(state, result=so_far.result, passages=so_far.result.ranked, rewrites=rewrites)
+        figures = {"iterations": meter.rounds, "queries": so_far.hops, "stopped": stopped, **work.used()}
+        return after.with_steps(*work.steps).with_stats("loop.iterative", **figures)
+
+    async def _next(self, work: Rounds, so_far: _SoFar) -> str:
+        """The next query and its search together with all before; returns why it is the last step, "" if it is not."""
+        state, tools = work.state, work.tools
+        query, by = await next_hop(state.query, so_far.result.ranked, tools, tools.asker)
+        if not query or query in so_far.hops:
+            return "nothing_new"
+        await work.tell("hop", query=query, by=by)
+        forms = (*state.rewrites, *_forms([*so_far.hops, query]))
+        result = await tools.search(state.query, forms, top_k=self.top_k)
+        await work.tell("search", query=query, found=len(result.ranked), seconds=round(result.seconds, 3))
+        if not result.ranked:
+            return "nothing_found"
+        so_far.result = result
+        so_far.hops.append(query)
+        return ""
+
+
+def _forms(hops: Sequence[str]) -> tuple[Rewrite, ...]:
+    return tuple(Rewrite(text=hop, method="hop") for hop in hops)

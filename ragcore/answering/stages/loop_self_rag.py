@@ -1,0 +1,159 @@
+"""Self-RAG: what was found and what was written are graded, and done again where they are not good enough (V10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ragcore.answering.asking import Asker
+from ragcore.answering.pipeline import AnswerTools, answer_stage
+from ragcore.answering.types import AnswerState, SearchResult
+from ragcore.judging.answers import AnswerGrades, graded_answer
+from ragcore.judging.budget import Budget, Meter
+from ragcore.judging.evidence import evidence_confidence
+from ragcore.judging.passages import judged_passages, retrieval_grade
+from ragcore.judging.refining import refined_query, strategies_for
+from ragcore.judging.rounds import Rounds, guarded, price_of
+from ragcore.understanding.greetings import needs_retrieval
+
+SEARCH_SHARE = 0.5  # of the seconds; then an answer is written from what there is
+
+
+@dataclass(slots=True)
+class _Found:
+    """The best search so far, and the best answer so far."""
+
+    result: SearchResult | None = None
+    grade: float = -1.0
+    answer: AnswerState | None = None
+    grades: AnswerGrades | None = None
+    texts: set[str] = field(default_factory=set)  # answers so far: the same once more is no better
+    query: str | None = None  # of the next search; None: what was found is good enough, or nothing new can be asked
+    critique: str = ""
+
+
+@answer_stage("loop.self_rag")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopSelfRag:
+    """Takes the place of search, context and writing, unless the question needs no search.
+
+    A round searches, unless the last one brought enough, and writes, unless the passages were graded below `good`
+    and another search is possible. Ends at an answer graded `good` in the mean of five dimensions. The best answer
+    stays, with its grade as confidence. Without any text the state comes back with its steps only.
+    """
+
+    rounds: int = 3
+    good: float = 7.0  # grade, 0 to 10
+    seconds: float = 45.0
+    tokens: int = 40_000
+    cost: float = 0.0
+    top_k: int | None = None
+
+    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
+        needs = state.analysis.needs_retrieval if state.analysis is not None else needs_retrieval(state.query)
+        if not needs:
+            return state.with_stats("loop.self_rag", needs_retrieval=False, iterations=0, details=[])
+        budget = Budget(rounds=self.rounds, seconds=self.seconds, tokens=self.tokens, cost=self.cost)
+        meter = Meter(budget, (tools.asker, tools.judge), price=price_of(tools))
+        work, found = Rounds(state, tools, meter, self.top_k), _Found(query=state.query)
+        details: list[dict[str, Any]] = []
+        used: list[str] = []
+        stopped = ""
+        while not stopped and not (stopped := meter.used_up()):
+            meter.rounds += 1
+            detail: dict[str, Any] = {"round": meter.rounds}
+            details.append(detail)
+            stopped = await guarded(work, self._round(work, found, used, detail, tools.judge or tools.asker))
+            detail |= work.used()
+        return _finished(state, work, found, details, stopped)
+
+    async def _round(
+        self, work: Rounds, found: _Found, used: list[str], detail: dict[str, Any], judge: Asker | None
+    ) -> str:
+        """One round; returns why it is the last one, "" if it is not."""
+        if found.query is not None:
+            await self._search(work, found, used, detail, judge)
+            if found.query is not None and not work.meter.used_up():
+                return ""
+        if found.result is None or not found.result.ranked:
+            return "nothing_found"
+        return await self._answer(work, found, detail, judge)
+
+    async def _search(
+        self, work: Rounds, found: _Found, used: list[str], detail: dict[str, Any], judge: Asker | None
+    ) -> None:
+        """Search and grade; leaves a next query only where the passages are not good enough and time is left."""
+        query, found.query = found.query or work.state.query, None
+        used.append(query)
+        result = await work.search(query)
+        result = result if result.relevant else replace(result, ranked=())
+        grade, by = await retrieval_grade(work.state.query, result.ranked, work.tools, judge)
+        await work.tell("judge", query=query, grade=round(grade, 2), by=by)
+        detail |= {"query": query, "retrieval_grade": round(grade, 2), "retrieval_by": by, "found": len(result.ranked)}
+        if grade > found.grade:
+            found.result, found.grade = result, grade
+        meter = work.meter
+        is_late = meter.seconds > SEARCH_SHARE * meter.budget.seconds
+        if grade < self.good and not is_late and not meter.used_up():
+            found.query = await self._reformulated(work, query, result, used, judge)
+
+    async def _reformulated(
+        self, work: Rounds, query: str, result: SearchResult, used: list[str], judge: Asker | None
+    ) -> str | None:
+        tools, question = work.tools, work.state.query
+        scores = await judged_passages(question, result.ranked, tools, None)
+        evidence = evidence_confidence(question, result.ranked, tools.tokenizer)
+        refined = await refined_query(
+            question,
+            query,
+            strategies=strategies_for(scores, evidence),
+            ranked=result.ranked,
+            missing=(),
+            evidence=evidence,
+            used=used,
+            tools=tools,
+            asker=tools.asker or judge,
+        )
+        if refined is None:
+            return None
+        await work.tell("refine", strategies=list(refined.strategies), query=refined.query, by=refined.by)
+        return refined.query
+
+    async def _answer(self, work: Rounds, found: _Found, detail: dict[str, Any], judge: Asker | None) -> str:
+        assert found.result is not None
+        built = await work.numbered(found.result)
+        if not built.sources:
+            return "nothing_found"
+        written = await work.write(built, critique=found.critique)
+        if written.text in found.texts:
+            return "unchanged"
+        found.texts.add(written.text)
+        if found.answer is None:  # in case that grading it takes too long
+            found.answer = replace(built, written=written, confidence=found.grade / 20)
+        grades = await graded_answer(work.state.query, written.text, built.sources, work.tools, judge)
+        await work.tell("grade", **grades.figures(), quality=round(grades.quality, 2), by=grades.by)
+        detail |= {"grades": grades.figures(), "quality": round(grades.quality, 2), "by": grades.by}
+        detail |= {"critique": grades.critique}
+        if found.grades is None or grades.quality > found.grades.quality:
+            found.grades = grades
+            found.answer = replace(built, written=written, confidence=grades.quality / 10)
+        if grades.quality >= self.good:
+            return "quality"
+        found.critique = grades.critique
+        return ""
+
+
+def _finished(
+    state: AnswerState, work: Rounds, found: _Found, details: list[dict[str, Any]], stopped: str
+) -> AnswerState:
+    after = found.answer or state
+    return after.with_steps(*work.steps).with_stats(
+        "loop.self_rag",
+        needs_retrieval=True,
+        quality_score=None if found.grades is None else round(found.grades.quality, 2),
+        iterations=work.meter.rounds,
+        stopped=stopped,
+        searches=work.searches,
+        details=details,
+        **work.used(),
+    )

@@ -1,0 +1,32 @@
+"""Other forms of the question to search with, as a stage of an answer (V2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ragcore.answering.pipeline import AnswerTools, answer_stage
+from ragcore.answering.types import AnswerState, Step
+from ragcore.understanding.rewriting import method_of, rewritten
+
+
+@answer_stage("rewrite")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteQuestion:
+    """Adds to state.rewrites; the method "none" (and every unknown one) leaves the question alone in all its forms."""
+
+    method: str = "auto"
+    streaming: bool = False  # the reader waits for the first word
+
+    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
+        question, query = state.question, state.query
+        chosen = method_of(self.method, query=query, question=question, streaming=self.streaming)
+        found = await rewritten(query, chosen, question=question, tools=tools, streaming=self.streaming)
+        # "auto" may come to "none" for itself; only who asks for no other form loses those that are there
+        kept = () if chosen == "none" and self.method != "auto" else state.rewrites
+        rewrites = tuple({form.text: form for form in (*kept, *found)}.values())
+        figures = {"method": chosen, "queries": [form.text for form in rewrites]}
+        step = Step(name="rewrite", detail=figures)
+        if found:
+            await tools.tell(step)
+            state = state.with_steps(step)
+        return replace(state, rewrites=rewrites).with_stats("rewrite", **figures)

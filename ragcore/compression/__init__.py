@@ -1,0 +1,1 @@
+"""Less text for the same question: sentences that matter, summaries, what fits (U9, V16)."""

@@ -1,0 +1,177 @@
+"""Compressing the passages of an answer to a share of their tokens (U9)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ragcore.answering.asking import Asker
+from ragcore.answering.pipeline import AnswerTools
+from ragcore.answering.types import Ranked
+from ragcore.compression.extraction import Extract, extracted
+from ragcore.compression.quality import GOOD_ENOUGH, invents_figures, keyword_retention, quality
+from ragcore.compression.scoring import similarities
+from ragcore.errors import InvalidOptionsError
+from ragcore.options import COMPRESSION_METHODS
+from ragcore.text.scripts import language_of
+
+SHORT_WORDS = 100  # hybrid: below it a passage is kept or extracted from
+LONG_WORDS = 300  # hybrid: from here on it is extracted from before a model sees it
+KEPT_WORDS = 50  # hybrid: a short passage of which so many would be left is kept
+FIRST_RATIO = 0.7  # hybrid: of a long passage
+AT_ONCE = 4  # requests to the model
+LANGUAGE_NAMES = {"zh": "Chinese", "en": "English"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compressed:
+    """The passages in their order, each with its identity and less text.
+
+    `stats`: "method", "ratio" (tokens after by before, 0 to 1), "tokens_before", "tokens_after", "by_model" (passages
+    that a model has shortened), "rejected" (what it wrote and was not good enough).
+    """
+
+    passages: tuple[Ranked, ...]
+    stats: Mapping[str, Any] = field(default_factory=dict)
+
+
+async def compressed(
+    passages: Sequence[Ranked], query: str, *, method: str, ratio: float, tools: AnswerTools
+) -> Compressed:
+    """Each passage with at most `ratio` of its tokens, or one sentence, and never empty.
+
+    `method`: "none", "sentence_extraction", "llm_compression" or "hybrid"; without a model, and where what it writes is
+    not good enough, sentences are extracted. Raises InvalidOptionsError for another method or a ratio outside (0, 1].
+    """
+    if method not in COMPRESSION_METHODS or not 0 < ratio <= 1:
+        raise InvalidOptionsError(f"There is no compression {method!r} to {ratio:g}.", known=list(COMPRESSION_METHODS))
+    job = _Job(query=query, ratio=ratio, tools=tools)
+    before = [tools.counter.count(ranked.passage.text) for ranked in passages]
+    if method == "none" or ratio == 1 or not passages:
+        return Compressed(passages=tuple(passages), stats=_stats(method, before, before, job))
+    extracts = await job.run([ranked.passage.text for ranked in passages], _starts(passages), method)
+    after = tuple(_replaced(ranked, extract) for ranked, extract in zip(passages, extracts, strict=True))
+    return Compressed(passages=after, stats=_stats(method, before, [extract.tokens for extract in extracts], job))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Job:
+    """One compression: what it needs, and what happened."""
+
+    query: str
+    ratio: float
+    tools: AnswerTools
+    by_model: int = 0
+    rejected: int = 0
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+
+    async def run(self, texts: Sequence[str], starts: Sequence[int], method: str) -> list[Extract]:
+        """Everything that is extracted for all texts at once, so that they are embedded at once; then the model."""
+        ways = [_way(method, self._words(text), self.ratio, self.tools.asker) for text in texts]
+        first = await self.extract(texts, [way.first for way in ways], starts)
+        writing = [at for at, way in enumerate(ways) if way.model and self.tools.asker is not None]
+        written = await asyncio.gather(*(self.written(texts[at], first[at].text) for at in writing))
+        model = dict(zip(writing, written, strict=True))
+        # passages of which only a first part was extracted, because the model was to shorten the rest
+        again = [at for at in writing if model[at] is None and ways[at].first > self.ratio]
+        rest = await self.extract([texts[at] for at in again], [self.ratio] * len(again), [starts[at] for at in again])
+        final = dict(zip(again, rest, strict=True))
+        return [final.get(at) or model.get(at) or first[at] for at in range(len(texts))]
+
+    async def extract(self, texts: Sequence[str], ratios: Sequence[float], starts: Sequence[int]) -> list[Extract]:
+        """Sentences within these shares of the tokens."""
+        counter = self.tools.counter
+        return await asyncio.to_thread(
+            extracted,
+            texts,
+            self.query,
+            budgets=[int(counter.count(text) * ratio) for text, ratio in zip(texts, ratios, strict=True)],
+            starts=starts,
+            tokenizer=self.tools.tokenizer,
+            embedder=self.tools.embedder,
+            counter=counter,
+        )
+
+    async def written(self, whole: str, text: str) -> Extract | None:
+        """What the model makes of a text, within the ratio of the whole; None where it is not good enough."""
+        assert self.tools.asker is not None
+        counter = self.tools.counter
+        budget = max(int(counter.count(whole) * self.ratio), 1)
+        share = min(budget / max(counter.count(text), 1), 1.0)
+        async with self._slots:
+            reply = await self.tools.asker.text(
+                "compress",
+                max_tokens=2 * budget + 32,
+                language=LANGUAGE_NAMES.get(language_of(text), "its own language"),
+                words=str(max(int(self._words(text) * share), 1)),
+                question=self.query,
+                document=text,
+            )
+        reply = (reply or "").strip()
+        if not reply or not await asyncio.to_thread(self._is_good, text, reply):
+            self.rejected += bool(reply)
+            return None
+        tokens = counter.count(reply)
+        self.by_model += 1
+        if tokens <= budget:
+            return Extract(text=reply, tokens=tokens)
+        return (await self.extract([reply], [budget / tokens], [0]))[0]
+
+    def _is_good(self, before: str, after: str) -> bool:
+        tools = self.tools
+        if invents_figures(before, after):
+            return False
+        alike = similarities(self.query, [[before, after]], tokenizer=tools.tokenizer, embedder=tools.embedder)[0]
+        value = quality(
+            retention=keyword_retention(self.query, before, after, tools.tokenizer),
+            before=alike[0],
+            after=alike[1],
+            ratio=tools.counter.count(after) / max(tools.counter.count(before), 1),
+        )
+        return value >= GOOD_ENOUGH
+
+    def _words(self, text: str) -> int:
+        return len(self.tools.tokenizer.words(text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """What happens to one passage: extraction to a share of its tokens, then perhaps the model."""
+
+    first: float
+    model: bool = False
+
+
+def _way(method: str, words: int, ratio: float, asker: Asker | None) -> _Way:
+    """Hybrid: short passages are kept or extracted from, medium ones go to the model, long ones to both in turn."""
+    if method == "hybrid" and words < SHORT_WORDS:
+        return _Way(first=1.0 if words * ratio >= KEPT_WORDS else ratio)
+    if method == "sentence_extraction" or asker is None:
+        return _Way(first=ratio)
+    if method == "llm_compression" or words < LONG_WORDS:
+        return _Way(first=1.0, model=True)
+    return _Way(first=FIRST_RATIO, model=True) if ratio < FIRST_RATIO else _Way(first=ratio)
+
+
+def _starts(passages: Sequence[Ranked]) -> list[int]:
+    return [ranked.passage.start for ranked in passages]
+
+
+def _replaced(ranked: Ranked, extract: Extract) -> Ranked:
+    """Chunk, version and page stay, so that citations still lead to the document."""
+    passage = replace(ranked.passage, text=extract.text, tokens=extract.tokens, start=extract.start)
+    return replace(ranked, passage=passage)
+
+
+def _stats(method: str, before: Sequence[int], after: Sequence[int], job: _Job) -> dict[str, Any]:
+    total = sum(before)
+    return {
+        "method": method,
+        "ratio": round(sum(after) / total, 4) if total else 1.0,
+        "tokens_before": total,
+        "tokens_after": sum(after),
+        "by_model": job.by_model,
+        "rejected": job.rejected,
+    }

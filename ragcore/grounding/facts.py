@@ -1,0 +1,112 @@
+"""What a sentence states that a source must have too: figures, names, quotations, and whether it denies something."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+from ragcore.text.normalise import nfkc
+from ragcore.text.tokenise import stem, stop_words
+
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_CAPITALISED = re.compile(r"(?<![\w'’])[A-ZÀ-ÖØ-Þ][\w'’&-]*")
+_IDENTIFIER = re.compile(r"(?<![\w-])(?=[\w./-]*\d)(?=[\w./-]*[A-Za-z])[A-Za-z0-9][\w./-]*\w")
+_QUOTED = re.compile(r"[“\"「『《〈]([^“”\"「」『』《》〈〉\n]{2,60})[”\"」』》〉]")
+_SENTENCE_START = re.compile(r"(?:\A|[.!?:\n]\s+)[\s\"'“‘(*_]*\Z")
+
+
+def figures(text: str) -> list[str]:
+    """Figures in digits as written, each once."""
+    return list(dict.fromkeys(_NUMBER.findall(nfkc(text))))
+
+
+def figures_offered(text: str) -> set[str]:
+    """All figures that a source has, comparable: digits, and words such as "four" and 四."""
+    plain = nfkc(text).lower()
+    english, chinese = _number_words()
+    found = {plain_figure(figure) for figure in _NUMBER.findall(plain)}
+    found |= {english[word] for word in set(_WORD.findall(plain)) & english.keys()}
+    return found | {figure for word, figure in chinese.items() if word in plain}
+
+
+def plain_figure(figure: str) -> str:
+    """Comparable form: without thousands separators, final zeros of a decimal and leading zeros."""
+    plain = figure.replace(",", "").rstrip(".:")
+    if "." in plain and plain.count(".") == 1:
+        plain = plain.rstrip("0").rstrip(".")
+    return plain.lstrip("0") or "0"
+
+
+def names(text: str) -> list[str]:
+    """Lower-case words that look like parts of a name: capitalised within a sentence, or identifiers with digits."""
+    found: dict[str, None] = {}
+    for match in _CAPITALISED.finditer(text):
+        word = re.sub(r"['’]s?\Z", "", match.group())
+        at_start = _SENTENCE_START.search(text, 0, match.start()) is not None
+        plain = len(word) > 1 and word.lower() not in stop_words() and not any(c.isdigit() for c in word)
+        if plain and (not at_start or word.isupper()):
+            found[word.lower()] = None
+    for match in _IDENTIFIER.finditer(text):
+        found[match.group().lower()] = None
+    return list(found)
+
+
+def quotations(text: str) -> list[str]:
+    """What stands in quotation marks or title marks."""
+    return [found.strip() for found in _QUOTED.findall(text)]
+
+
+def negations(text: str) -> int:
+    """How often a text denies something, by the words of negations.txt."""
+    english, chinese, exceptions = _negations()
+    plain = exceptions.sub("", text.lower())
+    return len(english.findall(plain)) + len(chinese.findall(plain))
+
+
+def clauses(text: str) -> list[str]:
+    """The statements that a sentence joins: parts between commas and the words of connectives.txt."""
+    return [clause for part in _connectives().split(text) if (clause := part.strip())]
+
+
+@cache
+def _connectives() -> re.Pattern[str]:
+    text = (files("ragcore.grounding") / "connectives.txt").read_text(encoding="utf-8")
+    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    english, _, chinese = lines.partition("=chinese")
+    words = [rf"\b{re.escape(word)}\b" for part in english.split("|") if (word := part.strip())]
+    return re.compile("|".join([r"[,;:，；：](?!\d)", *words, *chinese.split()]), re.IGNORECASE)
+
+
+@cache
+def _number_words() -> tuple[dict[str, str], dict[str, str]]:
+    """English and Chinese words of number_words.txt with their figures."""
+    text = (files("ragcore.grounding") / "number_words.txt").read_text(encoding="utf-8")
+    pairs = [
+        (word, row[0]) for line in text.splitlines() if line[:1] != "#" for row in [line.split()] for word in row[1:]
+    ]
+    return {w: f for w, f in pairs if w.isascii()}, {w: f for w, f in pairs if not w.isascii()}
+
+
+@cache
+def _negations() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    text = (files("ragcore.grounding") / "negations.txt").read_text(encoding="utf-8")
+    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    english, _, rest = lines.partition("=chinese")
+    chinese, _, exceptions = rest.partition("=not negations")
+    words = [word for part in english.split("|") if (word := part.strip())]
+    patterns = [re.escape(word) if word == "n't" else rf"\b{re.escape(word)}\b" for word in words]
+    return (
+        re.compile("|".join(patterns)),
+        re.compile("|".join(chinese.split())),
+        re.compile("|".join(sorted(exceptions.split(), key=len, reverse=True))),
+    )
+
+
+@cache
+def reporting_words() -> frozenset[str]:
+    """Words of reporting_words.txt as the tokenizer gives them."""
+    text = (files("ragcore.grounding") / "reporting_words.txt").read_text(encoding="utf-8")
+    words = [word for line in text.splitlines() if not line.startswith("#") for word in line.split()]
+    return frozenset(words) | {stem(word) for word in words if word.isascii()}

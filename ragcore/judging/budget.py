@@ -1,0 +1,81 @@
+"""What a loop may use up: rounds, seconds, tokens, money (U7, V10)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ragcore.answering.asking import Asker
+from ragcore.types import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Limits of one loop; a limit of tokens or cost may be passed by the request that reaches it, not by another."""
+
+    rounds: int = 3
+    seconds: float = 45.0
+    tokens: int = 40_000
+    cost: float = 0.0  # in the currency of the price function; 0: any
+
+
+@dataclass(slots=True)
+class Meter:
+    """What has been used of a budget.
+
+    `askers` count their own tokens, also those of requests that failed after their first token; what else is written
+    is told with `spend`. `price` gives the cost of a usage; without it nothing costs anything. An asker that is
+    given twice counts once.
+    """
+
+    budget: Budget
+    askers: Sequence[Asker | None] = ()
+    price: Callable[[Usage], float] | None = None
+    clock: Callable[[], float] = time.monotonic
+    rounds: int = 0
+    _written: Usage = Usage()
+    _start: float = field(default=0.0, init=False)
+    _asked_before: Usage = field(default=Usage(), init=False)
+
+    def __post_init__(self) -> None:
+        self._start = self.clock()
+        self._asked_before = self._asked()
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return self.clock() - self._start
+
+    @property
+    def usage(self) -> Usage:
+        """Of all requests since the start."""
+        asked, before = self._asked(), self._asked_before
+        return self._written + Usage(
+            prompt_tokens=asked.prompt_tokens - before.prompt_tokens,
+            completion_tokens=asked.completion_tokens - before.completion_tokens,
+        )
+
+    @property
+    def remaining_seconds(self) -> float:
+        """Never below 0."""
+        return max(0.0, self.budget.seconds - self.seconds)
+
+    def spend(self, usage: Usage) -> None:
+        """Count what no asker counts."""
+        self._written += usage
+
+    def used_up(self) -> str:
+        """The limit that has been reached: "rounds", "seconds", "tokens", "cost"; "" while there is something left."""
+        if self.rounds >= self.budget.rounds:
+            return "rounds"
+        if self.remaining_seconds <= 0:
+            return "seconds"
+        if self.usage.total_tokens >= self.budget.tokens:
+            return "tokens"
+        spent = self.price(self.usage) if self.price is not None else 0.0
+        return "cost" if 0 < self.budget.cost <= spent else ""
+
+    def _asked(self) -> Usage:
+        different = {id(asker): asker for asker in self.askers if asker is not None}
+        return sum((asker.usage for asker in different.values()), start=Usage())

@@ -1,0 +1,191 @@
+"""How good the passages of a search are for a question, in four dimensions (U7, V10)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from ragcore.answering.asking import Asker
+from ragcore.answering.pipeline import AnswerTools
+from ragcore.answering.types import Ranked
+from ragcore.grounding.context import render_context
+from ragcore.judging.evidence import text_of
+from ragcore.ports import Embedder, Tokenizer
+from ragcore.text.keywords import keywords
+from ragcore.text.question_type import wanted
+from ragcore.text.scripts import cjk_share
+from ragcore.text.sentences import split_sentences
+from ragcore.text.similarity import cosine_matrix, jaccard
+from ragcore.types import Source
+
+Dimension = Literal["relevance", "completeness", "accuracy", "coherence"]
+DIMENSIONS: tuple[Dimension, ...] = ("relevance", "completeness", "accuracy", "coherence")
+WEAK = 0.6  # a dimension below it fires its strategy
+_READ = 6  # passages that are judged, the best ones
+_CHARACTERS = 1200  # of each passage that a model is shown
+_NEAR = 3  # passages whose mean is the relevance
+_SINGLE = 0.8  # accuracy of what only one document says: nobody contradicts, nobody confirms
+_JACCARD_FULL = 0.25  # shared share of words from which two passages belong together
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+Unit = Annotated[float, Field(ge=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageScores:
+    """0 to 1 each, higher is better. `missing`: what a model says is not there."""
+
+    relevance: Unit
+    completeness: Unit
+    accuracy: Unit
+    coherence: Unit
+    missing: tuple[str, ...] = ()
+    by: Literal["rules", "model"] = "rules"
+
+    @property
+    def mean(self) -> float:
+        return (self.relevance + self.completeness + self.accuracy + self.coherence) / 4
+
+    @property
+    def weak(self) -> tuple[Dimension, ...]:
+        """Dimensions below 0.6, in their fixed order."""
+        return tuple(name for name in DIMENSIONS if getattr(self, name) < WEAK)
+
+    def figures(self) -> dict[str, float]:
+        """The four, rounded, for people and traces."""
+        return {name: round(getattr(self, name), 3) for name in DIMENSIONS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    relevance: Unit
+    completeness: Unit
+    accuracy: Unit
+    coherence: Unit
+    missing: list[str] = Field(default_factory=list, max_length=20)
+
+
+async def judged_passages(
+    query: str, ranked: Sequence[Ranked], tools: AnswerTools, asker: Asker | None
+) -> PassageScores:
+    """The scores by a model; by rules without one or where it says nothing valid. Nothing found: 0 each."""
+    if not ranked:
+        return PassageScores(relevance=0, completeness=0, accuracy=0, coherence=0)
+    if asker is not None:
+        said = await asker.json("judge_passages", _Said, question=query, context=shown(ranked))
+        if said is not None:
+            return PassageScores(
+                relevance=said.relevance,
+                completeness=said.completeness,
+                accuracy=said.accuracy,
+                coherence=said.coherence,
+                missing=tuple(said.missing[:5]),
+                by="model",
+            )
+    return await asyncio.to_thread(passages_by_rules, query, ranked, tools.tokenizer, tools.embedder)
+
+
+async def retrieval_grade(
+    query: str, ranked: Sequence[Ranked], tools: AnswerTools, asker: Asker | None
+) -> tuple[float, str]:
+    """0 to 10, and who gave it ("model" or "rules"): whether an answer can be written from these passages (V10)."""
+    if ranked and asker is not None:
+        said = await asker.json("judge_retrieval", _Grade, max_tokens=100, question=query, context=shown(ranked))
+        if said is not None:
+            return said.grade, "model"
+    scores = await judged_passages(query, ranked, tools, None)
+    return 10 * (0.5 * scores.relevance + 0.5 * scores.completeness), "rules"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grade:
+    grade: Annotated[float, Field(ge=0, le=10)]
+
+
+def shown(ranked: Sequence[Ranked]) -> str:
+    """The best passages as a model is shown them, numbered, each cut to a readable length."""
+    best = [r.passage for r in ranked[:_READ]]
+    return render_context(
+        [Source(number=n, passage=p, text=p.text[:_CHARACTERS], score=1) for n, p in enumerate(best, 1)]
+    )
+
+
+def passages_by_rules(query: str, ranked: Sequence[Ranked], tokenizer: Tokenizer, embedder: Embedder) -> PassageScores:
+    """Scores without a model.
+
+    Relevance: mean of the best three passages, each the larger of its share of keywords and the cosine as far as the
+    embedder can be trusted with the script. Completeness: share of keywords that all passages together have, halved
+    where the question wants a figure or time and no passage that has keywords holds one. Accuracy: share of pairs of
+    documents whose nearest sentences do not differ in their figures; 0.8 where only one document speaks. Coherence: how
+    many words the other passages share with the first one. The last two count at most as much as relevance allows.
+    """
+    texts = [text_of(r) for r in ranked[:_READ]]
+    words = keywords(query, tokenizer)
+    have = [set(tokenizer.words(text)) for text in texts]
+    shares = [sum(word in found for word in words) / len(words) if words else 0.0 for found in have]
+    cosines = _cosines(query, texts, embedder)
+    near = sorted((max(pair) for pair in zip(shares, cosines, strict=True)), reverse=True)[:_NEAR]
+    relevance = _unit(sum(near) / len(near))
+    complete = sum(any(word in found for found in have) for word in words) / len(words) if words else relevance
+    if wanted(query) in ("number", "time") and not any(
+        share and _FIGURE.search(t) for share, t in zip(shares, texts, strict=True)
+    ):
+        complete /= 2
+    ceiling = _unit(relevance + 0.4)
+    return PassageScores(
+        relevance=relevance,
+        completeness=_unit(complete),
+        accuracy=min(ceiling, _agreement(words, ranked[:_READ], tokenizer)),
+        coherence=min(ceiling, _coherence(ranked[:_READ], have)),
+    )
+
+
+def _cosines(query: str, texts: Sequence[str], embedder: Embedder) -> list[float]:
+    trust = embedder.trust(cjk_share(query))
+    if trust <= 0:
+        return [0.0] * len(texts)
+    row = cosine_matrix(embedder.embed_queries([query]), embedder.embed_documents(list(texts)))[0]
+    return [_unit(trust * float(value)) for value in np.asarray(row)]
+
+
+def _agreement(words: Sequence[str], ranked: Sequence[Ranked], tokenizer: Tokenizer) -> float:
+    """Whether documents say the same figures about the question."""
+    figures: dict[int, set[str]] = {}
+    for r in ranked:
+        sentence = _nearest(words, r.passage.text, tokenizer)
+        if found := {number.replace(",", "") for number in _FIGURE.findall(sentence)}:
+            figures.setdefault(r.passage.document, set()).update(found)
+    pairs = list(combinations(figures.values(), 2))
+    if not pairs:
+        return _SINGLE
+    return sum(bool(a & b) for a, b in pairs) / len(pairs)
+
+
+def _nearest(words: Sequence[str], text: str, tokenizer: Tokenizer) -> str:
+    """The sentence with most of the words, if it has at least half of them; "" otherwise."""
+    sentences = split_sentences(text)
+    counts = [sum(word in found for word in words) for found in (set(tokenizer.words(s)) for s in sentences)]
+    best = max(range(len(sentences)), key=counts.__getitem__, default=None)
+    return sentences[best] if best is not None and words and counts[best] * 2 >= len(words) else ""
+
+
+def _coherence(ranked: Sequence[Ranked], have: Sequence[set[str]]) -> float:
+    """Mean over the passages behind the first: 1 for one of the same document, else by the words that both share."""
+    if len(ranked) < 2:
+        return 1.0
+    first = ranked[0].passage.document
+    near = [
+        1.0 if r.passage.document == first else _unit(jaccard(have[0], found) / _JACCARD_FULL)
+        for r, found in zip(ranked[1:], have[1:], strict=True)
+    ]
+    return sum(near) / len(near)
+
+
+def _unit(value: float) -> float:
+    return min(1.0, max(0.0, value))

@@ -1,0 +1,202 @@
+"""The next search query, by what the last search lacked (U7, V10, A3)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass as validated
+
+from ragcore.answering.asking import Asker
+from ragcore.answering.pipeline import AnswerTools
+from ragcore.answering.types import Ranked
+from ragcore.judging.evidence import LOW, Evidence, text_of
+from ragcore.judging.passages import Dimension, PassageScores, shown
+from ragcore.ports import Tokenizer
+from ragcore.text.keywords import keywords
+from ragcore.text.normalise import normalise_query
+from ragcore.text.scripts import CJK, language_of
+from ragcore.text.spelling import topic_text
+from ragcore.types import Query
+from ragcore.understanding.analysis_words import cue_sections
+
+RefineStrategy = Literal[
+    "add_specificity", "broaden_scope", "add_constraints", "restructure_query", "add_terms", "add_details"
+]
+STRATEGIES: dict[Dimension, RefineStrategy] = {
+    "relevance": "add_specificity",
+    "completeness": "broaden_scope",
+    "accuracy": "add_constraints",
+    "coherence": "restructure_query",
+}
+_TOLD: dict[RefineStrategy, str] = {
+    "add_specificity": "name the subject and what is asked of it more precisely, with technical terms of the topic",
+    "broaden_scope": "widen it: leave out restrictions that are not essential, add synonyms and what is missing",
+    "add_constraints": "add what makes the right passage unmistakable: versions, standards, places, times, units",
+    "restructure_query": "restructure it: the topic first, then the aspects that are asked for, one after the other",
+    "add_terms": "add technical terms of the topic",
+    "add_details": "ask for the details that are missing",
+}
+MAX_CHARACTERS = 500
+_TERMS = 4  # words that one strategy adds
+_TECHNICAL = re.compile(r"\b(?:[A-Za-z]*[A-Z][A-Za-z]*[A-Z0-9][\w-]*|[A-Za-z]+[-_]?\d[\w.-]*)\b", re.ASCII)
+_CJK = re.compile(f"[{CJK}]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refined:
+    """The next query, which of the strategies made it, and who wrote it."""
+
+    query: str
+    strategies: tuple[RefineStrategy, ...]
+    by: Literal["rules", "model"] = "rules"
+
+
+@validated(frozen=True, slots=True, kw_only=True)
+class _Said:
+    query: Annotated[str, Field(min_length=2, max_length=MAX_CHARACTERS)]
+
+
+def strategies_for(scores: PassageScores, evidence: Evidence) -> tuple[RefineStrategy, ...]:
+    """Those of all weak dimensions; without one, by the evidence: terms of the topic below 0.5, else details (A3)."""
+    fired = tuple(STRATEGIES[name] for name in scores.weak)
+    return fired or (("add_terms",) if evidence.confidence < LOW else ("add_details",))
+
+
+async def refined_query(
+    question: str,
+    query: str,
+    *,
+    strategies: Sequence[RefineStrategy],
+    ranked: Sequence[Ranked],
+    missing: Sequence[str],
+    evidence: Evidence,
+    used: Collection[str],
+    tools: AnswerTools,
+    asker: Asker | None,
+) -> Refined | None:
+    """A query that is not among `used`, by a model or by rules; None if there is nothing new to ask."""
+    if asker is not None:
+        said = await asker.json(
+            "refine_query",
+            _Said,
+            max_tokens=150,
+            question=question,
+            query=query,
+            strategies="; ".join(_TOLD[strategy] for strategy in strategies),
+            missing=", ".join(missing) or "-",
+            context=shown(ranked),
+        )
+        if said is not None and _is_usable(said.query, question, query, used, tools.tokenizer):
+            return Refined(query=normalise_query(said.query), strategies=tuple(strategies), by="model")
+    by_rules = refined_by_rules(
+        question, strategies=strategies, ranked=ranked, missing=missing, evidence=evidence, tools=tools, used=used
+    )
+    return None if by_rules is None else Refined(query=by_rules, strategies=tuple(strategies))
+
+
+def refined_by_rules(
+    question: str,
+    *,
+    strategies: Sequence[RefineStrategy],
+    ranked: Sequence[Ranked],
+    evidence: Evidence,
+    tools: AnswerTools,
+    missing: Sequence[str] = (),
+    used: Collection[str] = (),
+) -> str | None:
+    """The question with what the strategies leave out, add and turn round; None if that has been asked already.
+
+    All start from the question, so that the rounds do not drift away from it.
+    """
+    base = _restructured(question, tools.tokenizer) if "restructure_query" in strategies else question
+    base = _without_narrowing(base) if "broaden_scope" in strategies else base
+    added = [
+        word for strategy in strategies for word in _additions(strategy, question, ranked, evidence, missing, tools)
+    ]
+    have = base.lower()
+    new = {word.lower(): word for word in reversed(added) if word.lower() not in have}
+    query = normalise_query(" ".join((base, *reversed(new.values()))))[:MAX_CHARACTERS]
+    return None if query in {normalise_query(text) for text in used} or not query else query
+
+
+def _additions(
+    strategy: RefineStrategy,
+    question: str,
+    ranked: Sequence[Ranked],
+    evidence: Evidence,
+    missing: Sequence[str],
+    tools: AnswerTools,
+) -> list[str]:
+    """Words that a strategy adds, best first; `missing`: phrases from a model's judgement."""
+    chinese = language_of(question) == "zh"
+    if strategy in ("add_specificity", "add_terms"):
+        return technical_terms(question, ranked, tools.tokenizer)
+    if strategy == "broaden_scope":
+        return [*missing[:2], *_synonyms(question, tools), *_words(*evidence.missing[:2], chinese=chinese)][:_TERMS]
+    if strategy == "add_constraints":
+        headings = [part for r in ranked[:1] for part in (r.passage.title, *r.passage.heading_path[-1:]) if part]
+        return [*headings[:2], *_words("binding", chinese=chinese)[:1]]
+    if strategy == "add_details":
+        others = _synonyms(" ".join(evidence.missing_words), tools)
+        return [*missing[:2], *others[:2], *_words(*evidence.missing[:1], "details", chinese=chinese)]
+    return []
+
+
+def technical_terms(question: str, ranked: Sequence[Ranked], tokenizer: Tokenizer, *, limit: int = _TERMS) -> list[str]:
+    """Terms of the passages that share words with the question and that it lacks, those of most passages first.
+
+    Identifiers and abbreviations (gNB, TS38.331) first; without any, keywords that several passages have.
+    """
+    words = set(keywords(question, tokenizer))
+    near = [r for r in ranked if words & set(tokenizer.words(text_of(r)))] or list(ranked)
+    asked = question.lower()
+    found = Counter(
+        term for r in near for term in dict.fromkeys(_TECHNICAL.findall(text_of(r))) if term.lower() not in asked
+    )
+    terms = [term for term, _ in found.most_common(limit)]
+    if terms:
+        return terms
+    common = Counter(
+        word for r in near for word in keywords(text_of(r), tokenizer) if len(word) > 1 and word not in words
+    )
+    return [word for word, count in common.most_common(limit) if count > 1]
+
+
+def _synonyms(question: str, tools: AnswerTools) -> list[str]:
+    if tools.lexicon is None:
+        return []
+    return [other for word in keywords(question, tools.tokenizer) for other in tools.lexicon.alternatives(word)[:1]]
+
+
+def _words(*sections: str, chinese: bool) -> list[str]:
+    """Entries of the data file in the language of the question."""
+    cues = cue_sections("ragcore.judging", "refine_words.txt")
+    return [entry for name in sections for entry in cues[name].entries if bool(_CJK.search(entry)) == chinese]
+
+
+def _without_narrowing(text: str) -> str:
+    pattern = cue_sections("ragcore.judging", "refine_words.txt")["narrowing"].pattern
+    return normalise_query(re.sub(pattern.pattern, " ", text, flags=re.IGNORECASE)) or text
+
+
+def _restructured(question: str, tokenizer: Tokenizer) -> str:
+    """The topic words of the question in their order, without the words that only ask."""
+    query = Query(text=question, terms=tuple(tokenizer.terms(question)), words=tuple(tokenizer.words(question)))
+    return topic_text(query, tokenizer) or question
+
+
+def _is_usable(text: str, question: str, query: str, used: Collection[str], tokenizer: Tokenizer) -> bool:
+    """In the language of the question, about it, and not asked before."""
+    text = normalise_query(text)
+    if (
+        not text
+        or text in {normalise_query(old) for old in (*used, query)}
+        or language_of(text) != language_of(question)
+    ):
+        return False
+    return bool(set(keywords(question, tokenizer)) & set(tokenizer.words(text)))

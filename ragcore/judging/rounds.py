@@ -1,0 +1,103 @@
+"""What the loops share: searching, numbering and writing of one round, and telling what happens."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from ragcore.answering.pipeline import AnswerTools
+from ragcore.answering.stages.context_build import BuildContext
+from ragcore.answering.types import AnswerState, Rewrite, SearchResult, Step, WrittenText
+from ragcore.errors import RagError
+from ragcore.judging.budget import Meter
+from ragcore.types import Usage
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Rounds:
+    """The working part of a loop over one state. Steps are told at once and kept in `steps`."""
+
+    state: AnswerState
+    tools: AnswerTools
+    meter: Meter
+    top_k: int | None = None
+    steps: list[Step] = field(default_factory=list)
+    searches: list[dict[str, Any]] = field(default_factory=list)  # what each brought, in plain values
+
+    async def tell(self, name: str, **detail: Any) -> None:
+        """Tell and keep one step of the running round."""
+        step = Step(name=name, round=self.meter.rounds, detail=detail)
+        self.steps.append(step)
+        await self.tools.tell(step)
+
+    async def search(self, query: str) -> SearchResult:
+        """What a query brings; for a refined one the question is asked besides it, so that nothing found is lost.
+
+        What a stage before has found for the question itself is taken, not searched for again.
+        """
+        state = self.state
+        if query == state.query and state.result is not None:
+            result = replace(state.result, ranked=state.passages)
+        else:
+            asked = Rewrite(text=state.query, method="original")
+            forms: Sequence[Rewrite] = state.rewrites if query == state.query else (asked,)
+            result = await self.tools.search(query, forms, top_k=self.top_k)
+            await self.tell("search", query=query, found=len(result.ranked), seconds=round(result.seconds, 3))
+        chunks = [ranked.passage.chunk for ranked in result.ranked]
+        self.searches.append(
+            {"round": self.meter.rounds, "query": query, "chunks": chunks, "relevant": result.relevant}
+        )
+        return result
+
+    async def numbered(self, result: SearchResult) -> AnswerState:
+        """The state with what a search has found as passages and numbered sources."""
+        state = replace(self.state, result=result, passages=result.ranked)
+        return await (self.tools.build or _build(self.tools))(state)
+
+    async def write(self, built: AnswerState, *, critique: str = "") -> WrittenText:
+        """An answer from the sources of a state, counted."""
+        written = await self.tools.write(built.query, built.sources, critique=critique)
+        self.meter.spend(written.usage)
+        return written
+
+    def used(self) -> dict[str, Any]:
+        """Seconds and tokens so far, for a step."""
+        return {"seconds": round(self.meter.seconds, 3), "tokens": self.meter.usage.total_tokens}
+
+
+def price_of(tools: AnswerTools) -> Callable[[Usage], float] | None:
+    """What a usage costs, where the caller knows."""
+    return cast("Callable[[Usage], float] | None", tools.extra.get("price"))
+
+
+async def guarded(work: Rounds, step: Awaitable[str]) -> str:
+    """What a round returns, within the seconds that are left; a round that fails ends the loop, not the answer.
+
+    Returns "seconds" for one that takes longer, "failed" for one that raises; both are told and logged.
+    """
+    try:
+        async with asyncio.timeout(work.meter.remaining_seconds):
+            return await step
+    except TimeoutError:
+        code = "seconds" if work.meter.remaining_seconds <= 0 else "TimeoutError"
+        logger.warning("round %s took too long", work.meter.rounds)
+    except RagError as problem:
+        code = problem.code
+        logger.warning("round %s failed: %s", work.meter.rounds, code)
+    except Exception as problem:
+        code = type(problem).__name__
+        logger.exception("round %s failed", work.meter.rounds)
+    await work.tell("stop", reason="failed" if code != "seconds" else code, error=code)
+    return "seconds" if code == "seconds" else "failed"
+
+
+def _build(tools: AnswerTools) -> Any:
+    async def build(state: AnswerState) -> AnswerState:
+        return await BuildContext()(state, tools)
+
+    return build

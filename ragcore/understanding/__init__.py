@@ -1,0 +1,1 @@
+"""What a question means: without its conversation, in other words, and of which kind it is."""

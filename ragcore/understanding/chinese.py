@@ -1,0 +1,207 @@
+"""Standalone forms of Chinese questions: pronouns, 那…呢, 为什么, missing subjects and objects, 后者 (D2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from ragcore.ports import Tokenizer
+from ragcore.understanding.chinese_mentions import (
+    Unit,
+    answer_mentions,
+    groups,
+    kind_of,
+    question_mentions,
+    units,
+)
+from ragcore.understanding.listed import listed
+from ragcore.understanding.mentions import Attention, Kind
+from ragcore.understanding.resolved import Resolved
+from ragcore.understanding.words import alternatives, entries
+
+_NOUN = alternatives("chinese", "nouns")
+_CLASSIFIER = alternatives("chinese", "classifiers")
+_END = alternatives("chinese", "ends")
+_PERSON = re.compile(r"(?<![其吉])(?P<word>(?:他|她)(?:们|們)?)(?![人乡国])|(?P<thing>(?:它|牠)(?:们|們)?)(?<!其它)")
+_THIS = re.compile(
+    rf"(?P<full>(?:这|那|這)(?:一)?{_CLASSIFIER}?{_NOUN}(?![{{}}])|(?:该|該|此|上述|前述|本)(?:的)?{_NOUN})"
+    rf"|(?P<bare>(?:这|那|這)(?:一)?(?:个|個|种|種|款|部|首|本|位|座|些|篇|项|類|类))(?=$|[，。？！,?!\s的是有我你能会可要怎为在和与不没也都还很太好]|{_END})"
+    rf"|(?:^|(?<=[，。！？,!?\s]))(?P<it>这|那|這)(?=(?:不)?是|叫|有什么|有哪些|和|与|对|会|能)"
+)
+_NOT_THIS = re.compile(r"(?:这|那|哪)(?:个|一)?(?:时候|次|月|周|年|天|么|样|边|里|儿|种事|回)")
+_ITS = re.compile(r"(?<![尤极与极其])其(?![中他它实實余餘次一二三所间時时])(?=[\u4e00-\u9fff]{2})")
+_PLACE = re.compile(r"(?:那里|这里|那裡|這裡|那儿|这儿|那边|这边|此处|该地|当地)")
+_NTH = re.compile(
+    r"(?P<which>前者|后者|後者|第一(?:个|種|种|项|款)|第二(?:个|种|项|款)|第三(?:个|种|项|款)|最后一(?:个|种|项|款))"
+)
+_PLACES = {"前者": 0, "后者": -1, "後者": -1, "第一": 0, "第二": 1, "第三": 2, "最后": -1}
+_AND = re.compile(r"^(?:那么|那|換成|换成|如果是|要是|还有)?(?P<what>[^，。？！,?!]{1,16}?)(?:的话)?呢[？?啊呀]*$")
+_WHY = re.compile(rf"^(?:那|那么|但是|可是|请问)?{alternatives('chinese', 'why')}[？?]*$")
+_QUESTION = re.compile(rf"(?:{_END})*[？?]*$")
+_WHO_DID = re.compile(r"^(?:是)?(?:谁|哪一?年|哪一?位|哪里|什么时候|何时|怎么).*的[？?吗呢啊]*$")
+_OBJECTLESS = re.compile(
+    rf"^(?P<head>.{{0,6}}?{alternatives('chinese', 'objectless')})(?P<tail>(?:过|了|的|{_END})*[？?！!]*)$"
+)
+_LEAD = re.compile(rf"^(?:{alternatives('chinese', 'interjections')}[，,\s]*)+")
+_WANTED: Mapping[str, Mapping[Kind, float]] = {
+    "word": {"person": 1.8, "unknown": 1.0, "thing": 0.6},
+    "thing": {"thing": 1.2, "unknown": 1.0, "place": 0.5, "person": 0.3},
+    "this": {"thing": 1.1, "unknown": 1.0, "place": 0.8, "person": 0.9},
+    "place": {"place": 2.0, "unknown": 0.8, "thing": 0.4},
+    "topic": {"thing": 1.0, "unknown": 1.0, "place": 1.0, "person": 1.0},
+}
+MOST_OWN = 4  # Han that a question without a subject may have besides words of the lists
+
+
+def resolved(text: str, turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> Resolved:
+    """The question with what it takes from earlier turns (question, answer) put into it."""
+    attention, earlier = remembered(turns, tokenizer)
+    return _resolved(text, attention, earlier, turns[-1] if turns else ("", ""), tokenizer)
+
+
+def remembered(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> tuple[Attention, str]:
+    """What the conversation has been about, and its last question in its standalone form."""
+    attention, last, before = Attention(), "", ("", "")
+    for question, answer in turns:
+        attention.fade()
+        last = _resolved(question, attention, last, before, tokenizer).text
+        for mention in reversed(question_mentions(last, tokenizer)):
+            attention.add(mention)
+        for mention in answer_mentions(answer, tokenizer, attention.ranked()) if answer else ():
+            attention.add(mention)
+        before = (question, answer)
+    return attention, last
+
+
+def _resolved(text: str, attention: Attention, earlier: str, last: tuple[str, str], tokenizer: Tokenizer) -> Resolved:
+    if text.strip("，。！!~ ") in entries("chinese", "closings"):
+        return Resolved(text)
+    steps: tuple[Callable[[], Resolved | None], ...] = (
+        lambda: _why(text, earlier, last),
+        lambda: _and_that(text, earlier, attention, tokenizer),
+        lambda: _nth(text, last),
+        lambda: _with_pronouns(text, attention),
+        lambda: _with_object(text, attention, tokenizer),
+        lambda: _with_subject(text, attention, tokenizer),
+    )
+    return next((done for step in steps if (done := step()) is not None), Resolved(text))
+
+
+def _with_pronouns(text: str, attention: Attention) -> Resolved | None:
+    """Pronouns replaced by what has most attention among things of their kind; None without one."""
+    signs: list[str] = []
+    blocked = [match.span() for match in _NOT_THIS.finditer(text)]
+
+    def put(kind: str, match: re.Match[str], before: str = "", after: str = "") -> str:
+        if any(start <= match.start() < end for start, end in blocked):
+            return match.group()
+        signs.append(match.group())
+        found = attention.best(_WANTED[kind]) if signs.count(match.group()) == 1 else None
+        return f"{before}{found.text}{after}" if found else match.group()
+
+    done = _PLACE.sub(lambda m: put("place", m), text)
+    if not signs:
+        done = _PERSON.sub(lambda m: put(str(m.lastgroup), m), done)
+    if not signs:
+        done = _THIS.sub(lambda m: put("this", m), done, count=1)
+    if not signs:
+        done = _ITS.sub(lambda m: put("topic", m, after="的"), done, count=1)
+    return Resolved(done, tuple(signs), done != text) if signs else None
+
+
+def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenizer) -> Resolved | None:
+    """那5G呢: the question before, about something else."""
+    match = _AND.match(text)
+    if match is None or not earlier:
+        return None
+    what = match["what"]
+    parts = units(what, tokenizer)
+    if parts and all(unit.is_attribute or unit.text == "的" for unit in parts):
+        found = attention.best(_WANTED["topic"])
+        return Resolved(f"{found.text}的{what}是什么" if found else text, ("呢",), bool(found))
+    names_one = bool(parts) and all(unit.is_content or unit.text == "的" for unit in parts)
+    if not names_one and what not in entries("chinese", "time units"):
+        return None
+    old = _counterpart(what, earlier, tokenizer)
+    if old is None and what in entries("chinese", "time units") and (topics := question_mentions(earlier, tokenizer)):
+        return Resolved(earlier.replace(topics[0].text, f"{what}{topics[0].text}", 1), ("呢",), True)
+    return Resolved(earlier.replace(old, what, 1) if old else text, ("呢",), bool(old))
+
+
+def _counterpart(new: str, earlier: str, tokenizer: Tokenizer) -> str | None:
+    """What a new subject takes the place of: a time for a time, otherwise a topic of its kind."""
+    times = entries("chinese", "time units")
+    if new in times:
+        return next((unit.text for unit in units(earlier, tokenizer) if unit.text in times), None)
+    found = [mention.text for mention in question_mentions(earlier, tokenizer) if mention.text != new]
+    alike = [text for text in found if kind_of(text) == kind_of(new)]
+    return max(alike or found, key=lambda text: len(set(text) & set(new)), default=None)
+
+
+def _why(text: str, earlier: str, last: tuple[str, str]) -> Resolved | None:
+    if not _WHY.match(text) or not (earlier or last[1]):
+        return None
+    said = re.split(r"[。！？!?\n]", last[1].strip())[0]
+    statement = said if 3 < len(said) <= 24 else _QUESTION.sub("", earlier)
+    if statement.startswith(("为什么", "为何", "为啥")):
+        return Resolved(statement, ("为什么",), True)
+    return Resolved(f"为什么{statement}", ("为什么",), True)
+
+
+def _nth(text: str, last: tuple[str, str]) -> Resolved | None:
+    match = _NTH.search(text)
+    if match is None:
+        return None
+    at = _PLACES[match["which"][:2]]
+    for said in (last[1], last[0]):
+        items = listed(said)
+        if len(items) > max(at, 1):
+            return Resolved(text[: match.start()] + items[at] + text[match.end() :], (match["which"],), True)
+    return Resolved(text, (match["which"],))
+
+
+def _with_object(text: str, attention: Attention, tokenizer: Tokenizer) -> Resolved | None:
+    """你用过吗: the verb lacks what the conversation is about."""
+    match = _OBJECTLESS.match(text)
+    if match is None or _own(text, tokenizer):
+        return None
+    found = attention.best(_WANTED["topic"], besides=text)
+    if found is None:
+        return Resolved(text, ("object",))
+    aspect = re.match(r"过|了(?=.)", match["tail"])
+    tail = match["tail"][len(aspect.group()) :] if aspect else match["tail"]
+    return Resolved(f"{match['head']}{aspect.group() if aspect else ''}{found.text}{tail}", ("object",), True)
+
+
+def _with_subject(text: str, attention: Attention, tokenizer: Tokenizer) -> Resolved | None:
+    """有什么关键技术: a predicate or attribute without its subject."""
+    lead = match.group() if (match := _LEAD.match(text)) and match.end() < len(text) else ""
+    rest = text[len(lead) :]
+    parts = units(rest, tokenizer)
+    if not parts or parts[0].text in entries("chinese", "time units") or _has_subject(parts, rest, tokenizer):
+        return None
+    found = attention.best(_WANTED["topic"], besides=text)
+    if found is None:
+        return Resolved(text, ("subject",))
+    if _WHO_DID.match(rest) and not rest.startswith("是"):
+        rest = f"是{rest}"
+    elif parts[0].is_attribute:
+        rest = f"的{rest}" if len(rest) > 2 else rest
+    return Resolved(f"{lead}{found.text}{rest}", ("subject",), True)
+
+
+def _has_subject(parts: Sequence[Unit], text: str, tokenizer: Tokenizer) -> bool:
+    """It begins with somebody or something, or names enough itself."""
+    first = parts[0]
+    if first.text in ("我", "你", "您", "我们", "你们", "我們", "你們", "咱们", "大家", "这", "那", "这个", "那个"):
+        return True
+    if first.is_content and not first.is_attribute:
+        return True
+    own = _own(text, tokenizer)
+    asks = any(unit.text in entries("chinese", "asking") for unit in parts)
+    return bool(own) if asks or re.search("[A-Za-z0-9]", own) else len(own) > MOST_OWN
+
+
+def _own(text: str, tokenizer: Tokenizer) -> str:
+    """Content of the question that is neither an attribute nor of the lists."""
+    return "".join(unit.text for group in groups(text, tokenizer) for unit in group if not unit.is_attribute)

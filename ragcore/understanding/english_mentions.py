@@ -1,0 +1,239 @@
+"""Names and topics of English questions and answers, by words alone: there is no tagger in the product."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from ragcore.understanding.mentions import Kind, Mention
+from ragcore.understanding.words import alternatives, entries
+
+NAME, MODIFIER, TOPIC, SUBJECT, IN_ANSWER = 1.0, 0.5, 0.8, 1.0, 0.4  # attention that a mention gains
+MOST_WORDS = 7  # of a topic
+ANSWER_CHARACTERS = 400  # that are read of an answer; what comes later is detail
+
+WORD = re.compile(r"[^\W_]+(?:['’.&/+-][^\W_]+)*['’]?", re.UNICODE)
+QUOTED = re.compile(r"[\"“]([^\"“”]{2,60}?)[,.]?[\"”]")
+_JOINING = frozenset(("of", "the", "de", "van", "von", "der", "la", "le", "del", "da", "and", "&", "for"))
+_ATTRIBUTE_OF = re.compile(
+    rf"\b(?:(?:the|some|any|all)\s+)?(?:[\w-]+\s+)?{alternatives('english', 'attributes')}\s+(?:of|for|about|in)\s+",
+    re.I,
+)
+_ARTICLE = re.compile(r"\b(the|a|an)\s+$", re.I)
+_POSSESSIVE = re.compile(r"['’]s?$")
+_SUPPORTED = re.compile(r"\b(?:do|does|did|can|could|will|would|should|to)\b", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word with its place in the text."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def lower(self) -> str:
+        return self.text.lower().replace("’", "'")
+
+
+Wanted = Callable[[Token, bool], bool]  # a word, and whether it begins a sentence
+
+
+def tokens(text: str) -> list[Token]:
+    return [Token(match.group(), match.start(), match.end()) for match in WORD.finditer(text)]
+
+
+def question_mentions(text: str) -> list[Mention]:
+    """Names of a question, then its topic, strongest last so that it wins ties."""
+    found = [Mention(text=m[1], kind="thing", weight=NAME, is_name=True) for m in QUOTED.finditer(text)]
+    found += names(text)
+    topic = topic_of(text)
+    if topic and not any(topic.lower() == name.key for name in found):
+        article = article_before(text, text.rindex(topic))
+        found.append(Mention(text=topic, kind=kind_of(topic), weight=TOPIC, article=article))
+    return found
+
+
+def answer_mentions(text: str) -> list[Mention]:
+    """Names at the beginning of an answer, and the subject of its first sentence."""
+    head = text[:ANSWER_CHARACTERS]
+    found = [Mention(text=m[1], kind="thing", weight=IN_ANSWER, is_name=True) for m in QUOTED.finditer(head)]
+    found += [replace(name, weight=IN_ANSWER * name.weight) for name in names(head)]
+    if subject := subject_of(head):
+        found.append(
+            Mention(
+                text=subject, kind=kind_of(subject), weight=SUBJECT, article=article_before(head, head.index(subject))
+            )
+        )
+    return found
+
+
+def article_before(text: str, at: int) -> str:
+    """the, a or an directly before a place in the text, lower case."""
+    match = _ARTICLE.search(text[:at])
+    return match[1].lower() if match else ""
+
+
+def names(text: str) -> list[Mention]:
+    """Runs of capitalised words and words with digits or capitals inside, each once."""
+    found: dict[str, Mention] = {}
+    for run in _runs(text, _is_name_part):
+        name = _name([token.text for token in run])
+        name = replace(
+            name, weight=MODIFIER if _modifies(text, run[-1]) else NAME, article=article_before(text, run[0].start)
+        )
+        found.setdefault(name.key, name)
+    return list(found.values())
+
+
+def topic_of(text: str) -> str:
+    """What a question is about: what stands after an attribute's "of", otherwise its last group of content words."""
+    sentences = [part for part in re.split(r"(?<=[.?!])\s+", text.strip()) if part]
+    for sentence in reversed(sentences):
+        if topic := _topic_of_sentence(sentence):
+            return topic
+    return ""
+
+
+def subject_of(text: str) -> str:
+    """The content words before the first verb of an answer; "" where it begins in another way."""
+    first = re.split(r"(?<=[.?!;])\s", text.strip(), maxsplit=1)[0]
+    taken: list[Token] = []
+    for token in tokens(first):
+        if _is_verb(token) or token.lower in ("is", "are", "was", "were", "has", "have", "can", "will"):
+            break
+        taken.append(token)
+    else:
+        return ""
+    while taken and taken[0].lower in ("the", "a", "an", "yes", "no", "both"):
+        taken = taken[1:]
+    if not taken or len(taken) > MOST_WORDS or any(token.lower in entries("english", "function") for token in taken):
+        return ""
+    return first[taken[0].start : taken[-1].end]
+
+
+def kind_of(text: str) -> Kind:
+    """What a phrase is, by its last word."""
+    words = text.split()
+    last = words[-1].lower() if words else ""
+    if last in entries("english", "people"):
+        return "person"
+    plural = last.endswith("s") and not last.endswith(("ss", "us", "is", "'s")) and len(last) > 3
+    return "plural" if plural or " and " in text else "thing"
+
+
+def _topic_of_sentence(sentence: str) -> str:
+    of = list(_ATTRIBUTE_OF.finditer(sentence))
+    if of and (group := content_groups(sentence[of[-1].end() :])):
+        return group[0]
+    groups = content_groups(sentence)
+    return groups[-1] if groups else ""
+
+
+def content_groups(text: str) -> list[str]:
+    """Groups of content words in order; the verb after do, can or to is none of them."""
+    found: list[str] = []
+    for run in _runs(text, _is_content):
+        taken = list(run)
+        before = text[: taken[0].start]
+        asks = len(taken) > 1 and _SUPPORTED.search(before) and not text[taken[-1].end :].strip(" ?.!,")
+        if asks and taken[-1].text.islower() and not taken[-1].lower.endswith(("s", "tion", "ment", "ing")):
+            taken = taken[:-1]
+        group = _POSSESSIVE.sub("", text[taken[0].start : taken[-1].end])
+        if len(taken) <= MOST_WORDS and not all(_is_generic(t) or t.text.isdigit() for t in taken):
+            found.append(group)
+    return found
+
+
+def _runs(text: str, wanted: Wanted) -> Iterator[list[Token]]:
+    """Maximal runs of neighbouring words that are wanted; "of" and the like may join two of them."""
+    all_tokens = tokens(text)
+    run: list[Token] = []
+    for at, token in enumerate(all_tokens):
+        gap = text[run[-1].end : token.start] if run else " "
+        if run and gap.strip(" "):
+            yield run
+            run = []
+        begins = at == 0 or _begins_sentence(text, token)
+        if wanted(token, begins) or (run and token.lower in _JOINING and _joins(text, all_tokens, at, wanted)):
+            run.append(token)
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _modifies(text: str, last: Token) -> bool:
+    """A name before a noun, as in "the Persian restaurant": the noun is the thing."""
+    following = tokens(text[last.end : last.end + 40])[:1]
+    return bool(
+        following
+        and not text[last.end : last.end + following[0].start].strip(" ")
+        and not last.text.endswith(("'s", "’s"))
+        and following[0].text.islower()
+        and _is_content(following[0], False)
+    )
+
+
+def _joins(text: str, all_tokens: list[Token], at: int, wanted: Wanted) -> bool:
+    """ "of" and "the" between two wanted words; "and" only inside names."""
+    following = all_tokens[at + 1 : at + 3]
+    if all_tokens[at].lower != "of" and wanted is not _is_name_part:
+        return False
+    if all_tokens[at].lower == "and":
+        return False
+    for token in following:
+        if text[all_tokens[at].end : token.start].strip(" ") and token is following[0]:
+            return False
+        if wanted(token, False):
+            return True
+        if token.lower not in _JOINING:
+            return False
+    return False
+
+
+def _begins_sentence(text: str, token: Token) -> bool:
+    return text[: token.start].rstrip(" \"“'(")[-1:] in (".", "?", "!", "\n", ":", "")
+
+
+def _is_name_part(token: Token, begins: bool) -> bool:
+    text = token.text
+    if token.lower in entries("english", "function") or text == "I":
+        return False
+    if any(c.isdigit() for c in text):
+        return any(c.isalpha() for c in text)
+    inner = any(c.isupper() for c in text[1:])
+    return inner or (text[:1].isupper() and not (begins and (_is_verb(token) or _is_generic(token))))
+
+
+def _is_content(token: Token, begins: bool) -> bool:
+    return token.lower not in entries("english", "function") and not _is_verb(token) and token.text != "I"
+
+
+def _is_verb(token: Token) -> bool:
+    return token.lower in entries("english", "verbs")
+
+
+def _is_generic(token: Token) -> bool:
+    return token.lower in entries("english", "generic") or token.lower in entries("english", "attributes")
+
+
+def _name(words: list[str]) -> Mention:
+    lower = [word.lower() for word in words]
+    text = _POSSESSIVE.sub("", " ".join(words))
+    is_man, is_woman = lower[0] in entries("english", "male names"), lower[0] in entries("english", "female names")
+    if (is_man or is_woman or lower[0] in entries("english", "titles")) and len(words) < 5:
+        return Mention(text=text, kind="person", is_name=True, is_woman=None if is_man == is_woman else is_woman)
+    return Mention(text=text, kind="thing" if _is_no_person(words, lower) else "unknown", is_name=True)
+
+
+def _is_no_person(words: list[str], lower: list[str]) -> bool:
+    return (
+        len(words) > 4
+        or any(word in entries("english", "organisations") or word in ("of", "the", "for", "&") for word in lower)
+        or any(c.isdigit() for word in words for c in word)
+        or any(word.isupper() and len(word) > 1 for word in words)
+    )

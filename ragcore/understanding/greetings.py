@@ -1,0 +1,103 @@
+"""Whether a question needs the knowledge base: greetings, thanks and questions about the conversation do not (V10)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from ragcore.ports import Tokenizer
+from ragcore.text.keywords import keywords
+from ragcore.text.normalise import normalise_query
+
+MAX_CHARACTERS = 120  # nobody greets longer
+_BRACKETS = {"(": "(?:", ")": ")", "[": "(?:", "]": ")?", "|": "|", "?": "?"}
+_NOISE = re.compile(r"[^\w\s]+")
+_SYNTAX = re.compile(r"[()\[\]|?]|\s+|[^()\[\]|?\s]+")
+_TRADITIONAL = (
+    "謝谢 們们 嗎吗 見见 囉啰 麼么 問问 題题 說说 話话 對对 談谈 總总 結结 討讨 論论 內内 個个 煩烦 剛刚 過过 還还 "
+    "請请 給给 幫帮 歸归 納纳 顧顾 複复 復复 啟启 會会 這这 關关 於于 講讲 訴诉 幾几 數数 聽听 麗丽 後后 開开"
+)
+_SIMPLIFIED = str.maketrans({pair[0]: pair[1] for pair in _TRADITIONAL.split()})
+
+
+def needs_retrieval(text: str) -> bool:
+    """False only if the whole text is greetings and thanks, or one question about the conversation itself.
+
+    Strict: whatever else stands beside a greeting makes it a question for the knowledge base.
+    """
+    plain = _plain(text)
+    if not plain or len(plain) > MAX_CHARACTERS:
+        return True
+    return not (_is_small_talk(plain) or _about_conversation().fullmatch(plain))
+
+
+def may_be_small_talk(text: str, tokenizer: Tokenizer) -> bool:
+    """Whether every keyword is a word of talk about talk: then a language model may say that nothing is to be found."""
+    found = keywords(_plain(text), tokenizer)
+    return len(text) <= MAX_CHARACTERS and all(word in _talk() for word in found)
+
+
+def _plain(text: str) -> str:
+    """Lower case, punctuation and pictures as single spaces, simplified where a line needs it."""
+    folded = normalise_query(text).lower().replace("’", "'").translate(_SIMPLIFIED)
+    return normalise_query(_NOISE.sub(" ", folded))
+
+
+@cache
+def _sections() -> Mapping[str, tuple[str, ...]]:
+    sections: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in (files("ragcore.understanding") / "greetings.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("="):
+            lines = sections.setdefault(line[1:], [])
+        elif line and not line.startswith("#"):
+            lines.append(line.strip().lower())
+    return {name: tuple(found) for name, found in sections.items()}
+
+
+def _is_small_talk(plain: str) -> bool:
+    """Whether a text is phrases, at least one, with fillers; the longest fit is taken at each place, once for all."""
+    at, phrases = 0, 0
+    while at < len(plain):
+        phrase, filler = _longest("phrases", plain, at), _longest("fillers", plain, at)
+        if max(phrase, filler) == at:
+            return False
+        phrases += phrase >= filler
+        at = max(phrase, filler)
+    return phrases > 0
+
+
+def _longest(section: str, plain: str, at: int) -> int:
+    """Where the longest line of a section that fits at a place ends; the place itself if none fits."""
+    return max((match.end() for line in _lines(section) if (match := line.match(plain, at))), default=at)
+
+
+@cache
+def _lines(section: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(rf"{_pattern(line)}\s*") for line in _sections()[section])
+
+
+@cache
+def _about_conversation() -> re.Pattern[str]:
+    fillers, lines = ("|".join(map(_pattern, _sections()[name])) for name in ("fillers", "conversation"))
+    return re.compile(rf"(?:(?:{fillers})\s*){{0,3}}(?:{lines})(?:\s*(?:{fillers})){{0,3}}\s*")
+
+
+@cache
+def _talk() -> frozenset[str]:
+    return frozenset(word for line in _sections()["talk"] for word in line.split())
+
+
+def _pattern(line: str) -> str:
+    """A line of the data file as a pattern; words of Latin script are whole words, spaces may be several or none."""
+    return "".join(_piece(piece) for piece in _SYNTAX.findall(line))
+
+
+def _piece(piece: str) -> str:
+    if piece in _BRACKETS:
+        return _BRACKETS[piece]
+    if piece.isspace():
+        return r"\s*"
+    return rf"\b{re.escape(piece)}\b" if piece.isascii() else re.escape(piece)

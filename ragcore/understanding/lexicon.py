@@ -1,0 +1,61 @@
+"""A small lexicon of general technical and office terms: abbreviations, full forms, synonyms (D2, A1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+
+from ragcore.ports import Tokenizer
+from ragcore.text.normalise import normalise_query
+from ragcore.understanding.chinese_mentions import units
+
+MOST_WORDS = 5  # of a term that is looked for
+
+
+class DataLexicon:
+    """Implements `ragcore.answering.pipeline.Lexicon`. `groups`: names of the same thing, the usual one first.
+
+    Groups that are given are preferred over the general ones; a name may stand in several groups (CA).
+    """
+
+    def __init__(self, groups: Iterable[Sequence[str]] = ()) -> None:
+        self._groups: dict[str, list[tuple[str, ...]]] = {}
+        for group in (*(tuple(names) for names in groups), *_general()):
+            for name in group:
+                self._groups.setdefault(_key(name), []).append(group)
+
+    def alternatives(self, term: str) -> tuple[str, ...]:
+        """Other names of a term, the usual one first; () for an unknown term. Case does not matter."""
+        key = _key(term)
+        names = (name for group in self._groups.get(key, ()) for name in group if _key(name) != key)
+        return tuple(dict.fromkeys(names))
+
+
+def spans(text: str, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
+    """Places of a text where a term may stand, longest first at each place: whole words, and neighbours together."""
+    words = [(unit.start + at, unit.start + end) for unit in units(text, tokenizer) for at, end in _parts(unit.text)]
+    for first, (start, _) in enumerate(words):
+        for _, end in reversed(words[first : first + MOST_WORDS]):
+            if "\n" not in text[start:end]:
+                yield start, end
+
+
+def _parts(text: str) -> list[tuple[int, int]]:
+    """Latin names are taken apart at spaces."""
+    found, at = [], 0
+    for part in text.split(" "):
+        found.append((at, at + len(part)))
+        at += len(part) + 1
+    return found
+
+
+def _key(name: str) -> str:
+    return normalise_query(name).lower()
+
+
+@cache
+def _general() -> tuple[tuple[str, ...], ...]:
+    lines = (files("ragcore.understanding") / "lexicon.txt").read_text(encoding="utf-8").splitlines()
+    rows = (line.split("|") for line in lines if line.strip() and not line.startswith("#"))
+    return tuple(tuple(name.strip() for name in row if name.strip()) for row in rows)

@@ -1,0 +1,186 @@
+"""Other forms of a question to search with, by a model or by rules (V2, D2, U3 to U5, A1)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ragcore.answering.asking import Asker
+from ragcore.answering.pipeline import AnswerTools
+from ragcore.answering.types import Question, Rewrite
+from ragcore.ports import Embedder
+from ragcore.text.scripts import language_of
+from ragcore.text.similarity import cosine
+from ragcore.understanding import rewriting_rules as rules
+from ragcore.understanding.conversation import rendered, with_context
+from ragcore.understanding.validation import valid_form
+from ragcore.understanding.words import alternatives
+
+SHORT = 20  # characters; a shorter question is searched with as it is (V2)
+CREATIVE = 0.7  # temperature of forms that should differ (V2, U5)
+FORM_TOKENS = 400  # of a reply with up to three queries
+HYPOTHETICAL_TOKENS = 300  # U5
+LOW, HIGH = 0.3, 0.8  # similarity of a sub-question to its question (U3)
+MOST_CHARACTERS = 2000  # of an answer that might be
+_LANGUAGES = {"zh": "Chinese", "en": "English", "other": "the language of the question"}
+
+
+class Forms(BaseModel):
+    """What a model is asked for."""
+
+    model_config = ConfigDict(extra="ignore")
+    queries: list[str] = Field(max_length=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One way to rewrite: the prompt of a model, and the rules."""
+
+    prompt: str
+    by_rules: Callable[[str, AnswerTools], list[str]]
+    most: int = 1
+    temperature: float = 0.0
+    any_language: bool = False  # names of the other language are welcome
+
+
+METHODS: dict[str, Method] = {
+    "multi": Method(
+        prompt="rewrite_multi",
+        by_rules=lambda query, tools: rules.multi(query, tools.tokenizer, tools.lexicon),
+        most=2,
+        temperature=CREATIVE,
+    ),
+    "expand": Method(
+        prompt="rewrite_expand",
+        by_rules=lambda query, tools: rules.expand(query, tools.tokenizer, tools.lexicon),
+        most=3,
+        any_language=True,
+    ),
+    "decompose": Method(
+        prompt="rewrite_decompose", by_rules=lambda query, tools: rules.decompose(query, tools.tokenizer), most=3
+    ),
+    "step_back": Method(
+        prompt="rewrite_step_back", by_rules=lambda query, tools: rules.step_back(query, tools.tokenizer)
+    ),
+    "simplify": Method(prompt="rewrite_simplify", by_rules=lambda query, tools: rules.simplify(query)),
+    "clarify": Method(
+        prompt="rewrite_clarify",
+        by_rules=lambda query, tools: rules.clarify(query, tools.tokenizer, tools.lexicon),
+    ),
+    "domain": Method(
+        prompt="rewrite_domain",
+        by_rules=lambda query, tools: rules.domain(query, tools.tokenizer, tools.lexicon),
+        any_language=True,
+    ),
+}
+
+
+async def rewritten(
+    query: str, method: str, *, question: Question, tools: AnswerTools, streaming: bool = False
+) -> tuple[Rewrite, ...]:
+    """Other forms of a standalone question, best first; the question itself is none of them.
+
+    `method`: a name of METHODS, "hyde", "variants" (A1, rules only), "history" (the question with the words of its
+    conversation), "auto" (V2), or "none", which every unknown one means. A stream waits for no hypothetical answer.
+    Never raises for a model: where it fails there are the rules, and () where they find nothing.
+    """
+    chosen = method_of(method, query=query, question=question, streaming=streaming)
+    if chosen == "hyde" and method == "auto" and tools.asker is None:
+        return ()  # the question as an assertion finds nothing that the question does not, at the price of a search
+    if chosen == "hyde":
+        return await _hypothetical(query, question, tools)
+    if chosen == "history":
+        text = with_context(query, question, tools.tokenizer)
+        return (Rewrite(text=text, method=chosen),) if text else ()
+    if chosen == "variants":
+        texts: Sequence[str] = rules.variants(query, tools.tokenizer, tools.lexicon)
+    elif chosen in METHODS:
+        texts = await _forms(query, chosen, question, tools)
+    else:
+        return ()
+    return tuple(Rewrite(text=text, method=chosen) for text in texts)
+
+
+def method_of(method: str, *, query: str, question: Question, streaming: bool) -> str:
+    """What a method means for this question: "auto" decided, unknown ones "none" (V2)."""
+    if method == "auto":
+        if question.history:
+            return "history"
+        method = "none" if len(query) < SHORT else "hyde"
+    if method == "hyde":
+        return "none" if streaming else "hyde"
+    return method if method in METHODS or method in ("history", "variants") else "none"
+
+
+async def _forms(query: str, name: str, question: Question, tools: AnswerTools) -> list[str]:
+    """By the model, or by rules where it gives nothing that can be used."""
+    method = METHODS[name]
+    found = await _by_model(tools.asker, query, method, question, tools) if tools.asker is not None else []
+    texts = (found or method.by_rules(query, tools))[: method.most]
+    return await _related(query, texts, tools.embedder) if name == "decompose" else texts
+
+
+async def _by_model(asker: Asker, query: str, method: Method, question: Question, tools: AnswerTools) -> list[str]:
+    reply = await asker.json(
+        method.prompt,
+        Forms,
+        temperature=method.temperature,
+        max_tokens=FORM_TOKENS,
+        **_values(query, question),
+    )
+    said = [*_said(question), *rules.other_names(query, tools.tokenizer, tools.lexicon)]
+    found: dict[str, str] = {query.strip().lower(): ""}
+    for text in reply.queries if reply else ():
+        form = valid_form(text, query, said, tools.tokenizer, any_language=method.any_language)
+        found.setdefault(form.lower(), form)
+    return [form for form in found.values() if form]
+
+
+async def _hypothetical(query: str, question: Question, tools: AnswerTools) -> tuple[Rewrite, ...]:
+    """An answer that might be, without words that say so (U5)."""
+    text = await _imagined(tools.asker, query, question, tools) if tools.asker is not None else ""
+    text = text or rules.hypothetical(query)
+    if not text:
+        return ()
+    return (Rewrite(text=text, method="hyde", is_hypothetical=True),)
+
+
+async def _imagined(asker: Asker, query: str, question: Question, tools: AnswerTools) -> str:
+    reply = await asker.text(
+        "rewrite_hyde", temperature=CREATIVE, max_tokens=HYPOTHETICAL_TOKENS, **_values(query, question)
+    )
+    plain = without_hypothesis(reply or "")[:MOST_CHARACTERS]
+    return tools.counter.truncate(plain, HYPOTHETICAL_TOKENS) if plain else ""
+
+
+def without_hypothesis(text: str) -> str:
+    """The text without "hypothetical answer:", perhaps, 可能, 假设 and the like, which no document says."""
+    english = alternatives("phrasing", "hypothetical en")
+    plain = re.sub(rf"\b{english}\b[,:]?\s*", "", text, flags=re.I)
+    plain = re.sub(rf"{alternatives('phrasing', 'hypothetical zh')}(?!性)[：:，,]?\s*", "", plain)
+    return re.sub(r"\s+", " ", plain).strip(" :：，,")
+
+
+async def _related(query: str, texts: Sequence[str], embedder: Embedder) -> list[str]:
+    """Sub-questions that are about the question and not the same as it (U3)."""
+    if not texts:
+        return []
+    vectors = await asyncio.to_thread(embedder.embed_queries, [query, *texts])
+    likeness = [cosine(vectors[0], vector) for vector in vectors[1:]]
+    return [text for text, value in zip(texts, likeness, strict=True) if LOW <= value <= HIGH]
+
+
+def _values(query: str, question: Question) -> dict[str, str]:
+    return {
+        "question": query,
+        "conversation": rendered(question.history),
+        "language": _LANGUAGES[language_of(query)],
+    }
+
+
+def _said(question: Question) -> list[str]:
+    return [question.text, *(text for turn in question.history for text in (turn.question, turn.answer))]

@@ -1,0 +1,105 @@
+"""Modes, strategies and presets through the API: what is reported, and what happens when parts fail."""
+
+import pytest
+
+from tests.scripted_llm import Reply
+
+QUESTION = "How many steps does the random access procedure have?"
+ANSWER = "The random access procedure has four steps [1]."
+
+
+@pytest.mark.parametrize("mode", ["basic", "enhanced", "agentic", "ultimate"])
+async def test_every_mode_answers_without_a_language_model(api, mode):
+    answer = await api.generate(QUESTION, mode=mode)
+
+    assert answer["status"] == "answered"
+    assert "four steps" in answer["answer"]
+    assert answer["metadata"]["mode_used"] == mode
+    assert answer["citations"][0]["external_id"] == "ra"
+    assert answer["query_analysis"]["kind"]
+    assert bool(answer["agentic_steps"]) == (mode in ("agentic", "ultimate"))
+
+
+@pytest.mark.parametrize("strategy", ["adaptive", "self_rag"])
+async def test_every_strategy_answers_without_a_language_model(api, strategy):
+    answer = await api.generate(QUESTION, strategy=strategy)
+
+    assert answer["status"] == "answered"
+    assert "four steps" in answer["answer"]
+    if strategy == "self_rag":
+        assert answer["quality_score"] is not None
+        assert answer["iteration_details"]
+        assert answer["iterations"] >= 1
+    else:
+        assert answer["metadata"]["strategy"] in ("direct", "hyde", "decomposition", "iterative", "hybrid")
+
+
+@pytest.mark.parametrize("preset", ["accurate", "fast", "balanced", "cheap"])
+async def test_every_preset_answers(api, preset):
+    answer = await api.generate(QUESTION, preset=preset)
+
+    assert answer["status"] == "answered"
+    assert answer["citations"]
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply(status=500), Reply(status=429), Reply(texts=("not JSON",)), Reply(texts=('{"a',))]
+)
+@pytest.mark.parametrize("mode", ["enhanced", "agentic"])
+async def test_a_model_that_fails_never_fails_an_answer(api, llm, mode, reply):
+    llm.default = reply
+
+    answer = await api.generate(QUESTION, mode=mode)
+
+    assert answer["status"] in ("answered", "degraded")
+    assert answer["answer"]
+
+
+async def test_a_follow_up_is_understood_from_the_conversation(api):
+    first = await api.generate("什么是载波聚合？", conversation_id="followed-up")
+    second = await api.generate("它最多支持多少个载波？", conversation_id="followed-up")
+
+    assert first["status"] == "answered"
+    assert any("载波聚合" in query for query in second["metadata"]["rewritten_queries"])
+    assert "三十二" in second["answer"]
+
+
+@pytest.mark.parametrize(("greeting", "reply"), [("你好", "您好"), ("Hello!", "Hello")])
+async def test_a_greeting_is_answered_and_marked_as_not_from_the_knowledge_base(api, greeting, reply):
+    answer = await api.generate(greeting)
+
+    assert (answer["status"], answer["citations"]) == ("conversation", [])
+    assert reply in answer["answer"]
+
+
+async def test_a_model_greets_without_sources(api, llm):
+    llm.script(Reply(texts=("Hello, what would you like to know?",)))
+
+    answer = await api.generate("Good morning")
+
+    assert answer["status"] == "conversation"
+    assert answer["answer"] == "Hello, what would you like to know?"
+
+
+async def test_an_own_system_prompt_stands_behind_the_rules(api, llm):
+    llm.script(Reply(texts=(ANSWER,)))
+
+    await api.generate(QUESTION, system_prompt="Answer in two words.")
+
+    system = llm.requests[-1].body["messages"][0]["content"]
+    assert system.index("Rules, in order of weight") < system.index("Answer in two words.")
+
+
+async def test_stage_times_and_rewrites_are_reported(api):
+    answer = await api.generate(QUESTION, rewrite_method="multi")
+
+    assert {"understand.standalone", "rewrite", "search", "context.build"} <= set(answer["metadata"]["stage_times"])
+    assert answer["metadata"]["rewrite_time"] is not None
+    assert answer["metadata"]["rewritten_queries"]
+
+
+async def test_compression_is_reported(api):
+    answer = await api.generate(QUESTION, compression_method="sentence_extraction", compression_ratio=0.5)
+
+    assert answer["compression_stats"]["method"] == "sentence_extraction"
+    assert "four steps" in answer["answer"]

@@ -1,0 +1,74 @@
+"""Agents with keys of two tenants."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from accounts.models import ApiKey, User
+from accounts.services import api_key_create
+from chat.mcp.callers import always
+from chat.mcp.server import mcp_server
+from chat.threads import run_db
+from knowledge.models import Chunk, Document, KnowledgeSet
+from tests.factories import ingest, make_admin, make_set, make_tenant
+
+SECRET = "The merger with Contoso closes in March. The code name of the merger is Bluebird."
+
+
+@dataclass
+class Stranger:
+    """Somebody of another tenant, with a document of their own."""
+
+    user: User
+    key: str
+    knowledge_set: KnowledgeSet
+    document: Document
+    chunk: Chunk
+
+
+@pytest.fixture
+def stranger(world) -> Stranger:
+    user = make_admin(tenant=make_tenant("abroad"))
+    kept = make_set("secrets", owners=[user])
+    document = ingest(user, kept, merger=SECRET)["merger"]
+    _, key = api_key_create(user=user, name="agent")
+    return Stranger(user, key, kept, document, Chunk.objects.get(version__document=document))
+
+
+@asynccontextmanager
+async def agent(key: str):
+    """A client of the SDK, connected to a server of this process that acts with the key."""
+    async with Client(mcp_server(always(key))) as client:
+        yield client
+
+
+async def called(key: str, tool: str, **arguments: Any) -> Any:
+    """The result of one call."""
+    async with agent(key) as client:
+        return await client.call_tool(tool, arguments)
+
+
+async def given(key: str, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The values of a call that must succeed."""
+    result = await called(key, tool, **arguments)
+    assert not result.is_error, result.content
+    return result.structured_content
+
+
+async def refused(key: str, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The error of a call that must fail with one of ours."""
+    result = await called(key, tool, **arguments)
+    assert result.is_error
+    assert result.content[0].text == result.structured_content["error"]["message"]
+    return result.structured_content["error"]
+
+
+async def revoke(key_of: User) -> None:
+    from django.utils import timezone
+
+    await run_db(ApiKey.objects.filter(user=key_of).update, revoked=timezone.now())

@@ -1,0 +1,47 @@
+"""Modes and strategies as lists of stages."""
+
+import pytest
+
+from chat.services.flow import steps_of, understanding_steps, wants_rewrites
+from ragcore.answering import stages  # noqa: F401 (registers the stages)
+from ragcore.answering.pipeline import build_stages
+from ragcore.options import MODES, STRATEGIES, AnswerOptions
+
+
+def names(steps):
+    return [name for name, _options in steps]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("loop", ["none", "agentic", "self_rag", "iterative"])
+def test_every_list_can_be_built(mode, strategy, loop):
+    options = AnswerOptions(mode=mode, strategy=strategy, compression_method="hybrid", whole_sections=True)
+
+    assert build_stages(understanding_steps(options, rewrites=True))
+    assert build_stages(steps_of(options, streaming=False, rewrites=True, loop=loop))
+
+
+def test_basic_is_one_search():
+    assert names(steps_of(AnswerOptions(), streaming=False, rewrites=False)) == ["search", "context.build"]
+
+
+def test_a_loop_takes_the_place_of_search_and_context():
+    assert names(steps_of(AnswerOptions(mode="agentic"), streaming=False, rewrites=True)) == ["rewrite", "loop.agentic"]
+    assert names(steps_of(AnswerOptions(strategy="self_rag"), streaming=False, rewrites=True))[-1] == "loop.self_rag"
+
+
+def test_the_ultimate_mode_stops_earlier():
+    options = AnswerOptions(mode="ultimate", max_agentic_iterations=3, confidence_threshold=0.8)
+
+    (_name, given) = steps_of(options, streaming=False, rewrites=True)[-1]
+
+    assert (given["rounds"], given["enough"]) == (2, 0.7)
+
+
+def test_other_forms_are_asked_for_by_modes_and_by_who_has_chosen_a_method():
+    assert not wants_rewrites(AnswerOptions(), {"rewrite_method": "default"}, in_conversation=False)
+    assert wants_rewrites(AnswerOptions(), {"rewrite_method": "default"}, in_conversation=True)
+    assert wants_rewrites(AnswerOptions(rewrite_method="multi"), {"rewrite_method": "request"}, in_conversation=False)
+    assert wants_rewrites(AnswerOptions(mode="enhanced"), {}, in_conversation=False)
+    assert wants_rewrites(AnswerOptions(strategy="adaptive"), {}, in_conversation=False)

@@ -1,0 +1,94 @@
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.services import tenant_ensure_default
+from chat.models import StrategyStatistics
+from chat.services.strategies import strategy_figures, strategy_record
+from tests.factories import make_admin, make_tenant, make_user, scope_of
+
+
+def record(strategy="direct", *, tenant=None, seconds=2.0, confidence=0.5, status="answered"):
+    tenant_id = (tenant or tenant_ensure_default()).pk
+    strategy_record(tenant_id=tenant_id, strategy=strategy, seconds=seconds, confidence=confidence, status=status)
+
+
+def figures(scope, days=7):
+    return {found.strategy: found for found in strategy_figures(scope=scope, days=days)}
+
+
+def test_means_and_shares_of_a_strategy(db):
+    record(seconds=1.0, confidence=0.9)
+    record(seconds=3.0, confidence=0.5, status="refused")
+    record(seconds=2.0, confidence=None, status="degraded")
+    record("hyde", seconds=4.0, confidence=2.0)
+
+    found = figures(scope_of(make_user()))
+
+    direct = found["direct"]
+    assert (direct.answers, direct.mean_seconds) == (3, 2.0)
+    assert direct.mean_confidence == pytest.approx(1.4 / 3)
+    assert (direct.refused_share, direct.degraded_share) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert found["hyde"].mean_confidence == 1.0
+    assert list(found) == ["direct", "hyde"]
+
+
+def test_a_day_has_one_row_and_every_further_answer_costs_one_statement(db):
+    tenant = tenant_ensure_default()
+    record(tenant=tenant)
+    with CaptureQueriesContext(connection) as queries:
+        record(tenant=tenant)
+
+    assert len(queries) == 1
+    assert StrategyStatistics.objects.get().answers == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_answers_at_the_same_time_are_all_counted():
+    tenant = tenant_ensure_default()
+
+    def work(number):
+        try:
+            record(tenant=tenant, seconds=1.0)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(24)))
+
+    row = StrategyStatistics.objects.get()
+    assert (row.answers, row.total_seconds) == (24, 24.0)
+
+
+def test_a_period_counts_its_days_and_today(db):
+    record()
+    for days in (1, 6, 7, 29, 30):
+        StrategyStatistics.objects.create(
+            tenant=tenant_ensure_default(),
+            strategy="direct",
+            day=timezone.now().date() - timedelta(days=days),
+            answers=10,
+        )
+    scope = scope_of(make_user())
+
+    assert [figures(scope, days)["direct"].answers for days in (1, 7, 30)] == [1, 21, 41]
+
+
+def test_figures_are_those_of_the_own_tenant_unless_one_administers_all(db):
+    other = make_tenant("elsewhere")
+    record()
+    record("hyde", tenant=other)
+
+    assert list(figures(scope_of(make_user()))) == ["direct"]
+    assert list(figures(scope_of(make_admin(tenant=other)))) == ["hyde"]
+    assert set(figures(scope_of(make_admin()))) == {"direct", "hyde"}
+
+
+def test_a_long_name_is_cut_to_its_column(db):
+    record("x" * 100)
+
+    assert StrategyStatistics.objects.get().strategy == "x" * 32

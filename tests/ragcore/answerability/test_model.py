@@ -1,0 +1,67 @@
+"""One number says whether the sources answer, and a threshold where to refuse."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.answerability import answerability, threshold_for
+from ragcore.text.tokenise import JiebaTokenizer
+from tests.contracts.generator import source
+
+TOKENIZER = JiebaTokenizer()
+ENGLISH = (
+    source(1, "The mast stands in Ulm. Weber built the mast in 1987. It is painted red.", title="The mast"),
+    source(2, "The battery lasts four hours. The diesel engine starts by itself.", title="Power", score=0.3),
+)
+CHINESE = (
+    source(1, "广茂铁路全长364.6公里，由广东三茂铁路公司管理。铁路于1991年通车。", title="广茂铁路"),
+    source(2, "年假需要提前两周申请。病假需要医生证明。", title="假期", score=0.3),
+)
+
+
+def score(question, sources):
+    return answerability(question, sources, tokenizer=TOKENIZER).score
+
+
+@pytest.mark.parametrize(
+    ("sources", "answered", "unanswered"),
+    [
+        (ENGLISH, "When did Weber build the mast?", "When did Schmidt paint the harbour crane?"),
+        (ENGLISH, "How long does the battery last?", "How much does the elephant in Vienna weigh?"),
+        (CHINESE, "广茂铁路全长多少公里？", "珠江大桥的设计师是谁？"),
+        (CHINESE, "病假需要什么？", "火星探测器什么时候发射？"),
+    ],
+)
+def test_sources_that_answer_score_higher_than_sources_that_do_not(sources, answered, unanswered):
+    assert score(answered, sources) > score(unanswered, sources) + 0.2
+
+
+def test_a_question_about_nothing_in_the_sources_falls_below_the_threshold():
+    assert score("How much does the elephant in Vienna weigh?", ENGLISH) < threshold_for("en", 100)
+    assert score("火星探测器什么时候发射？", CHINESE) < threshold_for("zh", 100)
+
+
+def test_no_sources_answer_nothing():
+    judged = answerability("Why?", (), tokenizer=TOKENIZER)
+
+    assert judged.score == 0
+    assert judged.signs == {}
+
+
+def test_more_false_refusals_mean_a_higher_threshold():
+    for language in ("zh", "en", "other"):
+        for passages in (1, 20, 500, 10**6):
+            rising = [threshold_for(language, passages, rate) for rate in (0, 0.01, 0.02, 0.05, 0.1)]
+            assert rising == sorted(rising)
+            assert 0 == rising[0] < rising[-1] < 1
+
+
+@pytest.mark.parametrize("rate", [-0.1, 0.001, 0.5])
+def test_a_rate_that_was_not_measured_is_refused(rate):
+    with pytest.raises(ValueError, match="false_refusals"):
+        threshold_for("en", 100, rate)
+
+
+@given(st.text(max_size=60), st.text(max_size=100))
+def test_a_score_is_a_probability(question, text):
+    assert 0 <= score(question, (source(1, text),)) <= 1

@@ -1,0 +1,42 @@
+from ragcore.answering.pipeline import build_stages, run_stages
+from ragcore.answering.stages import compress as _registered  # noqa: F401
+from ragcore.answering.types import AnswerState, Question
+from tests.ragcore.compression.test_compress import MEDIUM, QUESTION
+from tests.ragcore.compression.tools import ranked, tools
+
+
+async def run(**options):
+    state = AnswerState(question=Question(text=QUESTION), passages=(ranked(MEDIUM), ranked(MEDIUM, chunk=2, score=0.4)))
+    return await run_stages(build_stages([("compress", options)]), state, tools())
+
+
+async def test_passages_are_shortened_and_the_figures_told():
+    state = await run(method="sentence_extraction", ratio=0.5)
+
+    figures = state.stats["compress"]
+    assert figures["method"] == "sentence_extraction"
+    assert figures["ratio"] <= 0.5
+    assert figures["tokens_after"] < figures["tokens_before"]
+    assert all(len(item.passage.text) < len(MEDIUM) for item in state.passages)
+    assert state.records[0].note == figures
+
+
+async def test_without_a_method_nothing_is_done():
+    state = await run()
+
+    assert state.passages[0].passage.text == MEDIUM
+    assert "compress" not in state.stats
+
+
+async def test_what_does_not_fit_is_cut_where_an_overflow_strategy_is_set():
+    state = await run(overflow="truncate", budget_tokens=100)
+
+    assert state.stats["compress"]["tokens_after"] <= 100
+    assert state.stats["compress"]["overflow"] == "truncate"
+
+
+async def test_a_wrong_method_is_recorded_and_the_passages_stay():
+    state = await run(method="zip")
+
+    assert state.records[0].error == "invalid_options"
+    assert state.passages[0].passage.text == MEDIUM

@@ -1,0 +1,211 @@
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+
+from ragcore.answering.pipeline import build_stages, run_stages
+from ragcore.answering.stages import loop_agentic as _registered  # noqa: F401
+from ragcore.answering.types import SearchResult
+from ragcore.errors import ModelUnavailableError
+from ragcore.prompts.refusals import refusal
+from tests.ragcore.judging.world import (
+    ANSWER,
+    LIBRARY,
+    USELESS,
+    World,
+    model_server,
+    ranked,
+    says,
+    state_of,
+)
+
+REFUSAL = refusal("report", "en")
+INVENTED = "The lunar rover carries eleven spectrometers and a drill made by penguins."
+
+
+def scores(**values):
+    return says(json.dumps(dict.fromkeys(("relevance", "completeness", "accuracy", "coherence"), 0.9) | values))
+
+
+def sure(confidence):
+    return says(f'{{"confidence": {confidence}}}')
+
+
+def query(text):
+    return says(f'{{"query": "{text}"}}')
+
+
+async def run(world, state=None, *, asker=None, judge=None, tools=None, **options):
+    stages = build_stages([("loop.agentic", options)])
+    return await run_stages(stages, state or state_of(), world.tools(asker=asker, judge=judge, **(tools or {})))
+
+
+def figures(state):
+    return state.stats["loop.agentic"]
+
+
+async def test_a_good_first_round_ends_the_loop_without_any_model():
+    world = World(library=LIBRARY[:1])
+
+    state = await run(world)
+
+    assert state.written.text == ANSWER
+    assert figures(state)["iterations"] == 1
+    assert figures(state)["stopped"] in ("confidence", "evidence")
+    assert figures(state)["evidence"]["status"] == "good"
+    assert state.confidence > 0.7
+    assert [source.number for source in state.sources] == [1]
+    assert state.sources[0].passage.title == "Random access"
+    assert [step.name for step in world.told] == ["search", "judge", "answer"]
+    assert list(state.steps) == world.told
+
+
+async def test_rules_refine_until_the_rounds_are_over_and_each_query_is_new():
+    world = World(texts=[INVENTED], library=LIBRARY[2:])
+
+    state = await run(world, state_of("What does the MME send during a handover in idle mode?"), rounds=3)
+
+    asked = [query for query, _forms in world.queries]
+    assert 2 <= len(asked) <= 3
+    assert len(set(asked)) == len(asked)
+    assert all(forms == (state.query,) for _, forms in world.queries[1:])  # the question itself is asked besides
+    details = figures(state)["details"]
+    assert [d["round"] for d in details] == list(range(1, len(asked) + 1))
+    assert details[0]["strategies"]
+    assert details[0]["tokens"] == 100
+    assert [search["query"] for search in figures(state)["searches"]] == asked
+
+
+async def test_the_model_judges_refines_and_the_best_round_is_kept():
+    world = World(texts=["First [1].", "Second [1].", "Third [1]."])
+    replies = [
+        scores(relevance=0.3, coherence=0.2), sure(0.4), query("random access procedure preamble"),
+        scores(), sure(0.7), query("random access response window"),
+        scores(), sure(0.5),
+    ]  # fmt: skip
+    with model_server(*replies) as (server, asker):
+        state = await run(world, asker=asker)
+
+    assert state.written.text == "Second [1]."
+    assert (state.confidence, figures(state)["confidence"]) == (0.7, 0.7)
+    assert figures(state)["best_query"] == "random access procedure preamble"
+    assert (figures(state)["iterations"], figures(state)["stopped"]) == (3, "rounds")
+    assert world.named("refine")[0].detail["strategies"] == ["add_specificity", "restructure_query"]
+    assert figures(state)["tokens"] == 3 * 100 + 8 * 10
+    assert len(server.requests) == 8
+
+
+async def test_a_confidence_above_the_threshold_ends_the_loop():
+    with model_server(scores(), sure(0.85)) as (server, asker):
+        state = await run(World(), asker=asker)
+
+    assert (figures(state)["stopped"], len(server.requests)) == ("confidence", 2)
+
+
+async def test_the_judge_of_its_own_is_asked_for_judgements_and_the_other_for_queries():
+    with (
+        model_server(query("random access steps")) as (writing, asker),
+        model_server(scores(), sure(0.5), scores(), sure(0.9)) as (judging, judge),
+    ):
+        await run(World(), asker=asker, judge=judge)
+
+    assert (len(writing.requests), len(judging.requests)) == (1, 4)
+
+
+async def test_a_refusal_is_never_enough_and_an_answer_is_better():
+    world = World(texts=[REFUSAL, ANSWER])
+
+    state = await run(world)
+
+    assert state.written.text == ANSWER
+    assert figures(state)["details"][0]["confidence"] == 0.1
+
+
+async def test_a_search_that_fails_later_leaves_the_best_so_far():
+    world = World(texts=[INVENTED], failing_searches={2})
+
+    state = await run(world)
+
+    assert state.written.text == INVENTED
+    assert figures(state)["stopped"] == "failed"
+    assert state.steps[-1].detail["error"] == "ConnectionError"
+    assert state.records[0].error is None
+
+
+@pytest.mark.parametrize(
+    "world",
+    [World(failing_searches={1}), World(texts=[ModelUnavailableError()]), World(relevant=False), World(library=())],
+    ids=["no search", "no text", "not relevant", "nothing found"],
+)
+async def test_without_any_text_the_state_is_as_before(world):
+    before = state_of()
+
+    state = await run(world, before)
+
+    assert (state.written, state.sources, state.passages, state.result) == (None, (), (), None)
+    assert state.confidence is None
+    assert replace(state, steps=(), records=(), stats={}) == before
+
+
+async def test_a_search_that_hangs_ends_with_the_seconds_of_the_loop():
+    world = World()
+
+    async def hanging(*args, **kwargs):
+        await asyncio.Event().wait()
+
+    state = await run(world, tools={"search": hanging}, seconds=0.2)
+
+    assert figures(state)["stopped"] == "seconds"
+    assert state.written is None
+
+
+async def test_a_text_that_could_not_be_judged_in_time_is_kept():
+    world = World()
+    with model_server(scores(), default=USELESS["hanging"]) as (_, asker):
+        asker.seconds = 30
+        asker.model._total_timeout = 30
+        state = await run(world, asker=asker, seconds=1.5)
+
+    assert state.written.text == ANSWER
+    assert figures(state)["stopped"] == "seconds"
+    assert 0 < state.confidence <= 0.5
+
+
+async def test_tokens_and_cost_bound_the_loop():
+    by_tokens = await run(World(texts=[INVENTED]), tokens=100)
+    by_cost = await run(
+        World(texts=[INVENTED]), cost=1.0, tools={"extra": {"price": lambda usage: usage.total_tokens / 50}}
+    )
+
+    assert (figures(by_tokens)["iterations"], figures(by_tokens)["stopped"]) == (1, "tokens")
+    assert (figures(by_cost)["iterations"], figures(by_cost)["stopped"]) == (1, "cost")
+
+
+async def test_what_a_stage_before_has_found_is_not_searched_for_again():
+    world = World()
+    found = (ranked(*LIBRARY[0]),)
+
+    state = await run(world, state_of(result=SearchResult(ranked=found), passages=found))
+
+    assert world.queries == []
+    assert state.sources[0].text == LIBRARY[0][1]
+
+
+async def test_the_callers_way_to_number_sources_is_used():
+    async def build(state):
+        return replace(state, sources=())
+
+    state = await run(World(), tools={"build": build})
+
+    assert state.written is None
+
+
+@pytest.mark.parametrize("reply", USELESS.values(), ids=USELESS)
+async def test_with_a_model_that_says_nothing_valid_the_loop_is_that_of_the_rules(reply):
+    with model_server(default=reply) as (_, asker):
+        state = await run(World(library=LIBRARY[:1]), asker=asker)
+
+    by_rules = await run(World(library=LIBRARY[:1]))
+    assert (state.written, state.confidence) == (by_rules.written, by_rules.confidence)
+    assert [d["by"] for d in figures(state)["details"]] == ["rules"]

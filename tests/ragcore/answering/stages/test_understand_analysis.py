@@ -1,0 +1,43 @@
+from ragcore.answering.pipeline import build_stages, run_stages
+from ragcore.answering.stages import understand_analysis as _registered  # noqa: F401
+from ragcore.understanding.analysis import analysed_by_rules
+from tests.ragcore.judging.world import World, model_server, says, state_of, tokenizer
+
+SAID = '{"type": "comparison", "complexity": 5, "cue": "comparison", "target": "subject"}'
+
+
+async def run(world, state=None, *, asker=None, **options):
+    stages = build_stages([("understand.analysis", options)])
+    return await run_stages(stages, state or state_of("What is PRACH?"), world.tools(asker=asker))
+
+
+async def test_the_analysis_is_set_told_and_in_the_figures():
+    world = World()
+
+    state = await run(world)
+
+    assert state.analysis == analysed_by_rules("What is PRACH?", tokenizer=tokenizer())
+    assert state.stats["understand.analysis"]["strategy"] == "direct"
+    assert state.records[0].note["kind"] == "simple_fact"
+    assert world.named("analysis") == list(state.steps)
+
+
+async def test_the_question_without_its_conversation_is_analysed():
+    state = await run(World(), state_of("And TDD?", standalone="What is the difference between FDD and TDD?"))
+
+    assert state.analysis.kind == "comparison"
+
+
+async def test_a_given_target_wins_and_a_wrong_one_does_not():
+    assert (await run(World(), target="relationship")).analysis.target == "relationship"
+    assert (await run(World(), target="verb")).analysis.target == "subject"
+
+
+async def test_a_model_is_asked_unless_that_is_switched_off():
+    with model_server(says(SAID)) as (server, asker):
+        off = await run(World(), asker=asker, model=False)
+        asked_before = len(server.requests)
+        on = await run(World(), asker=asker)
+
+    assert (off.analysis.by, asked_before) == ("rules", 0)
+    assert (on.analysis.by, on.analysis.kind) == ("model", "comparison")

@@ -1,0 +1,53 @@
+"""The model that tells supported from unsupported sentences."""
+
+import json
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from ragcore.grounding import support_model
+from ragcore.grounding.evidence import FEATURES, MEANING, Evidence
+from ragcore.grounding.source_texts import SourceTexts
+from ragcore.grounding.support_model import MODEL_FILE, SupportModel, design
+
+
+def test_the_file_says_how_it_was_trained_and_fits_the_features():
+    record = json.loads((files("ragcore.grounding") / MODEL_FILE).read_text(encoding="utf-8"))
+
+    assert record["features"] == list(FEATURES)
+    assert len(record["words"]) == 2 * len(FEATURES) + 2
+    assert len(record["meaning"]) == 2 * len(MEANING) + 2
+    assert record["training"].keys() >= {"date", "command", "sources", "sentences"}
+
+
+def test_weights_of_other_features_are_refused(monkeypatch):
+    monkeypatch.setattr(support_model, "FEATURES", ("another",))
+    support_model._shipped.cache_clear()
+
+    with pytest.raises(ValueError, match="other features"):
+        SupportModel.shipped()
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        ("The preamble is sent on PRACH with 64 sequences.", "The preamble is sent on PRACH with 128 sequences."),
+        ("The preamble is sent on PRACH.", "The preamble is not sent on PRACH."),
+        ("The random access procedure has four steps.", "The random access procedure has purple bananas."),
+        ("载波聚合最多支持 32 个载波。", "载波聚合最多支持 64 个载波。"),
+        ("载波聚合把多个载波合并使用。", "载波聚合不把多个载波合并使用。"),
+    ],
+)
+def test_one_changed_fact_makes_a_sentence_less_likely(sources, tokenizer, better, worse):
+    evidence = Evidence(SourceTexts(sources, tokenizer))
+    model = SupportModel.shipped()
+
+    assert model.probability(evidence, better) > 0.5
+    assert model.probability(evidence, worse) < model.probability(evidence, better)
+
+
+def test_the_script_of_a_sentence_has_weights_of_its_own():
+    rows = design(np.array([[2.0, 3.0], [2.0, 3.0]]), np.array([0.0, 0.5]))
+
+    assert rows.tolist() == [[1, 2, 3, 0, 0, 0], [1, 2, 3, 0.5, 1, 1.5]]

