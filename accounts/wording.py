@@ -282,6 +282,8 @@ SENTENCES = (
         "%(name)s has no exported model: %(files)s, and tokenizer.json, are needed. "
         "`python -m ragcore.providers.cross_encoder_export MODEL FOLDER` makes them."
     ),
+    gettext_noop("Say which source: document_id or chunk_id."),
+    gettext_noop("The search took too long."),
     # what is wrong with a line of golden cases, as ends of sentences
     gettext_noop("holds no case"),
     gettext_noop("must be a header with the columns %(names)s (the first is required)"),

@@ -66,6 +66,13 @@ class RetrievalUnavailableError(TransientError):
     default_message = "Search is not available at the moment. Please try again shortly."
 
 
+class RetrievalTimeoutError(TransientError):
+    """A search took longer than it may."""
+
+    code = "timeout"
+    default_message = "The search took too long."
+
+
 class WorkerLostError(PermanentError):
     """The process that read the document ended again and again."""
 

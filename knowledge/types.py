@@ -41,10 +41,10 @@ class RetrievalRequest:
     query: str
     sets: tuple[int, ...] = ()  # empty: all readable ones
     filters: Filters = Filters()
-    top_k: int = 10
+    top_k: int | None = None  # None, here and below: what site and set say
     mode: RetrievalMode = "hybrid"
-    rerank: bool = True
-    cliff: bool = False
+    rerank: bool | None = None
+    cliff: bool | None = None
     profile: Profile | None = None  # the asker's, where they let it take part (D4)
     style: str = ""  # of the answer that is asked for (V5)
     forms: tuple[str, ...] = ()  # of the same question, asked besides it (V2)

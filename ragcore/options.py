@@ -136,6 +136,8 @@ class AnswerOptions:
     # Without a language model: the share of answerable questions that may be refused for refusing what the documents do
     # not answer; 0 refuses only what D23 does.
     false_refusals: Annotated[float, Between(0, 0.1)] = 0.05
+    own_prompts: bool = True  # whether clients may add a system prompt of their own, behind the rules (V5)
+    judge_support: bool = False  # a language model decides about sentences that rules leave open (B4)
     citation_threshold: Annotated[float, Between(0, 1)] = 0.5
     support_threshold: Annotated[float, Between(0, 1)] = 0.5
 

@@ -24,6 +24,7 @@ _PRESETS: Final[Mapping[str, Layers]] = MappingProxyType(
                 "rewrite_method": "hyde",
                 "temperature": 0.1,
                 "support_threshold": 0.6,
+                "judge_support": True,
                 "tiered": False,
             },
             "retrieval": {"rerank": True},

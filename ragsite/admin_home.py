@@ -97,6 +97,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Ingestion"), "conveyor_belt", "knowledge_ingestitem_changelist", is_curator),
             Entry(_("Near-duplicates"), "content_copy", "knowledge_duplicatepair_changelist", is_curator),
             Entry(_("Defaults of all sets"), "tune", "knowledge_knowledgeset_site", is_administrator),
+            Entry(_("Changes of options"), "history", "knowledge_optionschange_changelist", is_curator),
             Entry(_("Sources"), "hub", "knowledge_source_changelist", is_curator),
             Entry(_("Source handlers"), "rule_settings", "knowledge_sourcehandler_changelist", is_administrator),
             Entry(_("Attributes"), "label", "knowledge_attribute_changelist", is_administrator),

@@ -55,7 +55,7 @@ def _vocabulary(body: QueryIn) -> Vocabulary:
     async def translate(event: Event) -> AsyncIterator[Mapping[str, Any]]:
         data = event.data
         if event.type == "context":
-            yield {"type": "query_rewritten", "content": body.query}
+            yield {"type": "query_rewritten", "content": next(iter(data.get("rewritten_queries", ())), body.query)}
             yield {"type": "documents_retrieved", "count": data["chunks_count"]}
             yield {"type": "generation_start"}
         elif event.type == "chunk":

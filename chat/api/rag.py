@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
 from typing import Any
 
 from django.http import HttpRequest, StreamingHttpResponse
@@ -20,8 +19,7 @@ from chat.errors import InvalidAnswerRequestError
 from chat.limits import Slot
 from chat.models import Conversation, Message
 from chat.selectors import message_get
-from chat.services.finding import search
-from chat.services.profiles import profile_of
+from chat.services.passages import passages_find
 from chat.threads import run_db
 from chat.types import AnswerRequest
 
@@ -34,8 +32,9 @@ async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
     caller = caller_of(request)
     tenant_check(user=caller.user, tenant_id=body.tenant_id)
     with Slot():
-        profile = await run_db(profile_of, caller.user, sets=body.sets)
-        found = await search(scope=caller.scope, request=replace(body.value(), profile=profile))
+        found = await passages_find(
+            scope=caller.scope, user=caller.user, request=body.value(), rewrite_method=body.rewrite_method
+        )
     return hits_present(found, trace=body.trace)
 
 

@@ -144,18 +144,16 @@ class RetrieveIn(Strict):
             query=self.query,
             sets=tuple(dict.fromkeys(self.sets)),
             filters=self.filters.value(),
-            top_k=self.top_k,
             mode=self.mode,
-            rerank=self.rerank,
-            cliff=self.cliff,
+            **{name: getattr(self, name) for name in ("top_k", "rerank", "cliff") if name in self.model_fields_set},
         )
 
 
 class ConstraintsIn(Strict):
     """Limits of one answer."""
 
-    max_cost_per_query: float | None = Field(default=None, ge=0)
-    max_latency: float | None = Field(default=None, ge=0)
+    max_cost_per_query: float | None = Field(default=None, ge=0, le=1000)
+    max_latency: float | None = Field(default=None, ge=0, le=3600)
     estimated_tokens: int | None = Field(default=None, ge=0, le=1_000_000)
 
 
@@ -182,7 +180,7 @@ class AnswerOptionsIn(Strict):
     include_inline: bool = True
     citation_format: CitationFormat = "markdown"
     compression_method: CompressionMethod = "none"
-    compression_ratio: float = Field(default=0.6, gt=0, le=1)
+    compression_ratio: float = Field(default=0.6, ge=0.05, le=1)
     enable_kg_enhancement: bool = True
     use_agentic_rag: bool | None = None
     max_agentic_iterations: int = Field(default=3, ge=1, le=10)
@@ -242,5 +240,5 @@ class QueryIn(Strict):
             top_k=self.top_k,
             max_chunks=self.top_k,
             temperature=self.temperature,
-            given=frozenset({"style", "max_chunks", "temperature"}),  # this form has its own defaults
+            given=frozenset({"style", "top_k", "max_chunks", "temperature"}),  # this form has its own defaults
         )

@@ -75,7 +75,7 @@ def _metadata(turn: Turn, made: Made, tooling: Tooling, draft: Draft, seconds: f
         "mode_used": made.mode,
         "cache": "none",
         "understood": state.standalone if state.standalone not in ("", state.question.text) else None,
-        "rewritten_queries": _rewritten(state, tooling),
+        "rewritten_queries": queries_of(state, tooling),
         "options_sha256": turn.manner.sha256(),
         "error_message": draft.degraded,
         "stopped": draft.stopped,
@@ -86,7 +86,7 @@ def _metadata(turn: Turn, made: Made, tooling: Tooling, draft: Draft, seconds: f
     }
 
 
-def _rewritten(state: AnswerState, tooling: Tooling) -> list[str]:
+def queries_of(state: AnswerState, tooling: Tooling) -> list[str]:
     """Other forms in which the question was asked: first the one without its conversation."""
     forms = [state.standalone] if state.standalone and state.standalone != state.question.text else []
     forms += [rewrite.text for rewrite in state.rewrites]

@@ -100,12 +100,11 @@ def search_request(
         hypothetical=tuple(rewrite.text for rewrite in rewrites if rewrite.is_hypothetical),
         sets=request.sets,
         filters=request.filters,
-        top_k=top_k or request.top_k,
+        top_k=top_k or (request.top_k if "top_k" in given else None),
         mode=mode,
-        rerank=request.rerank,
-        cliff=True,  # D5: on for answers
-        # V16: a context has no room for the same twice
-        defaults={"deduplicate": True, **manner.mode_retrieval},
+        rerank=request.rerank if "rerank" in given else None,
+        # the cliff is on for answers (D5), and a context has no room for the same twice (V16)
+        defaults={"cliff": True, "deduplicate": True, **manner.mode_retrieval},
         options=preset,
         style=manner.options.style,
     )

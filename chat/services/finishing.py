@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from chat.rendering import render_markdown
@@ -11,8 +11,10 @@ from chat.services.finding import Found, final_score
 from chat.services.prompting import refusal_sentences
 from chat.types import AnswerRecord, AnswerRequest, CitationRecord
 from knowledge import engines
+from ragcore.answering.asking import Asker
 from ragcore.grounding.citations import extract
 from ragcore.grounding.confidence import answer_confidence
+from ragcore.grounding.judging import judged_support
 from ragcore.grounding.similarity import SourceSimilarity
 from ragcore.grounding.support import support_states
 from ragcore.options import AnswerOptions
@@ -46,6 +48,16 @@ def grounded(
         threshold=options.support_threshold,
     )
     return _record(extracted.text, status, extracted.citations, sentences, sources, found)
+
+
+async def support_judged(record: AnswerRecord, sources: Sequence[Source], asker: Asker) -> AnswerRecord:
+    """The record with a model's word on the sentences that the rules left open."""
+    sentences = [Sentence(**{**one, "citations": tuple(one["citations"])}) for one in record.sentences]
+    judged = [asdict(sentence) for sentence in await judged_support(sentences, sources, asker)]
+    if judged == [dict(one) for one in record.sentences]:
+        return record
+    html = render_markdown(record.text, citations={citation.number for citation in record.cited}, sentences=judged)
+    return replace(record, sentences=tuple(judged), html=html)
 
 
 def listed(text: str, sources: Sequence[Source], *, found: Found, options: AnswerOptions) -> AnswerRecord:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -13,10 +14,10 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.scope import Scope
 from chat.models import Conversation, Message
-from chat.services.answering_metadata import with_metadata
+from chat.services.answering_metadata import queries_of, with_metadata
 from chat.services.conversing import conversation_reply
 from chat.services.finding import Found
-from chat.services.finishing import conversed, grounded, listed
+from chat.services.finishing import conversed, grounded, listed, support_judged
 from chat.services.flow import Loop, context_steps, steps_of, understanding_steps, wants_rewrites
 from chat.services.generating import generation_of
 from chat.services.output import Output
@@ -111,6 +112,8 @@ async def _prepared(turn: Turn, state: AnswerState, tooling: Tooling, *, rewrite
         tooling.top_k = None if "top_k" in turn.request.given else plan.top_k
         tooling.options = options
     steps = steps_of(options, streaming=turn.streaming, rewrites=rewrites, loop=loop)
+    if steps[-1][0].startswith("loop."):  # its rounds are to be seen while they last
+        tooling.announce = partial(context_told, turn)
     after = await run_stages(build_stages(steps), state, tooling.tools)
     if after.result is not None or after.passages or after.written is not None:
         return Made(state=after, mode=options.mode, strategy=strategy)
@@ -136,7 +139,8 @@ def _planned(turn: Turn, plan: Plan) -> AnswerOptions:
 async def _finished(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[Draft, AnswerRecord]:
     options, sources, draft = turn.manner.options, list(state.sources), Draft()
     found = _found_of(state, tooling)
-    await context_told(turn, len(sources))
+    if not tooling.is_announced:
+        await context_told(turn, len(sources), queries_of(state, tooling))
     if not sources:
         draft.text = await text_shown(turn, refusal_for(turn.request.query, options.style), ())
         return draft, await run_cpu(grounded, draft.text, (), found=found, options=options, status="refused")
@@ -151,6 +155,8 @@ async def _finished(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[D
         draft = await _written(turn, state, sources)
     status = "degraded" if draft.degraded else "answered"
     record = await run_cpu(grounded, draft.text, sources, found=found, options=options, status=status)
+    if options.judge_support and tooling.tools.asker is not None:
+        record = await support_judged(record, sources, tooling.tools.asker)
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
     return draft, record
@@ -234,9 +240,9 @@ async def _conversed(turn: Turn, state: AnswerState, tools: AnswerTools) -> tupl
 # ── telling ─────────────────────────────────────────────────────────────────────────────────────
 
 
-async def context_told(turn: Turn, count: int) -> None:
-    """The event `context`."""
-    await turn.emit("context", message_id=str(turn.message.pk), chunks_count=count)
+async def context_told(turn: Turn, count: int, rewritten: Sequence[str] = ()) -> None:
+    """The event `context`, with other forms in which the question was asked."""
+    await turn.emit("context", message_id=str(turn.message.pk), chunks_count=count, rewritten_queries=list(rewritten))
 
 
 async def text_shown(turn: Turn, text: str, numbers: Sequence[int]) -> str:

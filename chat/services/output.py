@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping
 
 from chat.rendering import BlockStream, render_markdown
 from chat.types import Emit
+from ragcore.grounding.links import LinkStream
 from ragcore.grounding.markers import MarkerStream
 
 
 class Output:
-    """Takes what a model writes, normalises its markers and emits it.
+    """Takes what a model writes, normalises its markers, takes links out, and emits it.
 
     `chunk` events carry the Markdown. With `blocks` (web) each finished block follows as sanitised HTML, and the
     unfinished rest as `tail`. `numbers`: sources that markers may point to; `ids`: other names of them.
@@ -19,6 +20,7 @@ class Output:
     def __init__(self, *, emit: Emit, numbers: Collection[int], ids: Mapping[str, int], blocks: bool) -> None:
         self._emit = emit
         self._markers = MarkerStream(numbers=frozenset(numbers), ids=ids)
+        self._links = LinkStream()
         self._numbers = numbers
         self._blocks = BlockStream() if blocks else None
         self._count = 0
@@ -31,11 +33,11 @@ class Output:
 
     async def write(self, text: str) -> None:
         """A piece as the model sent it."""
-        await self._send(self._markers.feed(text if self._parts else text.lstrip()))
+        await self._send(self._links.feed(self._markers.feed(text if self._parts else text.lstrip())))
 
     async def finish(self) -> str:
         """The whole text, when the model has ended."""
-        await self._send(self._markers.flush().rstrip())
+        await self._send((self._links.feed(self._markers.flush()) + self._links.flush()).rstrip())
         if self._blocks is not None and self._blocks.tail.strip():
             await self._block(self._blocks.tail)
             await self._emit("tail", text="")

@@ -85,14 +85,15 @@ def manner_of(*, scope: Scope, request: AnswerRequest) -> Manner:
     own = (f"set {alone.code}", alone.options.get("answer", {})) if alone else ("set", {})
     sent = ("request", answer_options_sent(request))
     named = resolve(AnswerOptions, site, own, sent).value
-    mode, chosen = mode_layers(named.mode), preset(named.preset) if named.preset else {}
+    chosen = preset(named.preset)
+    mode = mode_layers(chosen.get("answer", {}).get("mode", named.mode))
     layers = (("mode", mode.get("answer", {})), site, own, (f"preset {named.preset}", chosen.get("answer", {})), sent)
     resolved = resolve(AnswerOptions, *layers)
     return Manner(
         options=resolved.value,
         origin=resolved.origin,
         persona=alone.persona if alone else "",
-        system_prompt=(request.system_prompt or "") if alone is None or alone.options.get("own_prompts", True) else "",
+        system_prompt=(request.system_prompt or "") if resolved.value.own_prompts else "",
         retrieval=alone.options.get("retrieval", {}) if alone else {},
         mode_retrieval=mode.get("retrieval", {}),
         retrieval_mode=cast("RetrievalMode | None", preset_retrieval_mode(named.preset)),
@@ -134,7 +135,7 @@ def prompt_messages(
     ]
     if manner.system_prompt:
         system = f"{system}\n\n{load('answer_own').render(instructions=manner.system_prompt)}"
-    question = load("answer_user").render(context=render_context(sources), question=query)
+    question = load("answer_user").render(context=render_context(sources), question=fenced(query))
     if critique:
         question = f"{question}\n\n{load('answer_critique').render(critique=fenced(critique))}"
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -42,6 +42,8 @@ class Tooling:
     top_k: int | None = None  # of one search; None: what the request says
     searches: list[Found] = field(default_factory=list)  # in their order
     askers: list[Asker] = field(default_factory=list)
+    announce: Callable[[int], Awaitable[None]] | None = None  # told once how many passages the first search found
+    is_announced: bool = False
 
     @cached_property
     def tools(self) -> AnswerTools:
@@ -82,6 +84,9 @@ class Tooling:
             top_k=top_k,
         )
         self.searches.append(found)
+        if self.announce is not None and not self.is_announced:
+            self.is_announced = True
+            await self.announce(len(found.hits))
         ranked = tuple(Ranked(passage=passage, score=final_score(candidate)) for passage, candidate in found.hits)
         return SearchResult(ranked=ranked, relevant=found.retrieved.relevant, seconds=found.seconds, raw=found)
 

@@ -8,11 +8,12 @@ from functools import partial
 from typing import Any
 
 from django.db import OperationalError, connection
+from psycopg.errors import QueryCanceled
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge import engines
-from knowledge.errors import GraphNotBuiltError, RetrievalUnavailableError
+from knowledge.errors import GraphNotBuiltError, RetrievalTimeoutError, RetrievalUnavailableError
 from knowledge.indexes.counting import passages_visible
 from knowledge.indexes.limits import statements_limited
 from knowledge.indexes.parallel import together
@@ -59,7 +60,8 @@ def retrieve(
     "advanced" asks in up to three forms (V5): as written, its topic words only, and with misspelt words put right.
 
     Raises NotFoundError for a set that does not exist, UnknownFilterError, InvalidFilterError, GraphNotBuiltError,
-    InvalidOptionsError, RetrievalUnavailableError where Postgres does not answer.
+    InvalidOptionsError, RetrievalUnavailableError where Postgres does not answer, RetrievalTimeoutError where it takes
+    longer than STATEMENT_SECONDS.
     """
     finds_forms = request.style == "advanced" and not request.forms
     queries = forms_of(request.query) if finds_forms else list(dict.fromkeys((request.query, *request.forms)))
@@ -70,7 +72,7 @@ def retrieve(
     if request.hypothetical and request.mode != "bm25":
         by_meaning = replace(request, mode="vector", rerank=False, cliff=False)
         found += retrieve_many(scope=scope, request=by_meaning, queries=request.hypothetical, within=within)
-    return merge_results(found, top_k=request.top_k)
+    return merge_results(found, top_k=request.top_k or max(len(one.state.candidates) for one in found))
 
 
 def retrieve_many(
@@ -108,6 +110,8 @@ def retrieve_many(
             searched = passages_visible(scope=scope, visible=visible, epoch=corpus_epoch(scope=scope))
             warnings = filters_explained(scope=scope, filters=request.filters, searched=searched)
     except OperationalError as error:
+        if isinstance(error.__cause__, QueryCanceled):
+            raise RetrievalTimeoutError from error
         raise RetrievalUnavailableError from error
     return [
         Retrieved(

@@ -19,7 +19,8 @@ from ragcore.types import Usage
 
 SECONDS = 10.0  # V6, of one request
 MAX_TOKENS = 600
-_FENCE = re.compile(r"<(?=\s*/?\s*(?:document|context|conversation|question|answer|critique)\b)", re.IGNORECASE)
+_FENCES = "document|context|conversation|question|answer|critique|statements"
+_FENCE = re.compile(rf"<(?=\s*/?\s*(?:{_FENCES})\b)", re.IGNORECASE)
 T = TypeVar("T")
 
 

@@ -151,10 +151,9 @@ async def test_the_list_of_sources_has_the_form_asked_for(api, llm, form, wanted
 
 
 async def test_options_without_effect_are_named(api):
-    answer = await api.generate(QUESTION, mode="ultimate", compression_method="hybrid")
+    answer = await api.generate(QUESTION, enable_kg_enhancement=True)
 
-    assert answer["metadata"]["mode_used"] == "basic"
-    assert answer["metadata"]["unused_options"] == ["compression_method", "mode"]
+    assert answer["metadata"]["unused_options"] == ["enable_kg_enhancement"]
 
 
 async def test_a_conversation_goes_on_with_what_was_said(api, llm):
@@ -164,7 +163,7 @@ async def test_a_conversation_goes_on_with_what_was_said(api, llm):
     await api.generate("And what is sent on PRACH?", conversation_id="my-chat")
 
     assert first["conversation_id"] == "my-chat"
-    sent = [message["content"] for message in llm.requests[1].body["messages"]]
+    sent = [message["content"] for message in llm.requests[-1].body["messages"]]
     assert sent[1:3] == [QUESTION, "The random access procedure has four steps."]
 
 
@@ -173,7 +172,8 @@ async def test_turns_of_one_conversation_run_one_after_another(api, llm):
 
     await asyncio.gather(*(api.generate(f"{QUESTION} {n}", conversation_id="serial") for n in range(4)))
 
-    assert sorted(len(request.body["messages"]) for request in llm.requests) == [2, 4, 6, 8]
+    sent = sorted(len(request.body["messages"]) for request in llm.requests)
+    assert [count for count in sent if count > 1] == [2, 4, 6, 8]  # one message: to understand the question
 
 
 async def test_the_id_of_someone_elses_conversation_leads_to_a_conversation_of_ones_own(api, world, llm):

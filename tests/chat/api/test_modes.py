@@ -17,7 +17,8 @@ async def test_every_mode_answers_without_a_language_model(api, mode):
     assert answer["metadata"]["mode_used"] == mode
     assert answer["citations"][0]["external_id"] == "ra"
     assert answer["query_analysis"]["kind"]
-    assert bool(answer["agentic_steps"]) == (mode in ("agentic", "ultimate"))
+    rounds = [step for step in answer["agentic_steps"] if step["round"]]
+    assert bool(rounds) == (mode in ("agentic", "ultimate"))
 
 
 @pytest.mark.parametrize("strategy", ["adaptive", "self_rag"])
