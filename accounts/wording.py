@@ -282,6 +282,11 @@ SENTENCES = (
         "%(name)s has no exported model: %(files)s, and tokenizer.json, are needed. "
         "`python -m ragcore.providers.cross_encoder_export MODEL FOLDER` makes them."
     ),
+    gettext_noop("The local language model cannot be loaded."),
+    gettext_noop("The local language model failed: %(failure)s."),
+    gettext_noop("The prompt of %(length)s tokens does not fit into the local language model."),
+    gettext_noop("There is no compression %(method)s to %(ratio)s."),
+    gettext_noop("There is no strategy %(strategy)s."),
     gettext_noop("Say which source: document_id or chunk_id."),
     gettext_noop("The search took too long."),
     # what is wrong with a line of golden cases, as ends of sentences

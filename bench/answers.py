@@ -135,9 +135,10 @@ def _weights_file(module: Any) -> Path:
 
 def _write(module: Any, record: Mapping[str, Any], figures: Mapping[str, Any], given: argparse.Namespace) -> None:
     names = [folder.parent.name if folder.name == "dev" else folder.name for folder in given.folders]
+    words_alone = " --no-embedder" if given.no_embedder else ""
     trained = {
         "at": datetime.now(tz=UTC).date().isoformat(),
-        "command": f"python -m bench.answers {given.command} {' '.join(names)} --limit {given.limit}",
+        "command": f"python -m bench.answers {given.command} {' '.join(names)} --limit {given.limit}{words_alone}",
         **figures,
     }
     target = given.out or _weights_file(module)

@@ -108,10 +108,6 @@ OPTION_WORDS: Mapping[tuple[str, str], tuple[Any, Any]] = {
     ),
     ("answer", "citation_threshold"): (_("A citation is weak below"), _("Confidence between 0 and 1.")),
     ("answer", "support_threshold"): (_("A sentence is supported from"), _("Support between 0 and 1.")),
-    ("answer", "false_refusals"): (
-        _("Answerable questions that may be refused"),
-        _("A share, without a language model: the larger it is, the more that the documents do not answer is refused."),
-    ),
     ("answer", "own_prompts"): (
         _("Clients may add a prompt of their own"),
         _("It stands behind the rules, which come first."),

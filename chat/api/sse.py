@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -32,11 +32,11 @@ async def event_stream(
     that the client gets its HTTP status. `begun`: the client has had that chance already.
     """
     events = read_events(message_id, after, scope=scope)
-    first, before = await _first(events)
+    first = await _first(events)
     if first.type == "error" and not begun:
         await events.aclose()  # type: ignore[attr-defined]  # read_events is an async generator
         raise error_of(first)
-    response = StreamingHttpResponse(_lines([first, *before], events, vocabulary), content_type="text/event-stream")
+    response = StreamingHttpResponse(_lines(first, events, vocabulary), content_type="text/event-stream")
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
     response["X-Message-Id"] = str(message_id)
@@ -52,22 +52,19 @@ def error_of(event: Event) -> RagError:
     return kind(code, message, **data)
 
 
-async def _first(events: AsyncIterator[Event]) -> tuple[Event, list[Event]]:
-    """The first event that says how the turn goes, and the steps before it, which are told behind it."""
-    before: list[Event] = []
+async def _first(events: AsyncIterator[Event]) -> Event:
+    """The first event that says how the turn goes: what happens before the first search is over is for the web page,
+    and the forms of the question stand in the event `context`."""
     async for event in events:
         if event.type != "step":
-            return event, before
-        before.append(event)
+            return event
     raise TurnFailedError("interrupted", "The turn ended without an answer.")
 
 
-async def _lines(begun: Sequence[Event], events: AsyncIterator[Event], vocabulary: Vocabulary) -> AsyncIterator[str]:
-    """`begun`: events that have been read already; all have the id of the first one, the latest of them."""
+async def _lines(first: Event, events: AsyncIterator[Event], vocabulary: Vocabulary) -> AsyncIterator[str]:
     async with aclosing(events):  # type: ignore[type-var]
-        for event in begun:
-            async for data in vocabulary(event):
-                yield _line(begun[0], data)
+        async for data in vocabulary(first):
+            yield _line(first, data)
         async for event in events:
             async for data in vocabulary(event):
                 yield _line(event, data)
