@@ -39,6 +39,7 @@ from ragcore.text.scripts import language_of
 from ragcore.types import Profile, Source
 
 FALLBACK_CONFIDENCE = 0.3  # U14
+MAX_RESULTS = 5  # on a page of search results in the place of an answer
 LEAST_RATE = 0.01  # of false refusals for which thresholds were measured
 
 
@@ -147,6 +148,7 @@ async def _finished(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[D
     # a model that wrote in a loop has refused by itself where it had to
     is_sure = state.written is not None and engines.chat_model() is not None
     if not is_sure and not await run_cpu(_is_answerable, state, found, sources, options):
+        sources = sources[:MAX_RESULTS]
         draft.text = await text_shown(turn, await run_cpu(_results, turn.request, sources), [s.number for s in sources])
         return draft, await run_cpu(listed, draft.text, sources, found=found, options=options)
     if state.written is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.utils import timezone
-from ragcore.understanding.standalone import standalone_by_rules
 
 from accounts.models import User
 from chat.types import AnswerRequest, Exchange
@@ -14,6 +13,7 @@ from ragcore.answering.types import Question, Turn
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
+from ragcore.understanding.standalone import standalone_by_rules
 
 
 def question_of(
