@@ -9,6 +9,7 @@ from ninja import Query
 
 from chat.api.auth import caller_of
 from chat.api.rag import rag_router
+from chat.api.responses import FilterCountOut, FiltersOut, described
 from chat.api.schemas import FilterCountIn, FilterQuery
 from chat.services.presenting import warnings_present
 from chat.threads import run_db
@@ -17,7 +18,7 @@ from knowledge.services.filters import filters_count, filters_offered
 from knowledge.types import Facet
 
 
-@rag_router.get("/filters", summary="What a search can be narrowed by")
+@rag_router.get("/filters", summary="What a search can be narrowed by", openapi_extra=described(FiltersOut))
 async def filters(request: HttpRequest, query: Query[FilterQuery]) -> dict[str, Any]:
     """Sets by axis, tags and attributes of the documents that you may search, with the number of documents of each.
 
@@ -28,7 +29,7 @@ async def filters(request: HttpRequest, query: Query[FilterQuery]) -> dict[str, 
     return choices_present(choices)
 
 
-@rag_router.post("/filters/count", summary="How much a filter leaves")
+@rag_router.post("/filters/count", summary="How much a filter leaves", openapi_extra=described(FilterCountOut))
 async def count(request: HttpRequest, body: FilterCountIn) -> dict[str, Any]:
     """Documents and passages that a search with these sets and filters goes through; `warnings` where it is none."""
     found = await run_db(

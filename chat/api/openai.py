@@ -14,6 +14,7 @@ from accounts.scope import Scope
 from chat import services
 from chat.api.auth import CallerAuth, caller_of
 from chat.api.rag import start
+from chat.api.responses import CompletionOut, ModelsOut, described
 from chat.api.schemas import FiltersIn, Text
 from chat.api.sse import event_stream
 from chat.errors import UnknownModelError
@@ -78,7 +79,7 @@ class CompletionIn(Schema):
     filters: FiltersIn = Field(default=FiltersIn(), description="Not of OpenAI: what narrows the search.")
 
 
-@openai_router.get("/models", summary="Models")
+@openai_router.get("/models", summary="Models", openapi_extra=described(ModelsOut))
 async def models(request: HttpRequest) -> dict[str, Any]:
     """`ragsite`, which asks everything that the caller may read, and one model for each of those sets."""
     codes = await run_db(_codes, caller_of(request).scope)
@@ -87,7 +88,7 @@ async def models(request: HttpRequest) -> dict[str, Any]:
     return {"object": "list", "data": data}
 
 
-@openai_router.post("/chat/completions", summary="Chat completion")
+@openai_router.post("/chat/completions", summary="Chat completion", openapi_extra=described(CompletionOut))
 async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
     """An answer from the knowledge base; its sources stand in `message.context`."""
     caller = caller_of(request)

@@ -11,14 +11,19 @@ from chat import services
 from chat.api.auth import caller_of
 from chat.api.presenting import source_citations, sources_present
 from chat.api.rag import rag_router, start
+from chat.api.responses import QueryOut, described, streamed
 from chat.api.schemas import QueryIn
 from chat.api.sse import Vocabulary, event_stream
 from chat.models import MessageCitation
 from chat.threads import run_db
 from chat.types import Event
 
+QUERY_EVENTS = (
+    "query_rewritten, documents_retrieved, generation_start, token, generation_complete or error; then data: [DONE]"
+)
 
-@rag_router.post("/query", summary="Answer a question (second form)")
+
+@rag_router.post("/query", summary="Answer a question (second form)", openapi_extra=described(QueryOut))
 async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
     """An answer with its sources."""
     caller = caller_of(request)
@@ -43,7 +48,9 @@ async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
     }
 
 
-@rag_router.post("/query-stream", summary="Answer a question, streamed (second form)")
+@rag_router.post(
+    "/query-stream", summary="Answer a question, streamed (second form)", openapi_extra=streamed(QUERY_EVENTS)
+)
 async def query_stream(request: HttpRequest, body: QueryIn) -> StreamingHttpResponse:
     """Events `query_rewritten, documents_retrieved, generation_start, token, generation_complete, error`, `[DONE]`."""
     caller = caller_of(request)

@@ -13,6 +13,7 @@ from chat import services
 from chat.api.auth import Caller, CallerAuth, caller_of
 from chat.api.health import health_report
 from chat.api.presenting import hits_present
+from chat.api.responses import BatchOut, GenerateOut, HealthOut, RetrieveOut, described, streamed
 from chat.api.schemas import BatchIn, GenerateIn, RetrieveIn
 from chat.api.sse import Vocabulary, event_stream, generate_vocabulary
 from chat.errors import InvalidAnswerRequestError
@@ -23,10 +24,12 @@ from chat.services.passages import passages_find
 from chat.threads import run_db
 from chat.types import AnswerRequest
 
+EVENTS = "context, step, chunk, citations, done or error, each with its id; then data: [DONE]"
+
 rag_router = Router(tags=["answers"], auth=CallerAuth())
 
 
-@rag_router.post("/retrieve", summary="Find passages")
+@rag_router.post("/retrieve", summary="Find passages", openapi_extra=described(RetrieveOut))
 async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
     """Passages best first, at most one hit a chunk, with every score."""
     caller = caller_of(request)
@@ -38,14 +41,14 @@ async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
     return hits_present(found, trace=body.trace)
 
 
-@rag_router.post("/generate", summary="Answer a question")
+@rag_router.post("/generate", summary="Answer a question", openapi_extra=described(GenerateOut))
 async def generate(request: HttpRequest, body: GenerateIn) -> dict[str, Any]:
     """A cited answer with the support state of each sentence."""
     caller = caller_of(request)
     return await services.answer_now(scope=caller.scope, user=caller.user, request=body.value())
 
 
-@rag_router.post("/generate/stream", summary="Answer a question, streamed")
+@rag_router.post("/generate/stream", summary="Answer a question, streamed", openapi_extra=streamed(EVENTS))
 async def generate_stream(request: HttpRequest, body: GenerateIn) -> StreamingHttpResponse:
     """Server-sent events `context, step, chunk, citations, done, error`, then `[DONE]`; resume with /streams."""
     value = body.value()
@@ -55,7 +58,7 @@ async def generate_stream(request: HttpRequest, body: GenerateIn) -> StreamingHt
     return await event_stream(message.pk, scope=caller.scope, vocabulary=vocabulary)
 
 
-@rag_router.get("/streams/{message_id}", summary="Resume a stream")
+@rag_router.get("/streams/{message_id}", summary="Resume a stream", openapi_extra=streamed(EVENTS))
 async def streams(request: HttpRequest, message_id: uuid.UUID) -> StreamingHttpResponse:
     """The events after `Last-Event-ID`; all of them without this header."""
     scope = caller_of(request).scope
@@ -70,7 +73,7 @@ async def streams(request: HttpRequest, message_id: uuid.UUID) -> StreamingHttpR
     )
 
 
-@rag_router.post("/batch", summary="Answer many questions")
+@rag_router.post("/batch", summary="Answer many questions", openapi_extra=described(BatchOut))
 async def batch(request: HttpRequest, body: BatchIn) -> dict[str, Any]:
     """Each question has its own result or error; their order is kept."""
     caller = caller_of(request)
@@ -87,7 +90,7 @@ async def batch(request: HttpRequest, body: BatchIn) -> dict[str, Any]:
     }
 
 
-@rag_router.get("/health", summary="State of every dependency")
+@rag_router.get("/health", summary="State of every dependency", openapi_extra=described(HealthOut))
 async def health(request: HttpRequest) -> dict[str, Any]:
     """State and latency of database, Redis, workers, embedder and language model."""
     return await health_report()

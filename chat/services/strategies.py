@@ -32,7 +32,7 @@ def strategy_record(*, tenant_id: int, strategy: str, seconds: float, confidence
     """Add one answer to the figures of its strategy and day.
 
     Any number of processes may do so at once: the sums are added to by the database, and a first answer of the day
-    that comes twice creates one row. `status`: as in api.md; what counts are "refused" and "degraded".
+    that comes twice creates one row. `status`: as in api.md; a page of search results counts as refused.
     """
     day = timezone.now().date()
     key = {"tenant_id": tenant_id, "strategy": strategy[:32], "day": day}
@@ -40,7 +40,7 @@ def strategy_record(*, tenant_id: int, strategy: str, seconds: float, confidence
         "answers": 1,
         "total_seconds": max(0.0, seconds),
         "confidence_sum": min(1.0, max(0.0, confidence or 0.0)),
-        "refused": int(status == "refused"),
+        "refused": int(status in ("refused", "search_results")),
         "degraded": int(status == "degraded"),
     }
     sums = {name: F(name) + value for name, value in added.items()}

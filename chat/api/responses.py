@@ -1,0 +1,262 @@
+"""What answers of the API look like, for its description and for tests; responses are not filtered through them.
+
+New fields may be added at any time (V17), so clients must not fail on fields that they do not know.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Out(BaseModel):
+    """Values as they are sent."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class HitOut(Out):
+    chunk_id: int
+    document_id: int
+    external_id: str
+    title: str
+    content: str
+    page: int | None
+    heading_path: list[str]
+    score: float
+    scores: dict[str, float] = Field(description="By stage or arm; higher is better, scales differ.")
+
+
+class WarningOut(Out):
+    code: str
+    field: str
+    message: str
+
+
+class RetrieveOut(Out):
+    hits: list[HitOut] = Field(description="Best first, one a chunk.")
+    relevant: bool = Field(description="False: neither words nor meaning come near enough for an answer.")
+    searched: int = Field(description="Passages that were searched.")
+    warnings: list[WarningOut]
+    timings_ms: dict[str, float]
+    trace: dict[str, Any]
+
+
+class CitationOut(Out):
+    citation_num: int
+    chunk_id: int
+    document_id: int
+    version: int
+    external_id: str
+    title: str
+    page: int | None
+    content: str = Field(description="The first 200 characters.")
+    score: float
+    confidence: float = Field(description="0 to 1.")
+    position: int = Field(description="Characters before its first marker in the answer.")
+    answer_segment: str
+    weak: bool
+
+
+class SentenceOut(Out):
+    text: str
+    support: str = Field(description="supported, weak or unsupported.")
+    reason: str | None
+    risk: str | None
+    citations: list[int]
+
+
+class UsageOut(Out):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class MetadataOut(Out):
+    """Times in seconds; what did not happen is null or empty."""
+
+    total_time: float
+    rewrite_time: float | None
+    retrieve_time: float | None
+    rerank_time: float | None
+    generate_time: float | None
+    first_token_time: float | None
+    stage_times: dict[str, float] | None
+    chunks_found: int
+    model: str
+    usage: UsageOut
+    cost: float | None = Field(description="In the currency of the price table; null where a price is not known.")
+    tier: str | None
+    strategy: str
+    mode_used: str
+    cache: str = Field(description="none, exact or semantic.")
+    rewritten_queries: list[str]
+    options_sha256: str
+    error_message: str | None
+    stopped: bool
+    unused_options: list[str]
+    skipped_stages: dict[str, str] | None
+    notes: list[str] | None
+    warnings: list[WarningOut]
+
+
+class EvidenceOut(Out):
+    confidence: float
+    status: str = Field(description="excellent, good, adequate or insufficient.")
+
+
+class GenerateOut(Out):
+    answer: str = Field(description="Markdown with [n] markers.")
+    answer_html: str = Field(description="The same, sanitised.")
+    formatted_citations: str
+    status: str = Field(description="answered, refused, search_results, degraded or conversation.")
+    confidence: float = Field(description="0 to 1.")
+    message_id: str
+    conversation_id: str
+    citations: list[CitationOut]
+    sentences: list[SentenceOut]
+    query_analysis: dict[str, Any]
+    agentic_steps: list[dict[str, Any]]
+    iteration_details: list[dict[str, Any]]
+    iterations: int
+    quality_score: float | None
+    evidence: EvidenceOut | None
+    retrieval_history: list[Any]
+    kg_context: Any
+    retrieval_stats: dict[str, int]
+    compression_stats: dict[str, Any]
+    metadata: MetadataOut
+
+
+class FaultOut(Out):
+    code: str
+    message: str
+
+
+class DependencyOut(Out):
+    state: str = Field(description="up, down or off.")
+    latency_ms: float
+
+
+class HealthOut(Out):
+    status: str = Field(description="ok, degraded (something optional is down) or down.")
+    dependencies: dict[str, DependencyOut]
+
+
+class AxisOut(Out):
+    axis: str
+    name: str
+    sets: list[dict[str, Any]]
+    more: int
+
+
+class ValuesOut(Out):
+    values: list[dict[str, Any]] = Field(description="The most frequent ones, with their numbers of documents.")
+    more: int
+
+
+class FiltersOut(Out):
+    axes: list[AxisOut]
+    tags: ValuesOut
+    attributes: ValuesOut
+    counted: dict[str, Any]
+
+
+class FilterCountOut(Out):
+    documents: int
+    passages: int
+    warnings: list[WarningOut]
+
+
+class BatchItemOut(Out):
+    """`result` or `error`."""
+
+    index: int
+    result: GenerateOut | None = None
+    error: FaultOut | None = None
+
+
+class BatchOut(Out):
+    results: list[BatchItemOut]
+
+
+class SourceOut(Out):
+    id: int
+    title: str
+    content: str
+    score: float
+    source: str
+    citation_id: int
+
+
+class SourceCitationOut(Out):
+    citation_num: int
+    source_id: int
+    confidence: float
+
+
+class QueryOut(Out):
+    answer: str
+    sources: list[SourceOut]
+    query: str
+    rewritten_query: str | None
+    retrieved_count: int
+    generation_time: float | None
+    citations: list[SourceCitationOut]
+    metadata: dict[str, Any]
+
+
+class ChatMessageOut(Out):
+    role: str
+    content: str
+    context: dict[str, Any]
+
+
+class ChoiceOut(Out):
+    index: int
+    message: ChatMessageOut
+    finish_reason: str
+
+
+class CompletionOut(Out):
+    id: str
+    object: str
+    created: int
+    model: str
+    choices: list[ChoiceOut]
+    usage: UsageOut
+
+
+class ModelOut(Out):
+    id: str
+    object: str
+
+
+class ModelsOut(Out):
+    object: str
+    data: list[ModelOut]
+
+
+def described(model: type[BaseModel]) -> dict[str, Any]:
+    """`openapi_extra` of an operation that answers with this model."""
+    schema = model.model_json_schema()
+    plain = _inlined(schema, schema.get("$defs", {}))
+    return {"responses": {200: {"description": "OK", "content": {"application/json": {"schema": plain}}}}}
+
+
+def streamed(text: str) -> dict[str, Any]:
+    """`openapi_extra` of an operation that answers with server-sent events."""
+    content = {"text/event-stream": {"schema": {"type": "string", "description": text}}}
+    return {"responses": {200: {"description": "Server-sent events", "content": content}}}
+
+
+def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
+    """The schema with its references replaced by what they point to; none of them is recursive."""
+    if isinstance(schema, list):
+        return [_inlined(inner, definitions) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(definitions[schema["$ref"].rsplit("/", 1)[-1]], definitions)
+    return {key: _inlined(inner, definitions) for key, inner in schema.items() if key != "$defs"}
