@@ -127,9 +127,9 @@ def test_neighbours_are_read_by_version_and_place(visible):
 
 
 def test_the_passages_of_a_section_are_read_by_their_parent(visible):
-    params = {**visible.params, "chunks": [1, 2], "tokens": 1600}
+    params = {**visible.params, "chunks": [1, 2], "tokens": 1600, "least": 1, "share": 0.0}
 
-    used = indexes_used(passages.SIBLINGS.format(visible=visible.sql), params)
+    used = indexes_used(passages.SECTIONS.format(visible=visible.sql), params)
 
     assert any(name.startswith("knowledge_chunk_parent_id") for name in used)
 
