@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, ClassVar, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeVar
 
-from ragcore.errors import InvalidOptionsError, RagError
+from ragcore.errors import RagError
 from ragcore.ports import Ports
+from ragcore.registry import Registry
 from ragcore.types import EMPTY, StageRecord, State
 
 logger = logging.getLogger(__name__)
@@ -28,37 +29,18 @@ class Stage(Protocol):
     def __call__(self, state: State, ports: Ports) -> State: ...
 
 
-REGISTRY: dict[str, type[Stage]] = {}
 T = TypeVar("T")
+_registry: Registry[Stage] = Registry()
 
 
 def stage(name: str, *, optional: bool = False) -> Callable[[type[T]], type[T]]:
     """Register a stage class under a unique dotted name."""
-
-    def register(cls: type[T]) -> type[T]:
-        cls.stage_name = name  # type: ignore[attr-defined]
-        cls.optional = optional  # type: ignore[attr-defined]
-
-        REGISTRY[name] = cast("type[Stage]", cls)
-        return cls
-
-    return register
+    return _registry.register(name, optional=optional)
 
 
 def build(steps: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Stage]:
     """Stages from names and options. Raises InvalidOptionsError for an unknown name or option."""
-    built: list[Stage] = []
-    for name, options in steps:
-        cls = REGISTRY.get(name)
-        if cls is None:
-            raise InvalidOptionsError(f"There is no stage {name!r}.", stage=name, known=sorted(REGISTRY))
-        known = {f.name for f in fields(cast(Any, cls))}
-        if unknown := set(options) - known:
-            raise InvalidOptionsError(
-                f"Stage {name!r} has no option {', '.join(sorted(unknown))}.", stage=name, known=sorted(known)
-            )
-        built.append(cls(**options))
-    return built
+    return _registry.build(steps)
 
 
 @dataclass(frozen=True, slots=True)

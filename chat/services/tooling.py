@@ -21,6 +21,7 @@ from ragcore.answering.pipeline import AnswerTools, build_stages, run_stages
 from ragcore.answering.types import AnswerState, Ranked, Rewrite, SearchResult, Step, WrittenText
 from ragcore.errors import ModelUnavailableError
 from ragcore.generation.tiers import cost_of
+from ragcore.generation.whole import whole
 from ragcore.options import AnswerOptions
 from ragcore.ports import GenerationRequest, LLMGenerator
 from ragcore.types import Passage, Profile, Source, Usage
@@ -132,13 +133,8 @@ def price_of(usage: Usage) -> float:
 
 async def _collected(generator: LLMGenerator, request: GenerationRequest) -> WrittenText:
     """The whole text of a generator. Raises ModelUnavailableError, also where the text breaks off or is empty."""
-    parts: list[str] = []
-    usage, is_whole = Usage(), True
-    async for event in generator.stream(request):
-        parts.append(event.text)
-        if event.final:
-            usage, is_whole = event.usage, not event.interrupted
-    text = "".join(parts).strip()
-    if not is_whole or not text:
+    read = await whole(generator.stream(request))
+    text = read.text.strip()
+    if read.interrupted or not text:
         raise ModelUnavailableError
-    return WrittenText(text=text, model=generator.name, usage=usage)
+    return WrittenText(text=text, model=generator.name, usage=read.usage)

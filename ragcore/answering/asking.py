@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from ragcore.errors import ModelUnavailableError
+from ragcore.generation.whole import whole
 from ragcore.ports import ChatMessage, ChatModel
 from ragcore.prompts import load
 from ragcore.types import Usage
@@ -77,15 +78,12 @@ class Asker:
         return None
 
     async def _complete(self, messages: tuple[ChatMessage, ...], temperature: float, max_tokens: int) -> str | None:
-        parts: list[str] = []
-        async for event in self.model.stream(messages, temperature=temperature, max_tokens=max_tokens):
-            parts.append(event.text)
-            if event.final:
-                self.usage += event.usage
-            if event.interrupted:
-                self.counts["interrupted"] += 1
-                return None
-        return "".join(parts)
+        read = await whole(self.model.stream(messages, temperature=temperature, max_tokens=max_tokens))
+        self.usage += read.usage
+        if read.interrupted:
+            self.counts["interrupted"] += 1
+            return None
+        return read.text
 
 
 def fenced(text: str) -> str:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, ClassVar, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from ragcore.answering.asking import Asker
 from ragcore.answering.types import AnswerState, Rewrite, SearchResult, Step, WrittenText
-from ragcore.errors import InvalidOptionsError, RagError
+from ragcore.errors import RagError
 from ragcore.ports import Embedder, TokenCounter, Tokenizer
+from ragcore.registry import Registry
 from ragcore.types import EMPTY, Source, StageRecord
 
 logger = logging.getLogger(__name__)
@@ -86,35 +87,17 @@ class AnswerStage(Protocol):
     async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState: ...
 
 
-REGISTRY: dict[str, type[AnswerStage]] = {}
+_registry: Registry[AnswerStage] = Registry()
 
 
 def answer_stage(name: str, *, optional: bool = True) -> Callable[[type[T]], type[T]]:
     """Register a stage class under a unique dotted name."""
-
-    def register(cls: type[T]) -> type[T]:
-        cls.stage_name = name  # type: ignore[attr-defined]
-        cls.optional = optional  # type: ignore[attr-defined]
-        REGISTRY[name] = cast("type[AnswerStage]", cls)
-        return cls
-
-    return register
+    return _registry.register(name, optional=optional)
 
 
 def build_stages(steps: Iterable[tuple[str, Mapping[str, Any]]]) -> list[AnswerStage]:
     """Stages from names and options. Raises InvalidOptionsError for an unknown name or option."""
-    built: list[AnswerStage] = []
-    for name, options in steps:
-        cls = REGISTRY.get(name)
-        if cls is None:
-            raise InvalidOptionsError(f"There is no stage {name!r}.", stage=name, known=sorted(REGISTRY))
-        known = {f.name for f in fields(cast(Any, cls))}
-        if unknown := set(options) - known:
-            raise InvalidOptionsError(
-                f"Stage {name!r} has no option {', '.join(sorted(unknown))}.", stage=name, known=sorted(known)
-            )
-        built.append(cls(**options))
-    return built
+    return _registry.build(steps)
 
 
 async def run_stages(stages: Sequence[AnswerStage], state: AnswerState, tools: AnswerTools) -> AnswerState:

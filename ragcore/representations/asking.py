@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragcore.errors import ModelUnavailableError
+from ragcore.generation.whole import whole
 from ragcore.ports import ChatMessage, ChatModel
 from ragcore.prompts import load
 
@@ -57,20 +58,18 @@ class Asker:
         self._counts["model.refused"] += 1
 
     async def _complete(self, model: ChatModel, text: str, temperature: float) -> str | None:
-        parts: list[str] = []
         messages = [ChatMessage(role="user", content=text)]
         try:
-            async for event in model.stream(messages, temperature=temperature, max_tokens=MAX_TOKENS):
-                parts.append(event.text)
-                if event.interrupted:
-                    self._counts["model.interrupted"] += 1
-                    return None
+            read = await whole(model.stream(messages, temperature=temperature, max_tokens=MAX_TOKENS))
         except ModelUnavailableError:
             self._failures += 1
             self._counts["model.unavailable"] += 1
             return None
+        if read.interrupted:
+            self._counts["model.interrupted"] += 1
+            return None
         self._failures = 0
-        return "".join(parts)
+        return read.text
 
 
 def fenced(text: str) -> str:
