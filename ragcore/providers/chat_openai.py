@@ -12,7 +12,7 @@ from ragcore.errors import ModelUnavailableError
 from ragcore.generation.events import EndEvent
 from ragcore.ports import ChatMessage, GenerationEvent, TokenCounter
 from ragcore.providers.completion import Completion, breaks
-from ragcore.providers.retry import delays, is_retryable
+from ragcore.providers.retry import delays, is_retryable, retry_after
 from ragcore.text.token_count import EstimateCounter
 from ragcore.types import Usage
 
@@ -26,10 +26,10 @@ MESSAGE_OVERHEAD_TOKENS = 4  # role and separators of one message, where the ser
 class OpenAIChatModel:
     """Implements ports.ChatModel.
 
-    Before the first token: three retries after 1, 2 and 4 s on 429, 5xx, timeouts and lost connections, then
-    ModelUnavailableError. After it nothing is retried: a stream that breaks, ends without a finish reason or
-    passes the total timeout gives a final event with `interrupted`; one that reaches `max_tokens` an EndEvent with
-    `is_cut`. Usage is the server's, else an estimate.
+    Before the first token: three retries after 1, 2 and 4 s, or later where the server says so (`Retry-After`), on 429,
+    5xx, timeouts and lost connections, then ModelUnavailableError. After it nothing is retried: a stream that breaks,
+    ends without a finish reason or passes the total timeout gives a final event with `interrupted`; one that reaches
+    `max_tokens` an EndEvent with `is_cut`. Usage is the server's, else an estimate.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class OpenAIChatModel:
         """A stream and its first text; None if the model ended properly without any. Retries."""
         waits = delays()
         while True:
-            completion = Completion()
+            completion, asked_for = Completion(), 0.0
             try:
                 await completion.open(self._client(), request, deadline)
                 text = await completion.next_text(deadline)
@@ -103,12 +103,14 @@ class OpenAIChatModel:
                     return completion, text
                 problem = "the stream closed before the first token"
             except breaks() as error:
-                problem = _described(error)
+                problem, asked_for = _described(error), retry_after(error)
                 if not _is_worth_a_retry(error):
                     await completion.close()
                     raise ModelUnavailableError(f"The language model refused the request: {problem}.") from error
             await completion.close()
             wait = next(waits, None)
+            if wait is not None:
+                wait = max(wait, asked_for)
             if wait is None or asyncio.get_running_loop().time() + wait > deadline:
                 raise ModelUnavailableError(f"The language model does not answer: {problem}.", model=self.name)
             await self._sleep(wait)

@@ -7,15 +7,27 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from ragcore.ports import Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
-from ragcore.providers.extractive_choice import Choice, Limits, chosen
+from ragcore.providers.extractive_choice import Choice, Limits, chosen, with_tables
 from ragcore.providers.extractive_comparison import compared, comparison
-from ragcore.providers.extractive_features import Evidence, evidence
-from ragcore.providers.extractive_forms import Words, joined, listing, marked, supplement, with_figure, words_for
+from ragcore.providers.extractive_features import Evidence, evidence, refers_back
+from ragcore.providers.extractive_forms import (
+    Words,
+    listing,
+    marked,
+    passage_block,
+    section_blocks,
+    supplement,
+    with_figure,
+    words_for,
+)
 from ragcore.providers.extractive_lists import list_around
+from ragcore.providers.extractive_patterns import subject_of
 from ragcore.providers.extractive_scores import SentenceScorer
-from ragcore.providers.extractive_sections import SectionAnswer, section_answer
+from ragcore.providers.extractive_sections import section_answer
 from ragcore.providers.extractive_sentences import Statement, statements
 from ragcore.text.question_type import question_type
+
+BESIDE_DEFINITION = 0.15  # share of the best sentence's probability that another one needs beside a definition
 
 
 class ExtractiveGenerator:
@@ -51,46 +63,54 @@ class ExtractiveGenerator:
         """The answer as Markdown blocks; joined they are the whole text. Empty without usable sentences."""
         words = words_for(request.question, request.language)
         kind = question_type(request.question)
-        section = section_answer(request.question, request.sources, self._tokenizer)
-        if section is not None:
-            return _section(section, words, numbered=kind == "process")
         found = statements(request.sources, self._tokenizer)
-        if not found:
-            return []
         known = evidence(request.question, found, self._tokenizer, self._embedder)
         chances = self._scorer.probabilities(known)
         if kind == "comparison" and (things := compared(request.question, self._tokenizer)):
             block = comparison(things, found, chances, self._tokenizer, words)
             if block is not None:
                 return [block]
-        choice = chosen(found, chances, self._limits)
-        best = found[int(chances.argmax())]
+        if not known.column("definition").any():
+            is_definition = bool(subject_of(request.question))
+            section = section_answer(request.question, request.sources, self._tokenizer, with_parts=not is_definition)
+            if section is not None:
+                return section_blocks(section, words)
+        if not found:
+            return []
+        choice = chosen(found, chances, self._limits, request.question)
+        best = choice.best
         around = list_around(best, found)
         if around is not None:
             lead = [f"{marked(around.intro, around.number, words)}\n\n"] if around.intro else []
             items = [(text, around.number) for text in around.items]
             block = listing(items, words, numbered=kind == "process")
             return [*lead, block, *_supplements(choice, words)]
-        core = joined(_core(request.question, choice, best, known, chances), words)
-        return [core, *_supplements(choice, words)]
+        core = _core(request.question, with_tables(choice.core, found), best, known, chances)
+        return [passage_block(core, words), *_supplements(choice, words)]
 
 
-def _core(question: str, choice: Choice, best: Statement, known: Evidence, chances: FloatArray) -> Sequence[Statement]:
+def _core(
+    question: str, core: Sequence[Statement], best: Statement, known: Evidence, chances: FloatArray
+) -> Sequence[Statement]:
     """The sentences of the core answer: in the order of the source, a definition in front of them, a figure in bold."""
     defining = known.column("definition")
-    definitions = [s for at, s in enumerate(known.found) if defining[at] and s in choice.core]
+    definitions = [s for at, s in enumerate(known.found) if defining[at] and s in core]
     first = max(definitions, key=lambda s: chances[known.found.index(s)], default=None)
-    core = [s for s in choice.core if s is not first]
-    ordered = [first, *core] if first is not None else core
+    ordered = list(core)
+    if first is not None:
+        lead = [first, *_going_on(first, known.found)]
+        worth = {id(s) for at, s in enumerate(known.found) if chances[at] >= BESIDE_DEFINITION * chances.max()}
+        ordered = [*lead, *(s for s in core if s not in lead and id(s) in worth)]
     return [replace(s, text=with_figure(question, s.text)) if s is best else s for s in ordered]
+
+
+def _going_on(statement: Statement, found: Sequence[Statement]) -> list[Statement]:
+    """The sentence behind a definition where it goes on with it: "It is a ..."."""
+    at = found.index(statement) + 1
+    is_next = at < len(found) and found[at].source is statement.source and not found[at].is_row
+    return [found[at]] if is_next and refers_back(found[at].text) else []
 
 
 def _supplements(choice: Choice, words: Words) -> list[str]:
     block = supplement(choice.points, words)
     return [block] if block else []
-
-
-def _section(answer: SectionAnswer, words: Words, *, numbered: bool) -> list[str]:
-    """The sentence that introduces and the list, each point with its marker."""
-    lines = listing([(text, source.number) for text, source in answer.items], words, numbered=numbered)
-    return [f"{marked(answer.intro, answer.source.number, words)}\n\n", lines] if answer.intro else [lines]

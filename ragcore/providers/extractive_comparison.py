@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ragcore.ports import FloatArray, Tokenizer
-from ragcore.providers.extractive_choice import columns
 from ragcore.providers.extractive_forms import Words, joined, marked, table
-from ragcore.providers.extractive_sentences import Statement, plain_text
+from ragcore.providers.extractive_sentences import Statement
+from ragcore.providers.extractive_tables import tables
+from ragcore.text.scripts import columns
 from ragcore.text.tokenise import stop_words
 from ragcore.types import Source
 
@@ -110,27 +111,14 @@ def _said(sides: Sequence[Sequence[Statement]], words: Words) -> Iterator[list[s
 
 def _given_table(source: Source, things: tuple[Thing, Thing], tokenizer: Tokenizer, words: Words) -> str | None:
     """The columns of both things from a table of the source itself."""
-    lines = [line.strip() for line in source.text.splitlines()]
-    for at in range(len(lines) - 2):
-        if not (lines[at].startswith("|") and re.fullmatch(r"[|\s:\-]+", lines[at + 1])):
-            continue
-        head = _cells(lines[at])
-        places = [_column(head, thing, tokenizer) for thing in things]
+    for given in tables(source.text.splitlines()):
+        places = [_column(given.head, thing, tokenizer) for thing in things]
         if None in places or places[0] == places[1] or 0 in places:
             continue
-        rows = []
-        for line in lines[at + 2 :]:
-            cells = _cells(line) if line.startswith("|") else []
-            if len(cells) != len(head):
-                break
-            rows.append([cells[0], *(marked(cells[p], source.number, words) for p in places if p is not None)])
-        if rows:
-            return table([head[0] or words.aspect, *(head[p] for p in places if p is not None)], rows[:MAX_ROWS])
+        wanted = [p for p in places if p is not None]
+        rows = [[cells[0], *(marked(cells[p], source.number, words) for p in wanted)] for cells in given.rows]
+        return table([given.head[0] or words.aspect, *(given.head[p] for p in wanted)], rows[:MAX_ROWS])
     return None
-
-
-def _cells(line: str) -> list[str]:
-    return [plain_text(cell) for cell in line.strip().strip("|").split("|")]
 
 
 def _column(head: Sequence[str], thing: Thing, tokenizer: Tokenizer) -> int | None:

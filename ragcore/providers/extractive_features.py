@@ -13,6 +13,7 @@ import numpy as np
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.providers.extractive_patterns import PATTERNS, definer, signs_of
 from ragcore.providers.extractive_sentences import Statement
+from ragcore.text.once import once
 from ragcore.text.question_type import Wanted, wanted
 from ragcore.text.scripts import CJK, cjk_share
 
@@ -75,19 +76,32 @@ class Evidence:
         return np.asarray(self.matrix[:, FEATURES.index(name)], dtype=np.float32)
 
 
+def refers_back(text: str) -> bool:
+    """Whether a sentence begins with a word for what the sentence before it named."""
+    return _PRONOUN.match(text) is not None
+
+
 def evidence(
     question: str, found: Sequence[Statement], tokenizer: Tokenizer, embedder: Embedder | None = None
 ) -> Evidence:
     """Every feature of every sentence; similarity is 0 without an embedder."""
+    found = tuple(found)
+    key = ("evidence", tokenizer, question, tuple(map(id, found)))  # by identity: `found` is kept with them
+    table = once(key, lambda: (found, _table(question, found, tokenizer)))[1].copy()
+    if found and embedder is not None:
+        vectors = embedder.embed_documents([statement.text for statement in found])
+        table[:, -1] = vectors @ embedder.embed_queries([question])[0]
+    return Evidence(found, table, cjk_share(question), wanted(question))
+
+
+def _table(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> FloatArray:
+    """float32[n, len(FEATURES)], the last column 0."""
     table = np.zeros((len(found), len(FEATURES)), dtype=np.float32)
     if found:
         reader = _Reader.of(question, found, tokenizer)
         for at in range(len(found)):
             table[at, :-1] = reader.row(at)
-        if embedder is not None:
-            vectors = embedder.embed_documents([statement.text for statement in found])
-            table[:, -1] = vectors @ embedder.embed_queries([question])[0]
-    return Evidence(tuple(found), table, cjk_share(question), wanted(question))
+    return table
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +219,7 @@ class _Reader:
             math.log1p(len(terms.difference(self.asked))) / 4,
             math.log1p(len(statement.terms)) / 4,
             float(statement.position == 0),
-            float(bool(_PRONOUN.match(statement.text))),
+            float(refers_back(statement.text)),
             float(not _FINISHED.search(statement.text)),
             float(statement.is_row),
             float(statement.is_item),

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 from typing import Literal
 
 from ragcore.providers.extractive_patterns import TIME
+from ragcore.providers.extractive_sections import SectionAnswer
 from ragcore.providers.extractive_sentences import Statement
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import language_of
@@ -64,6 +66,41 @@ def listing(items: Sequence[tuple[str, int]], words: Words, *, numbered: bool) -
     """Points (text, number of the source), each with its marker; numbered where their order matters."""
     marks = (f"{n}. " if numbered else "- " for n in range(1, len(items) + 1))
     return "\n".join(f"{mark}{marked(text, number, words)}" for mark, (text, number) in zip(marks, items, strict=True))
+
+
+def section_blocks(answer: SectionAnswer, words: Words) -> list[str]:
+    """A section as blocks of Markdown: its sentences, and the points of its list or its table."""
+    number = answer.source.number
+    blocks = [words.gap.join(marked(text, number, words) for text in answer.sentences)]
+    if answer.items:
+        items = [(text, source.number) for text, source in answer.items]
+        blocks.append(listing(items, words, numbered=answer.is_ordered))
+    if answer.table is not None:
+        blocks.append(rows_table(answer.table.head, answer.table.rows, number, words))
+    return _apart([block for block in blocks if block])
+
+
+def passage_block(statements: Sequence[Statement], words: Words) -> str:
+    """Sentences, each with its marker; rows of one table that stand together as a table."""
+    blocks = []
+    for (head, number), group in groupby(statements, key=lambda s: (s.head, s.source.number)):
+        members = list(group)
+        blocks.append(rows_table(head, [s.cells for s in members], number, words) if head else joined(members, words))
+    return "".join(_apart(blocks))
+
+
+def _apart(blocks: Sequence[str]) -> list[str]:
+    return [block if at == 0 else f"\n\n{block}" for at, block in enumerate(blocks)]
+
+
+def rows_table(head: Sequence[str], rows: Sequence[Sequence[str]], number: int, words: Words) -> str:
+    """Rows of a source's table below its head, each with the marker in its last filled cell."""
+    return table(head, [_row_marked(row, number, words) for row in rows])
+
+
+def _row_marked(row: Sequence[str], number: int, words: Words) -> list[str]:
+    last = max((at for at, cell in enumerate(row) if cell), default=0)
+    return [marked(cell, number, words) if at == last else cell for at, cell in enumerate(row)]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragcore.providers.extractive_choice import columns
 from ragcore.providers.extractive_sentences import Statement
+from ragcore.text.scripts import columns
 
 MAX_ITEMS = 9
 MIN_ITEMS = 2

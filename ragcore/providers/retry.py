@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 RETRY_DELAYS_SECONDS = (1.0, 2.0, 4.0)
 RETRY_STATUSES = frozenset({408, 409, 425, 429})
@@ -19,3 +20,11 @@ def delays() -> Iterator[float]:
     """Seconds to wait before each retry."""
     for delay in RETRY_DELAYS_SECONDS:
         yield delay * (1 + random.uniform(0, JITTER))  # noqa: S311 - not a secret
+
+
+def retry_after(error: BaseException) -> float:
+    """Seconds that a server asks to wait in `Retry-After`; 0 where it says nothing, or gives a date."""
+    response: Any = getattr(error, "response", None)
+    headers: Mapping[str, str] = getattr(response, "headers", None) or {}
+    said = headers.get("retry-after", "").strip()
+    return float(said) if said.isascii() and said.isdigit() and len(said) < 10 else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from ragcore.text.normalise import normalise_query
@@ -26,8 +26,18 @@ def needles(term: str) -> tuple[str, ...]:
 
 def share_in(weights: Mapping[str, float], text: str) -> float:
     """Share of the terms, by their weights, that stand in a text, 0 to 1; 0 without any weight."""
+    return shares_in(weights, [text])[text]
+
+
+def shares_in(weights: Mapping[str, float], texts: Iterable[str]) -> dict[str, float]:
+    """The same for many texts; each different one is looked at once."""
     total = sum(weights.values())
+    different = dict.fromkeys(texts, 0.0)
     if total <= 0:
-        return 0.0
-    ready = searchable(text)
-    return sum(w for term, w in weights.items() if any(needle in ready for needle in needles(term))) / total
+        return different
+    wanted = [(weight, needles(term)) for term, weight in weights.items()]
+    for text in different:
+        ready = searchable(text)
+        held = sum(weight for weight, sought in wanted if any(needle in ready for needle in sought))
+        different[text] = held / total
+    return different

@@ -17,6 +17,7 @@ _HAN = re.compile(f"[{HAN}]")
 _KANA_HANGUL = re.compile(f"[{KANA_HANGUL}]")
 _LATIN = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]")
 _LETTER = re.compile(r"[^\W\d_]")
+_WIDE = re.compile("[^\x00-\u2e7f]+")
 
 
 def cjk_share(text: str) -> float:
@@ -33,3 +34,8 @@ def language_of(text: str) -> Language:
     if han + foreign and cjk_share(text) >= ZH_SHARE:
         return "other" if foreign / (han + foreign) > FOREIGN_SHARE else "zh"
     return "en" if _LATIN.search(text) else "other"
+
+
+def columns(text: str) -> int:
+    """Width of a text; a CJK character takes two."""
+    return len(text) if text.isascii() else len(text) + sum(map(len, _WIDE.findall(text)))

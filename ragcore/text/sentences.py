@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
+from ragcore.text.once import once
+from ragcore.text.scripts import columns
+
 _CLOSERS = "」』”’\"'）)】》〉\\]*_"
 _MARKERS = r"(?:[ \t]*\[\d{1,3}\])*"  # citation markers belong to the sentence before them
 
@@ -19,7 +22,10 @@ _BLOCK_START = re.compile(
     r"\s*(?:#{1,6}\s|[-*+•·●▪◦]\s|\d{1,3}[.)、．]\s?|[(（]\d{1,3}[)）]|[|>]|```|~~~|[一二三四五六七八九十]{1,3}、)"
 )
 _WHOLE_LINE = re.compile(r"\s*(?:#{1,6}\s|\||```|~~~)")  # headings, table rows and fences end with their line
-_LIST_NUMBER = re.compile(r"\s*(?:[-*+>]\s+)*(?:\d{1,3}|[A-Za-z])\Z")
+_LIST_NUMBER = re.compile(
+    r"\s*(?:[-*+>]\s+)*(?:\d{1,3}|[A-Za-z]|(?i:step|case|note|example|phase|stage|rule|test|item|part|section)\s+\d{1,3})\Z"
+)  # also "Step 1. Open the cabinet."
+_DOTTED = re.compile(r"(?:[A-Z]\.)+[A-Z]")  # P.R. China
 _LAST_WORD = re.compile(r"[^\s(\[{\"'“‘（/]*\Z")
 _LOWER_WORD = re.compile(r"[a-zà-ÿ]+(?![A-Za-z0-9])")  # "eNB" and "gNodeB" may begin a sentence
 _UNFINISHED = ",，、;；—-–(（[「“"
@@ -40,7 +46,7 @@ def split_sentences(text: str) -> list[str]:
 
     A list item, a heading and a table row is at least one sentence; a hard-wrapped line is joined with the next.
     """
-    return [sentence for line in _logical_lines(text) for sentence in _split_line(line)]
+    return list(once(("sentences", text), lambda: [s for line in _logical_lines(text) for s in _split_line(line)]))
 
 
 def _logical_lines(text: str) -> Iterator[str]:
@@ -67,12 +73,7 @@ def _continues(before: str, line: str) -> bool:
     first = line.lstrip()[:1]
     if stripped[-1] in _UNFINISHED or first.islower():
         return True
-    return stripped[-1] not in "。！？.!?:：" and _width(last_line) >= _WRAPPED_WIDTH
-
-
-def _width(line: str) -> int:
-    """Columns of a line; a CJK character takes two."""
-    return sum(2 if char > "\u2e7f" else 1 for char in line)
+    return stripped[-1] not in "。！？.!?:：" and columns(last_line) >= _WRAPPED_WIDTH
 
 
 def _split_line(line: str) -> Iterator[str]:
@@ -110,7 +111,11 @@ def _is_abbreviation(before: str, following: str) -> bool:
     word = found.group() if found else ""
     if len(word) == 1 and word.isupper() and following not in ("", "\n"):
         return True
+    if following in ("", "\n"):
+        return False
     always, before_number = _abbreviations()
-    return following not in ("", "\n") and (
-        word.lower() in always or (following.isdigit() and word.lower() in before_number)
+    return (
+        word.lower() in always
+        or (following.isdigit() and word.lower() in before_number)
+        or bool(_DOTTED.fullmatch(word))
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ragcore.text.normalise import nfkc
+from ragcore.text.once import once
 from ragcore.text.scripts import CJK
 
 _TOKEN = re.compile(
@@ -24,6 +25,7 @@ _TOKEN = re.compile(
 _PART = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}s?(?![a-z])|\d{2,}|[^\W\d_A-Za-z]{2,}")
 _POSSESSIVE = re.compile(r"['’]\w{0,2}\Z")
 _PHRASE_WORDS = 8  # a lexicon entry with Latin in it spans at most so many tokens
+_REPEATED_CHARACTERS = 24  # of a piece between spaces that is likely to come again: a word with its punctuation
 
 
 @cache
@@ -74,18 +76,36 @@ class JiebaTokenizer:
         self._cache_dir = cache_dir
         self._lock = threading.Lock()
         self._cut = lru_cache(maxsize=4096)(self._cut_run)  # terms() needs every run twice
+        self._repeated = lru_cache(maxsize=65536)(self._piece)
 
     def words(self, text: str) -> list[str]:
         """Stemmed words, identifiers whole and in parts, jieba words; stop words kept."""
-        return self._with_phrases([word for group in self._groups(nfkc(text)) for word in group])
+        text = nfkc(text).strip()  # the same sentence is asked for with and without the space behind it
+        return list(once((self, "words", text), lambda: self._words(text)))
 
     def terms(self, text: str) -> list[str]:
         """Words without stop words (unless there are only stop words), and the bigrams of every CJK run."""
-        text = nfkc(text)
-        words, bigrams = self.words(text), list(_bigrams(text, self._cut))
+        text = nfkc(text).strip()
+        return list(once((self, "terms", text), lambda: self._terms(text)))
+
+    def _terms(self, text: str) -> list[str]:
+        words = self.words(text)
+        bigrams = () if text.isascii() else _bigrams(text, self._cut)
         stop = stop_words()
         kept = [word for word in words if word not in stop]
-        return kept + bigrams or words
+        kept.extend(bigrams)
+        return kept or words
+
+    def _words(self, text: str) -> list[str]:
+        """No token has a space in it, so that pieces between spaces can be looked at one by one."""
+        words: list[str] = []
+        for piece in text.split():
+            words += self._repeated(piece) if len(piece) <= _REPEATED_CHARACTERS else self._piece(piece)
+        return self._with_phrases(words)
+
+    def _piece(self, piece: str) -> list[str]:
+        """Words of a text without spaces. Cached: callers do not change the list."""
+        return [word for group in self._groups(piece) for word in group]
 
     def _groups(self, text: str) -> Iterator[list[str]]:
         """The words of each chain of tokens that are joined by - _ . or /."""

@@ -39,6 +39,30 @@ class TestOpenAIChatModel(ChatModelContract):
         assert events[0].text == "at last"
         assert [int(seconds) for seconds in waits] == [1, 2, 4]
 
+    async def test_a_server_that_says_when_to_come_back_is_not_asked_before(self, chat, llm, waits):
+        llm.script(Reply(status=429, headers=(("Retry-After", "7"),)), Reply(texts=("at last",)))
+
+        events = await ask(chat)
+
+        assert events[0].text == "at last"
+        assert waits == [7]
+
+    @pytest.mark.parametrize("said", ["0", "-5", "soon", "Wed, 21 Oct 2015 07:28:00 GMT"])
+    async def test_what_says_nothing_about_later_changes_nothing(self, chat, llm, waits, said):
+        llm.script(Reply(status=503, headers=(("Retry-After", said),)), Reply(texts=("at last",)))
+
+        await ask(chat)
+
+        assert [int(seconds) for seconds in waits] == [1]
+
+    async def test_a_server_that_wants_more_time_than_there_is_is_given_up_at_once(self, chat, llm, waits):
+        llm.script(Reply(status=429, headers=(("Retry-After", "3600"),)))
+
+        with pytest.raises(ModelUnavailableError):
+            await ask(chat)
+
+        assert (len(llm.requests), waits) == (1, [])
+
     async def test_after_three_retries_it_gives_up(self, chat, llm, waits):
         llm.default = Reply(status=500)
 

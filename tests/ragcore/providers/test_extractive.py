@@ -162,10 +162,77 @@ def test_any_text_gives_an_answer_or_nothing(question, texts):
     assert bool(blocks) == any(statements([s], TOKENIZER) for s in sources)
 
 
-def test_the_cells_of_a_row_stand_between_dots_and_empty_ones_leave_none_at_the_edges():
-    table = source(1, "| | Limit | Tool |\n|---|---|---|\n| Earth | 10 Ω | Meter |\n")
+def test_a_row_says_the_names_of_its_columns_and_the_head_is_no_statement():
+    table = source(1, "| | Limit | Tool |\n|---|---|---|\n| Earth | 10 Ω | |\n| Mast | 1° | Level |\n")
 
     found = [statement.text for statement in statements([table], TOKENIZER)]
 
-    assert "Earth · 10 Ω · Meter" in found
-    assert not any("|" in text or text.startswith("·") for text in found)
+    assert found == ["Earth · Limit: 10 Ω", "Mast · Limit: 1° · Tool: Level"]
+
+
+def test_rows_without_a_head_are_their_cells():
+    table = source(1, "| Earth | 10 Ω |\n| Mast | 1° |\n")
+
+    assert [statement.text for statement in statements([table], TOKENIZER)] == ["Earth · 10 Ω", "Mast · 1°"]
+
+
+def test_the_row_that_answers_stands_below_its_head(generator):
+    text = answer(
+        generator,
+        "How high may the resistance of the earthing be?",
+        source(1, "| Checked | Limit |\n|---|---|\n| Resistance of the earthing | 10 Ω |\n| Lean of the mast | 1° |\n"),
+    )
+
+    assert text == "| Checked | Limit |\n| --- | --- |\n| Resistance of the earthing | 10 Ω [1] |"
+
+
+def test_a_sentence_that_sends_the_reader_to_a_table_comes_with_it(generator):
+    text = answer(
+        generator,
+        "What must be checked before the mast is climbed?",
+        source(
+            1, "Check the following before the mast is climbed.\n\n| Part | Limit |\n|---|---|\n| Rope | 5 years |\n"
+        ),
+    )
+
+    assert text == (
+        "Check the following before the mast is climbed. [1]\n\n| Part | Limit |\n| --- | --- |\n| Rope | 5 years [1] |"
+    )
+
+
+def test_what_a_document_says_of_itself_is_no_answer_unless_it_is_asked_for(generator):
+    guide = source(1, "This guide describes how the mast is painted. Masts are painted red and white by climbers.")
+
+    assert "This guide" not in answer(generator, "How is the mast painted?", guide)
+    assert "This guide" in answer(generator, "What does this guide describe?", guide)
+
+
+def test_a_definition_comes_with_the_sentence_that_goes_on_with_it_and_little_else(generator):
+    text = answer(
+        generator,
+        "What is a feeder?",
+        source(1, "Climbers fix the feeder. The feeder is a coaxial cable. It leads to the antenna. Feeders age."),
+    )
+
+    assert text.startswith("The feeder is a coaxial cable. [1] It leads to the antenna. [1]")
+
+
+def test_a_question_of_the_source_is_never_the_answer(generator):
+    text = answer(
+        generator,
+        "How long does the battery last?",
+        source(1, "How long does the battery last? Four hours at full load."),
+    )
+
+    assert "?" not in text
+    assert "Four hours at full load. [1]" in text
+
+
+def test_emphasis_is_taken_off_and_factors_are_not():
+    marked = source(1, "It is *very* steep, *indeed*. The area is 2 * 3 * 4 metres. The mass is 5*6*7 grams.")
+
+    assert [s.text for s in statements([marked], TOKENIZER)] == [
+        "It is very steep, indeed.",
+        "The area is 2 * 3 * 4 metres.",
+        "The mass is 5*6*7 grams.",
+    ]

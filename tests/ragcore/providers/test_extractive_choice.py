@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.providers.extractive_choice import Limits, chosen, columns
+from ragcore.providers.extractive_choice import Limits, chosen
 from ragcore.providers.extractive_sentences import Statement, statements
+from ragcore.text.scripts import columns
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
 

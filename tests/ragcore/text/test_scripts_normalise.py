@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.text.normalise import normalise_query, squeeze
-from ragcore.text.scripts import cjk_share, language_of
+from ragcore.text.scripts import cjk_share, columns, language_of
 
 
 @pytest.mark.parametrize(("text", "share"), [("网络ab", 0.5), ("network 5", 0.0), ("", 0.0), ("网络，2", 1.0)])
@@ -47,3 +47,8 @@ def test_a_question_loses_full_width_forms_and_invisible_characters():
 def test_squeezing_keeps_what_carries_meaning():
     assert squeeze("「364.6 公里」, 50+！") == "3646公里50+"
     assert squeeze("Ｂｉｇ-Data °C") == "bigdata°c"
+
+
+@given(st.text())
+def test_a_wide_character_takes_two_columns(text):
+    assert columns(text) == sum(2 if char > "\u2e7f" else 1 for char in text)

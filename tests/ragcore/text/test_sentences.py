@@ -53,3 +53,15 @@ def test_a_wrapped_line_is_joined_with_the_next_and_a_short_one_is_not():
 
     assert split_sentences(wrapped)[0].endswith("laid in the ground. ")
     assert split_sentences(short) == ["General\n", "The antenna is here."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Step 1. Open the cabinet.", "The plant stands in Dongguan, P.R. China.", "Case 12. Two devices collide."],
+)
+def test_a_label_or_dotted_initials_end_no_sentence(text):
+    assert split_sentences(text) == [text]
+
+
+def test_a_numbered_thing_at_the_end_of_a_sentence_ends_it():
+    assert split_sentences("It is told in step 1. Open the cabinet.") == ["It is told in step 1. ", "Open the cabinet."]

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragcore.text.normalise import nfkc
+from ragcore.text.once import computed_once
 from ragcore.text.tokenise import JiebaTokenizer, stem, stop_words
 
 TOKENIZER = JiebaTokenizer()
@@ -112,3 +114,29 @@ def test_loading_writes_nothing_to_stderr():
 
 def test_stop_words_are_known_as_written_and_stemmed():
     assert {"because", stem("because"), "的", "為什麼"} <= stop_words()
+
+
+PIECES = st.text("aB1,.-_/'’ \t\n\u3000天气温度，。（５Ｇ②é\u0301\u2009", max_size=60)
+
+
+@given(PIECES)
+def test_a_text_read_piece_by_piece_has_the_words_of_the_text_as_a_whole(text):
+    whole = [word for group in TOKENIZER._groups(nfkc(text)) for word in group]
+
+    assert TOKENIZER.words(text) == whole
+
+
+@given(PIECES)
+def test_what_is_remembered_for_an_answer_is_what_would_be_computed(text):
+    with computed_once():
+        twice = [(TOKENIZER.words(text), TOKENIZER.terms(text)) for _ in range(2)]
+
+    assert twice == [(TOKENIZER.words(text), TOKENIZER.terms(text))] * 2
+
+
+def test_who_changes_a_list_of_words_changes_nobody_elses():
+    with computed_once():
+        TOKENIZER.words("open the cabinet").clear()
+        TOKENIZER.terms("open the cabinet").clear()
+        assert TOKENIZER.words("open the cabinet") == ["open", "the", "cabinet"]
+        assert TOKENIZER.terms("open the cabinet") == ["open", "cabinet"]
