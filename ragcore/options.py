@@ -61,9 +61,9 @@ class RetrievalOptions:
     deduplicate: bool = False  # of passages that say the same the best one stays (V16); on for answers
     duplicate_similarity: Annotated[float, Between(0.5, 1)] = 0.9
     neighbours: Annotated[int, Between(0, 3)] = 0  # passages before and after a hit that are read with it
-    # Both arms below their thresholds: a page of search results instead of an answer (D23).
-    min_match: Annotated[float, Between(0, 2.2)] = 0.35  # best BM25 by the sum of idf of the question
-    min_cosine: Annotated[float, Between(-1, 1)] = 0.27
+    # Nothing near enough: a page of search results instead of an answer (D23, ragcore.relevance).
+    min_match: Annotated[float, Between(0, 10)] = 1.5  # best BM25 by the sum of idf of the question; 0: always near
+    min_cosine: Annotated[float, Between(0, 1)] = 0.3  # what suffices without any words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +102,7 @@ class RepresentationOptions:
 MODES = ("basic", "enhanced", "agentic", "ultimate")
 STRATEGIES = ("standard", "adaptive", "self_rag")
 PRESETS = ("", "accurate", "fast", "balanced", "cheap")
+SWITCHES = ("", "on", "off")  # "": not said
 STYLES = ("simple", "advanced", "precise", "report")
 REWRITE_METHODS = ("auto", "none", "multi", "hyde", "expand", "decompose", "step_back")
 COMPRESSION_METHODS = ("none", "sentence_extraction", "llm_compression", "hybrid")
@@ -113,6 +114,7 @@ class AnswerOptions:
 
     mode: Annotated[str, OneOf(MODES)] = "basic"
     strategy: Annotated[str, OneOf(STRATEGIES)] = "standard"
+    agentic: Annotated[str, OneOf(SWITCHES)] = ""  # rounds of judging and asking again; "": as the mode does (U14)
     preset: Annotated[str, OneOf(PRESETS)] = ""  # a word for several options; those that are set themselves win (V18)
     style: Annotated[str, OneOf(STYLES)] = "report"
     rewrite_method: Annotated[str, OneOf(REWRITE_METHODS)] = "auto"
@@ -181,6 +183,55 @@ def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[
     if faults:
         raise InvalidOptionsError("; ".join(faults), faults=faults)
     return Resolved(group(**values), origin)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Two options that cannot work together; `option`, as "group.name", is the one at which a form shows it."""
+
+    option: str
+    other: str
+    message: str
+
+
+# The first must not be more than the second where somebody has set both; a default gives way.
+_NOT_MORE_THAN = (
+    ("chunking.min_tokens", "chunking.max_tokens"),
+    ("chunking.max_tokens", "chunking.section_tokens"),
+    ("chunking.max_tokens", "answer.context_tokens"),  # the best passage would never stand in a prompt as a whole
+    ("retrieval.fine_limit", "retrieval.coarse_limit"),
+    ("retrieval.top_k", "retrieval.fine_limit"),  # of one arm, where only one is asked
+    ("retrieval.top_k", "retrieval.fused_limit"),
+    ("answer.max_chunks", "retrieval.fused_limit"),
+)
+
+
+def conflicts(groups: Mapping[str, Resolved[Any]]) -> list[Conflict]:
+    """What in these option groups, by code, cannot work together; groups that are missing are not looked at (V14)."""
+    found = []
+    for option, other in _NOT_MORE_THAN:
+        low, high = _own(groups, option), _own(groups, other)
+        if low is not None and high is not None and low > high:
+            message = f"Must not be more than {high:g}, the value of {other}."
+            found.append(Conflict(option=option, other=other, message=message))
+    return found + ([fault] if "answer" in groups and (fault := _loop_fault(groups["answer"].value)) else [])
+
+
+def _own(groups: Mapping[str, Resolved[Any]], option: str) -> float | None:
+    """The value that some layer has given; None: it is the default."""
+    code, _, name = option.partition(".")
+    group = groups.get(code)
+    return None if group is None or group.origin[name] == "default" else getattr(group.value, name)
+
+
+def _loop_fault(options: AnswerOptions) -> Conflict | None:
+    """A loop whose budget does not hold one prompt and one answer ends before its first round."""
+    loops = options.mode in ("agentic", "ultimate") or options.strategy in ("adaptive", "self_rag")
+    least = options.context_tokens + options.max_tokens
+    if not loops or options.loop_tokens >= least:
+        return None
+    message = f"Must be at least {least}, the tokens of one context and one answer."
+    return Conflict(option="answer.loop_tokens", other="answer.max_tokens", message=message)
 
 
 @cache

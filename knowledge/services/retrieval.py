@@ -31,6 +31,7 @@ from knowledge.wiring import query_of, retrieval_pipeline
 from ragcore.batching import run_many
 from ragcore.options import Resolved, RetrievalOptions, resolve
 from ragcore.ports import one_after_the_other
+from ragcore.relevance import is_near
 from ragcore.text.normalise import normalise_query
 from ragcore.text.spelling import corrected_text, topic_text
 from ragcore.types import Passage, StageRecord, State
@@ -56,23 +57,28 @@ def retrieve(
 ) -> Retrieved:
     """Passages for a question, best first, within the asker's rights; `within`: and within a second person's, too (B2).
 
-    The forms of the request are asked, too, and what is near to its hypothetical answers. Without any, the style
-    "advanced" asks in up to three forms (V5): as written, its topic words only, and with misspelt words put right.
+    The forms and the parts of the request are asked, too, and what is near to its hypothetical answers. Without either,
+    the style "advanced" asks in up to three forms (V5): as written, its topic words only, and with misspelt words put
+    right. How several become one: see `knowledge.services.merging`.
 
     Raises NotFoundError for a set that does not exist, UnknownFilterError, InvalidFilterError, GraphNotBuiltError,
     InvalidOptionsError, RetrievalUnavailableError where Postgres does not answer, RetrievalTimeoutError where it takes
     longer than STATEMENT_SECONDS.
     """
-    finds_forms = request.style == "advanced" and not request.forms
+    finds_forms = request.style == "advanced" and not (request.forms or request.parts)
     queries = forms_of(request.query) if finds_forms else list(dict.fromkeys((request.query, *request.forms)))
-    found = retrieve_many(scope=scope, request=request, queries=queries, on_stage=on_stage, within=within)
+    parts = [part for part in dict.fromkeys(request.parts) if part not in queries]
+    every = retrieve_many(scope=scope, request=request, queries=[*queries, *parts], on_stage=on_stage, within=within)
+    found, own = every[: len(queries)], every[len(queries) :]
     if finds_forms and found[0].state.query.corrections:
         corrected = corrected_text(found[0].state.query, engines.tokenizer())
         found += retrieve_many(scope=scope, request=request, queries=[corrected], within=within)
     if request.hypothetical and request.mode != "bm25":
         by_meaning = replace(request, mode="vector", rerank=False, cliff=False)
         found += retrieve_many(scope=scope, request=by_meaning, queries=request.hypothetical, within=within)
-    return merge_results(found, top_k=request.top_k or max(len(one.state.candidates) for one in found))
+    found += own
+    top_k = request.top_k or max(len(one.state.candidates) for one in found)
+    return merge_results(found, top_k=top_k, parts=len(parts))
 
 
 def retrieve_many(
@@ -97,7 +103,8 @@ def retrieve_many(
             sets = _sets(scope=scope, set_ids=request.sets)
             filters_check(scope=scope, filters=request.filters)
             options = retrieval_options(scope=scope, sets=sets, request=request).value
-            visible = _visible(scope=scope, request=request, within=within)
+            epoch = corpus_epoch(scope=scope)
+            visible = _visible(scope=scope, request=request, within=within, epoch=epoch)
             pipeline = retrieval_pipeline(
                 scope=scope,
                 visible=visible,
@@ -107,7 +114,7 @@ def retrieve_many(
                 together=partial(together, seconds=STATEMENT_SECONDS) if sees_all else one_after_the_other,
             )
             states = run_many(pipeline, asked, on_stage=on_stage)
-            searched = passages_visible(scope=scope, visible=visible, epoch=corpus_epoch(scope=scope))
+            searched = passages_visible(scope=scope, visible=visible, epoch=epoch)
             warnings = filters_explained(scope=scope, filters=request.filters, searched=searched)
     except OperationalError as error:
         if isinstance(error.__cause__, QueryCanceled):
@@ -157,12 +164,14 @@ def retrieval_options(
     return resolve(RetrievalOptions, *layers, ("request", asked))
 
 
-def _visible(*, scope: Scope, request: RetrievalRequest, within: Scope | None) -> Visible:
+def _visible(*, scope: Scope, request: RetrievalRequest, within: Scope | None, epoch: int | None = None) -> Visible:
     """What the search may touch."""
     asked, filters = request.sets, request.filters
     documents = documents_askable(scope=scope, sets=asked, filters=filters, within=within)
     return visible_sql(
-        documents, bounds=partial(search_bounds, scope=scope, sets=asked, filters=filters, within=within)
+        documents,
+        bounds=partial(search_bounds, scope=scope, sets=asked, filters=filters, within=within),
+        epoch=epoch,
     )
 
 
@@ -175,7 +184,7 @@ def _sets(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
 
 
 def _is_relevant(state: State, options: RetrievalOptions) -> bool:
-    """False where the best BM25 and the best cosine both stay below their thresholds (D23).
+    """False where nothing near was found (D23).
 
     BM25 grows with the question, so it is measured by the idf that the question holds; a term that the corpus does
     not know counts as much as the rarest one that it knows.
@@ -183,9 +192,13 @@ def _is_relevant(state: State, options: RetrievalOptions) -> bool:
     weights = state.query.weights
     unknown = len(set(state.query.terms) - set(weights) - set(state.query.corrections))
     held = sum(weights.values()) + unknown * max(weights.values(), default=1.0)
-    best_match = max(state.arms.get("lexical", {}).values(), default=0.0) / (held or 1.0)
-    best_cosine = max((state.arms.get("dense") or state.arms.get("coarse") or {}).values(), default=-1.0)
-    return best_match >= options.min_match or best_cosine >= options.min_cosine
+    lexical, meanings = state.arms.get("lexical"), state.arms.get("dense") or state.arms.get("coarse")
+    return is_near(
+        max(lexical.values(), default=0.0) / (held or 1.0) if lexical is not None else None,
+        max(meanings.values()) if meanings else None,
+        min_match=options.min_match,
+        min_cosine=options.min_cosine,
+    )
 
 
 def _timings(state: State) -> dict[str, float]:

@@ -49,7 +49,7 @@ def test_what_another_process_saves_holds_for_the_next_search_here(redis_client)
     epochs = [corpus_epoch(scope=scope_of(admin))]
     assert is_relevant(admin, kept)
 
-    change_elsewhere(admin, {"retrieval": {"min_match": 2.2, "min_cosine": 1.0}})
+    change_elsewhere(admin, {"retrieval": {"min_match": 10.0, "min_cosine": 1.0}})
     epochs.append(corpus_epoch(scope=scope_of(admin)))
     assert not is_relevant(admin, kept)
 
@@ -60,5 +60,5 @@ def test_what_another_process_saves_holds_for_the_next_search_here(redis_client)
     shown = next(
         o for g in options_shown(scope=scope_of(admin), set_id=kept.pk) for o in g.options if o.name == "min_match"
     )
-    assert (shown.value, shown.inherited, shown.origin) == (0.0, 2.2, f"set {kept.code}")
+    assert (shown.value, shown.inherited, shown.origin) == (0.0, 10.0, f"set {kept.code}")
     assert OptionsChange.objects.count() == 2
