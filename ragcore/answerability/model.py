@@ -1,7 +1,11 @@
 """A linear model over the signs that sources answer a question, and where to draw the line (D21, D23).
 
 weights.json holds the weights, the thresholds and the record of the training; `python -m bench.answers
-train-refusals` makes it. Logistic regression on questions that a corpus answers and questions that it does not.
+train-refusals` makes it. Logistic regression on questions that a corpus answers and questions that it does not. For a
+script that the product's own embedder reads there are weights with and without the cosine of question and sentence;
+both give scores on one scale, so that the same thresholds
+serve; so do simplified and traditional Chinese. Another embedder's cosines mean other things: with it
+words alone decide.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from ragcore.text.scripts import ZH_SHARE, cjk_share
 from ragcore.types import Language, Source
 
 WEIGHTS_FILE = "weights.json"
-Script = Literal["zh", "en"]
+Script = Literal["zh", "zht", "en"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,8 @@ class Answerability:
 @dataclass(frozen=True, slots=True)
 class _Model:
     weights: Mapping[str, FloatArray]  # script -> float32[f + 1]: one of each sign, and the constant
+    embedder: str  # the model that `meaning` was trained with
+    meaning: Mapping[str, FloatArray]  # the same with the cosine, of scripts that it reads
     thresholds: Mapping[str, Mapping[str, Sequence[float]]]  # script -> passages -> score at each of `rates`
     rates: Sequence[float]  # false refusals, ascending
 
@@ -51,13 +57,17 @@ def answerability(
     """Judge the sources of a question; no usable sentence scores 0.
 
     `idf`: of the question's terms that the corpus knows (Query.weights). `embedder`: adds the cosine of question and
-    best sentence, for about 10 ms more.
+    best sentence, for about 10 ms more; it is only asked if it is the one of the training.
     """
-    found = signs(question, sources, tokenizer=tokenizer, embedder=embedder, idf=idf)
+    model, script = _model(), script_of(question)
+    weights, asked = model.weights[script], None
+    if embedder is not None and embedder.model == model.embedder and script in model.meaning:
+        weights, asked = model.meaning[script], embedder
+    found = signs(question, sources, tokenizer=tokenizer, embedder=asked, idf=idf)
     if found is None:
         return Answerability(score=0.0)
     row = design(np.array([[found[name] for name in SIGNS]]))[0]
-    return Answerability(score=1 / (1 + math.exp(-float(row @ _model().weights[script_of(question)]))), signs=found)
+    return Answerability(score=1 / (1 + math.exp(-float(row @ weights))), signs=found)
 
 
 def threshold_for(language: Language, passages: int, false_refusals: float = 0.05) -> float:
@@ -78,8 +88,16 @@ def threshold_for(language: Language, passages: int, false_refusals: float = 0.0
 
 
 def script_of(question: str) -> Script:
-    """Which weights judge a question."""
-    return "zh" if cjk_share(question) >= ZH_SHARE else "en"
+    """Which weights judge a question: those for simplified or traditional Chinese, or for anything else."""
+    if cjk_share(question) < ZH_SHARE:
+        return "en"
+    return "zht" if _traditional().intersection(question) else "zh"
+
+
+@cache
+def _traditional() -> frozenset[str]:
+    lines = files("ragcore.providers").joinpath("traditional_han.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset("".join(line for line in lines if not line.startswith("#")).replace(" ", ""))
 
 
 def design(matrix: FloatArray) -> FloatArray:
@@ -92,5 +110,8 @@ def _model() -> _Model:
     record = json.loads(files("ragcore.answerability").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8"))
     if record["signs"] != list(SIGNS):
         raise ValueError(f"{WEIGHTS_FILE} was trained on other signs; run bench.answers train-refusals")
-    weights = {script: np.asarray(values, np.float32) for script, values in record["weights"].items()}
-    return _Model(weights, record["thresholds"], record["rates"])
+    weights, meaning = (
+        {script: np.asarray(values, np.float32) for script, values in table.items()}
+        for table in (record["weights"], record["meaning"]["weights"])
+    )
+    return _Model(weights, record["meaning"]["embedder"], meaning, record["thresholds"], record["rates"])

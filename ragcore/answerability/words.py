@@ -14,7 +14,7 @@ def _lines(name: str) -> list[str]:
 
 @cache
 def cue(section: str) -> re.Pattern[str]:
-    """A pattern of the words of a section of cues.txt, for lower-case text. Raises KeyError for an unknown section."""
+    """A pattern of the words of a section of cues.txt, in any case. Raises KeyError for an unknown section."""
     sections: dict[str, list[str]] = {}
     words: list[str] = []
     for line in _lines("cues.txt"):
@@ -24,7 +24,12 @@ def cue(section: str) -> re.Pattern[str]:
             words.extend(re.escape(word.strip()) for word in line.split("|"))
         else:
             words.extend(map(re.escape, line.split()))
-    return re.compile("|".join(rf"(?<![a-z]){word}(?![a-z])" for word in sections[section]))
+    return re.compile("|".join(rf"(?<![a-z]){word}(?![a-z])" for word in sections[section]), re.IGNORECASE)
+
+
+def negated(text: str) -> bool:
+    """Whether a text denies something; words that only look negated (未来, not only) do not count."""
+    return bool(cue("negation").search(cue("not negation").sub(" ", text)))
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from bench import answers
 from bench.answers_measure import length_of, outcome_of
-from bench.answers_refusals import RATES, Judged, refusals_fit, refused, scores, threshold_curve
+from bench.answers_refusals import ALIGNED, RATES, Judged, aligned, refusals_fit, refused, scores, threshold_curve
 from bench.answers_sets import Asked, answer_set, half_of
 from bench.answers_training import SentenceList, first_right, sentence_list, sentences_fit
 from ragcore.answerability.signs import SIGNS
@@ -134,6 +135,46 @@ def test_refusals_are_printed_for_written_and_for_robbed_questions(folder, capsy
 
     kinds = [line.split("|")[2].strip() for line in capsys.readouterr().out.splitlines()[2:]]
     assert kinds == ["1 written", "6 robbed"]
+
+
+def test_a_set_is_measured_with_weights_that_have_not_seen_it(folder, tmp_path, capsys):
+    other = tmp_path / "other"
+    shutil.copytree(folder, other, ignore=shutil.ignore_patterns("other"))
+
+    answers.main(["left-out", str(folder), str(other), "--no-embedder"])
+
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert {line.split("|")[1].strip() for line in lines} == {folder.name, "other"}
+    assert all(0 <= float(cell) <= 1 for line in lines for cell in line.split("|")[3:7])
+
+
+def test_a_question_for_which_nothing_is_found_counts_as_refused():
+    rows = np.zeros((3, len(SIGNS)), np.float32)
+    weights = np.zeros(len(SIGNS) + 1)
+
+    assert list(scores(Judged(group="x", matrix=rows, empty=1), weights)) == [0.5, 0.5, 0.5, 0.0]
+
+
+def test_moved_weights_give_the_wanted_quantiles():
+    random = np.random.default_rng(2)
+    rows = np.hstack([random.normal(size=(400, 3)), np.ones((400, 1))])
+    weights, like = np.array([1.0, -2.0, 0.5, 3.0]), random.normal(loc=-1, scale=4, size=300)
+
+    moved = rows @ aligned(weights, rows @ weights, like)
+
+    for share in ALIGNED:
+        assert np.quantile(moved, share) == pytest.approx(np.quantile(like, share))
+
+
+def test_a_sign_that_counts_against_answers_never_counts_for_them():
+    random = np.random.default_rng(3)
+    good, bad = (random.normal(size=(200, len(SIGNS))) for _ in range(2))
+    good[:, SIGNS.index("unknown")] += 3
+
+    weights = refusals_fit([Judged(group="x", matrix=good)], [Judged(group="x", matrix=bad)])
+
+    assert weights[SIGNS.index("unknown")] <= 0
+    assert weights[SIGNS.index("similarity")] == 0
 
 
 @pytest.mark.parametrize(

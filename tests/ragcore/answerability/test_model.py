@@ -1,10 +1,13 @@
 """One number says whether the sources answer, and a threshold where to refuse."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.answerability import answerability, threshold_for
+from ragcore.answerability.model import script_of
+from ragcore.providers.embedded import EmbeddedEmbedder
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
 
@@ -46,6 +49,47 @@ def test_no_sources_answer_nothing():
 
     assert judged.score == 0
     assert judged.signs == {}
+
+
+@pytest.mark.parametrize(("question", "script"), [("铁路全长多少？", "zh"), ("鐵路全長多少？", "zht"), ("Why?", "en")])
+def test_simplified_and_traditional_chinese_have_weights_of_their_own(question, script):
+    assert script_of(question) == script
+
+
+def test_an_embedder_that_training_has_not_seen_is_not_asked():
+    class Other:
+        model, dimensions = "other", 2
+
+        def embed_documents(self, texts):
+            raise AssertionError("asked")
+
+        embed_queries = embed_documents
+
+        def trust(self, cjk_share):
+            return 1.0
+
+    judged = answerability("Who built the mast?", ENGLISH, tokenizer=TOKENIZER, embedder=Other())
+
+    assert judged == answerability("Who built the mast?", ENGLISH, tokenizer=TOKENIZER)
+
+
+def test_the_embedder_of_the_training_is_asked_for_questions_that_it_reads():
+    class Like:
+        model, dimensions = EmbeddedEmbedder.model, 2
+
+        def embed_documents(self, texts):
+            return np.array([[1.0, 0.0]] * len(texts), np.float32)
+
+        embed_queries = embed_documents
+
+        def trust(self, cjk_share):
+            return 1.0
+
+    english = answerability("Who built the mast?", ENGLISH, tokenizer=TOKENIZER, embedder=Like())
+    chinese = answerability("铁路全长多少公里？", CHINESE, tokenizer=TOKENIZER, embedder=Like())
+
+    assert english.signs["similarity"] == pytest.approx(1)
+    assert chinese.signs["similarity"] == 0
 
 
 def test_more_false_refusals_mean_a_higher_threshold():

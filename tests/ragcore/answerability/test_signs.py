@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.answerability.signs import SIGNS, signs
-from ragcore.answerability.words import cue, swapped
+from ragcore.answerability.words import cue, negated, swapped
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
 
@@ -21,14 +21,14 @@ def test_a_question_that_the_best_sentence_holds_is_covered():
     found = signs_of("When was the mast by Weber built?")
 
     assert found["rarest_in_window"] == 1
-    assert found["names_window"] == 1
+    assert found["names_passage"] == 1
     assert found["lacks_kind"] == 0
 
 
 def test_a_name_that_stands_nowhere_is_missing():
     found = signs_of("When did Schmidt build the mast?")
 
-    assert found["names_window"] == found["names_passage"] == 0
+    assert found["names_passage"] == found["names_all"] == 0
     assert found["missing_all"] > 0
 
 
@@ -49,13 +49,53 @@ def test_a_figure_that_is_asked_for_and_not_there_is_lacking():
 def test_a_meaning_is_lacking_where_no_sentence_defines_the_term(text, lacking):
     found = signs_of("What is OCS?", source(1, text))
 
-    assert found["asks_definition"] == 1
     assert found["lacks_definition"] == lacking
 
 
 def test_the_word_that_says_what_is_asked_for_is_looked_for():
-    assert signs_of("Which colour was the mast built in?")["focus_passage"] == 0
-    assert signs_of("Which colour has it?", source(1, "The colour of the mast is red."))["focus_passage"] == 1
+    lacking = signs_of("What is the weight of the mast?")
+    there = signs_of("What is the colour of the mast?", source(1, "The colour of the mast is red."))
+
+    assert (lacking["head_passage"], lacking["lacks_head"], lacking["lacks_head_widely"]) == (0, 1, 1)
+    assert (there["head_passage"], there["lacks_head"], there["lacks_head_widely"]) == (1, 0, 0)
+
+
+def test_a_name_is_lacking_where_no_source_has_a_word_of_it():
+    assert signs_of("When did Anna Weber build the mast?")["lacks_name"] == 1
+    assert signs_of("When did Weber build the mast?")["lacks_name"] == 0
+
+
+def test_a_year_beside_another_year_is_another_year():
+    assert signs_of("Who built the mast in 1999?")["other_year"] == 1
+    assert signs_of("Who built the mast in 1987?")["other_year"] == 0
+    assert signs_of("Who built the mast in 1999?", source(1, "Weber built it."))["other_year"] == 0
+
+
+def test_a_modifier_beside_another_noun_is_a_broken_pair():
+    text = source(1, "The red lamp hangs over the old bridge.")
+
+    assert signs_of("Who owns the red lamp?", text)["pairs_broken"] == 0
+    assert signs_of("Who owns the red bridge?", text)["pairs_broken"] > 0
+
+
+def test_a_question_about_several_things_may_find_them_in_several_sources():
+    two = (source(1, "Ulm has a mast of 80 metres."), source(2, "Hof has a mast of 40 metres.", score=0.8))
+
+    assert signs_of("Compare the masts of Ulm and Hof", *two)["window"] == 1
+    assert signs_of("Is there a mast of Ulm in Hof?", *two)["window"] < 1
+
+
+def test_a_question_that_says_little_matches_little():
+    little, much = signs_of("What is painted?"), signs_of("Who built the mast by Weber in Ulm?")
+
+    assert little["said_matched"] < much["said_matched"]
+
+
+def test_sources_that_all_fit_alike_do_not_stand_out():
+    alike = [source(n, f"Step {n} changes the key.", score=1 - n / 10) for n in (1, 2, 3)]
+
+    assert signs_of("Which step changes the key?", *alike)["stands_out"] == 0
+    assert signs_of("Who built the mast?", MAST, *alike)["stands_out"] > 0.3
 
 
 def test_terms_that_the_corpus_does_not_know_are_told_from_terms_that_only_these_sources_lack():
@@ -79,9 +119,24 @@ def test_a_word_that_is_there_only_as_its_opposite_counts_as_swapped(question, t
     assert swapped(question, text) == number
 
 
-def test_negation_is_a_word_and_no_part_of_one():
-    assert cue("negation").search("what is not red?")
-    assert not cue("negation").search("what is another note?")
+@pytest.mark.parametrize(
+    ("text", "denies"),
+    [
+        ("what is not red?", True),
+        ("what is another note?", False),
+        ("not only red", False),
+        ("哪些设备不支持？", True),
+        ("总结其未来展望", False),
+        ("两种方法有什么不同？", False),
+    ],
+)
+def test_negation_is_a_word_and_no_part_of_one(text, denies):
+    assert negated(text) is denies
+
+
+def test_a_section_of_cues_that_is_not_there_is_an_error():
+    with pytest.raises(KeyError):
+        cue("weather")
 
 
 def test_an_embedder_adds_the_likeness_of_question_and_best_sentence():

@@ -1,0 +1,148 @@
+"""What a question asks about: its content words with their weights, names, numbers, and the word for what is wanted."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragcore.answerability.words import cue
+from ragcore.ports import Tokenizer
+from ragcore.providers.extractive_sentences import Statement
+from ragcore.text.scripts import CJK
+
+NAME = re.compile(
+    r"(?<!^)\b[A-Z][\w-]*|\b\w*\d\w*[A-Za-z]\w*|\b[A-Za-z]\w*\d\w*|\b[A-Z]{2,}\w*|[《「“]([^》」”]+)[》」”]"
+)
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+YEAR = re.compile(r"(?<!\d)(?:1[0-9]|20)\d\d(?!\d)")
+_VERBS = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must"
+_AFTER_QUESTION_WORD = re.compile(  # 哪座城市, 多少公里
+    rf"(?:哪[个個种種位些家所条條座一]?|什么|什麼|多少|几|幾)([{CJK}]{{1,4}})"
+)
+# Tried in this order; the group holds the word that says what is asked for.
+_HEADS = (
+    re.compile(  # what is the favourite COLOUR of
+        r"\bwhat(?:'s| is| are| was| were)\s+(?:the |an? |all )?"
+        r"(?:(?:type|kind|name|number|amount|brand)s? of (?:the )?)?"
+        r"((?:[\w-]+\s+){0,3}?[\w-]+)\s+(?:of|in|for|to|from|between|during|with|on|by|at)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(  # what was the defendant's HEIGHT
+        r"\bwhat(?:'s| is| are| was| were)\b.*?(?:'s|s')\s+((?:[\w-]+\s+){0,2}[\w-]+)\s*\??$", re.IGNORECASE
+    ),
+    re.compile(  # which CITY, how many POINTS
+        rf"\b(?:what|which|whose|how many|how much)\s+(?!(?:{_VERBS})\b)((?:[a-z-]+\s+){{0,2}}?[a-z-]+)"
+        rf"\s+(?:{_VERBS}|to|of|in|on|for|that|which|who|by|from)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(  # 被告人的血型是什么
+        rf"([{CJK}]{{1,6}}?)(?:是|为|為|有|在|叫)(?:什么|什麼|甚麼|多少|谁|誰|哪|几|幾|怎|何|否)"
+    ),
+    re.compile(rf"\b(?:what|which|whose|how many|how much)\s+(?!(?:{_VERBS})\b)([a-z-]{{3,}})", re.IGNORECASE),
+    _AFTER_QUESTION_WORD,
+)
+_AUXILIARY = frozenset([*_VERBS.split("|"), "the", "a"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedFor:
+    """A question in parts. All parts hold terms of `weights`."""
+
+    text: str
+    terms: tuple[str, ...]  # content words in their order, each once
+    pairs: tuple[tuple[str, str], ...]  # neighbours among them
+    weights: Mapping[str, float]  # idf of each term; a term that the corpus does not know has the highest one
+    unknown: float  # share of the weight in terms that nothing has
+    names: tuple[str, ...]
+    numbers: tuple[str, ...]
+    head: tuple[str, ...]  # the words that say what is wanted; () where nothing does
+    relation: tuple[str, ...]  # all other terms
+    is_broad: bool  # about several things or for a summary: the answer may stand in many places
+
+    def share(self, terms: Sequence[str], place: frozenset[str], power: int = 1) -> float:
+        """Weighted share of the terms that are in a place, 0 to 1; 1 without terms."""
+        total = sum(self.weights[t] ** power for t in terms)
+        return sum(self.weights[t] ** power for t in terms if t in place) / total if total else 1.0
+
+    def total(self) -> float:
+        """Weight of all terms: how much the question says, in nats."""
+        return sum(self.weights.values())
+
+
+def asked_for(
+    question: str, found: Sequence[Statement], *, tokenizer: Tokenizer, idf: Mapping[str, float] | None
+) -> AskedFor:
+    """Take a question apart. `idf`: of the terms that the corpus knows; else the sentences at hand are the corpus."""
+    plain = cue("task").sub(" ", question)
+    order = _content(plain, tokenizer) or _content(question, tokenizer)
+    terms = tuple(dict.fromkeys(order))
+    weights, unknown = _weights(terms, found, idf)
+
+    def of(text: str) -> tuple[str, ...]:
+        return tuple(t for t in dict.fromkeys(_content(text, tokenizer)) if t in weights) if text else ()
+
+    names = of(" ".join(m.group() for m in NAME.finditer(plain)))
+    numbers = of(" ".join(NUMBER.findall(plain)))
+    places = heads(plain, tokenizer)
+    head = next((words for start, end in places if (words := of(_plain_head(plain[start:end])))), ())
+    special = {*names, *numbers, *head}
+    return AskedFor(
+        text=question,
+        terms=terms,
+        pairs=tuple(dict.fromkeys((a, b) for a, b in zip(order, order[1:], strict=False) if a != b)),
+        weights=weights,
+        unknown=unknown,
+        names=names,
+        numbers=numbers,
+        head=head,
+        relation=tuple(t for t in terms if t not in special),
+        is_broad=any(cue(name).search(question) for name in ("several", "overview"))
+        or len(set(YEAR.findall(question))) > 1,
+    )
+
+
+def _content(text: str, tokenizer: Tokenizer) -> list[str]:
+    """Terms that are words: the bigrams across words that help a search would only look missing here."""
+    words, terms = set(tokenizer.words(text)), tokenizer.terms(text)
+    return [t for t in terms if t in words] or terms
+
+
+def heads(question: str, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
+    """Where the words stand that say what is asked for, the likeliest place first: begin and end in the question.
+
+    Of Chinese, which has no spaces, it is the word beside the question word.
+    """
+    for pattern in _HEADS:
+        match = pattern.search(question)
+        if not match:
+            continue
+        (start, end), words = match.span(1), tokenizer.words(match.group(1))
+        if match.group(1).isascii():
+            yield start, end
+        elif words and pattern is _AFTER_QUESTION_WORD:
+            yield start, start + len(words[0])
+        elif words:
+            yield end - len(words[-1]), end
+
+
+def _plain_head(text: str) -> str:
+    return " ".join(word for word in text.split() if word.lower() not in _AUXILIARY)
+
+
+def _weights(
+    terms: Sequence[str], found: Sequence[Statement], idf: Mapping[str, float] | None
+) -> tuple[dict[str, float], float]:
+    """Weights of the terms, and the share of those that nothing has."""
+    if idf is None:
+        sets = [set(s.terms) for s in found]
+        counts = {t: sum(t in s for s in sets) for t in terms}
+        weights = {t: math.log(1 + (len(sets) - n + 0.5) / (n + 0.5)) for t, n in counts.items()}
+        lacking = [t for t, n in counts.items() if not n]
+    else:
+        most = max(idf.values(), default=1.0)
+        weights = {t: idf.get(t, most) for t in terms}
+        lacking = [t for t in terms if t not in idf]
+    total = sum(weights.values())
+    return weights, sum(weights[t] for t in lacking) / total if total else 0.0
