@@ -21,7 +21,7 @@ import numpy as np
 
 from bench.grounding_confidence import confidence_report
 from bench.grounding_examples import examples
-from bench.grounding_figures import HEAD, annotated, by_kind, finding, findings
+from bench.grounding_figures import HEAD, annotated, best_threshold, by_kind, finding, findings
 from bench.grounding_rgb import NOISE, measured, request
 from bench.grounding_speed import speed_report
 from bench.grounding_training import cross_validated, fitted, probabilities, table
@@ -51,10 +51,14 @@ def train(given: argparse.Namespace) -> None:
         small = table(found[:: -(-len(found) // EMBEDDED)], tokenizer=JiebaTokenizer(), embedder=_embedder(given))
         both = cross_validated(small, lambda part, test: probabilities(fitted(part), test))
         print(finding(f"words and vectors, {len(both)} of them", small.supported, both >= 0.5, both).row())
-        model = SupportModel(words=model.words, meaning=fitted(small).meaning)
+        model = fitted(small, words=model.words)
     print("\n| kind | sentences | right |\n|---|---|---|", *by_kind(data, scores), sep="\n")
-    for name, value in zip(("constant", *MEANING), model.meaning, strict=False):
+    for name, value in zip(("constant", *FEATURES), model.words, strict=False):
         print(f"{name:20} {value:+.3f}")
+    print(
+        "with vectors:",
+        *(f"{name} {value:+.3f}" for name, value in zip(("constant", *MEANING), model.meaning, strict=False)),
+    )
     record = {
         "features": list(FEATURES),
         "meaning_features": list(MEANING),
@@ -62,7 +66,8 @@ def train(given: argparse.Namespace) -> None:
         "meaning": [round(float(w), WRITTEN) for w in model.meaning],
         "training": {
             "sources": "CMRC 2018 (CC BY-SA 4.0), DRCD (CC BY-SA 3.0), SQuAD 2.0 and XQuAD (CC BY-SA 4.0), CLAP NQ "
-            "(Apache-2.0; passages CC BY-SA 3.0); sentences edited by bench/grounding_edits.py",
+            "(Apache-2.0; passages CC BY-SA 3.0); sentences edited by bench/grounding_edits.py "
+            "and bench/grounding_summaries.py",
             "date": datetime.now(tz=UTC).date().isoformat(),
             "command": f"python -m bench.grounding train {' '.join(f.resolve().parent.name for f in given.folders)} "
             f"--limit {given.limit}",
@@ -71,6 +76,7 @@ def train(given: argparse.Namespace) -> None:
             "unsupported": int((~data.supported).sum()),
             "balanced_accuracy_five_folds_by_article": round(figure.balanced_accuracy, 4),
             "auc_five_folds_by_article": round(figure.auc, 4),
+            "overlap_threshold": round(best_threshold(data.supported, data.overlap), 4),
         },
     }
     if given.out:
@@ -86,7 +92,7 @@ def faithfulness(given: argparse.Namespace) -> None:
         means = "words and vectors" if embedder is not None else "words alone"
         print(f"\n{len(found)} sentences of {groups} sources, {unsupported} unsupported; {means}\n")
         shipped = SupportModel.shipped() if _has_model() else None
-        print("\n".join([HEAD, *(f.row() for f in findings(data, shipped=shipped))]))
+        print("\n".join([HEAD, *(f.row() for f in findings(data, shipped=shipped, overlap_from=_overlap_from()))]))
         if given.no_embedder:
             return
 
@@ -126,6 +132,14 @@ def speed(given: argparse.Namespace) -> None:
 
 def _embedder(given: argparse.Namespace) -> Embedder | None:
     return None if given.no_embedder else EmbeddedEmbedder(given.models)
+
+
+def _overlap_from() -> float | None:
+    """The best threshold of plain overlap on the sentences that the shipped model was trained on."""
+    if not _has_model():
+        return None
+    record = json.loads((files("ragcore.grounding") / MODEL_FILE).read_text(encoding="utf-8"))
+    return float(record["training"]["overlap_threshold"])
 
 
 def _has_model() -> bool:

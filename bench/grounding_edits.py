@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ragcore.grounding.facts import negations
 from ragcore.text.tokenise import stop_words
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -33,8 +34,8 @@ class Corpus:
     def of(cls, texts: Sequence[Sequence[str]], chance: random.Random) -> Corpus:
         sentences = [sentence for text in texts for sentence in text]
         joined = "\n".join(sentences)
-        words = [w for w in _WORD.findall(joined) if w not in stop_words()]
-        runs = _HAN_RUN.findall(joined)
+        words = [w for w in _WORD.findall(joined) if w not in stop_words() and not negations(w)]
+        runs = [run for run in _HAN_RUN.findall(joined) if not negations(run)]
         names = _NAME.findall(joined) + _TITLE.findall(joined)
         return cls(sentences, words + chance.sample(runs, min(5000, len(runs))), names, chance)
 

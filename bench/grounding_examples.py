@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.grounding_edits import Corpus, faithful, unfaithful
+from bench.grounding_summaries import condensed, invented
 from ragcore.text.scripts import language_of
 from ragcore.text.sentences import split_sentences
 
 Row = Mapping[str, Any]
+SUMMARIES = 3  # condensed sentences of each class a passage
 SHORTEST, LONGEST = 25, 400  # characters of a sentence; a CJK character counts as two
 QUESTION_WORDS = re.compile(
     r"^(?:(?:in|at|on|by|for|from|to|of) )?(?:what|which|who|whom|whose|when|where|how (?:many|much|long)|how|why)\b"
@@ -75,6 +77,9 @@ def _retrieval(folder: Path, limit: int, chance: random.Random) -> list[Example]
     found: list[Example] = []
     for key in chosen[:limit]:
         found += _of_passage(passages[key], passages, chosen, asked.get(key, []), corpus, chance)
+    for key in chosen[:limit]:
+        same = [row["text"] for row in passages.values() if row["title"] == passages[key]["title"]]
+        found += _summaries(passages[key], same, corpus, chance)
     return found + list(_unanswerable(folder, passages, asked, limit, chance))
 
 
@@ -147,10 +152,27 @@ def _written(folder: Path, limit: int, chance: random.Random) -> list[Example]:
             found.append(_example(sentence, passage, [], True, "written", chance))
             text, kind = unfaithful(sentence, within, corpus)
             found.append(_example(text, passage, [], False, f"written, {kind}", chance))
+        found += _summaries(passage, [row["passage"]], corpus, chance)
     return found
 
 
 # ── both ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _summaries(passage: Row, same: Sequence[str], corpus: Corpus, chance: random.Random) -> Iterator[Example]:
+    """Condensed sentences of a passage, which in half of the cases stands among others of its article."""
+    sentences = _sentences(passage["text"])
+    if not sentences:
+        return
+    longer = [passage["text"]]
+    if chance.random() < 0.5:
+        longer += [text for text in same if text != passage["text"]][:2]
+    chance.shuffle(longer)
+    source = {**passage, "text": "\n\n".join(longer)}
+    for _ in range(SUMMARIES):
+        yield _example(condensed(sentences, corpus), source, [], True, "summary", chance)
+        text, kind = invented(sentences, corpus)
+        yield _example(text, source, [], False, f"summary, {kind}", chance)
 
 
 def _sentences(text: str) -> list[str]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ragcore.grounding.evidence_words import gives_cause, hedges
 from ragcore.grounding.facts import (
     clauses,
     figures,
-    figures_offered,
     names,
     negations,
     plain_figure,
@@ -29,35 +29,29 @@ from ragcore.text.keywords import keywords
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import cjk_share
 from ragcore.text.similarity import cosine_matrix
+from ragcore.text.tokenise import stop_words
 
 FEATURES = (
     "sentence",  # weighted share of keywords that one sentence has
-    "window",  # the same for three sentences in a row
-    "source",  # the same for one source
-    "all_sources",  # the same for all sources, also those that are not cited
-    "missing_words",  # log of how many keywords the best source lacks
-    "weakest_clause",  # share of keywords that one sentence has, of the clause for which that is lowest
-    "tokens",  # share of all words, also function words, that one sentence has
+    "weakest_clause",  # the same of the clause for which it is lowest
+    "tokens",  # share of all words, also plain ones, that one sentence has
     "order",  # longest common subsequence with one sentence, as a share of the words
-    "spread",  # share of keywords that the source has, but not its best sentence
-    "longest_gap",  # longest run of keywords that the best window lacks, as a share
-    "pairs",  # share of neighbouring keywords that stand together in one sentence
-    "triples",  # share of three words in a row that stand so in a source
+    "pairs",  # share of all pairs of keywords that stand together in one sentence
+    "plain_words",  # share of stop words that the best sentence has
+    "missing_words",  # log of how many keywords the best source lacks
     "missing_figures",  # how many figures no source has, at most 3
-    "distant_figures",  # how many the best window lacks although a source has them
     "missing_names",
-    "distant_names",
     "missing_quotations",
     "denied",  # the sentence denies something and its best window does not
-    "affirmed",  # the other way round
-    "letters",  # share of letter n-grams of the words that the best source has
+    "new_cause",  # the sentence gives a cause and its best window gives none
+    "unhedged",  # the best sentence of the source restricts what it says and this one does not
     "length",  # log of the number of keywords
     "reporting",  # share of words with which an answer speaks about its sources
 )
-MEANING = (*FEATURES, "cosine")
+MEANING = ("by_words", "cosine")  # log odds by the features above; best cosine of a source's sentence
 MOST = 3
 WINDOW = 3
-COMPARED = 2  # sentences whose vectors are compared, those that share most words, besides the best window
+COMPARED = 3  # sentences whose vectors are compared, those that share most words
 READ = 2  # sentences whose wording is compared
 Vector = npt.NDArray[np.float64]
 _MARKER = re.compile(r"\s*\[\d{1,3}\]")
@@ -71,18 +65,23 @@ class Evidence:
     embedder: Embedder | None = None
     _frequency: dict[str, int] = field(default_factory=dict)
     _vectors: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict)
+    _known: dict[tuple[str, tuple[int, ...]], tuple[Vector, list[str]]] = field(default_factory=dict)
 
     def features(self, sentence: str, cited: Sequence[int] = ()) -> Vector:
         """float64[len(FEATURES)] of a sentence and the sources that it cites; of all sources if it cites none."""
         return self._found(sentence, cited)[0]
 
-    def with_meaning(self, sentence: str, cited: Sequence[int] = ()) -> Vector:
-        """float64[len(MEANING)]: also the best cosine of a source's sentence, as far as the embedder can be trusted."""
-        row, near = self._found(sentence, cited)
-        best = self._cosine(_MARKER.sub("", sentence), near)
-        return np.append(row, best)
+    def cosine(self, sentence: str, cited: Sequence[int] = ()) -> float:
+        """Best cosine of the sentences that share most words, 0 to 1, as far as the embedder can be trusted."""
+        return self._cosine(_MARKER.sub("", sentence), self._found(sentence, cited)[1])
 
     def _found(self, sentence: str, cited: Sequence[int]) -> tuple[Vector, list[str]]:
+        key = sentence, tuple(cited)
+        if key not in self._known:
+            self._known[key] = self._compared(sentence, cited)
+        return self._known[key]
+
+    def _compared(self, sentence: str, cited: Sequence[int]) -> tuple[Vector, list[str]]:
         text = _MARKER.sub("", sentence)
         pool = self.texts.of(cited)
         claim = _Claim.of(text, pool[0]) if pool else None
@@ -91,25 +90,17 @@ class Evidence:
         weights = np.array([self._rarity(word) for word in claim.words])
         weights /= weights.sum()
         match = max((_Match.of(source, claim, weights) for source in pool), key=lambda m: (m.window, m.source))
-        everywhere = frozenset[str]().union(*(source.words for source in self.texts.all))
         row = [
-            max(match.sentence, 0.0),
-            match.window,
-            match.source,
-            float(sum(w for w, word in zip(weights, claim.words, strict=True) if word in everywhere)),
-            math.log1p(sum(word not in match.text.words for word in claim.words)),
+            match.sentence,
             match.weakest(claim, weights),
             *match.wording(claim),
-            max(0.0, match.source - match.sentence),
-            match.gap(claim),
             match.pairs(claim),
-            _share(claim.triples, match.text.triples),
-            *_figures(claim, pool, match),
-            *_names(claim, pool, match),
-            min(MOST, sum(squeeze(q) not in squeeze(match.text.lower) for q in claim.quotations)),
+            match.plain_words(claim),
+            math.log1p(sum(word not in match.text.words for word in claim.words)),
+            *_missing(claim, pool, match),
             float(claim.denied and not match.denied),
-            float(match.denied and not claim.denied),
-            _letters(claim, match.text),
+            float(claim.causal and not gives_cause(match.window_text)),
+            float(not claim.hedged and hedges(match.best_text)),
             math.log(len(claim.words)),
             claim.reporting,
         ]
@@ -143,12 +134,14 @@ class _Claim:
 
     words: list[str]  # keywords in order, each once, without those that only report
     tokens: list[str]
-    triples: set[tuple[str, str, str]]
+    plain: frozenset[str]  # stop words
     clauses: list[list[int]]  # places of the keywords of each clause in `words`
     figures: list[str]
     names: list[str]
     quotations: list[str]
     denied: bool
+    causal: bool
+    hedged: bool
     reporting: float
 
     @classmethod
@@ -163,11 +156,13 @@ class _Claim:
             words=words,
             tokens=tokens,
             clauses=[part for part in parts if part],
-            triples=set(zip(tokens, tokens[1:], tokens[2:], strict=False)),
+            plain=stop_words().intersection(tokens),
             figures=[plain_figure(figure) for figure in figures(text)],
             names=names(text),
             quotations=quotations(text),
             denied=negations(text) > 0,
+            causal=gives_cause(text),
+            hedged=hedges(text),
             reporting=1 - len(telling) / len(found) if found else 0.0,
         )
 
@@ -182,7 +177,7 @@ class _Match:
     start: int  # of the best window
     sentence: float
     window: float
-    source: float
+    source: float  # weighted share of keywords that any sentence has
 
     @classmethod
     def of(cls, text: SourceText, claim: _Claim, weights: Vector) -> _Match:
@@ -212,12 +207,13 @@ class _Match:
     def denied(self) -> bool:
         return any(self.text.negated[self.start : self.start + WINDOW])
 
+    @property
+    def best_text(self) -> str:
+        return self.text.sentences[int(self.scores.argmax())]
+
     def nearest(self, count: int) -> list[str]:
-        """The sentences that share most, and the best window as one text."""
-        order = np.argsort(-self.scores, kind="stable")[:count]
-        return [self.text.sentences[i] for i in order] + [
-            "".join(self.text.sentences[self.start : self.start + WINDOW])
-        ]
+        """The sentences that share most."""
+        return [self.text.sentences[i] for i in np.argsort(-self.scores, kind="stable")[:count]]
 
     def weakest(self, claim: _Claim, weights: Vector) -> float:
         """Coverage of each clause by the sentence that covers it best; the lowest of them."""
@@ -231,48 +227,25 @@ class _Match:
         ordered = max(_in_order(claim.tokens, self.text.tokens[i]) for i in best)
         return have / len(claim.tokens), ordered / len(claim.tokens)
 
-    def gap(self, claim: _Claim) -> float:
-        covered = np.asarray(self.present[self.start : self.start + WINDOW].any(axis=0))
-        longest = run = 0
-        for there in covered.tolist():
-            run = 0 if there else run + 1
-            longest = max(longest, run)
-        return longest / len(claim.words)
-
     def pairs(self, claim: _Claim) -> float:
         if len(claim.words) < 2:
             return self.sentence
-        together = (self.present[:, :-1] & self.present[:, 1:]).any(axis=0)
+        there = self.present.astype(np.int16)
+        together = (there.T @ there)[np.triu_indices(len(claim.words), 1)] > 0
         return float(together.mean())
 
-
-def _figures(claim: _Claim, pool: Sequence[SourceText], match: _Match) -> tuple[float, float]:
-    if not claim.figures:
-        return 0.0, 0.0
-    known = set[str]().union(*(source.figures for source in pool))
-    near = figures_offered(match.window_text)
-    missing = sum(figure not in known for figure in claim.figures)
-    distant = sum(figure in known and figure not in near for figure in claim.figures)
-    return float(min(MOST, missing)), float(min(MOST, distant))
+    def plain_words(self, claim: _Claim) -> float:
+        best = self.text.sentence_words[int(self.scores.argmax())]
+        return len(claim.plain & best) / len(claim.plain) if claim.plain else self.sentence
 
 
-def _names(claim: _Claim, pool: Sequence[SourceText], match: _Match) -> tuple[float, float]:
-    near = match.window_text.lower()
-    missing = [name for name in claim.names if not any(name in source.lower for source in pool)]
-    distant = [name for name in claim.names if name not in near and name not in missing]
-    return float(min(MOST, len(missing))), float(min(MOST, len(distant)))
-
-
-def _letters(claim: _Claim, text: SourceText) -> float:
-    """Share of pairs of CJK characters and of fours of other letters in the keywords; it forgives endings."""
-    found = [
-        word[i : i + n] for word in claim.words for n in [2 if word[:1] > "\u2e7f" else 4] for i in _starts(word, n)
-    ]
-    return sum(gram in text.lower for gram in found) / len(found) if found else 1.0
-
-
-def _starts(word: str, n: int) -> range:
-    return range(max(1, len(word) - n + 1))
+def _missing(claim: _Claim, pool: Sequence[SourceText], match: _Match) -> tuple[float, float, float]:
+    """How many figures and names no source of the pool has, and quotations the best one lacks, each at most MOST."""
+    known = set[str]().union(*(source.figures for source in pool)) if claim.figures else set[str]()
+    figures_ = sum(figure not in known for figure in claim.figures)
+    names_ = sum(not any(name in source.lower for source in pool) for name in claim.names)
+    quoted = sum(squeeze(quotation) not in squeeze(match.text.lower) for quotation in claim.quotations)
+    return float(min(MOST, figures_)), float(min(MOST, names_)), float(min(MOST, quoted))
 
 
 def _in_order(tokens: Sequence[str], other: Sequence[str]) -> int:
@@ -284,7 +257,3 @@ def _in_order(tokens: Sequence[str], other: Sequence[str]) -> int:
             row.append(before[at] + 1 if token == word else max(before[at + 1], row[at]))
         before = row
     return before[-1]
-
-
-def _share(wanted: set[tuple[str, str, str]], have: set[tuple[str, str, str]]) -> float:
-    return len(wanted & have) / len(wanted) if wanted else 1.0

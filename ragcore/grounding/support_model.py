@@ -1,7 +1,8 @@
 """How likely sources support a sentence: a logistic model over the evidence (B4, V8).
 
 The weights ship in support_model.json with the record of their training; `python -m bench.grounding train` makes them.
-There are two sets of weights: one of words alone and one that also has the cosine of vectors.
+There are two sets of weights: one of words alone, and one that joins its log odds with the cosine of vectors. The
+second has few weights on purpose: fitted to everything at once, the cosine of edited sentences outweighed the words.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ class SupportModel:
 
     def probability(self, evidence: Evidence, sentence: str, cited: Sequence[int] = ()) -> float:
         """Of one sentence and the sources that it cites (all sources if none)."""
-        share = cjk_share(sentence)
-        by_words = logistic(design(evidence.features(sentence, cited)[None], np.array([share])) @ np.array(self.words))
-        if evidence.embedder is None or by_words[0] >= SURE_FROM:
-            return float(by_words[0])
-        row = evidence.with_meaning(sentence, cited)
-        return float(logistic(design(row[None], np.array([share])) @ np.array(self.meaning))[0])
+        share = np.array([cjk_share(sentence)])
+        by_words = design(evidence.features(sentence, cited)[None], share) @ np.array(self.words)
+        if evidence.embedder is None or logistic(by_words)[0] >= SURE_FROM:
+            return float(logistic(by_words)[0])
+        row = np.array([[by_words[0], evidence.cosine(sentence, cited)]])
+        return float(logistic(design(row, share) @ np.array(self.meaning))[0])
 
 
 def design(rows: npt.NDArray[np.float64], cjk_shares: Vector) -> npt.NDArray[np.float64]:

@@ -12,8 +12,10 @@ from bench.grounding_examples import Example, examples, statement
 from bench.grounding_figures import annotated, auc, best_threshold, findings
 from bench.grounding_rgb import cases, contains, measured, mixed
 from bench.grounding_scripted import looking_up
-from bench.grounding_training import cross_validated, fitted, folds, probabilities, table
+from bench.grounding_summaries import _caused, _certain, _swapped, condensed, invented
+from bench.grounding_training import COSINE, Table, cross_validated, fitted, folds, probabilities, table
 from ragcore.grounding.evidence import FEATURES
+from ragcore.grounding.facts import figures, figures_offered, negations, plain_figure
 from ragcore.grounding.support_model import SupportModel
 from ragcore.prompts.refusals import is_refusal
 from ragcore.text.tokenise import JiebaTokenizer
@@ -63,6 +65,7 @@ def test_examples_are_the_same_every_time_and_of_both_classes(retrieval_set):
     assert {"edited", "answered", "answered wrongly", "elsewhere", "unanswerable", "answerable"} <= {
         e.kind for e in found
     }
+    assert {e.supported for e in found if e.kind.startswith("summary")} == {True, False}
     assert all(1 <= number <= len(e.sources) for e in found for number in e.cited)
 
 
@@ -81,6 +84,59 @@ def test_an_unfaithful_edit_never_leaves_the_sentence_as_it_was():
         assert kind in {"number", "name", "denied", "mixed", "added", "foreign"}
         assert text != sentence
         assert faithful(sentence, texts[0], corpus)
+
+
+SAID = [
+    "Anna Berger of Ulm built the old mast in 1907, and it may be the first of the Danube valley.",
+    "The bridge of Karl Weber carries several cables to Linz, but nobody has counted them since 1950.",
+    "Many visitors (mostly from Graz) climb the tower in summer because the view is famous.",
+]
+SAID_ZH = [
+    "乌尔姆的老塔由安娜在1907年建成，可能是多瑙河谷的第一座。",
+    "卡尔的桥把电缆引到林茨，但是从1950年起没有人数过。",
+    "许多游客（主要来自格拉茨）在夏天登塔，因为风景有名。",
+]
+
+
+@pytest.mark.parametrize("said", [SAID, SAID_ZH])
+def test_a_condensed_sentence_keeps_figures_and_negations_of_its_text(said):
+    corpus = Corpus.of([said], random.Random(3))
+    figures_there = figures_offered(" ".join(said))
+
+    for _ in range(200):
+        text = condensed(said, corpus)
+        assert text.rstrip("。.")
+        assert {plain_figure(figure) for figure in figures(text)} <= figures_there
+        assert negations(text) <= sum(negations(sentence) for sentence in said)
+
+
+@pytest.mark.parametrize("said", [SAID, SAID_ZH])
+def test_every_kind_of_error_of_summaries_is_made_in_both_languages(said):
+    corpus = Corpus.of([said, [f"{sentence} Elsewhere." for sentence in reversed(said)]], random.Random(3))
+
+    kinds = {invented(said, corpus)[1] for _ in range(400)}
+
+    assert {"caused", "merged", "moved", "detailed", "certain", "coloured", "stranger"} <= kinds
+    assert "swapped" in kinds or said is SAID_ZH  # names in Chinese have no capital letters
+
+
+def test_a_dropped_reservation_is_the_only_change_of_its_kind():
+    corpus = Corpus.of([SAID], random.Random(1))
+
+    assert _certain(["It may rain"], SAID, corpus) == "It rain"
+    assert _certain(["It rains"], SAID, corpus) is None
+    assert _certain(["它可能下雨"], SAID_ZH, corpus) == "它下雨"
+
+
+def test_two_names_change_places_and_a_cause_joins_two_statements():
+    corpus = Corpus.of([SAID], random.Random(1))
+
+    assert _swapped(["Anna met Karl"], SAID, corpus) == "Karl met Anna"
+    assert _caused(["It rains"], SAID, corpus) is None
+    caused = _caused(["It rains", "the road is wet"], SAID, corpus)
+    assert caused is not None
+    assert caused.startswith("It rains")
+    assert caused.endswith("the road is wet")
 
 
 def test_folds_never_cut_a_group_in_two():
@@ -108,6 +164,30 @@ def test_training_tells_copies_from_strangers_in_documents_that_it_has_not_seen(
     model = SupportModel(words=fitted(data).words, meaning=())
     methods = {f.name: f for f in findings(data, shipped=model)}
     assert methods["shipped weights, threshold 0.5"].balanced_accuracy == 1
+    beside = findings(data, shipped=model, overlap_from=1.01)[0]
+    assert (beside.unsupported, beside.supported) == (1, 0)
+
+
+def test_the_cosine_joins_the_words_with_a_weight_that_is_given_and_a_constant_that_is_fitted():
+    rows = np.zeros((8, len(FEATURES)))
+    rows[:4, 0] = 1.0
+    cosine = np.array([0.9, 0.8, 0.9, 0.8, 0.2, 0.1, 0.2, 0.1])
+    data = Table(
+        words=rows,
+        cosine=cosine,
+        cjk=np.zeros(8),
+        supported=np.array([True] * 4 + [False] * 4),
+        groups=np.array(list("abcdabcd")),
+        kinds=np.array(["made"] * 8),
+        overlap=cosine,
+    )
+
+    model = fitted(data)
+    kept = fitted(data, words=model.words)
+
+    assert (model.meaning[1], model.meaning[2]) == (1.0, COSINE)
+    assert kept == model
+    assert ((probabilities(model, data) >= 0.5) == data.supported).all()
 
 
 def test_auc_and_threshold_are_those_of_the_definition():

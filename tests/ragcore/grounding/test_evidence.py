@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ragcore.grounding.evidence import FEATURES, MEANING, Evidence
+from ragcore.grounding.evidence import FEATURES, Evidence
 from ragcore.grounding.source_texts import MAX_SENTENCES, SourceText, SourceTexts
 from ragcore.types import Passage, Source
 
@@ -13,6 +13,10 @@ def evidence(sources, tokenizer):
     return Evidence(SourceTexts(sources, tokenizer))
 
 
+def source_of(text):
+    return Source(number=1, passage=Passage(chunk=1, document=1, version=1, text="", title=""), text=text, score=1.0)
+
+
 def found(evidence, sentence, cited=()):
     return dict(zip(FEATURES, evidence.features(sentence, cited), strict=True))
 
@@ -20,43 +24,70 @@ def found(evidence, sentence, cited=()):
 def test_a_sentence_in_the_words_of_a_source_is_covered_completely(evidence):
     row = found(evidence, "The random access procedure has four steps [1].", (1,))
 
-    assert [row[name] for name in ("sentence", "window", "source", "pairs", "triples", "letters")] == [1.0] * 6
-    assert row["missing_words"] == row["longest_gap"] == row["missing_names"] == 0
+    covered = ("sentence", "weakest_clause", "tokens", "order", "pairs", "plain_words")
+    assert [row[name] for name in covered] == [1.0] * 6
+    assert row["missing_words"] == row["missing_figures"] == row["missing_names"] == 0
 
 
 def test_words_that_no_source_has_lower_every_coverage(evidence):
     row = found(evidence, "The random access procedure needs purple bananas.")
 
-    assert 0 < row["sentence"] == row["source"] == row["all_sources"] < 0.8
-    assert row["longest_gap"] > 0.3
+    assert 0 < row["sentence"] < 0.8
+    assert 0 < row["pairs"] < row["sentence"]
+    assert row["missing_words"] == pytest.approx(np.log(4))
 
 
-def test_only_the_cited_source_counts_and_the_others_show_in_one_feature(evidence):
-    row = found(evidence, "Handover moves a terminal [1].", (1,))
-
-    assert row["source"] == 0
-    assert row["all_sources"] == 1
+def test_only_the_cited_source_counts(evidence):
+    assert found(evidence, "Handover moves a terminal [1].", (1,))["sentence"] == 0
+    assert found(evidence, "Handover moves a terminal [1].")["sentence"] == 1
 
 
-def test_a_sentence_of_two_sentences_of_the_source_is_covered_by_the_window(evidence):
-    row = found(evidence, "The random access procedure sends its preamble on PRACH.", (1,))
+def test_facts_of_two_sentences_put_together_show_in_the_pairs_and_not_in_the_words(evidence):
+    merged = found(evidence, "The random access procedure is sent on PRACH with 64 sequences.", (1,))
+    said = found(evidence, "The preamble is sent on PRACH with 64 sequences.", (1,))
 
-    assert row["window"] > row["sentence"]
+    assert merged["missing_words"] == said["missing_words"] == 0
+    assert merged["pairs"] < said["pairs"] == 1
 
 
-def test_figures_and_names_are_looked_for_near_the_rest(tokenizer):
-    text = (
-        "Ulm has 12 masts. "
-        + "Nothing is said about this here. " * 5
-        + "The relay with its many antennas stands in Linz."
-    )
-    source = Source(number=1, passage=Passage(chunk=1, document=1, version=1, text="", title=""), text=text, score=1.0)
-    evidence = Evidence(SourceTexts([source], tokenizer))
+def test_the_clause_that_the_source_lacks_shows_in_a_long_sentence_too(evidence):
+    row = found(evidence, "The random access procedure has four steps, and purple bananas ripen.", (1,))
 
-    row = found(evidence, "The relay with its many antennas that stands in Ulm has 12, says Graz with 99.")
+    assert row["weakest_clause"] == 0 < row["sentence"]
 
-    assert (row["missing_figures"], row["distant_figures"]) == (1, 1)
-    assert (row["missing_names"], row["distant_names"]) == (1, 1)
+
+@pytest.mark.parametrize(
+    ("plain", "caused"),
+    [
+        ("Handover moves a terminal.", "Handover moves a terminal because of its cells."),
+        ("载波聚合把多个载波合并使用。", "由于多个载波，载波聚合合并使用。"),
+    ],
+)
+def test_a_cause_that_the_source_does_not_give_shows(evidence, plain, caused):
+    assert found(evidence, plain)["new_cause"] == 0
+    assert found(evidence, caused)["new_cause"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "certain", "hedged"),
+    [
+        ("The relay may fail in winter.", "The relay fails in winter.", "The relay possibly fails in winter."),
+        ("继电器在冬天可能失效。", "继电器在冬天失效。", "继电器在冬天也许失效。"),
+    ],
+)
+def test_a_reservation_that_the_sentence_drops_shows(tokenizer, text, certain, hedged):
+    evidence = Evidence(SourceTexts([source_of(text)], tokenizer))
+
+    assert found(evidence, certain)["unhedged"] == 1
+    assert found(evidence, hedged)["unhedged"] == 0
+
+
+def test_figures_names_and_quotations_are_looked_for_in_the_sources(tokenizer):
+    evidence = Evidence(SourceTexts([source_of("Ulm has four masts. The relay stands in Linz.")], tokenizer))
+
+    row = found(evidence, "The relay that stands in Linz has 4 masts, says Graz with 99 and \u201cno doubt\u201d.")
+
+    assert (row["missing_figures"], row["missing_names"], row["missing_quotations"]) == (1, 1, 1)
 
 
 def test_a_denial_that_the_source_does_not_make_shows(evidence):
@@ -69,7 +100,7 @@ def test_words_about_the_source_do_not_count_as_missing(evidence):
     plain = found(evidence, "Handover moves a terminal.")
     said = found(evidence, "The document states that handover moves a terminal.")
 
-    assert said["source"] == plain["source"] == 1
+    assert said["sentence"] == plain["sentence"] == 1
     assert said["reporting"] > plain["reporting"] == 0
 
 
@@ -99,10 +130,10 @@ def test_the_cosine_is_that_of_the_best_sentence_as_far_as_the_embedder_is_trust
         def trust(self, cjk_share):
             return 0.5
 
-    row = Evidence(SourceTexts(sources, tokenizer), Half()).with_meaning("Handover moves a terminal [3].", (3,))
+    evidence = Evidence(SourceTexts(sources, tokenizer), Half())
 
-    assert len(row) == len(MEANING)
-    assert row[MEANING.index("cosine")] == pytest.approx(0.5)
+    assert evidence.cosine("Handover moves a terminal [3].", (3,)) == pytest.approx(0.5)
+    assert Evidence(SourceTexts(sources, tokenizer)).cosine("Handover moves a terminal [3].", (3,)) == 0
 
 
 def test_a_very_long_source_is_compared_in_larger_pieces_and_nothing_is_lost(tokenizer):

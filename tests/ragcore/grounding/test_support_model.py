@@ -18,7 +18,14 @@ def test_the_file_says_how_it_was_trained_and_fits_the_features():
     assert record["features"] == list(FEATURES)
     assert len(record["words"]) == 2 * len(FEATURES) + 2
     assert len(record["meaning"]) == 2 * len(MEANING) + 2
-    assert record["training"].keys() >= {"date", "command", "sources", "sentences"}
+    assert record["training"].keys() >= {"date", "command", "sources", "sentences", "overlap_threshold"}
+
+
+def test_the_cosine_adds_to_the_words_and_does_not_replace_them():
+    weights = dict(zip(MEANING, SupportModel.shipped().meaning[1 : 1 + len(MEANING)], strict=True))
+
+    assert weights["by_words"] == 1
+    assert weights["cosine"] > 0
 
 
 def test_weights_of_other_features_are_refused(monkeypatch):

@@ -1,0 +1,26 @@
+"""Words by which a sentence claims more than its source: causes that it adds, reservations that it drops (B4)."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+
+def gives_cause(text: str) -> bool:
+    """Whether a text says that something is so because of something else, by evidence_causes.txt."""
+    return _cues("evidence_causes.txt").search(text) is not None
+
+
+def hedges(text: str) -> bool:
+    """Whether a text restricts what it says ("may", "some", 可能), by evidence_hedges.txt."""
+    return _cues("evidence_hedges.txt").search(text) is not None
+
+
+@cache
+def _cues(name: str) -> re.Pattern[str]:
+    text = (files("ragcore.grounding") / name).read_text(encoding="utf-8")
+    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    english, _, chinese = lines.partition("=chinese")
+    words = [re.escape(word).replace(r"\*", r"[a-z]*") for part in english.split("|") if (word := part.strip())]
+    return re.compile("|".join([rf"\b(?:{'|'.join(words)})\b", *chinese.split()]), re.IGNORECASE)
