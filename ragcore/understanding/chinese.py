@@ -180,6 +180,9 @@ def _with_subject(text: str, attention: Attention, tokenizer: Tokenizer) -> Reso
     parts = units(rest, tokenizer)
     if not parts or parts[0].text in entries("chinese", "time units") or _has_subject(parts, rest, tokenizer):
         return None
+    own = _own(rest, tokenizer)
+    if len(own) > 1 and any(own in mention.text or mention.text in own for mention in attention.ranked()):
+        return None  # it names itself what the conversation is about
     found = attention.best(_WANTED["topic"], besides=text)
     if found is None:
         return Resolved(text, ("subject",))

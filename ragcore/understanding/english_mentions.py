@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from ragcore.understanding.mentions import Kind, Mention
 from ragcore.understanding.words import alternatives, entries
 
-NAME, MODIFIER, TOPIC, SUBJECT, IN_ANSWER = 1.0, 0.5, 0.8, 1.0, 0.4  # attention that a mention gains
+NAME, MODIFIER, TOPIC, SUBJECT, ALONE, IN_ANSWER = 1.0, 0.5, 0.8, 1.0, 0.3, 0.4  # attention that a mention gains
+DESCRIBED = 0.5  # of "a cheap restaurant", which an answer may name
 MOST_WORDS = 7  # of a topic
+MOST_WORDS_ALONE = 5  # of an answer that is a name and nothing else
 ANSWER_CHARACTERS = 400  # that are read of an answer; what comes later is detail
 
 WORD = re.compile(r"[^\W_]+(?:['’.&/+-][^\W_]+)*['’]?", re.UNICODE)
@@ -20,8 +22,12 @@ _ATTRIBUTE_OF = re.compile(
     rf"\b(?:(?:the|some|any|all)\s+)?(?:[\w-]+\s+)?{alternatives('english', 'attributes')}\s+(?:of|for|about|in)\s+",
     re.I,
 )
-_ARTICLE = re.compile(r"\b(the|a|an)\s+$", re.I)
+_ARTICLE = re.compile(r"\b(the|a|an|my|our|your)\s+$", re.I)
 _POSSESSIVE = re.compile(r"['’]s?$")
+_LOCATIVE = re.compile(r"\b(?:in|near|around|outside|across)\s+(?:the\s+)?$", re.I)
+_GLUED = re.compile(r"\d[A-Z][a-z]")  # two cells or lines that lost the space between them
+_ASKS_PLACE = re.compile(r"\bwhere\b|\b(?:what|which) (?:city|country|town|state|place|region|county|village)\b", re.I)
+_DEFINED = re.compile(r"(?:what|who)\s+(?:is|are|was|were)\b", re.I)
 _SUPPORTED = re.compile(r"\b(?:do|does|did|can|could|will|would|should|to)\b", re.I)
 
 
@@ -52,26 +58,41 @@ def question_mentions(text: str) -> list[Mention]:
     topic = topic_of(text)
     if topic and not any(topic.lower() == name.key for name in found):
         article = article_before(text, text.rindex(topic))
-        found.append(Mention(text=topic, kind=kind_of(topic), weight=TOPIC, article=article))
+        weight = DESCRIBED if article in ("a", "an") and not _DEFINED.match(text) else TOPIC
+        found.append(Mention(text=topic, kind=kind_of(topic), weight=weight, article=article))
     return found
 
 
-def answer_mentions(text: str) -> list[Mention]:
-    """Names at the beginning of an answer, and the subject of its first sentence."""
+def answer_mentions(text: str, question: str = "") -> list[Mention]:
+    """Names at the beginning of an answer, and the subject of its first sentence.
+
+    A short answer to a question for a place is one.
+    """
     head = text[:ANSWER_CHARACTERS]
     found = [Mention(text=m[1], kind="thing", weight=IN_ANSWER, is_name=True) for m in QUOTED.finditer(head)]
-    found += [replace(name, weight=IN_ANSWER * name.weight) for name in names(head)]
-    if subject := subject_of(head):
-        found.append(
-            Mention(
-                text=subject, kind=kind_of(subject), weight=SUBJECT, article=article_before(head, head.index(subject))
-            )
-        )
-    return found
+    found += [replace(name, weight=IN_ANSWER * name.weight * _certainty(name, head)) for name in names(head)]
+    subject = subject_of(head)
+    if not subject:
+        return found
+    alone = head.strip(" .,!") in (subject, f"The {subject}", f"the {subject}")
+    if alone and _ASKS_PLACE.search(question):
+        return [replace(mention, kind="place") for mention in found]
+    article = article_before(head, head.index(subject))
+    weight = ALONE if alone else SUBJECT
+    return [*found, Mention(text=subject, kind=kind_of(subject), weight=weight, article=article)]
+
+
+def _certainty(name: Mention, head: str) -> float:
+    """A single word that only ever begins a sentence may be any word with a capital."""
+    if " " in name.text or name.kind == "person":
+        return 1.0
+    places = [match.start() for match in re.finditer(rf"\b{re.escape(name.text)}\b", head)]
+    begins = all(head[:at].rstrip(" \"“'(")[-1:] in (".", "?", "!", "\n", ":", "") for at in places)
+    return 0.4 if begins else 1.0
 
 
 def article_before(text: str, at: int) -> str:
-    """the, a or an directly before a place in the text, lower case."""
+    """the, a, an or a possessive directly before a place in the text, lower case."""
     match = _ARTICLE.search(text[:at])
     return match[1].lower() if match else ""
 
@@ -80,12 +101,39 @@ def names(text: str) -> list[Mention]:
     """Runs of capitalised words and words with digits or capitals inside, each once."""
     found: dict[str, Mention] = {}
     for run in _runs(text, _is_name_part):
-        name = _name([token.text for token in run])
+        if all(token.lower in entries("english", "calendar") or token.text.isdigit() for token in run):
+            continue  # a date is nothing that is spoken about
+        name = _name([token.text for token in run], text[run[0].start : run[-1].end])
         name = replace(
-            name, weight=MODIFIER if _modifies(text, run[-1]) else NAME, article=article_before(text, run[0].start)
+            name,
+            kind=_kind_here(text, run, name),
+            weight=MODIFIER if _modifies(text, run[-1]) else NAME,
+            article=article_before(text, run[0].start),
         )
         found.setdefault(name.key, name)
     return list(found.values())
+
+
+def _kind_here(text: str, run: list[Token], name: Mention) -> Kind:
+    """The kind of a name by what stands before it, where the name itself does not say it."""
+    if name.kind != "unknown":
+        return name.kind
+    if _is_place(text, run, name.key):
+        return "place"
+    before = text[: run[0].start].rstrip(" \"“'").lower().rsplit(maxsplit=1)[-1:]
+    if before and before[0] in entries("english", "classes"):
+        return "thing"  # the band Rapid Eye Movement
+    if len(run) > 1 and article_before(text, run[0].start):
+        return "plural" if run[-1].lower.endswith("s") and not run[-1].lower.endswith("ss") else "thing"
+    return "unknown"
+
+
+def _is_place(text: str, run: list[Token], key: str) -> bool:
+    """Known by name, after "in" or "near", or after a comma behind such a name: Hanford, California."""
+    before = text[: run[0].start]
+    if key in entries("english", "places") or _LOCATIVE.search(before):
+        return True
+    return bool(re.search(r"\b(?:in|near|around)\s+[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*,\s+$", before))
 
 
 def topic_of(text: str) -> str:
@@ -106,7 +154,8 @@ def subject_of(text: str) -> str:
             break
         taken.append(token)
     else:
-        return ""
+        if len(taken) > MOST_WORDS_ALONE or not any(token.text[0].isupper() for token in taken):
+            return ""  # a fragment; a short one with a name is the answer itself
     while taken and taken[0].lower in ("the", "a", "an", "yes", "no", "both"):
         taken = taken[1:]
     if not taken or len(taken) > MOST_WORDS or any(token.lower in entries("english", "function") for token in taken):
@@ -120,8 +169,29 @@ def kind_of(text: str) -> Kind:
     last = words[-1].lower() if words else ""
     if last in entries("english", "people"):
         return "person"
+    if last in entries("english", "place nouns") or text.lower() in entries("english", "places"):
+        return "place"
     plural = last.endswith("s") and not last.endswith(("ss", "us", "is", "'s")) and len(last) > 3
     return "plural" if plural or " and " in text else "thing"
+
+
+def last_attribute(words: list[Token]) -> Token | None:
+    """The last noun that is always that of something (a price, a sign), if a question has no other content; or None.
+
+    Common adjectives before such a noun belong to it. "my" and "your" say whose it is.
+    """
+    attributes, adjectives = entries("english", "attributes"), entries("english", "adjectives")
+    found: Token | None = None
+    for at, token in enumerate(words):
+        if token.lower in ("my", "your", "our", "i", "you", "we", "that", "one", "ones", "others"):
+            return None
+        if token.lower in attributes:
+            found = token
+        elif token.lower in adjectives or token.lower in entries("english", "open verbs"):
+            continue
+        elif _is_content(token, at == 0) and not _is_generic(token):
+            return None
+    return found
 
 
 def _topic_of_sentence(sentence: str) -> str:
@@ -153,10 +223,11 @@ def _runs(text: str, wanted: Wanted) -> Iterator[list[Token]]:
     run: list[Token] = []
     for at, token in enumerate(all_tokens):
         gap = text[run[-1].end : token.start] if run else " "
-        if run and gap.strip(" "):
+        abbreviated = bool(run) and wanted is _is_name_part and gap.strip(" ") == "." and _is_abbreviation(run[-1])
+        if run and gap.strip(" ") and not abbreviated:
             yield run
             run = []
-        begins = at == 0 or _begins_sentence(text, token)
+        begins = not abbreviated and (at == 0 or _begins_sentence(text, token))
         if wanted(token, begins) or (run and token.lower in _JOINING and _joins(text, all_tokens, at, wanted)):
             run.append(token)
         elif run:
@@ -164,6 +235,11 @@ def _runs(text: str, wanted: Wanted) -> Iterator[list[Token]]:
             run = []
     if run:
         yield run
+
+
+def _is_abbreviation(token: Token) -> bool:
+    """Whether a point after it does not end a sentence: an initial or a title."""
+    return (len(token.text) == 1 and token.text.isupper()) or token.lower in entries("english", "abbreviations")
 
 
 def _modifies(text: str, last: Token) -> bool:
@@ -201,10 +277,18 @@ def _begins_sentence(text: str, token: Token) -> bool:
 
 def _is_name_part(token: Token, begins: bool) -> bool:
     text = token.text
-    if token.lower in entries("english", "function") or text == "I":
+    if _GLUED.search(text):
         return False
+    if text == "US":
+        return True
+    if begins and token.lower in entries("english", "interjections"):
+        return False
+    if token.lower in entries("english", "function") or text == "I":
+        return not begins and text[:1].isupper() and token.lower in entries("english", "adjectives in names")
     if any(c.isdigit() for c in text):
         return any(c.isalpha() for c in text)
+    if begins and token.lower.endswith("ing"):
+        return False
     inner = any(c.isupper() for c in text[1:])
     return inner or (text[:1].isupper() and not (begins and (_is_verb(token) or _is_generic(token))))
 
@@ -221,9 +305,14 @@ def _is_generic(token: Token) -> bool:
     return token.lower in entries("english", "generic") or token.lower in entries("english", "attributes")
 
 
-def _name(words: list[str]) -> Mention:
+def _name(words: list[str], written: str) -> Mention:
+    if len(words) % 2 == 0 and words[: len(words) // 2] == words[len(words) // 2 :]:
+        words = words[: len(words) // 2]  # a heading, then the same words
     lower = [word.lower() for word in words]
-    text = _POSSESSIVE.sub("", " ".join(words))
+    text = _POSSESSIVE.sub("", written if len(written.split()) == len(words) else " ".join(words))
+    while len(words) > 2 and lower[0].rstrip(".") in entries("english", "professions"):
+        words, lower = words[1:], lower[1:]
+        text = text.split(" ", 1)[-1].lstrip(". ")
     is_man, is_woman = lower[0] in entries("english", "male names"), lower[0] in entries("english", "female names")
     if (is_man or is_woman or lower[0] in entries("english", "titles")) and len(words) < 5:
         return Mention(text=text, kind="person", is_name=True, is_woman=None if is_man == is_woman else is_woman)

@@ -34,7 +34,7 @@ class Mention:
     @property
     def phrase(self) -> str:
         """With its article, for the middle of a sentence."""
-        return f"{self.article} {self.text}" if self.article else self.text
+        return f"{self.article} {self.text}" if self.article and not self.key.startswith("the ") else self.text
 
 
 @dataclass(slots=True)
@@ -67,6 +67,10 @@ class Attention:
             if kinds.get(mention.kind) and mention.key not in around and not _other_gender(mention, she)
         ]
         return max(fitting, key=lambda item: item[:2])[2] if fitting else None
+
+    def value(self, mention: Mention) -> float:
+        """The attention of a mention, 0 for an unknown one."""
+        return self.held.get(mention.key, (mention, 0.0))[1]
 
     def ranked(self) -> list[Mention]:
         return [mention for mention, _ in sorted(self.held.values(), key=lambda item: -item[1])]

@@ -13,6 +13,7 @@ from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.types import Question, Rewrite
 from ragcore.ports import Embedder
+from ragcore.prompts.refusals import is_refusal
 from ragcore.text.scripts import language_of
 from ragcore.text.similarity import cosine
 from ragcore.understanding import rewriting_rules as rules
@@ -135,7 +136,7 @@ async def _by_model(asker: Asker, query: str, method: Method, question: Question
     said = [*_said(question), *rules.other_names(query, tools.tokenizer, tools.lexicon)]
     found: dict[str, str] = {query.strip().lower(): ""}
     for text in reply.queries if reply else ():
-        form = valid_form(text, query, said, tools.tokenizer, any_language=method.any_language)
+        form = valid_form(text, query, said, tools.tokenizer, any_language=method.any_language, same=False)
         found.setdefault(form.lower(), form)
     return [form for form in found.values() if form]
 
@@ -154,7 +155,21 @@ async def _imagined(asker: Asker, query: str, question: Question, tools: AnswerT
         "rewrite_hyde", temperature=CREATIVE, max_tokens=HYPOTHETICAL_TOKENS, **_values(query, question)
     )
     plain = without_hypothesis(reply or "")[:MOST_CHARACTERS]
+    if is_unwilling(plain) or is_foreign(plain, query):
+        return ""
     return tools.counter.truncate(plain, HYPOTHETICAL_TOKENS) if plain else ""
+
+
+def is_unwilling(text: str) -> bool:
+    """Whether a text says that there is no answer, which is near to every other text that says so."""
+    begin = re.split(r"(?<=[.!?。！？])", text, maxsplit=1)[0]
+    said = re.search(alternatives("phrasing", "unwilling en", "unwilling zh"), begin.replace("’", "'"), flags=re.I)
+    return said is not None or is_refusal(text)
+
+
+def is_foreign(text: str, query: str) -> bool:
+    """Whether a text is Chinese for an English question, or the other way round."""
+    return {language_of(text), language_of(query)} == {"zh", "en"}
 
 
 def without_hypothesis(text: str) -> str:

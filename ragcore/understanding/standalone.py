@@ -14,6 +14,7 @@ from ragcore.understanding import chinese, english
 from ragcore.understanding.asker import personal
 from ragcore.understanding.chinese_mentions import question_mentions as chinese_question_mentions
 from ragcore.understanding.dates import dated
+from ragcore.understanding.english_mentions import names
 from ragcore.understanding.english_mentions import question_mentions as english_question_mentions
 from ragcore.understanding.mentions import Attention, Mention
 from ragcore.understanding.resolved import Resolved
@@ -61,6 +62,16 @@ def standalone_by_rules(question: Question, tokenizer: Tokenizer) -> Standalone:
 def topics(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[str]:
     """What the conversation is about, by attention."""
     return [mention.text for mention in _remembered(turns, tokenizer).ranked()]
+
+
+def names_of(text: str, tokenizer: Tokenizer) -> list[str]:
+    """Names in a question: capitalised or with digits in English, titles, persons and Latin words in Chinese."""
+    if language_of(text) != "zh":
+        return [mention.text for mention in names(text)]
+    found = _mentions(text, tokenizer)
+    return [
+        m.text for m in found if m.is_name or m.kind == "person" or any(c.isascii() and c.isalnum() for c in m.text)
+    ]
 
 
 def _resolved(text: str, turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> Resolved:

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from ragcore.answering.types import Question, Turn
-from ragcore.understanding.rewriting import METHODS, method_of, rewritten, without_hypothesis
+from ragcore.understanding.rewriting import METHODS, is_unwilling, method_of, rewritten, without_hypothesis
 from tests.ragcore.understanding.tools import tools
 from tests.scripted_llm import Reply, serving
 
@@ -96,6 +96,39 @@ async def test_a_hypothetical_answer_is_marked_and_says_nothing_of_being_one():
     assert form.text == "carrier aggregation on the BX300 is configured in the cell menu."
     assert server.requests[0].body["temperature"] == 0.7
     assert server.requests[0].body["max_tokens"] == 300
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "参考资料中未找到相关信息",
+        "The knowledge base does not contain an answer to this question.",
+        "I'm sorry, but nothing is known to me about the BX300.",
+        "As an AI, I don’t have access to the manual of the BX300.",
+        "抱歉，我无法回答这个问题。",
+        "BX300 的载波聚合在小区菜单中配置，先选择主载波，再添加辅载波。",
+    ],
+)
+async def test_a_refusal_or_another_language_is_no_hypothetical_answer(text):
+    with serving() as server:
+        server.script(Reply(texts=(text,)))
+        found = await rewritten(LONG, "hyde", question=FIRST, tools=tools(server.url))
+
+    assert server.requests
+    assert found == await rewritten(LONG, "hyde", question=FIRST, tools=tools())
+    assert found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A terminal cannot use both carriers at once. It first reads the cell menu.",
+        "To avoid errors, the menu says sorry. I cannot stress enough that the cell comes first.",
+        "终端不能同时使用两个载波，需要先读取小区菜单。",
+    ],
+)
+def test_an_answer_about_what_cannot_be_done_is_an_answer(text):
+    assert not is_unwilling(text)
 
 
 async def test_a_hypothetical_answer_has_at_most_300_tokens():

@@ -77,6 +77,8 @@ def test_english_follow_ups_say_what_they_are_about(history, question, expected)
         ("载波聚合是什么", "怎么申请年假"),
         ("载波聚合是什么", "其中一个基站的覆盖范围是多少"),
         ("载波聚合是什么", "其他基站的覆盖范围是多少"),
+        ("双连接是什么", "没有双连接会怎样"),
+        ("张家界在哪里", "没有去过张家界"),
         ("What is carrier aggregation?", "Is it possible to export reports as PDF?"),
         ("What is carrier aggregation?", "How do I request annual leave?"),
         ("What is carrier aggregation?", "Which ports does the firewall open?"),
