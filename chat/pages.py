@@ -274,9 +274,24 @@ def _turn(
         notice=message.state if message.state in ("failed", "stopped") else message.status,
         narrowed=narrowed,
         understood=understood,
-        forms=[form for form in message.metadata.get("rewritten_queries", ()) if form != understood],
+        forms=_forms(message, understood),
         rounds=[told(Step(**step))["detail"] for step in steps],
     )
+
+
+def _forms(message: Message, understood: str) -> list[str]:
+    """Other forms of the question that were looked for; one that repeats its words for their weight says them once."""
+    found = (_said_once(form) for form in message.metadata.get("rewritten_queries", ()))
+    return [form for form in dict.fromkeys(found) if form and form not in (understood, message.question)]
+
+
+def _said_once(form: str) -> str:
+    words = form.split()
+    for size in range(1, len(words) // 2 + 1):
+        begin = words[:size]
+        while words[size : 2 * size] == begin:
+            del words[:size]
+    return " ".join(words)
 
 
 def _source(citation: MessageCitation, document: tuple[str, str] | None) -> SourceLine:

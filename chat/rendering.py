@@ -1,7 +1,7 @@
 """Markdown of answers to safe HTML, whole or block by block while it streams (D32, B4).
 
 Nothing that a model writes becomes a link or a picture unless its address is that of a source; `[n]` becomes a button
-outside of code; sentences that are not well supported are marked.
+outside of code; sentences that are not well supported are marked; formulas and code are set as such.
 """
 
 from __future__ import annotations
@@ -19,10 +19,22 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from chat.code_colours import coloured
+from chat.formulas import ATTRIBUTES as FORMULA_ATTRIBUTES
+from chat.formulas import TAGS as FORMULA_TAGS
+from chat.formulas import formula_mathml
+
 _CITE = re.compile(r"\[(\d{1,3})\]")
 _OPEN, _CLOSE = "\ue000", "\ue001"  # private use: around a marked sentence, `OPEN index OPEN … CLOSE`
 _SPAN = re.compile(f"{_OPEN}(\\d+){_OPEN}|{_CLOSE}")
 _PRIVATE_ENTITY = re.compile(r"&#(?:x0*e00[01]|0*5734[45]);?", re.IGNORECASE)  # would become those characters
+_FORMULA = re.compile(  # prices are none (`$5 and $10`, `US$ and A$`), nor is an escaped bracket within a line
+    r"\$\$(?P<block>[^$]+)\$\$"
+    r"|(?<![^\n])\\\[(?P<square>.+?)\\\](?=[ \t]*[.,;。，；]?[ \t]*(?:\n|\Z))"
+    r"|\\\((?P<round>.+?)\\\)"
+    r"|\$(?P<inline>[^\s$](?:[^$\n]*[^\s$\\])?)\$(?!\d)",
+    re.DOTALL,
+)
 _TAGS = (
     "a p br hr h1 h2 h3 h4 h5 h6 strong em s ul ol li blockquote pre code table thead tbody tr th td img span button"
 )
@@ -88,6 +100,7 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     parser.disable(["html_block", "html_inline", "reference"])
     parser.inline.ruler.before("link", "cite", _cite)
+    parser.inline.ruler.before("escape", "formula", _formula)
     for name, rule in _RULES.items():
         parser.add_render_rule(name, rule)
     return parser
@@ -102,6 +115,30 @@ def _cite(state: StateInline, silent: bool) -> bool:
         state.push("cite", "", 0).content = match[1]
     state.pos = match.end()
     return True
+
+
+def _formula(state: StateInline, silent: bool) -> bool:
+    """A formula as a token of its own, before `\\(` becomes a bracket and `_` emphasis.
+
+    One dollar sign is a formula only if it reads as one; the other forms stay as they were written, in code.
+    """
+    if state.src[state.pos] not in "$\\":
+        return False
+    match = _FORMULA.match(state.src, state.pos)
+    if match is None or _OPEN in match[0] or _CLOSE in match[0]:
+        return False
+    display = match.lastgroup in ("block", "square")
+    markup = formula_mathml(match[match.lastgroup or 0].strip(), display=display)
+    if markup is None and match.lastgroup == "inline":
+        return False
+    if not silent:
+        state.push("formula", "", 0).content = markup or f"<code>{html.escape(match[0])}</code>"
+    state.pos = match.end()
+    return True
+
+
+def _render_formula(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return tokens[index].content
 
 
 def _render_cite(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -131,7 +168,8 @@ def _render_fence(self: RendererHTML, tokens: Sequence[Token], index: int, optio
     token = tokens[index]
     language = _LANGUAGE.match(token.info.strip())
     name = f' class="language-{language[0]}"' if language else ""
-    return f"<pre><code{name}>{html.escape(_SPAN.sub('', token.content))}</code></pre>\n"
+    content = _SPAN.sub("", token.content)
+    return f"<pre><code{name}>{coloured(content, language[0] if language else '')}</code></pre>\n"
 
 
 def _render_cell(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -143,6 +181,7 @@ def _render_cell(self: RendererHTML, tokens: Sequence[Token], index: int, option
 
 _RULES = {
     "cite": _render_cite,
+    "formula": _render_formula,
     "image": _render_image,
     "link_open": _render_link,
     "link_close": _render_link_end,
@@ -186,6 +225,8 @@ def _is_closed(sentence: str) -> bool:
         return False
     return all(sentence.count(mark) % 2 == 0 for mark in ("`", "**", "~~", "__")) and (
         sentence.replace("**", "").count("*") % 2 == 0
+        and sentence.count("$") % 2 == 0
+        and all(sentence.count(rf"\{a}") == sentence.count(rf"\{b}") for a, b in ("()", "[]"))
     )
 
 
@@ -208,8 +249,8 @@ def _sanitised(markup: str) -> str:
     """The last word has an allow-list, whatever the steps before did."""
     return nh3.clean(
         markup,
-        tags=set(_TAGS.split()),
-        attributes=_ATTRIBUTES,
+        tags={*_TAGS.split(), *FORMULA_TAGS},
+        attributes={**_ATTRIBUTES, **FORMULA_ATTRIBUTES},
         url_schemes={"http", "https"},
         link_rel="noopener noreferrer",
     )

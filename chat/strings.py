@@ -16,6 +16,7 @@ def _turn() -> dict[str, str]:
         "searched_n": _("{n} passages searched…"),
         "reranked_n": _("{n} ranked…"),
         "writing": _("writing…"),
+        "stopping": _("Stopping…"),
         "copied": _("Copied"),
         "copy_failed": _("The browser does not allow copying. Select the text and copy it."),
         "thanks": _("Thank you. It helps to make answers better."),

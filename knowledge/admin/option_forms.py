@@ -61,7 +61,8 @@ def field_for(option: OptionShown) -> forms.Field:
         return forms.TypedChoiceField(choices=choices, coerce=lambda value: value == YES, empty_value=None, **common)
     if option.choices:
         words = [(word or EMPTY_WORD, choice_words(option.name, word)) for word in option.choices]
-        choices = [("", _("inherited: %(value)s") % {"value": shown(option.inherited)}), *words]
+        inherited = _("inherited: %(value)s") % {"value": value_words(option.name, option.inherited)}
+        choices = [("", inherited), *words]
         return forms.TypedChoiceField(choices=choices, coerce=_word, empty_value=None, **common)
     if option.kind == "str":
         return forms.CharField(
@@ -74,7 +75,10 @@ def field_for(option: OptionShown) -> forms.Field:
 
 def origin_words(option: OptionShown) -> str:
     """`60 (from the site)`."""
-    return _("%(value)s (%(origin)s)") % {"value": shown(option.value), "origin": layer_words(option.origin, option)}
+    return _("%(value)s (%(origin)s)") % {
+        "value": value_words(option.name, option.value),
+        "origin": layer_words(option.origin, option),
+    }
 
 
 def layer_words(origin: str, option: OptionShown | None = None) -> str:
@@ -86,6 +90,12 @@ def layer_words(origin: str, option: OptionShown | None = None) -> str:
     if origin == "site":
         return _("from the site")
     return _("from the knowledge set %(code)s") % {"code": origin.removeprefix("set ")}
+
+
+def value_words(option: str, value: Any) -> str:
+    """A value of an option for people; a word of a program with what it means."""
+    words = choice_words(option, value) if isinstance(value, str) else ""
+    return words or shown(value)
 
 
 def shown(value: Any) -> str:

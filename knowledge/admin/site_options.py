@@ -22,7 +22,7 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.wording import worded
 from knowledge.admin.acting import numbers_of
-from knowledge.admin.option_forms import shown
+from knowledge.admin.option_forms import value_words
 from knowledge.admin.rights import CuratorAdmin
 from knowledge.admin.site_options_forms import FORMAT, ImportForm, faults_of
 from knowledge.models import OptionsChange
@@ -125,11 +125,11 @@ def _rows(request: HttpRequest, old: Stored, new: Stored) -> list[Row]:
 def _row(found: Difference) -> Row:
     label, _help = OPTION_WORDS.get((found.group, found.option), (found.option, ""))
     group = GROUP_NAMES.get(found.group, found.group)
-    return Row(str(group), str(label), _value(found.old), _value(found.new))
+    return Row(str(group), str(label), _value(found.option, found.old), _value(found.option, found.new))
 
 
-def _value(value: Any) -> str:
-    return str(_("inherited")) if value is None else shown(value)
+def _value(option: str, value: Any) -> str:
+    return str(_("inherited")) if value is None else value_words(option, value)
 
 
 @admin.register(OptionsChange)
@@ -139,7 +139,16 @@ class OptionsChangeAdmin(CuratorAdmin):
     list_display = ("at", "target", "kind", "what", "note", "actor")
     list_filter = ("kind", ("knowledge_set", admin.RelatedOnlyFieldListFilter))  # no names of other tenants
     ordering = ("-pk",)
-    fields = readonly_fields = ("at", "target", "kind", "what", "note", "actor")
+    fields = readonly_fields = ("at", "target", "kind", "note", "actor")
+    change_form_outer_after_template = "admin/knowledge/optionschange/change.html"
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """With each option before and after, and the way back."""
+        row = self.get_object(request, object_id)
+        found = {"made": _change(request, row)} if row else {}  # `change` is Django's own
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **found})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[OptionsChange]:
         return options_changes(scope=admin_scope(request))

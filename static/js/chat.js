@@ -99,6 +99,7 @@ function reconnected() {
 function stop() {
   if (!turn?.messageId) return;
   connection.send({ type: "stop", message_id: turn.messageId });
+  turn.stopping();
   actions.signal(turn.messageId, "stop");
 }
 

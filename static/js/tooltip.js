@@ -70,6 +70,10 @@ export function start() {
     if (target?.matches(":focus-visible")) show(target);
   });
   document.addEventListener("focusout", hide);
-  document.addEventListener("click", hide);
+  document.addEventListener("click", (event) => {
+    hide();
+    const marked = event.target.closest?.(".thread .support:not(.supported)");
+    if (marked && !event.target.closest("button, a")) show(marked); // fingers do not hover
+  });
   byId("main").addEventListener("scroll", hide, { passive: true });
 }

@@ -5,6 +5,7 @@ import { refresh as refreshTimes } from "./time.js";
 
 const NEAR_END_PX = 80;
 const LAST_WORD = /(?:[\u2e80-\uffef]|[^\s\u2e80-\uffef]{1,24}) ?$/;
+const SLOW_SECONDS = 3; // from which a wait is counted on the page
 const CLOSING = /^[.,;:!?)。，；：、！？）]/;
 
 const main = byId("main");
@@ -104,6 +105,8 @@ export class RunningTurn {
     this.report = element.querySelector(".report");
     this.tail = element.querySelector(".tail");
     this.stages = element.querySelector(".stages-text");
+    this.rounds = element.querySelector(".rounds");
+    this.count();
   }
 
   static begin(question, filters) {
@@ -128,11 +131,23 @@ export class RunningTurn {
     this.element.dataset.message = messageId;
   }
 
+  /** A wait of more than a moment shows its seconds. */
+  count() {
+    const place = this.element.querySelector(".stages-time");
+    const began = new Date(place.dataset.since ?? Date.now()).getTime();
+    const format = new Intl.NumberFormat(document.documentElement.lang, { style: "unit", unit: "second" });
+    this.counting = setInterval(() => {
+      const seconds = Math.floor((Date.now() - began) / 1000);
+      if (!place.isConnected) clearInterval(this.counting);
+      else if (seconds >= SLOW_SECONDS) place.textContent = format.format(seconds);
+    }, 1000);
+  }
+
   /** Apply one event of the stream. Returns true when it was the last one. */
   async apply({ id, type, data }) {
     if (id <= this.last) return false;
     this.last = id;
-    if (type === "step") this.say(this.stepWords(data));
+    if (type === "step") change(() => this.step(data));
     if (type === "block") change(() => this.addBlock(data));
     if (type === "tail") change(() => this.showTail(data.text));
     if (type === "citations") this.element.dataset.citations = JSON.stringify(data.citations);
@@ -147,6 +162,24 @@ export class RunningTurn {
     announce(text);
   }
 
+  /** What is being done; steps of a way in rounds (they have a `round`) stay on the page until the text begins. */
+  step(data) {
+    const inRounds = data.round !== undefined;
+    if (this.doing) this.keep(this.doing);
+    this.doing = inRounds ? data.detail : "";
+    this.say(inRounds ? data.detail : this.stepWords(data));
+  }
+
+  /** What the reader asked for is on its way. */
+  stopping() {
+    this.say(words("stopping"));
+  }
+
+  keep(text) {
+    this.rounds.append(Object.assign(document.createElement("li"), { textContent: text }));
+    this.rounds.hidden = this.rounds.childElementCount < 2 || this.hasText;
+  }
+
   /** "12,431 passages searched… 80 ranked… writing…": each step adds its part to the line. */
   stepWords({ name, detail, count }) {
     const n = count === undefined ? "" : formatted(count);
@@ -155,6 +188,10 @@ export class RunningTurn {
     this.steps[name] = words(known[name], { n });
     const { search, searched = search, rerank, write } = this.steps;
     return [searched, rerank, write].filter(Boolean).join(" ");
+  }
+
+  get hasText() {
+    return Boolean(this.report.childElementCount || this.tail.textContent);
   }
 
   addBlock({ html }) {
@@ -166,6 +203,7 @@ export class RunningTurn {
 
   showTail(text) {
     this.tail.textContent = plain(text);
+    this.rounds.hidden ||= this.hasText;
   }
 
   /** The stored turn takes the place of the streamed one: same text, with support marks, sources and actions. */
@@ -186,6 +224,7 @@ export class RunningTurn {
 
   fail({ code = "", message = "" }) {
     this.element.querySelector(".stages")?.remove();
+    this.rounds.remove();
     this.showTail("");
     const notice = fromTemplate("failed-template");
     notice.querySelector(".failed-text").textContent = message || words("failed_safe");

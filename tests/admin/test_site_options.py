@@ -71,7 +71,7 @@ def test_a_chosen_word_is_kept_and_the_empty_word_is_not_the_empty_field(adminis
     soup = soup_of(client.get(options_page(own_set)))
     assert soup.select_one("[name='answer.preset'] option[selected]")["value"] == "-"
     origin = soup.select_one("[name='answer.mode']").find_parent(class_="rs-option").select_one(".rs-origin").text
-    assert origin == "agentic (from the site)"
+    assert origin == "agentic: searches until the evidence is enough (from the site)"
 
 
 def test_each_fault_stands_at_its_field_and_nothing_is_saved(administrator):
@@ -230,3 +230,37 @@ def test_the_pages_are_shown_in_chinese_too(administrator):
         page = client.get(reverse(SITE), headers={"Accept-Language": "zh-hans"})
 
     assert page.status_code == 200
+
+
+# ── what people see ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_wrong_stands_above_the_form_and_leads_to_its_field(administrator):
+    client = signed_in(administrator)
+
+    soup = soup_of(client.post(reverse(SITE), {"answer.max_chunks": "999"}))
+
+    link = soup.select_one("#options-faults[role=alert] a")
+    field = soup.select_one(f"[id='{link['href'].removeprefix('#')}']")
+    assert field["name"] == "answer.max_chunks"
+    assert not SiteOptions.objects.filter(options__answer__max_chunks=999).exists()
+
+
+def test_an_inherited_word_is_explained_like_the_others(administrator):
+    soup = soup_of(signed_in(administrator).get(reverse(SITE)))
+
+    first = soup.select_one("[name='answer.mode'] option")
+    assert first.text == "inherited: basic: one search"
+
+
+def test_a_change_is_shown_with_each_option_before_and_after_and_the_way_back(administrator):
+    client = signed_in(administrator)
+    client.post(reverse(SITE), {"answer.mode": "agentic", "note": "try it"})
+    change = OptionsChange.objects.get()
+
+    soup = soup_of(client.get(reverse("admin:knowledge_optionschange_change", args=[change.pk])))
+
+    cells = [cell.get_text(" ", strip=True) for cell in soup.select(".rs-desk tbody tr > *")]
+    assert cells[0].startswith("Mode")
+    assert cells[1:] == ["inherited", "agentic: searches until the evidence is enough"]
+    assert soup.select_one(f".rs-desk a[href='{reverse('admin:knowledge_optionschange_undo', args=[change.pk])}']")

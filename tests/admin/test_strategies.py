@@ -29,7 +29,7 @@ def test_figures_are_shown_by_strategy(reviewer):
     text = page(reviewer).content.decode()
 
     assert "Hypothetical answer (HyDE)" in text
-    assert "2.50 s" in text
+    assert "2.5 s" in text
     assert "0.75" in text
     assert "25 %" in text
     assert "50 %" in text

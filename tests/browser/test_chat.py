@@ -263,3 +263,49 @@ def test_a_long_answer_is_read_from_its_beginning(open_page, live_site):
     expect(page.locator(".turn .question")).to_be_in_viewport()
     page.locator("#to-end").click()
     expect(page.locator(".turn-actions")).to_be_in_viewport()
+
+
+def test_in_a_wide_window_the_sources_stand_beside_the_report_and_in_a_narrow_one_below(open_page):
+    page = open_page()
+    asked(page)
+    report, sources = page.locator(".turn .report").last, page.locator(".turn-sources").last
+
+    wide = (report.bounding_box(), sources.bounding_box())
+    assert wide[1]["x"] > wide[0]["x"] + wide[0]["width"]
+    assert abs(wide[1]["y"] - page.locator(".turn .question").last.bounding_box()["y"]) < 40
+    assert page.evaluate("document.querySelector('#main').scrollWidth <= document.querySelector('#main').clientWidth")
+
+    page.locator(".report .cite").first.click()
+    expect(page.locator("#evidence .evidence-title")).to_be_visible()
+    expect(sources).not_to_be_visible()
+    assert report.bounding_box()["x"] == wide[0]["x"]
+    page.keyboard.press("Escape")
+    expect(sources).to_be_visible()
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    narrow = (report.bounding_box(), sources.bounding_box())
+    assert narrow[1]["y"] >= narrow[0]["y"] + narrow[0]["height"]
+
+
+def test_a_long_wait_counts_its_seconds(open_page, live_site):
+    live_site.llm.default = Reply(texts=("A text that waits.\n\n", *English.pieces), hold_before=1)
+    page = open_page()
+    ask(page, "How long does a session modification wait until it is counted?")
+
+    expect(page.locator(".turn .stages-time")).to_have_text(re.compile(r"^([3-9]|\d\d) sec$"))
+    live_site.llm.release.set()
+    expect(page.locator(".turn")).to_have_attribute("data-state", "done")
+    expect(page.locator(".turn .stages-time")).to_have_count(0)
+
+
+def test_what_an_underline_means_is_told_on_touch(open_page, live_site):
+    claim = "Every session modification is confirmed by the billing department within two days [1].\n\n"
+    live_site.llm.default = Reply(texts=("A session modification may be rejected with cause 65 [2].\n\n", claim))
+    page = open_page(width=390, height=844, has_touch=True)
+    asked(page, "Who confirms a session modification of the user plane?")
+
+    marked = page.locator(".report .support:is(.weak, .unsupported)").last
+    expect(page.locator(".turn .legend").last).to_be_visible()
+    marked.tap()
+    expect(page.locator("#tooltip")).to_be_visible()
+    expect(page.locator("#tooltip")).to_contain_text("sources")
