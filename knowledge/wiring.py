@@ -15,6 +15,7 @@ from ragcore import stages  # noqa: F401 (registers the stages)
 from ragcore.options import RetrievalOptions
 from ragcore.pipeline import Pipeline, build
 from ragcore.ports import Ports, Together, one_after_the_other
+from ragcore.providers.remembering import RememberingEmbedder
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import cjk_share, language_of
 from ragcore.types import Profile, Query
@@ -55,7 +56,7 @@ def retrieval_pipeline(
         passages=backend.passages,
         fuzzy=ScopedFuzzyIndex(scope, visible),
         facts=ScopedFactsIndex(scope, visible, within),
-        embedder=embedder,
+        embedder=RememberingEmbedder(embedder),
         tokenizer=engines.tokenizer(),
         reranker=engines.reranker() if options.rerank else None,
         second_reranker=engines.second_reranker() if options.rerank else None,

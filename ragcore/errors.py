@@ -95,7 +95,10 @@ class RecognitionUnavailableError(TransientError):
 
 
 class ModelUnavailableError(TransientError):
-    """A model server could not be reached, refused or timed out."""
+    """A model server could not be reached, refused or timed out.
+
+    `data["model"]`: the model that did not answer after all retries; not there where it refused at once.
+    """
 
     code = "model_unavailable"
     default_message = "The language model cannot be reached at the moment."

@@ -6,18 +6,13 @@ a list of stages. A stage marked `optional` that raises is recorded with the err
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from ragcore.errors import RagError
 from ragcore.ports import Ports
-from ragcore.registry import Registry
+from ragcore.registry import Attempt, Registry
 from ragcore.types import EMPTY, StageRecord, State
-
-logger = logging.getLogger(__name__)
 
 
 class Stage(Protocol):
@@ -61,21 +56,8 @@ class Pipeline:
 
 def run_stage(step: Stage, state: State, ports: Ports) -> State:
     """Run one stage and append its record. Errors of an optional stage are recorded, others are raised."""
-    before, start, error = len(state.ids()), perf_counter(), None
-    try:
+    after = state
+    with Attempt(step) as attempt:
         after = step(replace(state, pending_note=EMPTY), ports)
-    except Exception as problem:
-        if not step.optional:
-            raise
-        error = problem.code if isinstance(problem, RagError) else type(problem).__name__
-        logger.warning("stage %s skipped: %s", step.stage_name, problem, exc_info=not isinstance(problem, RagError))
-        after = state
-    record = StageRecord(
-        stage=step.stage_name,
-        seconds=perf_counter() - start,
-        before=before,
-        after=len(after.ids()),
-        note=dict(after.pending_note) if error is None else EMPTY,
-        error=error,
-    )
+    record = attempt.record(before=len(state.ids()), after=len(after.ids()), note=after.pending_note)
     return replace(after, records=(*state.records, record), pending_note=EMPTY)

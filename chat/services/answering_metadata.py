@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from chat import metrics
 from chat.services.finishing import unused_options
-from chat.services.strategies import strategy_record
+from chat.services.telling import tier_step
 from chat.services.tooling import Tooling
 from chat.services.writing import Draft
-from chat.threads import run_db
 from chat.types import AnswerRecord
 from ragcore.answering.types import AnswerState
+from ragcore.generation.metering import Spent, by_purpose, cost_of_all, usage_of
 from ragcore.types import Usage
 
 if TYPE_CHECKING:
     from chat.services.making import Made, Turn
 
 
-async def with_metadata(
+def with_metadata(
     turn: Turn, record: AnswerRecord, made: Made, tooling: Tooling, draft: Draft, seconds: float
 ) -> AnswerRecord:
-    """The record with its metadata and what led to it; counts it for the strategy that was taken."""
-    state = made.state
-    metadata = _metadata(turn, made, tooling, draft, seconds)
-    metrics_observe(metadata, record)
-    record = replace(record, metadata=metadata, reasoning=reasoning_of(state))
-    await run_db(
-        strategy_record,
-        tenant_id=turn.scope.tenant_id,
-        strategy=made.strategy,
-        seconds=seconds,
-        confidence=record.confidence,
-        status=record.status,
-    )
-    return record
+    """The record with its metadata and what led to it."""
+    spent = _spent(made.state, tooling, draft)
+    metadata = _metadata(turn, made, tooling, draft, spent, seconds)
+    metrics_observe(metadata, record, spent)
+    return replace(record, metadata=metadata, reasoning=reasoning_of(made.state, draft))
 
 
-def reasoning_of(state: AnswerState) -> dict[str, Any]:
+def reasoning_of(state: AnswerState, draft: Draft) -> dict[str, Any]:
     """What was understood and done on the way, in plain values, under the names of the API."""
+    steps = [*state.steps, *([tier_step(draft.choice, draft.tier)] if draft.choice else [])]
     loop = state.stats.get("loop.self_rag") or state.stats.get("loop.agentic") or {}
     return {
         "query_analysis": asdict(state.analysis) if state.analysis is not None else {},
-        "agentic_steps": [asdict(step) for step in state.steps],
+        "agentic_steps": [asdict(step) for step in steps],
         "iteration_details": list(loop.get("details", ())),
         "iterations": int(loop.get("iterations", 1)),
         "quality_score": loop.get("quality_score"),
@@ -56,8 +49,16 @@ def reasoning_of(state: AnswerState) -> dict[str, Any]:
     }
 
 
-def _metadata(turn: Turn, made: Made, tooling: Tooling, draft: Draft, seconds: float) -> dict[str, Any]:
-    state, usage = made.state, draft.usage + tooling.usage
+def _spent(state: AnswerState, tooling: Tooling, draft: Draft) -> list[Spent]:
+    """What all requests to models used, also those for texts that nobody has seen; each once."""
+    final = [] if state.written is not None else draft.spent  # a loop's texts are counted with the loop
+    return [each for each in (*tooling.spent, *final) if each.usage.total_tokens]
+
+
+def _metadata(
+    turn: Turn, made: Made, tooling: Tooling, draft: Draft, spent: Sequence[Spent], seconds: float
+) -> dict[str, Any]:
+    state = made.state
     return {
         "total_time": round(seconds, 4),
         "rewrite_time": _seconds(state, "understand.", "rewrite"),
@@ -68,30 +69,28 @@ def _metadata(turn: Turn, made: Made, tooling: Tooling, draft: Draft, seconds: f
         "stage_times": {record.stage: round(record.seconds, 4) for record in state.records},
         "chunks_found": len(state.sources),
         "model": draft.model,
-        "usage": _usage(usage),
-        "cost": draft.cost,
+        "usage": _usage(usage_of(spent)),
+        "cost": _money(cost_of_all(spent)),
+        "usage_by_purpose": {
+            purpose: {**_usage(usage_of(part)), "cost": _money(cost_of_all(part))}
+            for purpose, part in by_purpose(spent).items()
+        },
+        "choice": [*state.stats.get("plan.adaptive", {}).get("reasons", ()), *draft.choice],
         "tier": draft.tier or None,
         "strategy": made.strategy,
         "mode_used": made.mode,
         "cache": "none",
         "understood": state.standalone if state.standalone not in ("", state.question.text) else None,
-        "rewritten_queries": queries_of(state, tooling),
+        "rewritten_queries": tooling.other_forms(state.standalone),
         "options_sha256": turn.manner.sha256(),
         "error_message": draft.degraded,
         "stopped": draft.stopped,
-        "unused_options": unused_options(turn.request),
+        "is_cut": draft.is_cut,
+        "unused_options": unused_options(turn.request, turn.manner),
         "skipped_stages": {record.stage: record.error for record in state.records if record.error},
         "warnings": [asdict(w) for w in tooling.searches[0].retrieved.warnings] if tooling.searches else [],
         "notes": list(draft.warnings),
     }
-
-
-def queries_of(state: AnswerState, tooling: Tooling) -> list[str]:
-    """Other forms in which the question was asked: first the one without its conversation."""
-    forms = [state.standalone] if state.standalone and state.standalone != state.question.text else []
-    forms += [rewrite.text for rewrite in state.rewrites]
-    forms += [query for found in tooling.searches for query in found.queries[1:]]
-    return list(dict.fromkeys(forms))
 
 
 def _seconds(state: AnswerState, *stages: str) -> float | None:
@@ -112,11 +111,20 @@ def _usage(usage: Usage) -> dict[str, int]:
     }
 
 
-def metrics_observe(metadata: Mapping[str, Any], record: AnswerRecord) -> None:
+def _money(cost: Decimal | None) -> float | None:
+    return None if cost is None else float(cost)
+
+
+def metrics_observe(metadata: Mapping[str, Any], record: AnswerRecord, spent: Sequence[Spent]) -> None:
+    """Add an answer to the figures for Prometheus; tokens count for the model that used them."""
     for stage in ("total", "rewrite", "retrieve", "rerank", "generate"):
         if metadata[f"{stage}_time"] is not None:
             metrics.STAGE_SECONDS.labels(stage).observe(metadata[f"{stage}_time"])
-    for kind in ("prompt", "completion"):
-        metrics.TOKENS.labels(kind, metadata["model"]).inc(metadata["usage"][f"{kind}_tokens"])
+    for each in spent:
+        metrics.TOKENS.labels("prompt", each.model).inc(each.usage.prompt_tokens)
+        metrics.TOKENS.labels("completion", each.model).inc(each.usage.completion_tokens)
+        if each.cost is not None:
+            metrics.COST.labels(each.model).inc(float(each.cost))
+    metrics.CHUNKS.observe(metadata["chunks_found"])
     for citation in record.cited:
         metrics.CITATIONS.labels("weak" if citation.weak else "strong").inc()

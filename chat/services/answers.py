@@ -12,6 +12,7 @@ from chat.models import Message
 from chat.selectors import documents_still_askable
 from chat.services.cache import cache_key, from_cache, through_cache
 from chat.services.making import Turn, answer_made, context_told, text_shown
+from chat.services.patience import Patience
 from chat.services.profiles import profile_of
 from chat.services.prompting import manner_of
 from chat.services.questions import question_of, standalone_by_rules_of
@@ -29,11 +30,13 @@ async def answer_run(
     stop: asyncio.Event | None = None,
     history: tuple[Exchange, ...] = (),
     streaming: bool = False,
+    patience: Patience | None = None,
 ) -> AnswerRecord:
     """Answer a question, reporting `context`, `step`, `chunk` (web: `block`, `tail`) events on the way.
 
     Does not store the answer. Raises what the search raises, and ModelUnavailableError only for strict clients;
-    everything else that can go wrong with a model gives a degraded answer.
+    everything else that can go wrong with a model gives a degraded answer. `patience`: the time that there is, if it
+    runs already.
     """
     profile = await run_db(profile_of, user, sets=request.sets) if request.personal else None
     turn = Turn(
@@ -48,6 +51,7 @@ async def answer_run(
         profile=profile,
         history=history,
         streaming=streaming,
+        patience=patience or Patience(),
     )
     record = await (_cached(turn) if request.cache else answer_made(turn))
     metrics.ANSWERS.labels(record.status, record.metadata["cache"]).inc()

@@ -15,6 +15,7 @@ from redis.exceptions import RedisError
 
 from accounts.scope import Scope
 from chat.redis_client import client
+from chat.services.finishing import UNCHECKED
 from chat.services.locks import redis_lock
 from chat.services.profiles import profile_key
 from chat.types import AnswerRecord, AnswerRequest, Exchange
@@ -129,8 +130,9 @@ async def _keep(key: str, value: str, seconds: int) -> None:
 
 
 def is_cacheable(record: AnswerRecord) -> bool:
-    """Whole answers only: a degraded or stopped one is worse than the next try."""
-    return record.status in CACHED_STATUSES and not record.metadata.get("stopped")
+    """Whole answers only: a degraded, stopped or unchecked one is worse than the next try."""
+    unchecked = UNCHECKED in record.metadata.get("notes", ())
+    return record.status in CACHED_STATUSES and not record.metadata.get("stopped") and not unchecked
 
 
 def from_cache(record: AnswerRecord, *, seconds: float) -> AnswerRecord:
@@ -144,7 +146,11 @@ def from_cache(record: AnswerRecord, *, seconds: float) -> AnswerRecord:
         "retrieve_time": None,
         "rerank_time": None,
         "generate_time": None,
+        "first_token_time": None,
+        "stage_times": {},
+        "cost": 0.0,
         "usage": nothing,
+        "usage_by_purpose": {},
     }
     return AnswerRecord(**{**_shallow(record), "metadata": metadata})
 

@@ -24,6 +24,9 @@ from ragcore.answering.types import Rewrite
 from ragcore.types import Candidate, Passage, Profile, StageRecord
 
 LIMIT_SECONDS = 10  # V6
+# Methods of rewrites that ask something else than the question: its parts, the next step on the way to its answer, and
+# the question itself beside one that a loop has made of it.
+OF_THEIR_OWN = frozenset({"decompose", "hop", "original"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +97,8 @@ def search_request(
     given = request.given
     mode = request.retrieval_mode if "retrieval_mode" in given or not manner.retrieval_mode else manner.retrieval_mode
     preset = {key: value for key, value in manner.preset_retrieval.items() if key not in given}
-    return RetrievalRequest(
+    made = RetrievalRequest(
         query=query,
-        forms=tuple(rewrite.text for rewrite in rewrites if not rewrite.is_hypothetical),
-        hypothetical=tuple(rewrite.text for rewrite in rewrites if rewrite.is_hypothetical),
         sets=request.sets,
         filters=request.filters,
         top_k=top_k or (request.top_k if "top_k" in given else None),
@@ -107,6 +108,18 @@ def search_request(
         defaults={"cliff": True, "deduplicate": True, **manner.mode_retrieval},
         options=preset,
         style=manner.options.style,
+    )
+    return with_rewrites(made, rewrites)
+
+
+def with_rewrites(request: RetrievalRequest, rewrites: Sequence[Rewrite]) -> RetrievalRequest:
+    """The search, asked in other forms, too: of the same question, of questions of their own, of possible answers."""
+    questions = [rewrite for rewrite in rewrites if not rewrite.is_hypothetical]
+    return replace(
+        request,
+        forms=tuple(rewrite.text for rewrite in questions if rewrite.method not in OF_THEIR_OWN),
+        parts=tuple(rewrite.text for rewrite in questions if rewrite.method in OF_THEIR_OWN),
+        hypothetical=tuple(rewrite.text for rewrite in rewrites if rewrite.is_hypothetical),
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from chat.rendering import render_markdown
 from chat.services.finding import Found, final_score
-from chat.services.prompting import refusal_sentences
+from chat.services.prompting import Manner, refusal_sentences
+from chat.threads import run_cpu
 from chat.types import AnswerRecord, AnswerRequest, CitationRecord
 from knowledge import engines
 from ragcore.answering.asking import Asker
@@ -21,7 +23,10 @@ from ragcore.options import AnswerOptions
 from ragcore.prompts.refusals import is_refusal
 from ragcore.types import Candidate, Citation, Drop, Sentence, Source, State
 
+logger = logging.getLogger(__name__)
+
 EXCERPT_CHARACTERS = 200  # V7
+UNCHECKED = "unchecked"  # code of a note: citations and support could not be found out
 UNSEEN_STAGE = "load.passages"  # drops passages that were deleted or withdrawn since the search
 TRACED_DROPS = 160  # chunk ids kept per stage and reason, best first; their number is always told
 
@@ -48,6 +53,32 @@ def grounded(
         threshold=options.support_threshold,
     )
     return _record(extracted.text, status, extracted.citations, sentences, sources, found)
+
+
+def uncited(text: str, sources: Sequence[Source], *, found: Found, status: str) -> AnswerRecord:
+    """The record of an answer that could not be checked: its text, and the sources, none of which counts as cited."""
+    return _record(text, status, [], [], sources, found)
+
+
+async def checked(
+    check: Callable[[], AnswerRecord],
+    text: str,
+    sources: Sequence[Source],
+    *,
+    found: Found,
+    status: str,
+    asker: Asker | None = None,
+) -> tuple[AnswerRecord, tuple[str, ...]]:
+    """What `check` finds, and codes of what failed: an answer that is written stays, then without citations (V7).
+
+    `asker`: of a model that has a word on what the rules leave open; None: rules alone.
+    """
+    try:
+        record = await run_cpu(check)
+        return (await support_judged(record, sources, asker) if asker is not None else record), ()
+    except Exception:
+        logger.exception("an answer could not be checked against its sources")
+        return await run_cpu(uncited, text, sources, found=found, status=status), (UNCHECKED,)
 
 
 async def support_judged(record: AnswerRecord, sources: Sequence[Source], asker: Asker) -> AnswerRecord:
@@ -183,10 +214,12 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def unused_options(request: AnswerRequest) -> list[str]:
+def unused_options(request: AnswerRequest, manner: Manner) -> list[str]:
     """Options that the client sent and that had no effect on this answer, so that nobody believes they had."""
     idle = {
-        "prompt_type": request.prompt_type is not None,
+        "system_prompt": bool(request.system_prompt) and not manner.system_prompt,
+        # Self-RAG has rounds of its own
+        "use_agentic_rag": request.use_agentic_rag is not None and manner.options.strategy == "self_rag",
         "enable_kg_enhancement": "enable_kg_enhancement" in request.given and request.enable_kg_enhancement,
     }
     return sorted(name for name, asked in idle.items() if asked)

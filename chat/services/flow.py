@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from ragcore.options import AnswerOptions
+from ragcore.presets import mode_layers
 
 Steps = list[tuple[str, Mapping[str, Any]]]
 Loop = Literal["none", "agentic", "self_rag", "iterative"]
-
-ULTIMATE_CHUNKS = 8  # of each form of the question
-ULTIMATE_ROUNDS = 2
-ULTIMATE_ENOUGH = 0.7  # confidence from which its rounds stop
+ULTIMATE_REWRITES = 2  # besides the question (U14)
+LOOPING = ("agentic", "ultimate")  # modes that judge what they find, and ask again
 
 
 def understanding_steps(options: AnswerOptions, *, rewrites: bool, target: str = "") -> Steps:
@@ -33,14 +32,15 @@ def steps_of(options: AnswerOptions, *, streaming: bool, rewrites: bool, loop: L
     """
     before: Steps = []
     if rewrites:
-        before = [("rewrite", {"method": options.rewrite_method, "streaming": streaming})]
-    limits = {"seconds": options.loop_seconds, "tokens": options.loop_tokens}
+        most = ULTIMATE_REWRITES if options.mode == "ultimate" else None
+        before = [("rewrite", {"method": options.rewrite_method, "streaming": streaming, "most": most})]
+    limits = {"seconds": options.loop_seconds, "tokens": options.loop_tokens, "cost": options.max_cost}
     match loop if loop != "none" else _loop(options):
         case "self_rag":
             graded = {"rounds": options.self_rag_rounds, "good": float(options.self_rag_quality)}
-            return [*before, ("loop.self_rag", {**graded, **limits, "cost": options.max_cost})]
+            return [*before, ("loop.self_rag", {**graded, **limits})]
         case "agentic":
-            return [*before, ("loop.agentic", {**_agentic(options), **limits, "cost": options.max_cost})]
+            return [*before, ("loop.agentic", {**_agentic(options), **limits})]
         case "iterative":
             return [*before, ("loop.iterative", limits), *context_steps(options)]
         case _:
@@ -50,7 +50,8 @@ def steps_of(options: AnswerOptions, *, streaming: bool, rewrites: bool, loop: L
 def wants_rewrites(options: AnswerOptions, origin: Mapping[str, str], *, in_conversation: bool) -> bool:
     """Whether other forms are asked for: in a conversation, by a mode or strategy above the plain one (U14), or by
     somebody who has chosen a method (V2)."""
-    is_plain = options.mode == "basic" and options.strategy == "standard" and not in_conversation
+    is_plain = options.mode == "basic" and options.strategy == "standard" and _loop(options) == "none"
+    is_plain = is_plain and not in_conversation
     return not is_plain or origin.get("rewrite_method", "default") != "default"
 
 
@@ -60,7 +61,8 @@ def context_steps(options: AnswerOptions) -> Steps:
     if options.whole_sections:
         steps.append(("sections.whole", {"budget_tokens": options.context_tokens}))
     if options.compression_method != "none":
-        steps.append(("compress", {"method": options.compression_method, "ratio": options.compression_ratio}))
+        shorter = {"method": options.compression_method, "ratio": options.compression_ratio}
+        steps.append(("compress", {**shorter, "most": options.max_chunks}))
     built = {"max_chunks": options.max_chunks, "budget_tokens": options.context_tokens}
     return [*steps, ("context.build", built)]
 
@@ -68,11 +70,27 @@ def context_steps(options: AnswerOptions) -> Steps:
 def _loop(options: AnswerOptions) -> Loop:
     if options.strategy == "self_rag":
         return "self_rag"
-    return "agentic" if options.mode in ("agentic", "ultimate") else "none"
+    return "agentic" if _has_loop(options) else "none"
+
+
+def _has_loop(options: AnswerOptions) -> bool:
+    """Whether passages and answers are judged in rounds: as the mode does, unless somebody has said (U14)."""
+    return options.mode in LOOPING if not options.agentic else options.agentic == "on"
+
+
+def is_loop_off(options: AnswerOptions) -> bool:
+    """Whether somebody has taken its rounds from a mode that has them, and no strategy has its own."""
+    return options.mode in LOOPING and _loop(options) == "none"
+
+
+def chunks_per_form(options: AnswerOptions) -> int | None:
+    """How many passages each form of the question brings, where the mode says it (U14); None: one number for all."""
+    return mode_layers("ultimate")["retrieval"]["top_k"] if options.mode == "ultimate" else None
 
 
 def _agentic(options: AnswerOptions) -> Mapping[str, Any]:
     rounds, enough = options.max_agentic_iterations, options.confidence_threshold
-    if options.mode == "ultimate":
-        rounds, enough = min(rounds, ULTIMATE_ROUNDS), min(enough, ULTIMATE_ENOUGH)
+    if options.mode == "ultimate":  # its own are limits: who asks for more rounds does not get them
+        own = mode_layers("ultimate")["answer"]
+        rounds, enough = min(rounds, own["max_agentic_iterations"]), min(enough, own["confidence_threshold"])
     return {"rounds": rounds, "enough": enough}

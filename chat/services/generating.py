@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from functools import cache
+
+from django.conf import settings
 
 from chat.services.prompting import Manner, prompt_messages
 from chat.threads import run_cpu
 from chat.types import Exchange
 from knowledge import engines
+from ragcore.generation.absent import AbsentGenerator
+from ragcore.generation.chosen import ChosenGenerator
 from ragcore.generation.complexity import generation_complexity
-from ragcore.generation.tiers import choose_tier
+from ragcore.generation.events import EndEvent
+from ragcore.generation.fallback import FallbackGenerator
+from ragcore.generation.metering import Purse, Reading, Spent
+from ragcore.generation.prices import MILLION, Price, parse_prices
+from ragcore.generation.tiers import Choice, Tier, choose_tier
 from ragcore.ports import ChatMessage, GenerationRequest, LLMGenerator
 from ragcore.text.scripts import language_of
-from ragcore.types import Source
+from ragcore.types import Source, Usage
+
+MILLION_TOKENS = 1_000_000
 
 
 async def generation_of(
@@ -23,10 +36,14 @@ async def generation_of(
     history: Sequence[Exchange],
     critique: str = "",
     estimated_tokens: int | None = None,
+    spent: Decimal = Decimal(0),
+    absent: Collection[str] = (),
 ) -> tuple[LLMGenerator, GenerationRequest]:
     """The generator for this question, and its request; the extractive one where there is no language model.
 
-    `estimated_tokens`: of prompt and answer, where the client knows better than we do (U10).
+    `estimated_tokens`: of prompt and answer, where the client knows better than we do (U10); `spent`: what the answer
+    has cost before, which counts towards its limit; `absent`: models that nobody waits for any more. A generator of
+    tiers is a ChosenGenerator, which says why.
     """
     options = manner.options
     messages: tuple[ChatMessage, ...] = ()
@@ -43,25 +60,92 @@ async def generation_of(
         temperature=options.temperature,
         max_tokens=options.max_tokens,
     )
-    return await run_cpu(_generator, request, manner, estimated_tokens), request
+    generator = await run_cpu(_generator, request, manner, estimated_tokens, spent)
+    return without(generator, absent), request
 
 
-def _generator(request: GenerationRequest, manner: Manner, estimated_tokens: int | None) -> LLMGenerator:
-    """The standard model; with `tiered`, or a limit of cost or time, the tier that the question needs."""
+def _generator(
+    request: GenerationRequest, manner: Manner, estimated_tokens: int | None, spent: Decimal
+) -> LLMGenerator:
+    """The standard model; with `tiered`, or a limit of cost or time, the tier that the question needs.
+
+    A limit of cost holds for whoever writes in the end: models that it does not allow are not asked.
+    """
     options, tiers = manner.options, engines.tiers()
-    if not tiers or not (options.tiered or options.max_cost or options.max_latency):
+    is_limited = manner.is_free_only or options.max_cost > 0
+    if not tiers or not (options.tiered or is_limited or options.max_latency):
         return engines.generator()
+    left = Decimal(0) if manner.is_free_only else Decimal(str(options.max_cost)) - spent
+    purse = Purse(left=left, count=engines.counter().count, estimated_tokens=estimated_tokens)
     context = "\n".join(source.text for source in request.sources)
-    complexity = generation_complexity(request.question, context, engines.tokenizer())
-    if estimated_tokens is None:
-        prompt = sum(engines.counter().count(message.content) for message in request.messages)
-        estimated_tokens = prompt + request.max_tokens
     choice = choose_tier(
-        complexity,
+        generation_complexity(request.question, context, engines.tokenizer()),
         tiers,
-        max_cost=options.max_cost,
+        max_cost=float(left) if is_limited else None,
         max_latency=options.max_latency,
         prefer_api=options.prefer_api_models,
-        estimated_tokens=estimated_tokens,
+        estimated_tokens=purse.tokens(request),
     )
-    return engines.generator_for(choice)
+    generator = engines.generator_for(choice)
+    if is_limited and isinstance(generator, FallbackGenerator):
+        purse.takes_unknown = "price_unknown" in choice.reasons
+        generator = generator.within(purse)
+    return ChosenGenerator(generator=generator, choice=choice)
+
+
+def without(generator: LLMGenerator, absent: Collection[str]) -> LLMGenerator:
+    """The generator for an answer that has waited for these models in vain: it asks others, or fails at once."""
+    if not absent:
+        return generator
+    if isinstance(generator, ChosenGenerator):
+        return replace(generator, generator=without(generator.generator, absent))
+    if isinstance(generator, FallbackGenerator):
+        return generator.without(absent)
+    return AbsentGenerator(name=generator.name) if generator.name in absent else generator
+
+
+def models_of(generator: LLMGenerator) -> tuple[str, ...]:
+    """The names of all models that it may ask."""
+    if isinstance(generator, ChosenGenerator):
+        return models_of(generator.generator)
+    return generator.names if isinstance(generator, FallbackGenerator) else (generator.name,)
+
+
+def is_free(model: str) -> bool:
+    """Whether it is known that tokens of a model cost nothing."""
+    return price_of(model, Usage(prompt_tokens=MILLION_TOKENS, completion_tokens=MILLION_TOKENS)) == 0
+
+
+def price_of(model: str, usage: Usage) -> Decimal | None:
+    """What tokens of a model cost, in the currency of the price table; None where its price is not known."""
+    price = _price_of(model, engines.tiers())
+    if price is None:
+        return None
+    return (usage.prompt_tokens * price.prompt + usage.completion_tokens * price.completion) / MILLION
+
+
+@cache
+def _price_of(model: str, tiers: tuple[Tier, ...]) -> Price | None:
+    """Of a tier, or of the table, where the judge has a model of its own."""
+    for tier in tiers:
+        if tier.model == model and tier.price_in is not None and tier.price_out is not None:
+            return Price(prompt=tier.price_in, completion=tier.price_out)
+    return _table(settings.LLM_PRICES or "").get(model)
+
+
+@cache
+def _table(prices: str) -> dict[str, Price]:
+    return parse_prices(prices) if prices else {}
+
+
+def choice_of(generator: LLMGenerator | None) -> Choice | None:
+    """Why this generator writes; None where there was nothing to choose."""
+    return generator.choice if isinstance(generator, ChosenGenerator) else None
+
+
+def spent_of(generator: LLMGenerator, reading: Reading) -> Spent:
+    """What one request for a text has used; of those of a ladder together."""
+    end = reading.end if isinstance(reading.end, EndEvent) else EndEvent()
+    model = end.model or generator.name
+    cost = end.cost if end.tier is not None else price_of(model, reading.usage)
+    return Spent(purpose="writing", model=model, usage=reading.usage, cost=cost)

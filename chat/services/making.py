@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -14,17 +14,18 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.scope import Scope
 from chat.models import Conversation, Message
-from chat.services.answering_metadata import queries_of, with_metadata
+from chat.services.answering_metadata import with_metadata
 from chat.services.conversing import conversation_reply
 from chat.services.finding import Found
-from chat.services.finishing import conversed, grounded, listed, support_judged
-from chat.services.flow import Loop, context_steps, steps_of, understanding_steps, wants_rewrites
+from chat.services.finishing import checked, conversed, grounded, listed
+from chat.services.flow import Loop, context_steps, is_loop_off, steps_of, understanding_steps, wants_rewrites
 from chat.services.generating import generation_of
 from chat.services.output import Output
+from chat.services.patience import Patience
 from chat.services.prompting import Manner, refusal_for
 from chat.services.search_results import search_results
 from chat.services.tooling import Tooling
-from chat.services.writing import Draft, Writer
+from chat.services.writing import SECONDS, Draft, Writer, draft_of
 from chat.threads import run_cpu
 from chat.types import AnswerRecord, AnswerRequest, Emit, Exchange
 from knowledge import engines
@@ -33,13 +34,19 @@ from ragcore.answering import stages  # noqa: F401 (registers the stages)
 from ragcore.answering.pipeline import AnswerTools, build_stages, run_stages
 from ragcore.answering.stages.plan_adaptive import Plan, plan_of
 from ragcore.answering.types import AnswerState, Question
+from ragcore.errors import ModelUnavailableError
+from ragcore.generation.metering import known_cost
 from ragcore.grounding.markers import document_ids
 from ragcore.options import AnswerOptions
+from ragcore.providers.remembering import RememberingEmbedder
+from ragcore.text.once import computed_once
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile, Source
 
 FALLBACK_CONFIDENCE = 0.3  # U14
+UNJUDGED_CONFIDENCE = 0.8  # U14: at most, where a mode that judges may not, and the default model writes
 MAX_RESULTS = 5  # on a page of search results in the place of an answer
+WRITING_LOOPS = ("loop.agentic", "loop.self_rag")
 LEAST_RATE = 0.01  # of false refusals for which thresholds were measured
 
 
@@ -58,6 +65,7 @@ class Turn:
     profile: Profile | None = None
     history: tuple[Exchange, ...] = ()
     streaming: bool = False
+    patience: Patience = field(default_factory=Patience)
 
     @property
     def blocks(self) -> bool:
@@ -76,6 +84,11 @@ class Made:
 
 async def answer_made(turn: Turn) -> AnswerRecord:
     """An answer from the documents. Raises what the search raises."""
+    with computed_once():
+        return await _made(turn)
+
+
+async def _made(turn: Turn) -> AnswerRecord:
     start = time.perf_counter()
     tooling = Tooling(
         scope=turn.scope,
@@ -84,6 +97,7 @@ async def answer_made(turn: Turn) -> AnswerRecord:
         emit=turn.emit,
         profile=turn.profile,
         history=turn.history,
+        patience=turn.patience,
     )
     tools = tooling.tools
     state = AnswerState(question=turn.question)
@@ -94,10 +108,12 @@ async def answer_made(turn: Turn) -> AnswerRecord:
         made, draft, record = await _conversed(turn, state, tools)
     else:
         made = await _prepared(turn, state, tooling, rewrites=rewrites)
+        _refuse_degraded(turn, made.state)
         draft, record = await _finished(turn, made.state, tooling)
-    if made.mode == "fallback":
-        record = replace(record, confidence=min(record.confidence, FALLBACK_CONFIDENCE))
-    return await with_metadata(turn, record, made, tooling, draft, time.perf_counter() - start)
+        if draft.is_fallback:
+            made = replace(made, mode="fallback")
+        record = replace(record, confidence=min(record.confidence, _ceiling(made)))
+    return with_metadata(turn, record, made, tooling, draft, time.perf_counter() - start)
 
 
 # ── up to numbered sources ──────────────────────────────────────────────────────────────────────
@@ -116,11 +132,36 @@ async def _prepared(turn: Turn, state: AnswerState, tooling: Tooling, *, rewrite
     if steps[-1][0].startswith("loop."):  # its rounds are to be seen while they last
         tooling.announce = partial(context_told, turn)
     after = await run_stages(build_stages(steps), state, tooling.tools)
+    mode = "fallback" if _has_failed(after) else options.mode
     if after.result is not None or after.passages or after.written is not None:
-        return Made(state=after, mode=options.mode, strategy=strategy)
+        return Made(state=_unjudged(after, options), mode=mode, strategy=strategy)
     basic = [("search", {}), *context_steps(options)]
     after = await run_stages(build_stages(basic), replace(after, rewrites=()), tooling.tools)
-    return Made(state=after, mode="fallback", strategy=strategy)
+    return Made(state=after, mode=mode, strategy=strategy)
+
+
+def _has_failed(state: AnswerState) -> bool:
+    """Whether a loop broke off or took too long before it had written anything."""
+    stopped = {figures.get("stopped") for stage, figures in state.stats.items() if stage in WRITING_LOOPS}
+    broken = any(record.error for record in state.records if record.stage in WRITING_LOOPS)
+    return state.written is None and (broken or bool(stopped & {"failed", "seconds"}))
+
+
+def _unjudged(state: AnswerState, options: AnswerOptions) -> AnswerState:
+    """Without rounds and without tiers the default model writes, of which nobody is quite sure (U14)."""
+    return replace(state, confidence=UNJUDGED_CONFIDENCE) if is_loop_off(options) and not options.tiered else state
+
+
+def _ceiling(made: Made) -> float:
+    """The most confidence that the way to an answer leaves it: that of whoever judged it, little for a fallback."""
+    judged = 1.0 if made.state.confidence is None else made.state.confidence
+    return min(judged, FALLBACK_CONFIDENCE) if made.mode == "fallback" else judged
+
+
+def _refuse_degraded(turn: Turn, state: AnswerState) -> None:
+    """A strict client gets no text that a loop put together without the model. Raises ModelUnavailableError (V13)."""
+    if turn.request.strict and state.written is not None and state.written.is_degraded:
+        raise ModelUnavailableError(strict=True)
 
 
 def _planned(turn: Turn, plan: Plan) -> AnswerOptions:
@@ -141,7 +182,7 @@ async def _finished(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[D
     options, sources, draft = turn.manner.options, list(state.sources), Draft()
     found = _found_of(state, tooling)
     if not tooling.is_announced:
-        await context_told(turn, len(sources), queries_of(state, tooling))
+        await context_told(turn, len(sources), tooling.other_forms(state.standalone))
     if not sources:
         draft.text = await text_shown(turn, refusal_for(turn.request.query, options.style), ())
         return draft, await run_cpu(grounded, draft.text, (), found=found, options=options, status="refused")
@@ -150,15 +191,18 @@ async def _finished(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[D
     if not is_sure and not await run_cpu(_is_answerable, state, found, sources, options):
         sources = sources[:MAX_RESULTS]
         draft.text = await text_shown(turn, await run_cpu(_results, turn.request, sources), [s.number for s in sources])
-        return draft, await run_cpu(listed, draft.text, sources, found=found, options=options)
+        check = partial(listed, draft.text, sources, found=found, options=options)
+        record, draft.warnings = await checked(check, draft.text, sources, found=found, status="search_results")
+        return draft, record
     if state.written is not None:
         draft = await _taken_over(turn, state, sources)
     else:
-        draft = await _written(turn, state, sources)
+        draft = await _written(turn, state, sources, tooling)
     status = "degraded" if draft.degraded else "answered"
-    record = await run_cpu(grounded, draft.text, sources, found=found, options=options, status=status)
-    if options.judge_support and tooling.tools.asker is not None:
-        record = await support_judged(record, sources, tooling.tools.asker)
+    check = partial(grounded, draft.text, sources, found=found, options=options, status=status)
+    asker = tooling.tools.asker if options.judge_support else None
+    record, failed = await checked(check, draft.text, sources, found=found, status=status, asker=asker)
+    draft.warnings += failed
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
     return draft, record
@@ -185,7 +229,7 @@ def _is_answerable(state: AnswerState, found: Found, sources: Sequence[Source], 
         state.query,
         sources,
         tokenizer=engines.tokenizer(),
-        embedder=engines.embedder(),
+        embedder=RememberingEmbedder(engines.embedder()),
         idf=found.retrieved.state.query.weights,
     )
     line = threshold_for(state.question.language, found.retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
@@ -196,7 +240,7 @@ def _results(request: AnswerRequest, sources: Sequence[Source]) -> str:
     return search_results(request.query, sources, tokenizer=engines.tokenizer(), language=language_of(request.query))
 
 
-async def _written(turn: Turn, state: AnswerState, sources: Sequence[Source]) -> Draft:
+async def _written(turn: Turn, state: AnswerState, sources: Sequence[Source], tooling: Tooling) -> Draft:
     await turn.emit("step", name="write", detail=_("Writing"))
     generator, request = await generation_of(
         query=state.query,
@@ -204,6 +248,8 @@ async def _written(turn: Turn, state: AnswerState, sources: Sequence[Source]) ->
         sources=sources,
         history=turn.history,
         estimated_tokens=turn.request.constraints.estimated_tokens,
+        spent=known_cost(tooling.spent),
+        absent=tooling.absent,
     )
     writer = Writer(
         request=request,
@@ -214,6 +260,7 @@ async def _written(turn: Turn, state: AnswerState, sources: Sequence[Source]) ->
         strict=turn.request.strict,
         generator=generator,
         streamed=turn.streaming,
+        seconds=min(SECONDS, turn.patience.left()),
     )
     return await writer.run()
 
@@ -224,10 +271,7 @@ async def _taken_over(turn: Turn, state: AnswerState, sources: Sequence[Source])
     assert written is not None
     output = _output(turn, sources)
     await output.write(written.text)
-    draft = Draft(text=(await output.finish()).strip(), model=written.model, usage=written.usage)
-    if written.is_degraded:
-        draft.degraded = _("The language model cannot be reached; this answer was put together from the sources.")
-    return draft
+    return draft_of(written, (await output.finish()).strip())
 
 
 async def _conversed(turn: Turn, state: AnswerState, tools: AnswerTools) -> tuple[Made, Draft, AnswerRecord]:

@@ -1,41 +1,93 @@
-"""Finding passages in other forms of a question, without an answer (V2, V3)."""
+"""Finding passages in other forms of a question and in a conversation, without an answer (D2, V2, V3)."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
+from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
-from chat.services.finding import search
+from chat.selectors import conversation_get
+from chat.services.finding import Found, search, with_rewrites
 from chat.services.profiles import profile_of
 from chat.services.prompting import Manner
 from chat.services.questions import question_of
+from chat.services.sessions import session_history
 from chat.services.tooling import Tooling
 from chat.threads import run_db
-from chat.types import AnswerRequest, EventType
+from chat.types import AnswerRequest, EventType, Exchange
 from knowledge.types import RetrievalRequest, Retrieved
-from ragcore.understanding.rewriting import rewritten
+from ragcore.answering.pipeline import build_stages, run_stages
+from ragcore.answering.types import AnswerState
+from ragcore.types import Profile
 
 
-async def passages_find(*, scope: Scope, user: User, request: RetrievalRequest, rewrite_method: str) -> Retrieved:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What was searched with."""
+
+    understood: str | None = None  # the question without its conversation, where that is another one
+    queries: tuple[str, ...] = ()  # other forms, that one first
+    method: str = "none"  # that made them
+    turns: int = 0  # of the conversation that it was understood with
+
+
+async def passages_find(
+    *,
+    scope: Scope,
+    user: User,
+    request: RetrievalRequest,
+    rewrite_method: str,
+    history: Sequence[Exchange] = (),
+) -> tuple[Retrieved, Asked]:
     """Passages for a question, also in the forms that the method makes of it; the asker's profile takes part.
+
+    `history`: earlier turns, oldest first; the question is understood with them as `generate` does, and the method
+    "auto" asks it with the words of its conversation, too.
 
     Raises AnswerTimeoutError, RetrievalUnavailableError, and what `knowledge.services.retrieve` raises.
     """
     profile = await run_db(profile_of, user, sets=request.sets)
     request = replace(request, profile=profile)
-    if rewrite_method != "none":
-        asked = AnswerRequest(query=request.query)
-        tooling = Tooling(scope=scope, request=asked, manner=Manner(), emit=_unheard, profile=profile)
-        question = question_of(asked, history=(), profile=profile, user=user)
-        forms = await rewritten(question.text, rewrite_method, question=question, tools=tooling.tools)
-        request = replace(
-            request,
-            forms=tuple(form.text for form in forms if not form.is_hypothetical),
-            hypothetical=tuple(form.text for form in forms if form.is_hypothetical),
-        )
-    return await search(scope=scope, request=request)
+    state = await _understood(scope, user, request.query, rewrite_method, history, profile)
+    query = state.standalone or request.query
+    retrieved = await search(scope=scope, request=with_rewrites(replace(request, query=query), state.rewrites))
+    forms = [form.text for form in state.rewrites]
+    forms += Found(retrieved=retrieved, seconds=0.0).queries[1:]
+    understood = state.standalone if state.standalone not in ("", state.question.text) else None
+    return retrieved, Asked(
+        understood=understood,
+        queries=tuple(dict.fromkeys([understood, *forms] if understood else forms)),
+        method=state.stats.get("rewrite", {}).get("method", "none"),
+        turns=len(history),
+    )
+
+
+async def conversation_turns(*, scope: Scope, conversation_id: str) -> tuple[Exchange, ...]:
+    """The turns of one of the asker's conversations, oldest first; () where nothing was said under this id yet."""
+    with suppress(NotFoundError):
+        conversation = await run_db(conversation_get, scope=scope, conversation_id=conversation_id)
+        return await session_history(user_id=scope.user_id, conversation_id=conversation.pk)
+    return ()
+
+
+async def _understood(
+    scope: Scope, user: User, query: str, method: str, history: Sequence[Exchange], profile: Profile | None
+) -> AnswerState:
+    """The question on its own and its other forms, by the stages of an answer."""
+    asked = AnswerRequest(query=query)
+    state = AnswerState(question=question_of(asked, history=history, profile=profile, user=user))
+    rewrites = method != "none"
+    steps: list[tuple[str, dict[str, Any]]] = []
+    if history:
+        steps.append(("understand.standalone", {"related": rewrites}))
+    if rewrites:
+        steps.append(("rewrite", {"method": method}))
+    tooling = Tooling(scope=scope, request=asked, manner=Manner(), emit=_unheard, profile=profile)
+    return await run_stages(build_stages(steps), state, tooling.tools) if steps else state
 
 
 async def _unheard(kind: EventType, /, **data: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from accounts.wording import worded
 from chat.models import Message
+from chat.services.telling import why
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord
 from knowledge.types import FilterWarning
 
@@ -29,8 +30,9 @@ _NOTHING_DONE: dict[str, Any] = {
 }
 _PUBLIC_METADATA = (
     *("total_time", "rewrite_time", "retrieve_time", "rerank_time", "generate_time", "first_token_time"),
-    *("chunks_found", "model", "usage", "cost", "strategy", "mode_used", "cache", "rewritten_queries"),
-    *("options_sha256", "error_message", "stopped", "unused_options", "stage_times", "tier", "skipped_stages", "notes"),
+    *("chunks_found", "model", "tier", "choice", "usage", "usage_by_purpose", "cost", "strategy", "mode_used"),
+    *("cache", "rewritten_queries", "options_sha256", "error_message", "stopped", "is_cut", "unused_options"),
+    *("stage_times", "skipped_stages", "notes"),
 )
 
 
@@ -58,7 +60,9 @@ def answer_present(*, record: AnswerRecord, request: AnswerRequest, message: Mes
 def metadata_present(record: AnswerRecord) -> dict[str, Any]:
     """What a client is told about how the answer came to be; times in seconds."""
     warnings = warnings_present(FilterWarning(**one) for one in record.metadata.get("warnings", ()))
-    return {**{name: record.metadata.get(name) for name in _PUBLIC_METADATA}, "warnings": warnings}
+    reason = why(record.metadata.get("choice") or ())
+    known = {name: record.metadata.get(name) for name in _PUBLIC_METADATA}
+    return {**known, "choice_reason": reason, "warnings": warnings}
 
 
 def warnings_present(warnings: Iterable[FilterWarning]) -> list[dict[str, str]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import cast, get_args
 
 from django.conf import settings
 
 from accounts.scope import Scope
+from chat.services.flow import is_loop_off
 from chat.services.sessions import history_window
 from chat.types import AnswerRequest, Exchange, Style
 from knowledge import engines
@@ -18,7 +19,7 @@ from knowledge.selectors.options import site_options
 from knowledge.types import RetrievalMode
 from ragcore.answering.asking import fenced
 from ragcore.grounding.context import render_context
-from ragcore.options import AnswerOptions, options_sha256, resolve
+from ragcore.options import AnswerOptions, Resolved, options_sha256, resolve
 from ragcore.ports import ChatMessage
 from ragcore.presets import mode_layers, preset, preset_retrieval_mode
 from ragcore.prompts import load
@@ -29,6 +30,7 @@ from ragcore.types import Language, Source
 PERSONA = "You are an expert on the documents of this organisation."  # of sets that name no other
 LANGUAGE_NAMES = {"zh": "Chinese", "en": "English"}
 OTHER_LANGUAGE = "the same language as the question"
+LEAST_LATENCY = 0.001  # seconds; a client's 0 asks for the fastest model, where an option of 0 is no limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,8 @@ class Manner:
     options: AnswerOptions = field(default_factory=AnswerOptions)
     origin: Mapping[str, str] = field(default_factory=dict)  # option -> the layer that it came from
     persona: str = ""
-    system_prompt: str = ""  # instead of the product's, where the set permits it (V5)
+    system_prompt: str = ""  # behind the product's, where every set that is asked permits it (V5)
+    is_free_only: bool = False  # the client allows no cost at all; options.max_cost of 0 is no limit (U10)
     retrieval: Mapping[str, object] = field(default_factory=dict)  # the set's own options of the search
     mode_retrieval: Mapping[str, object] = field(default_factory=dict)  # below those of site and set
     preset_retrieval: Mapping[str, object] = field(default_factory=dict)  # above them
@@ -55,6 +58,7 @@ class Manner:
             prompts=tuple(prompts),
             persona=self.persona,
             system_prompt=self.system_prompt,
+            is_free_only=self.is_free_only,
             retrieval={**self.mode_retrieval, **self.retrieval, **self.preset_retrieval, "mode": self.retrieval_mode},
         )
         return options_sha256(self.options, used)
@@ -70,13 +74,15 @@ class Used:
     prompts: tuple[str, ...]  # fingerprints
     persona: str
     system_prompt: str
+    is_free_only: bool
     retrieval: Mapping[str, object]
 
 
 def manner_of(*, scope: Scope, request: AnswerRequest) -> Manner:
     """Options in layers (V14): default, mode, site, the set that is asked alone (D14), preset, request. Uses the ORM.
 
-    Mode and preset are options themselves and are found first.
+    Mode and preset are options themselves and are found first; the mode that the client names is the one. Of limits of
+    cost and time the smallest one holds, whoever sets it: a client can lower what the site allows and never raise it.
     """
     alone: KnowledgeSet | None = None
     if len(request.sets) == 1:
@@ -84,33 +90,69 @@ def manner_of(*, scope: Scope, request: AnswerRequest) -> Manner:
     site = ("site", site_options(tenant_id=scope.tenant_id).get("answer", {}))
     own = (f"set {alone.code}", alone.options.get("answer", {})) if alone else ("set", {})
     sent = ("request", answer_options_sent(request))
-    named = resolve(AnswerOptions, site, own, sent).value
-    chosen = preset(named.preset)
-    mode = mode_layers(chosen.get("answer", {}).get("mode", named.mode))
-    layers = (("mode", mode.get("answer", {})), site, own, (f"preset {named.preset}", chosen.get("answer", {})), sent)
-    resolved = resolve(AnswerOptions, *layers)
+    word = resolve(AnswerOptions, site, own, sent).value.preset
+    chosen = preset(word)
+    of_preset = (f"preset {word}", chosen.get("answer", {}))
+    named = resolve(AnswerOptions, site, own, of_preset, sent).value
+    mode = mode_layers(named.mode)
+    of_mode = {**mode.get("answer", {})}
+    if is_loop_off(named):
+        of_mode["tiered"] = True  # U14: without its loop a mode writes with the model that the question needs
+    resolved = _limited(resolve(AnswerOptions, ("mode", of_mode), site, own, of_preset, sent), site, own, of_preset)
     return Manner(
         options=resolved.value,
         origin=resolved.origin,
         persona=alone.persona if alone else "",
-        system_prompt=(request.system_prompt or "") if resolved.value.own_prompts else "",
+        system_prompt=_own_prompt(scope, request, resolve(AnswerOptions, site).value.own_prompts),
+        is_free_only=request.constraints.max_cost_per_query == 0,
         retrieval=alone.options.get("retrieval", {}) if alone else {},
         mode_retrieval=mode.get("retrieval", {}),
-        retrieval_mode=cast("RetrievalMode | None", preset_retrieval_mode(named.preset)),
+        retrieval_mode=cast("RetrievalMode | None", preset_retrieval_mode(word)),
         preset_retrieval=chosen.get("retrieval", {}),
     )
+
+
+def _own_prompt(scope: Scope, request: AnswerRequest, is_allowed_by_site: bool) -> str:
+    """The client's prompt, if each set whose passages it could be used on permits it; those without a word of their own
+    do as the site does."""
+    if not request.system_prompt:
+        return ""
+    asked = sets_readable(scope=scope)
+    if request.sets:
+        asked = asked.filter(pk__in=request.sets)
+    said = set(asked.values_list("options__answer__own_prompts", flat=True)) or {None}
+    allowed = all(is_allowed_by_site if own is None else own for own in said)
+    return request.system_prompt if allowed else ""
+
+
+def _limited(resolved: Resolved[AnswerOptions], *layers: tuple[str, Mapping[str, object]]) -> Resolved[AnswerOptions]:
+    """The same with the smaller one of what the client says and what the layers before it resolve to."""
+    before = [resolve(AnswerOptions, *layers[:-1]), resolve(AnswerOptions, layers[-1])]
+    values, origin = {}, dict(resolved.origin)
+    for name in ("max_cost", "max_latency"):
+        known = [r for r in (*before, resolved) if getattr(r.value, name) > 0]
+        if known:
+            least = min(known, key=lambda r: getattr(r.value, name))
+            values[name], origin[name] = getattr(least.value, name), least.origin[name]
+    return Resolved(replace(resolved.value, **values), origin)
 
 
 def answer_options_sent(request: AnswerRequest) -> dict[str, object]:
     """What the client said about options of the answer, by their names here; what it left out inherits."""
     sent = {f.name: getattr(request, f.name) for f in fields(AnswerOptions) if f.name in request.given}
     sent = {name: value for name, value in sent.items() if value is not None}
-    if request.use_agentic_rag is not None and "mode" not in sent:
-        sent["mode"] = "agentic" if request.use_agentic_rag else "basic"
+    if request.use_agentic_rag is not None:
+        sent["agentic"] = "on" if request.use_agentic_rag else "off"
+        if request.use_agentic_rag:
+            sent.setdefault("mode", "agentic")
     if request.use_tiered_generation is not None:
         sent["tiered"] = request.use_tiered_generation
-    limits = {"max_cost": request.constraints.max_cost_per_query, "max_latency": request.constraints.max_latency}
-    return sent | {name: float(value) for name, value in limits.items() if value is not None}
+    limits = request.constraints
+    if limits.max_cost_per_query:  # 0 is no option but Manner.is_free_only
+        sent["max_cost"] = float(limits.max_cost_per_query)
+    if limits.max_latency is not None:
+        sent["max_latency"] = max(float(limits.max_latency), LEAST_LATENCY)
+    return sent
 
 
 def prompt_messages(

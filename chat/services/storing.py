@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,6 +16,7 @@ from accounts.scope import Scope
 from accounts.selectors import tenant_check
 from chat.models import Conversation, Message, MessageCitation
 from chat.selectors import conversation_keys, conversations_of
+from chat.services.strategies import strategy_count
 from chat.types import AnswerRecord, AnswerRequest
 from knowledge.models import Chunk
 from knowledge.selectors import sets_listed
@@ -23,6 +25,7 @@ from ragcore.errors import RagError
 from ragcore.text.normalise import normalise_query
 
 TITLE_CHARACTERS = 80
+CLIENT_KEY_VERSION = 5  # of the UUID of a conversation whose id the client has chosen (selectors.conversation_keys)
 RESULT = ("answer", "answer_html", "state", "status", "confidence", "sentences", "metadata", "trace", "finished")
 FAILURE = ("state", "finished", "error_code", "error_message")
 
@@ -33,7 +36,8 @@ def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel
     Raises NotFoundError for a set that does not exist and for another tenant than the asker's own, UnknownFilterError.
     """
     tenant_check(user=user, tenant_id=request.tenant_id)
-    if missing := set(request.sets) - set(sets_listed(scope=scope).values_list("pk", flat=True)):
+    known = sets_listed(scope=scope).filter(pk__in=request.sets).order_by()
+    if missing := set(request.sets) - set(known.values_list("pk", flat=True)):
         raise NotFoundError(f"There is no knowledge set {min(missing)}.", sets=sorted(missing))
     filters_check(scope=scope, filters=request.filters)
     return Message(
@@ -47,10 +51,15 @@ def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel
 def message_open(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
     """`message_prepare`, stored as running. The same errors."""
     message = message_prepare(scope=scope, user=user, request=request, channel=channel)
+    is_new = message.conversation._state.adding
     with transaction.atomic():
         if not _save(message, ()):
             raise NotFoundError("There is no such conversation.")
-        message.conversation.sets.set(request.sets)
+        asked_in = message.conversation.sets
+        if is_new and message.conversation.pk.version != CLIENT_KEY_VERSION:
+            asked_in.add(*request.sets)  # without a look at what it has
+        else:
+            asked_in.set(request.sets)
     return message
 
 
@@ -87,6 +96,8 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
         )
         for citation in record.citations
     )
+    count = partial(strategy_count, tenant_id=message.conversation.tenant_id, record=record)
+    transaction.on_commit(count, robust=True)  # an answer that is not stored does not count, and none waits for it
     return record
 
 
@@ -105,6 +116,10 @@ def _save(message: Message, changed: Sequence[str]) -> bool:
     or pinned while the answer was made. Needs a transaction, in which the conversation stays locked.
     """
     conversation = message.conversation
+    if conversation._state.adding and conversation.pk.version != CLIENT_KEY_VERSION:
+        conversation.save(force_insert=True)  # nobody else can have stored it, nor deleted
+        message.save(force_insert=True)
+        return True
     if conversation._state.adding:
         new = {name: getattr(conversation, name) for name in ("tenant_id", "user_id", "channel", "title")}
         message.conversation, _ = Conversation.objects.get_or_create(pk=conversation.pk, defaults=new)

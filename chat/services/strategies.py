@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+from django.db import DatabaseError, transaction
 from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
 
 from accounts.scope import Scope
 from chat.models.strategies import StrategyStatistics
+from chat.types import AnswerRecord
+
+logger = logging.getLogger(__name__)
 
 PERIODS = (1, 7, 30)  # days
 
@@ -47,6 +52,28 @@ def strategy_record(*, tenant_id: int, strategy: str, seconds: float, confidence
     if not StrategyStatistics.objects.filter(**key).update(**sums):
         StrategyStatistics.objects.bulk_create([StrategyStatistics(**key)], ignore_conflicts=True)
         StrategyStatistics.objects.filter(**key).update(**sums)
+
+
+def strategy_count(*, tenant_id: int, record: AnswerRecord) -> None:
+    """Add a stored answer to the figures of its strategy; one from the cache is not counted again.
+
+    Figures are never worth an answer: where the database refuses them it is logged, and a transaction around this one
+    goes on.
+    """
+    metadata = record.metadata
+    if not metadata.get("strategy") or metadata.get("cache", "none") != "none":
+        return
+    try:
+        with transaction.atomic():
+            strategy_record(
+                tenant_id=tenant_id,
+                strategy=metadata["strategy"],
+                seconds=metadata["total_time"],
+                confidence=record.confidence,
+                status=record.status,
+            )
+    except DatabaseError:
+        logger.exception("an answer is missing in the figures of its strategy")
 
 
 def strategy_figures(*, scope: Scope, days: int, today: date | None = None) -> list[StrategyFigures]:

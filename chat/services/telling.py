@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -18,6 +18,48 @@ _STRATEGIES = {
     "iterative": _lazy("Several steps"),
     "hybrid": _lazy("Several wordings"),
 }
+_TIERS = {"fast": _lazy("Fast"), "standard": _lazy("Standard"), "advanced": _lazy("Advanced")}
+# Codes of ragcore.answering.types.Analysis.reasons and ragcore.generation.tiers.Choice; others are for the trace only.
+_WHY = {
+    "kind:simple_fact": _lazy("one fact is asked for"),
+    "kind:comparison": _lazy("things are compared"),
+    "kind:aggregation": _lazy("several things are collected"),
+    "kind:multi_hop": _lazy("the answer takes several steps"),
+    "kind:complex_reasoning": _lazy("reasons are asked for"),
+    "kind:open_ended": _lazy("the question is open"),
+    "flag:several_sources": _lazy("several sources are needed"),
+    "flag:time": _lazy("the answer depends on a time"),
+    "flag:calculation": _lazy("something is to be calculated"),
+    "simple": _lazy("the question is simple"),
+    "medium": _lazy("the question is of medium complexity"),
+    "complex": _lazy("the question is complex"),
+    "missing": _lazy("the tier that would fit has no model"),
+    "local": _lazy("a model of this server is preferred"),
+    "api": _lazy("a model of a service was chosen"),
+    "latency": _lazy("others would take longer than is allowed"),
+    "too_slow": _lazy("none is as fast as is wanted, this one is the fastest"),
+    "cost": _lazy("others would cost more than is allowed"),
+    "price_unknown": _lazy("its price is not known"),
+    "too_expensive": _lazy("every model would cost more than is allowed"),
+}
+
+
+def why(codes: Iterable[str]) -> str:
+    """Why a strategy or tier was chosen, in words; "" where none of the codes is for people."""
+    words = [_reason(code.replace("model:", "kind:", 1)) for code in codes]
+    return "; ".join(dict.fromkeys(word for word in words if word))
+
+
+def tier_step(reasons: Sequence[str], tier: str = "") -> Step:
+    """That a tier was chosen; "" where none fits."""
+    return Step(name="tier", detail={"tier": tier, "reasons": list(reasons)})
+
+
+def _reason(code: str) -> str:
+    name, _separator, value = code.partition(":")
+    if name == "difficulty":
+        return _("difficulty %(difficulty)s of 10") % {"difficulty": value}
+    return str(_WHY.get(code, ""))
 
 
 def told(step: Step) -> dict[str, Any]:
@@ -35,7 +77,9 @@ def _standalone(step: Step) -> str:
 
 
 def _rewrite(step: Step) -> str:
-    forms = step.detail.get("rewrites") or ()
+    forms = step.detail.get("queries") or ()
+    if not forms:  # what was made to search with reads like no question
+        return _("Also searching with other words")
     return _("Also looking for: %(forms)s") % {"forms": "; ".join(str(form) for form in forms)[:SHOWN]}
 
 
@@ -67,7 +111,19 @@ def _analysis(step: Step) -> str:
 
 
 def _plan(step: Step) -> str:
-    return _("Way chosen: %(strategy)s") % {"strategy": _STRATEGIES.get(_text(step.detail, "strategy"), "")}
+    chosen = _("Way chosen: %(strategy)s") % {"strategy": _STRATEGIES.get(_text(step.detail, "strategy"), "")}
+    return _because(chosen, step)
+
+
+def _tier(step: Step) -> str:
+    tier = _TIERS.get(_text(step.detail, "tier"))
+    chosen = _("Model chosen: %(tier)s") % {"tier": tier} if tier else _("No model chosen")
+    return _because(chosen, step)
+
+
+def _because(chosen: str, step: Step) -> str:
+    reasons = why(step.detail.get("reasons") or ())
+    return _("%(chosen)s (%(reasons)s)") % {"chosen": chosen, "reasons": reasons} if reasons else chosen
 
 
 def _hop(step: Step) -> str:
@@ -92,6 +148,7 @@ _SENTENCES: dict[str, Callable[[Step], str]] = {
     "refine": _refine,
     "analysis": _analysis,
     "plan": _plan,
+    "tier": _tier,
     "hop": _hop,
     "stop": _stop,
 }

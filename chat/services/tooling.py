@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property, partial
 
 from accounts.scope import Scope
 from chat.services.finding import Found, final_score, find, search_request
-from chat.services.flow import ULTIMATE_CHUNKS, context_steps
-from chat.services.generating import generation_of
+from chat.services.flow import chunks_per_form, context_steps
+from chat.services.generating import choice_of, generation_of, is_free, models_of, price_of, spent_of
+from chat.services.patience import SILENT_SECONDS, Patience
 from chat.services.prompting import Manner
 from chat.services.telling import told
 from chat.threads import run_db
@@ -18,20 +22,22 @@ from knowledge import engines
 from knowledge.services.retrieval import sections_around
 from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, build_stages, run_stages
+from ragcore.answering.purposes import purpose_of
 from ragcore.answering.types import AnswerState, Ranked, Rewrite, SearchResult, Step, WrittenText
 from ragcore.errors import ModelUnavailableError
-from ragcore.generation.tiers import cost_of
-from ragcore.generation.whole import whole
+from ragcore.generation.events import EndEvent
+from ragcore.generation.metering import Reading, Spent, known_cost
 from ragcore.options import AnswerOptions
-from ragcore.ports import GenerationRequest, LLMGenerator
-from ragcore.types import Passage, Profile, Source, Usage
+from ragcore.ports import ChatModel, GenerationRequest, LLMGenerator
+from ragcore.text.normalise import normalise_query
+from ragcore.types import Passage, Profile, Source
 
 MAX_TOP_K = 50
 
 
 @dataclass(kw_only=True)
 class Tooling:
-    """Makes the tools of one answer, and keeps what its searches found for the trace."""
+    """Makes the tools of one answer, and keeps what its searches found and its requests used."""
 
     scope: Scope
     request: AnswerRequest
@@ -40,10 +46,14 @@ class Tooling:
     profile: Profile | None = None
     history: tuple[Exchange, ...] = ()
     options: AnswerOptions | None = None  # None: those of the manner
+    patience: Patience = field(default_factory=Patience)
     top_k: int | None = None  # of one search; None: what the request says
     searches: list[Found] = field(default_factory=list)  # in their order
     askers: list[Asker] = field(default_factory=list)
-    announce: Callable[[int], Awaitable[None]] | None = None  # told once how many passages the first search found
+    texts: list[Spent] = field(default_factory=list)  # that loops have written, also those that they did not keep
+    asked: list[str] = field(default_factory=list)  # what was searched with, as far as it is for people to read
+    # told once how many passages the first search found, and with which other forms of the question
+    announce: Callable[[int, Sequence[str]], Awaitable[None]] | None = None
     is_announced: bool = False
 
     @cached_property
@@ -61,19 +71,43 @@ class Tooling:
             lexicon=engines.lexicon(),
             tell=self.tell,
             build=self.build,
-            extra={"siblings": self.siblings, "price": price_of},
+            extra={
+                "siblings": self.siblings,
+                "cost": self.cost,
+                "compressed": {},
+                "seconds_left": self.patience.left_before_writing,
+            },
         )
 
     @property
-    def usage(self) -> Usage:
-        """Tokens of everything that was asked besides the answer itself."""
-        return sum((asker.usage for asker in self.askers), Usage())
+    def spent(self) -> list[Spent]:
+        """What everything has used besides the answer that is written in the end, by purpose and model."""
+        asked = [
+            Spent(
+                purpose=purpose_of(prompt), model=asker.model.name, usage=usage, cost=price_of(asker.model.name, usage)
+            )
+            for asker in self.askers
+            for prompt, usage in asker.used.items()
+        ]
+        return [*asked, *self.texts]
+
+    def cost(self) -> float:
+        """What that has cost, in the currency of the price table, as far as prices are known."""
+        return float(known_cost(self.spent))
+
+    def other_forms(self, standalone: str = "") -> list[str]:
+        """Other forms in which the question was asked, each once: first the one without its conversation."""
+        forms: dict[str, str] = {_plain(self.request.query): ""}
+        for form in (standalone, *self.asked):
+            forms.setdefault(_plain(form), form)
+        return [form for form in forms.values() if form]
 
     async def search(self, query: str, rewrites: Sequence[Rewrite] = (), *, top_k: int | None = None) -> SearchResult:
         """See ragcore.answering.pipeline.Search; the ultimate mode takes so many passages for each form (U14)."""
         top_k = top_k or self.top_k
-        if top_k is None and self.manner.options.mode == "ultimate":
-            top_k = min(ULTIMATE_CHUNKS * (1 + len(rewrites)), MAX_TOP_K)
+        each = chunks_per_form(self.manner.options)
+        if top_k is None and each is not None and "top_k" not in self.request.given:
+            top_k = min(each * (1 + len(rewrites)), MAX_TOP_K)
         found = await find(
             scope=self.scope,
             request=self.request,
@@ -85,22 +119,40 @@ class Tooling:
             top_k=top_k,
         )
         self.searches.append(found)
+        hidden = {_plain(rewrite.text) for rewrite in rewrites if not rewrite.is_for_people}
+        self.asked += [form for form in (query, *found.queries) if _plain(form) not in hidden]
         if self.announce is not None and not self.is_announced:
             self.is_announced = True
-            await self.announce(len(found.hits))
+            await self.announce(len(found.hits), self.other_forms())
         ranked = tuple(Ranked(passage=passage, score=final_score(candidate)) for passage, candidate in found.hits)
         return SearchResult(ranked=ranked, relevant=found.retrieved.relevant, seconds=found.seconds, raw=found)
 
     async def write(self, question: str, sources: Sequence[Source], *, critique: str = "") -> WrittenText:
         """See ragcore.answering.pipeline.Write; nobody reads along."""
         generator, request = await generation_of(
-            query=question, manner=self.manner, sources=sources, history=self.history, critique=critique
+            query=question,
+            manner=self.manner,
+            sources=sources,
+            history=self.history,
+            critique=critique,
+            estimated_tokens=self.request.constraints.estimated_tokens,
+            spent=known_cost(self.spent),
+            absent=self.absent,
         )
         try:
-            return await _collected(generator, request)
-        except ModelUnavailableError:
-            quoted = await _collected(engines.extractive_generator(), request)
-            return WrittenText(text=quoted.text, model=quoted.model, is_degraded=True)
+            return await self._collected(generator, request)
+        except ModelUnavailableError as error:
+            if "model" in error.data:
+                self.patience.unreachable.update(models_of(generator))
+            quoted = await self._collected(engines.extractive_generator(), request)
+            choice = choice_of(generator)
+            return WrittenText(
+                text=quoted.text,
+                model=quoted.model,
+                is_degraded=True,
+                reason=error.code,
+                choice=choice.reasons if choice else (),
+            )
 
     async def build(self, state: AnswerState) -> AnswerState:
         """Numbered sources from the passages, as in a flow without loop."""
@@ -116,25 +168,66 @@ class Tooling:
         """A step for the reader, in words."""
         await self.emit("step", **told(step))
 
-    def _asker(self, model: object) -> Asker | None:
+    def _asker(self, model: ChatModel | None) -> Asker | None:
         if model is None:
             return None
-        asker = Asker(model)  # type: ignore[arg-type]
+        limits: list[Callable[[], bool]] = [
+            self._is_within_cost,
+            partial(self._is_allowed, model.name),
+            partial(self._answers, model.name),
+        ]
+        asker = Asker(model, limits=limits, seconds_left=self.patience.left_before_writing)
         self.askers.append(asker)
         return asker
 
+    def _is_within_cost(self) -> bool:
+        """Rules take the place of a model that would be asked when the limit of cost is reached."""
+        limit = self.manner.options.max_cost
+        return not limit or known_cost(self.spent) < Decimal(str(limit))
 
-def price_of(usage: Usage) -> float:
-    """What tokens of the standard model cost, in the currency of the price table; 0 where its price is not known."""
-    standard = next((tier for tier in engines.tiers() if tier.name == "standard"), None)
-    cost = cost_of(usage, standard) if standard else None
-    return float(cost) if cost is not None else 0.0
+    def _is_allowed(self, model: str) -> bool:
+        return is_free(model) or not self.manner.is_free_only
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """Models that did not answer this question, whoever asked; who writes does not wait for them again."""
+        asked = (asker.model.name for asker in self.askers if asker.counts["unreachable"])
+        return frozenset((*asked, *self.patience.unreachable))
+
+    def _answers(self, model: str) -> bool:
+        """Whether a model is worth asking for what rules can do, too; one that says nothing is left alone."""
+        silent = any(asker.counts["silent"] for asker in self.askers if asker.model.name == model)
+        return not silent and model not in self.absent
+
+    async def _collected(self, generator: LLMGenerator, request: GenerationRequest) -> WrittenText:
+        """The whole text of a generator, counted however it ends.
+
+        Raises ModelUnavailableError, also where the text breaks off or is empty.
+        """
+        reading, start = Reading(request.messages), time.monotonic()
+        try:
+            async for _event in reading.of(generator.stream(request)):
+                pass
+        except asyncio.CancelledError:  # by the limit of a loop
+            if not reading.text and time.monotonic() - start >= SILENT_SECONDS:
+                self.patience.unreachable.update(models_of(generator))
+            raise
+        finally:
+            self.texts.append(spent_of(generator, reading))
+        end, choice = reading.end, choice_of(generator)
+        if end is None or end.interrupted or not reading.text.strip():
+            raise ModelUnavailableError
+        known = end if isinstance(end, EndEvent) else EndEvent()
+        return WrittenText(
+            text=reading.text.strip(),
+            model=known.model or generator.name,
+            usage=reading.usage,
+            is_cut=known.is_cut,
+            tier=known.tier.name if known.tier else "",
+            choice=choice.reasons if choice else (),
+        )
 
 
-async def _collected(generator: LLMGenerator, request: GenerationRequest) -> WrittenText:
-    """The whole text of a generator. Raises ModelUnavailableError, also where the text breaks off or is empty."""
-    read = await whole(generator.stream(request))
-    text = read.text.strip()
-    if read.interrupted or not text:
-        raise ModelUnavailableError
-    return WrittenText(text=text, model=generator.name, usage=read.usage)
+def _plain(text: str) -> str:
+    """What a form is compared by: a search writes spaces and widths its own way."""
+    return normalise_query(text).casefold()

@@ -24,6 +24,7 @@ from chat.models import Conversation, Message
 from chat.redis_client import client
 from chat.selectors import message_get
 from chat.services.answers import answer_run
+from chat.services.patience import Patience
 from chat.services.presenting import answer_present, metadata_present
 from chat.services.sessions import session_append, session_history, session_turn
 from chat.services.storing import message_fail, message_finish, message_open, message_prepare
@@ -62,10 +63,13 @@ async def answer_now(
     Raises BusyError, NotFoundError, AnswerTimeoutError, ConversationBusyError, and what `answer_run` raises.
     """
     with Slot():
+        patience = Patience()
         message = await run_db(message_prepare, scope=scope, user=user, request=request, channel=channel)
         try:
             async with _limit(ANSWER_LIMIT_SECONDS):
-                record = await _finished(scope=scope, user=user, request=request, message=message, emit=_unheard)
+                record = await _finished(
+                    scope=scope, user=user, request=request, message=message, emit=_unheard, patience=patience
+                )
         except RagError as error:
             await _failed(message, error)
             raise
@@ -157,6 +161,7 @@ async def _finished(
     emit: Emit,
     stop: asyncio.Event | None = None,
     streaming: bool = False,
+    patience: Patience | None = None,
 ) -> AnswerRecord:
     """Answer, store the answer, remember the turn; serially within a conversation that the client continues."""
     answer = partial(
@@ -168,6 +173,7 @@ async def _finished(
         emit=emit,
         stop=stop,
         streaming=streaming,
+        patience=patience,
     )
     if request.conversation_id is None:
         return await _stored(message, await answer(history=request.history))

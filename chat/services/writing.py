@@ -7,21 +7,23 @@ import logging
 import time
 from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from chat import metrics
+from chat.services.generating import choice_of, spent_of
 from chat.services.output import Output
+from chat.services.telling import tier_step, told
 from chat.threads import run_cpu
 from chat.types import Emit
 from knowledge import engines
+from ragcore.answering.types import WrittenText
 from ragcore.errors import ModelUnavailableError
 from ragcore.generation.events import EndEvent
 from ragcore.generation.joint import Joint, RestartedError
 from ragcore.generation.language import is_other_language
-from ragcore.generation.tiers import cost_of
+from ragcore.generation.metering import Reading, Spent, TooExpensiveError, cost_of_all, usage_of
 from ragcore.ports import ChatMessage, GenerationEvent, GenerationRequest, LLMGenerator
 from ragcore.prompts import load
 from ragcore.providers.extractive import ExtractiveGenerator
@@ -46,9 +48,45 @@ class Draft:
     first_words_seconds: float | None = None
     degraded: str | None = None  # what a reader is told about it
     stopped: bool = False
+    is_cut: bool = False  # at its limit of tokens
     tier: str = ""  # of the model; "" where models have none
     cost: float | None = None  # in the currency of the price table; None where a price is not known
+    spent: list[Spent] = field(default_factory=list)  # the same by request
+    is_fallback: bool = False  # put together from the sources because a model failed
+    choice: tuple[str, ...] = ()  # codes, why this tier; () where there was nothing to choose
     warnings: tuple[str, ...] = ()  # codes: "other_language"
+
+
+def degraded_words(code: str) -> str:
+    """What a reader is told of an answer from the sources in the place of a model's, by the code of its error."""
+    if code == TooExpensiveError.code:
+        return _("A language model would cost more than is allowed; this answer was put together from the sources.")
+    return _("The language model cannot be reached; this answer was put together from the sources.")
+
+
+def cut_words() -> str:
+    """What a reader is told of an answer that ends at its limit of tokens."""
+    return _("The answer was cut at its length limit.")
+
+
+def draft_of(written: WrittenText, text: str) -> Draft:
+    """The draft of a text that a loop has chosen, as it was shown. What it used is counted with the loop."""
+    return Draft(
+        text=text,
+        model=written.model,
+        usage=written.usage,
+        tier=written.tier,
+        choice=written.choice,
+        degraded=_shortcoming(written),
+        is_cut=written.is_cut,
+        is_fallback=written.is_degraded and written.reason != TooExpensiveError.code,
+    )
+
+
+def _shortcoming(written: WrittenText) -> str | None:
+    if written.is_degraded:
+        return degraded_words(written.reason)
+    return cut_words() if written.is_cut else None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,7 +94,8 @@ class Writer:
     """One answer being written. `stop`: set by the reader; `refusal`: what is said when the sources say nothing.
 
     `generator`: None for the configured one. `streamed`: False where nobody reads along; what is written is then only
-    shown once it is whole, so that an answer in a wrong language can be asked for once more.
+    shown once it is whole, so that an answer in a wrong language can be asked for once more. `seconds`: for the first
+    word, for the whole text where nobody reads along, and with a second attempt.
     """
 
     request: GenerationRequest
@@ -73,7 +112,7 @@ class Writer:
     _shown: int = 0  # how many of them went to the output
     _interrupted: bool = False
     _is_cut: bool = False
-    _costs: list[Decimal | None] = field(default_factory=list)
+    _requests: list[tuple[LLMGenerator, Reading]] = field(default_factory=list)
     _start: float = field(default_factory=time.perf_counter)
 
     async def run(self) -> Draft:
@@ -83,6 +122,7 @@ class Writer:
         await self._show()
         self.draft.text = (await self.output.finish()).strip()
         self.draft.seconds = time.perf_counter() - self._start
+        self._count()
         return self.draft
 
     async def _unless_stopped(self, writing: Coroutine[Any, Any, None]) -> None:
@@ -104,6 +144,9 @@ class Writer:
         if isinstance(generator, ExtractiveGenerator):
             await self._extract()
             return
+        if choice := choice_of(generator):
+            self.draft.choice = choice.reasons
+            await self.emit("step", **told(tier_step(choice.reasons, choice.tier.name if choice.tier else "")))
         try:
             self.draft.model = generator.name
             await self._model(generator)
@@ -111,7 +154,7 @@ class Writer:
             await self._without_model(error)
 
     async def _model(self, generator: LLMGenerator) -> None:
-        async for event in generator.stream(self.request):
+        async for event in self._while_time_is_left(self._read(generator, self.request)):
             await self._take(event)
         if self._interrupted and self._text.strip() and not self.strict:
             await self._go_on(generator)
@@ -122,7 +165,7 @@ class Writer:
         if is_other_language(self.request.question, self._text):
             await self._in_its_language(generator)
         if self._is_cut:
-            self.draft.degraded = _("The answer was cut at its length limit.")
+            self.draft.degraded, self.draft.is_cut = cut_words(), True
             await self.emit("step", name="interrupted", detail=self.draft.degraded)
 
     # ── what comes from a model ─────────────────────────────────────────────────────────────────
@@ -152,19 +195,44 @@ class Writer:
             await self.output.write(self._pieces[self._shown - 1])
 
     def _ended(self, event: GenerationEvent) -> None:
-        """Count what it took; several requests of one answer add up."""
-        draft = self.draft
-        draft.usage += event.usage
+        """What became of the request that is read."""
         self._interrupted = event.interrupted
-        if not isinstance(event, EndEvent):
-            return
-        self._is_cut = event.is_cut
-        draft.model = event.model or draft.model
-        if event.tier is not None:
-            draft.tier = event.tier.name
-            self._costs.append(cost_of(event.usage, event.tier))
-            known = [cost for cost in self._costs if cost is not None]
-            draft.cost = float(sum(known)) if len(known) == len(self._costs) else None
+        if isinstance(event, EndEvent):
+            self._is_cut = event.is_cut
+            self.draft.model = event.model or self.draft.model
+            self.draft.tier = event.tier.name if event.tier is not None else self.draft.tier
+
+    def _read(self, generator: LLMGenerator, request: GenerationRequest) -> AsyncIterator[GenerationEvent]:
+        """The events of a request, which is counted however it ends."""
+        reading = Reading(request.messages)
+        self._requests.append((generator, reading))
+        return reading.of(generator.stream(request))
+
+    async def _while_time_is_left(self, events: AsyncIterator[GenerationEvent]) -> AsyncIterator[GenerationEvent]:
+        """The events; where the time is over before the first word, or before the end of what nobody reads along, the
+        model counts as one that does not answer, or has broken off."""
+        deadline: float | None = asyncio.get_running_loop().time() + self.seconds
+        try:
+            while True:
+                async with asyncio.timeout_at(deadline):
+                    event = await anext(events, None)
+                if event is None:
+                    return
+                deadline = None if event.text and self.streamed else deadline
+                yield event
+        except TimeoutError:
+            logger.warning("the time for an answer is over")
+            if not self._text.strip():
+                raise ModelUnavailableError from None
+            self._interrupted = True
+
+    def _count(self) -> None:
+        """Several requests of one answer add up."""
+        draft = self.draft
+        draft.spent = [spent_of(generator, reading) for generator, reading in self._requests]
+        draft.usage = usage_of(draft.spent)
+        cost = cost_of_all(draft.spent)
+        draft.cost = None if cost is None else float(cost)
 
     # ── second attempts ─────────────────────────────────────────────────────────────────────────
 
@@ -219,7 +287,7 @@ class Writer:
         Raises TimeoutError, and what the generator raises.
         """
         turns = (ChatMessage(role="assistant", content=answer), ChatMessage(role="user", content=prompt))
-        events = generator.stream(replace(self.request, messages=(*self.request.messages, *turns)))
+        events = self._read(generator, replace(self.request, messages=(*self.request.messages, *turns)))
         left = self.seconds - (time.perf_counter() - self._start)
         deadline = asyncio.get_running_loop().time() + (left if left >= LEAST_SECONDS else 0)
         while True:
@@ -240,7 +308,8 @@ class Writer:
             self.draft.degraded = _("The language model stopped in the middle; this answer is incomplete.")
             await self.emit("step", name="interrupted", detail=self.draft.degraded)
             return
-        self.draft.degraded = _("The language model cannot be reached; this answer was put together from the sources.")
+        self.draft.degraded = degraded_words(error.code)
+        self.draft.is_fallback = error.code != TooExpensiveError.code
         await self.emit("step", name="degraded", detail=self.draft.degraded)
         await self._extract()
 

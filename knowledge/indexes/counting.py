@@ -152,6 +152,11 @@ def epoch_now(*, tenant_id: int) -> int:
     return int(found[0][0]) if found else 0
 
 
+def epoch_of(*, scope: Scope, visible: Visible) -> int:
+    """The corpus epoch that a search goes by."""
+    return epoch_now(tenant_id=scope.tenant_id) if visible.epoch is None else visible.epoch
+
+
 def _counted(sql: str, params: dict[str, object]) -> Counted:
     passages, entries, documents = fetch(sql, params)[0]
     return Counted(int(passages), int(entries), int(documents))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from accounts.scope import Scope
-from knowledge.indexes.counting import Memory, epoch_now, tenant_counted, visible_counted, visible_key
+from knowledge.indexes.counting import Memory, epoch_of, tenant_counted, visible_counted, visible_key
 from knowledge.indexes.rows import fetch
 from knowledge.indexes.sparse import sparse_text
 from knowledge.indexes.visibility import Visible
@@ -54,7 +54,7 @@ class Local:
 
 def local_counts(*, scope: Scope, visible: Visible, terms: Sequence[int]) -> Local | None:
     """Counts within what the asker may see; None where that is much, or all there is."""
-    epoch = epoch_now(tenant_id=scope.tenant_id)
+    epoch = epoch_of(scope=scope, visible=visible)
     seen = visible_counted(scope=scope, visible=visible, epoch=epoch)
     total = tenant_counted(tenant_id=scope.tenant_id, epoch=epoch)
     if seen.passages > LOCAL_PASSAGES or seen.passages >= total.passages:

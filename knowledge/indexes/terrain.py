@@ -6,7 +6,7 @@ import time
 
 from accounts.scope import Scope
 from knowledge.indexes.building import hnsw_is_valid
-from knowledge.indexes.counting import Memory, epoch_now, tail_length, tenant_counted, visible_counted
+from knowledge.indexes.counting import Memory, epoch_of, tail_length, tenant_counted, visible_counted
 from knowledge.indexes.planning import Terrain
 from knowledge.indexes.visibility import Visible
 
@@ -17,7 +17,7 @@ indexed: Memory[bool] = Memory()
 
 def terrain_of(*, scope: Scope, visible: Visible) -> Terrain:
     """What there is to search; counted once per rights and corpus epoch."""
-    epoch = epoch_now(tenant_id=scope.tenant_id)
+    epoch = epoch_of(scope=scope, visible=visible)
     seen = visible_counted(scope=scope, visible=visible, epoch=epoch)
     total = tenant_counted(tenant_id=scope.tenant_id, epoch=epoch)
     return Terrain(

@@ -38,12 +38,14 @@ class Bounds:
 class Visible:
     """A subquery that yields document ids, with its named parameters.
 
-    `bounds` says roughly the same to another backend than Postgres; asked for only where there is one.
+    `bounds` says roughly the same to another backend than Postgres; asked for only where there is one. `epoch`: of the
+    corpus when the search began, so that it is read once a search; None where nobody has read it.
     """
 
     sql: str
     params: Mapping[str, Any]
     bounds: Callable[[], Bounds] | None = field(default=None, compare=False)
+    epoch: int | None = field(default=None, compare=False)
 
 
 def seen_in_order(near: str, *, score: str) -> str:
@@ -55,12 +57,14 @@ def seen_in_order(near: str, *, score: str) -> str:
     return SEEN_IN_ORDER.format(near=near, score=score)
 
 
-def visible_sql(documents: QuerySet[Document], *, bounds: Callable[[], Bounds] | None = None) -> Visible:
+def visible_sql(
+    documents: QuerySet[Document], *, bounds: Callable[[], Bounds] | None = None, epoch: int | None = None
+) -> Visible:
     """`documents` (from documents_askable) as a subquery of ids with parameters named v0, v1, …"""
     text, values = documents.order_by().values("pk").query.sql_with_params()
     parts = text.split("%s")
     named = "".join(part + (f"%(v{i})s" if i < len(values) else "") for i, part in enumerate(parts))
-    return Visible(named, {f"v{i}": _plain(value) for i, value in enumerate(values)}, bounds)
+    return Visible(named, {f"v{i}": _plain(value) for i, value in enumerate(values)}, bounds, epoch)
 
 
 def _plain(value: Any) -> Any:

@@ -1,10 +1,11 @@
-"""Several results for one question become one (V3, V5)."""
+"""Several results for one question become one (V2, V3, V5)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from statistics import fmean
 
 from knowledge.types import Retrieved
 from ragcore.types import Candidate, Drop, StageRecord, State
@@ -13,27 +14,28 @@ STAGE = "merge.queries"
 RANK_OFFSET = 60  # of reciprocal rank fusion: Cormack, Clarke, Buettcher, 2009
 
 
-def merge_results(results: Sequence[Retrieved], *, top_k: int) -> Retrieved:
-    """One ranking of at most `top_k` passages, each once, of several rankings for forms of one question.
+def merge_results(results: Sequence[Retrieved], *, top_k: int, parts: int = 0) -> Retrieved:
+    """One ranking of at most `top_k` passages, each once, of several rankings for one question.
 
-    The first `top_k // len(results)` of each result have a place; places that are left, because results share passages,
-    go to the best of the others. The order is that of the last score where all rankings end with the same one, as of
-    the form that it is best for, otherwise that of reciprocal ranks. The query, the arms and the stages told are those
+    The last `parts` results are for questions of their own, such as the parts of a question; the results before them
+    are for forms of the same question. The first `top_k // len(results)` of each result have a place; places that are
+    left, because results share passages, go to the best of the others. The order is that of the score "merge.queries",
+    the last one of every candidate, higher is better: see `_fused`. The query, the arms and the stages told are those
     of the first result; the note of the stage "merge.queries" says what each form brought.
     """
     if len(results) == 1:
         return results[0]
-    values = _values([result.state for result in results])
-    best = _best_candidates(results, values)
+    values = _fused(results, parts=parts)
+    best = _best_candidates(results)
     share = max(1, top_k // len(results))
     kept = dict.fromkeys(chain.from_iterable(_chunks(result)[:share] for result in results))
     others = sorted((chunk for chunk in best if chunk not in kept), key=lambda chunk: -values[chunk])
     kept |= dict.fromkeys(others[: max(top_k - len(kept), 0)])
     order = sorted(kept, key=lambda chunk: -values[chunk])[:top_k]
-    state = _merged(results, [best[chunk] for chunk in order], share)
+    ranked = [best[chunk].scored(STAGE, values[chunk], rank) for rank, chunk in enumerate(order, 1)]
     return replace(
         results[0],
-        state=state,
+        state=_merged(results, ranked, share),
         relevant=any(result.relevant for result in results),
         timings_ms={name: round(sum(r.timings_ms[name] for r in results), 2) for name in results[0].timings_ms},
     )
@@ -43,30 +45,69 @@ def _chunks(result: Retrieved) -> list[int]:
     return [candidate.chunk for candidate in result.state.candidates]
 
 
-def _values(states: Iterable[State]) -> dict[int, float]:
-    """What each chunk is ordered by."""
-    rankings = [state.candidates for state in states]
-    last = {name for ranking in rankings for candidate in ranking for name in list(candidate.scores)[-1:]}
+def _stage(candidate: Candidate) -> str:
+    """Who gave the last score."""
+    return list(candidate.scores)[-1]
+
+
+def _last(candidate: Candidate) -> float:
+    return list(candidate.scores.values())[-1]
+
+
+def _fused(results: Sequence[Retrieved], *, parts: int) -> dict[int, float]:
+    """What each chunk is ordered by.
+
+    Where all rankings end with the same score: its mean over the forms of the question, and the maximum of that and of
+    its score for each part. What several forms find is more likely to answer their question than what one of them
+    finds (CombSUM: Fox and Shaw, "Combination of Multiple Searches", TREC-2, 1994; divided by the number of forms, so
+    that scores keep their scale), while a part has an answer of its own, which the others need not find (CombMAX).
+    Otherwise reciprocal ranks, of which 1 is the first place in every ranking.
+    """
+    states = [result.state for result in results]
+    last = {_stage(candidate) for state in states for candidate in state.candidates}
+    if len(last) != 1:
+        return _reciprocal_ranks(states)
+    (stage,) = last
+    forms, own = states[: len(states) - parts], states[len(states) - parts :]
     values: dict[int, float] = {}
-    for ranking in rankings:
-        for rank, candidate in enumerate(ranking, 1):
-            if len(last) == 1:
-                score = list(candidate.scores.values())[-1]
-                values[candidate.chunk] = max(score, values.get(candidate.chunk, score))
-            else:
-                values[candidate.chunk] = values.get(candidate.chunk, 0.0) + 1 / (RANK_OFFSET + rank)
+    for group in (forms, *([state] for state in own)):
+        for chunk, value in _means(group, stage).items():
+            values[chunk] = max(value, values.get(chunk, value))
     return values
 
 
-def _best_candidates(results: Sequence[Retrieved], values: dict[int, float]) -> dict[int, Candidate]:
-    """Each chunk once, with the scores of the form of the question that it fits best, and the forms that found it."""
+def _means(states: Sequence[State], stage: str) -> dict[int, float]:
+    """The mean score of each chunk; one that a ranking does not have counts there as low as the lowest that it has."""
+    scores = [_scores(state, stage) for state in states if state.candidates]
+    found = dict.fromkeys(candidate.chunk for state in states for candidate in state.candidates)
+    return {chunk: fmean(known.get(chunk, min(known.values())) for known in scores) for chunk in found}
+
+
+def _scores(state: State, stage: str) -> Mapping[int, float]:
+    """The score of this stage of all that it scored, also of what was cut off after it."""
+    every = chain(state.candidates, state.fallen.values())
+    return {candidate.chunk: candidate.scores[stage] for candidate in every if stage in candidate.scores}
+
+
+def _reciprocal_ranks(states: Sequence[State]) -> dict[int, float]:
+    """The sum of reciprocal ranks by chunk, divided by the most that it can be."""
+    values: dict[int, float] = {}
+    for state in states:
+        for rank, candidate in enumerate(state.candidates, 1):
+            share = (RANK_OFFSET + 1) / (RANK_OFFSET + rank) / len(states)
+            values[candidate.chunk] = values.get(candidate.chunk, 0.0) + share
+    return values
+
+
+def _best_candidates(results: Sequence[Retrieved]) -> dict[int, Candidate]:
+    """Each chunk once, with the scores of the form that it fits best (the first, if scales differ), and its forms."""
     best: dict[int, Candidate] = {}
     forms: dict[int, list[int]] = {}
     for number, result in enumerate(results):
         for candidate in result.state.candidates:
             forms.setdefault(candidate.chunk, []).append(number)
             known = best.get(candidate.chunk)
-            if known is None or list(known.scores.values())[-1] < values[candidate.chunk]:
+            if known is None or (_stage(known) == _stage(candidate) and _last(known) < _last(candidate)):
                 best[candidate.chunk] = candidate
     return {chunk: replace(c, detail={**c.detail, "queries": forms[chunk]}) for chunk, c in best.items()}
 

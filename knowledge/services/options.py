@@ -15,10 +15,10 @@ from accounts.services import audit_record
 from knowledge.indexes.epoch import epoch_advance
 from knowledge.models import KnowledgeSet, OptionsChange, SiteOptions
 from knowledge.selectors import set_owned
-from knowledge.selectors.options import GROUPS, tenant_of_site
+from knowledge.selectors.options import GROUPS, site_options, tenant_of_site
 from knowledge.selectors.options_history import options_change_get
 from ragcore.errors import InvalidOptionsError
-from ragcore.options import resolve
+from ragcore.options import Resolved, conflicts, resolve
 
 Given = Mapping[str, Mapping[str, Any]]  # group → option → value; None: inherit again
 
@@ -43,6 +43,8 @@ def set_options_update(
     found = KnowledgeSet.objects.select_for_update().get(pk=set_owned(scope=scope, set_id=set_id).pk)
     before = found.options
     found.options = merged_options({} if replaces else before, options, layer=f"set {found.code}")
+    if found.options != before:
+        _check_together(("site", site_options(tenant_id=found.tenant_id)), (f"set {found.code}", found.options))
     if found.options != before:
         found.save(update_fields=["options"])
         _note(actor=actor, tenant_id=found.tenant_id, before=before, after=found.options, row=found, why=why or Why())
@@ -72,6 +74,9 @@ def site_options_update(
     before = row.options
     row.options = merged_options({} if replaces else before, options, layer="site")
     if row.options != before:
+        _check_together(("site", row.options))
+        for one in KnowledgeSet.objects.filter(tenant_id=tenant).exclude(options={}).order_by("pk"):
+            _check_together(("site", row.options), (f"set {one.code}", one.options))
         row.save()
         _note(actor=actor, tenant_id=tenant, before=before, after=row.options, row=None, why=why or Why())
         audit_record(actor=actor, action="site.options", target="site", tenant=tenant, options=_plain(options))
@@ -112,6 +117,24 @@ def merged_options(old: Given, given: Given, *, layer: str) -> dict[str, dict[st
     if faults:
         raise InvalidOptionsError("; ".join(faults), faults=faults)
     return {code: values for code, values in merged.items() if values}
+
+
+def _check_together(*layers: tuple[str, Given]) -> None:
+    """Raises InvalidOptionsError whose `fields` say which option of the layers together is at fault, and why.
+
+    Of a layer below, only what this version knows counts; its own faults were told when it was saved.
+    """
+    groups: dict[str, Resolved[Any]] = {
+        code: resolve(group, *((name, _known(code, stored.get(code, {}))) for name, stored in layers))
+        for code, group in GROUPS.items()
+    }
+    if found := conflicts(groups):
+        where = layers[-1][0]
+        raise InvalidOptionsError(
+            "; ".join(f"{where}: {one.option}: {one.message}" for one in found),
+            faults=[f"{where}: {one.option}: {one.message}" for one in found],
+            fields=[{"field": one.option, "message": one.message, "layer": where} for one in found],
+        )
 
 
 def _known(code: str, values: Mapping[str, Any]) -> dict[str, Any]:

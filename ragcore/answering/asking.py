@@ -6,14 +6,14 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from ragcore.errors import ModelUnavailableError
-from ragcore.generation.whole import whole
+from ragcore.generation.metering import Reading
 from ragcore.ports import ChatMessage, ChatModel
 from ragcore.prompts import load
 from ragcore.types import Usage
@@ -25,33 +25,57 @@ _FENCE = re.compile(rf"<(?=\s*/?\s*(?:{_FENCES})\b)", re.IGNORECASE)
 T = TypeVar("T")
 
 
+def _without_limit() -> float:
+    return float("inf")
+
+
 @dataclass(slots=True)
 class Asker:
     """Asks one model for one answer. Never raises for the model: None is the sign to use rules instead.
 
     `counts` tells why: "asked", "unavailable", "interrupted", "late" (longer than `seconds`), "invalid" (not what was
-    asked for). `usage` sums the tokens of all requests.
+    asked for), "silent" (not a word in `silent_after` seconds), "unreachable" (no answer to a whole series of requests;
+    what a server refuses at once is only "unavailable"). `used` has the tokens of all requests by prompt, estimated for
+    those that were given up on the way: the server may count them all the same. While one of `limits` says no, nothing
+    is asked ("limited"). Askers made with `replace` share all three.
     """
 
     model: ChatModel
     seconds: float = SECONDS
-    usage: Usage = Usage()
     counts: Counter[str] = field(default_factory=Counter)
+    used: dict[str, Usage] = field(default_factory=dict)
+    limits: list[Callable[[], bool]] = field(default_factory=list)
+    silent_after: float = SECONDS
+    seconds_left: Callable[[], float] = _without_limit  # of the whole answer; without any nothing is asked
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of all requests."""
+        return sum(self.used.values(), Usage())
 
     async def text(
         self, prompt: str, /, *, temperature: float = 0.0, max_tokens: int = MAX_TOKENS, **values: str
     ) -> str | None:
         """What the model says to a prompt file; what a value contains cannot end the fence that it stands in."""
+        seconds = min(self.seconds, self.seconds_left())
+        if seconds <= 0 or not all(allows() for allows in self.limits):
+            self.counts["limited"] += 1
+            return None
         rendered = load(prompt).render(**{name: fenced(value) for name, value in values.items()})
         messages = (ChatMessage(role="user", content=rendered),)
         self.counts["asked"] += 1
+        reading = Reading(messages)
         try:
-            async with asyncio.timeout(self.seconds):
-                return await self._complete(messages, temperature, max_tokens)
+            async with asyncio.timeout(seconds):
+                return await self._complete(prompt, reading, temperature, max_tokens)
         except TimeoutError:
             self.counts["late"] += 1
-        except ModelUnavailableError:
+            if seconds >= self.silent_after and not reading.text:
+                self.counts["silent"] += 1
+        except ModelUnavailableError as problem:
             self.counts["unavailable"] += 1
+            if "model" in problem.data:
+                self.counts["unreachable"] += 1
         return None
 
     async def json(
@@ -77,13 +101,18 @@ class Asker:
         self.counts["invalid"] += 1
         return None
 
-    async def _complete(self, messages: tuple[ChatMessage, ...], temperature: float, max_tokens: int) -> str | None:
-        read = await whole(self.model.stream(messages, temperature=temperature, max_tokens=max_tokens))
-        self.usage += read.usage
-        if read.interrupted:
+    async def _complete(self, prompt: str, reading: Reading, temperature: float, max_tokens: int) -> str | None:
+        """The whole reply; None if it broke off. Its tokens are counted however it ends."""
+        events = self.model.stream(reading.messages, temperature=temperature, max_tokens=max_tokens)
+        try:
+            async for _event in reading.of(events):
+                pass
+        finally:
+            self.used[prompt] = self.used.get(prompt, Usage()) + reading.usage
+        if reading.end is not None and reading.end.interrupted:
             self.counts["interrupted"] += 1
             return None
-        return read.text
+        return reading.text
 
 
 def fenced(text: str) -> str:

@@ -6,20 +6,16 @@ these may wait for models and searches. A stage that is `optional` and raises is
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from ragcore.answering.asking import Asker
 from ragcore.answering.types import AnswerState, Rewrite, SearchResult, Step, WrittenText
-from ragcore.errors import RagError
 from ragcore.ports import Embedder, TokenCounter, Tokenizer
-from ragcore.registry import Registry
-from ragcore.types import EMPTY, Source, StageRecord
+from ragcore.registry import Attempt, Registry
+from ragcore.types import EMPTY, Source
 
-logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -109,21 +105,9 @@ async def run_stages(stages: Sequence[AnswerStage], state: AnswerState, tools: A
 
 async def run_answer_stage(step: AnswerStage, state: AnswerState, tools: AnswerTools) -> AnswerState:
     """Run one stage and append its record. Errors of an optional stage are recorded, others are raised."""
-    before, start, error = len(state.passages), perf_counter(), None
-    try:
+    after = state
+    with Attempt(step) as attempt:
         after = await step(state, tools)
-    except Exception as problem:
-        if not step.optional:
-            raise
-        error = problem.code if isinstance(problem, RagError) else type(problem).__name__
-        logger.warning("stage %s skipped: %s", step.stage_name, problem, exc_info=not isinstance(problem, RagError))
-        after = state
-    record = StageRecord(
-        stage=step.stage_name,
-        seconds=perf_counter() - start,
-        before=before,
-        after=len(after.passages),
-        note=EMPTY if error else dict(after.stats.get(step.stage_name, EMPTY)),
-        error=error,
-    )
+    note = after.stats.get(step.stage_name, EMPTY)
+    record = attempt.record(before=len(state.passages), after=len(after.passages), note=note)
     return replace(after, records=(*after.records, record))

@@ -61,6 +61,11 @@ class Rewrite:
     method: str  # such as "multi", "hyde", "decompose"
     is_hypothetical: bool = False  # an answer that might be; only its embedding is searched with (U5)
 
+    @property
+    def is_for_people(self) -> bool:
+        """Whether it reads as a question; an answer that might be does not, nor do weighted words or the original."""
+        return not self.is_hypothetical and self.method not in ("history", "original")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
@@ -97,6 +102,10 @@ class WrittenText:
     model: str = ""
     usage: Usage = Usage()
     is_degraded: bool = False  # by a fallback of the generator that was asked
+    reason: str = ""  # why it is degraded: the code of the error
+    is_cut: bool = False  # at its limit of tokens
+    tier: str = ""  # of the model; "" where models have none
+    choice: tuple[str, ...] = ()  # codes of ragcore.generation.tiers.Choice; () where there was nothing to choose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from time import monotonic
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.generation.events import EndEvent
-from ragcore.generation.tiers import Tier
+from ragcore.generation.metering import Purse, Spent, TooExpensiveError, cost_of_all, estimated_usage, usage_of
+from ragcore.generation.tiers import Tier, cost_of
 from ragcore.ports import GenerationEvent, GenerationRequest, LLMGenerator
-from ragcore.types import Usage
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,8 @@ class FallbackGenerator:
     A model that is unavailable, says nothing for `patience_seconds` or ends without a word is passed over for the next
     one, and comes last for `rest_seconds`; the last one has all the time that it takes itself. Once a model has begun,
     it is the one. With `is_limited` an answer has at most the tokens of the model's tier. The final event is an
-    EndEvent with the model and tier that wrote. Raises ModelUnavailableError where none writes.
+    EndEvent with the model and tier that wrote, and tokens and cost of all that were asked. Raises
+    ModelUnavailableError where none writes.
     """
 
     def __init__(
@@ -55,40 +57,100 @@ class FallbackGenerator:
         self._rest = rest_seconds
         self._clock = clock
         self._resting: dict[int, float] = {}  # position of a model -> until when
+        self._purse: Purse | None = None
+        self._absent: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All models that may be asked."""
+        return tuple(rung.generator.name for rung in self._rungs if rung.generator.name not in self._absent)
+
+    def without(self, names: Collection[str]) -> FallbackGenerator:
+        """The same models for one answer but for those that have just not answered it.
+
+        Raises ModelUnavailableError from `stream` where none is left.
+        """
+        others = copy(self)
+        others._absent = frozenset(names)
+        return others
+
+    def within(self, purse: Purse) -> FallbackGenerator:
+        """The same models for one answer: only those are asked that the purse affords, whichever place they have.
+
+        Raises TooExpensiveError from `stream` where it affords none.
+        """
+        limited = copy(self)  # who rests, rests for all answers
+        limited._purse = purse
+        return limited
 
     async def stream(self, request: GenerationRequest) -> AsyncIterator[GenerationEvent]:
         """See ports.LLMGenerator."""
-        spent = Usage()
-        order = self._order()
+        spent: list[Spent] = []
+        order = self._order(request)
         for place, number in enumerate(order):
             rung, is_last = self._rungs[number], place == len(order) - 1
+            if not self._affords(rung, request):  # after what others have used
+                continue
             events = rung.generator.stream(self._limited(request, rung))
             try:
-                first = await self._first(events, rung, is_last)
+                first = await self._first(events, request, rung, is_last)
                 if first is None or (not is_last and _is_empty(first)):
                     self._resting[number] = self._clock() + self._rest
-                    spent += first.usage if first else Usage()
+                    spent += [self._paid(first, rung)] if first else []
                     continue
                 self._resting.pop(number, None)
-                yield _told(first, rung, spent)
+                yield self._told(first, rung, spent)
                 async for event in events:
-                    yield _told(event, rung, spent)
+                    yield self._told(event, rung, spent)
                 return
             finally:
                 await _closed(events)
+        raise ModelUnavailableError if self._absent else TooExpensiveError
 
     def _limited(self, request: GenerationRequest, rung: Rung) -> GenerationRequest:
         limit = rung.tier.max_tokens if self._is_limited else request.max_tokens
         return replace(request, max_tokens=min(request.max_tokens, limit))
 
-    def _order(self) -> list[int]:
+    def _order(self, request: GenerationRequest) -> list[int]:
+        """Positions of the models to ask, of those that the purse affords now."""
         now = self._clock()
-        resting = [number for number, until in self._resting.items() if until > now]
-        awake = [number for number in range(len(self._rungs)) if number not in resting]
+        numbers = [number for number, rung in enumerate(self._rungs) if self._affords(rung, request)]
+        resting = [number for number, until in self._resting.items() if until > now and number in numbers]
+        awake = [number for number in numbers if number not in resting]
         return [*awake, *sorted(resting)]
 
-    async def _first(self, events: AsyncIterator[GenerationEvent], rung: Rung, is_last: bool) -> GenerationEvent | None:
-        """The first event; None where another model is to be asked instead."""
+    def _affords(self, rung: Rung, request: GenerationRequest) -> bool:
+        if rung.generator.name in self._absent:
+            return False
+        return self._purse is None or self._purse.affords(rung.tier, self._limited(request, rung))
+
+    def _paid(self, event: GenerationEvent, rung: Rung) -> Spent:
+        """What a request that is over has used, taken from the purse."""
+        if self._purse is not None:
+            self._purse.pay(rung.tier, event.usage)
+        cost = cost_of(event.usage, rung.tier)
+        return Spent(purpose="writing", model=rung.generator.name, usage=event.usage, cost=cost)
+
+    def _told(self, event: GenerationEvent, rung: Rung, spent: Sequence[Spent]) -> GenerationEvent:
+        """The event; a final one says who wrote, and counts what others have used."""
+        if not event.final:
+            return event
+        every = [*spent, self._paid(event, rung)]
+        return EndEvent(
+            text=event.text,
+            final=True,
+            usage=usage_of(every),
+            interrupted=event.interrupted,
+            is_cut=isinstance(event, EndEvent) and event.is_cut,
+            model=rung.generator.name,
+            tier=rung.tier,
+            cost=cost_of_all(every),
+        )
+
+    async def _first(
+        self, events: AsyncIterator[GenerationEvent], request: GenerationRequest, rung: Rung, is_last: bool
+    ) -> GenerationEvent | None:
+        """The first event; None, or an empty final one with what it used, where another model is to be asked."""
         try:
             async with asyncio.timeout(None if is_last else self._patience):
                 return await anext(events)
@@ -96,26 +158,13 @@ class FallbackGenerator:
             if is_last:
                 raise
             logger.warning("%s does not answer, the next model is asked: %s", rung.tier.model, problem)
+            if isinstance(problem, TimeoutError):  # its server works on it and may count it
+                return GenerationEvent(final=True, usage=estimated_usage(request.messages, ""))
             return None
 
 
 def _is_empty(event: GenerationEvent) -> bool:
     return event.final and not event.text
-
-
-def _told(event: GenerationEvent, rung: Rung, spent: Usage) -> GenerationEvent:
-    """The event; a final one says who wrote, and counts what others have used."""
-    if not event.final:
-        return event
-    return EndEvent(
-        text=event.text,
-        final=True,
-        usage=event.usage + spent,
-        interrupted=event.interrupted,
-        is_cut=isinstance(event, EndEvent) and event.is_cut,
-        model=rung.generator.name,
-        tier=rung.tier,
-    )
 
 
 async def _closed(events: AsyncIterator[GenerationEvent]) -> None:

@@ -50,9 +50,11 @@ class Joint:
         self._strips = self.before[-1:].isspace() or not self.before
         if whole and begun.startswith(whole):
             return self._behind(begun[len(whole) :])
-        if _common(whole, begun) >= RESTART:
+        shared, common = repeated(whole, begun[: WINDOW + 1]), _common(whole, begun)
+        # where a text repeats itself, its end may be like its beginning: then it goes on from the end
+        if common >= RESTART and shared < len(begun[:common].rstrip()):
             raise RestartedError("the continuation began from the start")
-        if shared := repeated(whole, begun[: WINDOW + 1]):
+        if shared:
             return self._behind(begun[shared:])
         return self._spaced(begun, self._held[: len(self._held) - len(begun)])
 

@@ -42,6 +42,11 @@ class Choice:
     tier: Tier | None
     reason: str
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The codes one by one."""
+        return tuple(self.reason.split(","))
+
 
 def tier_of(name: TierName, model: str, price: Price | None = None, *, is_local: bool = False) -> Tier:
     """A tier with the usual limits of its name; what runs in this process costs nothing and takes its time."""
@@ -66,12 +71,13 @@ def choose_tier(
     prefer_api: bool = False,
     estimated_tokens: int = 0,
 ) -> Choice:
-    """The tier for a complexity of 0 to 1, within the constraints; None or 0 is no constraint.
+    """The tier for a complexity of 0 to 1, within the constraints; None is no constraint, nor is a latency of 0.
 
     Where a tier has a local model and one behind an API, the local one is taken, with `prefer_api` one behind an API,
     also of another tier. Too slow: one tier down until it fits; the fastest where none does. Too expensive: down
     likewise; where none fits no model is asked. `estimated_tokens`: of prompt and answer together; each counts at the
-    dearer price, so that the limit holds. A tier without a price is let through and noted. Raises ValueError without
+    dearer price, so that the limit holds. A tier without a price is let through and noted, but for a limit of 0, which
+    is for what is known to be free. Raises ValueError without
     tiers.
     """
     if not tiers:
@@ -147,10 +153,12 @@ def _cheap_enough(
     tier: Tier, ordered: Sequence[Tier], limit: float | None, tokens: int, reasons: list[str]
 ) -> Tier | None:
     """The tier, or the next weaker one within the cost; None where there is none."""
-    if not limit:
+    if limit is None:
         return tier
     for candidate in (tier, *_same(tier, ordered), *_below(tier, ordered)):
         cost = estimated_cost(candidate, tokens)
+        if cost is None and limit == 0:
+            continue
         if cost is None or cost <= Decimal(str(limit)):
             reasons.extend(["cost"] if candidate is not tier else [])
             reasons.extend(["price_unknown"] if cost is None else [])

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ragcore.answering.asking import Asker
 from ragcore.types import Usage
 
+BUDGETS = ("seconds", "tokens", "cost")  # besides the rounds
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Limits of one loop; a limit of tokens or cost may be passed by the request that reaches it, not by another."""
+    """Limits of one loop. A limit of tokens or cost may be passed by the request that reaches it, not by another."""
 
     rounds: int = 3
     seconds: float = 45.0
     tokens: int = 40_000
-    cost: float = 0.0  # in the currency of the price function; 0: any
+    cost: float = 0.0  # of the whole answer, in the currency of the price table; 0: any
 
 
 @dataclass(slots=True)
@@ -25,13 +28,13 @@ class Meter:
     """What has been used of a budget.
 
     `askers` count their own tokens, also those of requests that failed after their first token; what else is written
-    is told with `spend`. `price` gives the cost of a usage; without it nothing costs anything. An asker that is
-    given twice counts once.
+    is told with `spend`. `cost` tells what the answer has cost so far; without it nothing costs anything. An asker that
+    is given twice counts once.
     """
 
     budget: Budget
     askers: Sequence[Asker | None] = ()
-    price: Callable[[Usage], float] | None = None
+    cost: Callable[[], float] | None = None
     clock: Callable[[], float] = time.monotonic
     rounds: int = 0
     _written: Usage = Usage()
@@ -67,15 +70,37 @@ class Meter:
 
     def used_up(self) -> str:
         """The limit that has been reached: "rounds", "seconds", "tokens", "cost"; "" while there is something left."""
-        if self.rounds >= self.budget.rounds:
-            return "rounds"
+        return "rounds" if self.rounds >= self.budget.rounds else self.spent_up()
+
+    def spent_up(self) -> str:
+        """The same within a round: from there on no model is asked."""
         if self.remaining_seconds <= 0:
             return "seconds"
         if self.usage.total_tokens >= self.budget.tokens:
             return "tokens"
-        spent = self.price(self.usage) if self.price is not None else 0.0
-        return "cost" if 0 < self.budget.cost <= spent else ""
+        return "cost" if self.cost is not None and 0 < self.budget.cost <= self.cost() else ""
+
+    def has_room(self, tokens: int) -> bool:
+        """Whether a request of so many tokens surely ends before a limit, so that another may run beside it."""
+        return self.budget.cost == 0 and self.usage.total_tokens + tokens < self.budget.tokens
+
+    @contextmanager
+    def limiting(self) -> Iterator[None]:
+        """Within it the askers ask nothing that a limit forbids, so that rules take their place."""
+        limit = self._allows
+        for asker in self._different():
+            asker.limits.append(limit)
+        try:
+            yield
+        finally:
+            for asker in self._different():
+                asker.limits.remove(limit)
+
+    def _allows(self) -> bool:
+        return not self.spent_up()
+
+    def _different(self) -> list[Asker]:
+        return list({id(asker): asker for asker in self.askers if asker is not None}.values())
 
     def _asked(self) -> Usage:
-        different = {id(asker): asker for asker in self.askers if asker is not None}
-        return sum((asker.usage for asker in different.values()), start=Usage())
+        return sum((asker.usage for asker in self._different()), start=Usage())

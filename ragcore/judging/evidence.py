@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from ragcore.answering.types import Ranked
 from ragcore.ports import Tokenizer
@@ -27,6 +27,14 @@ class Evidence:
     covered: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     missing_words: tuple[str, ...] = ()
+
+    def short(self) -> dict[str, Any]:
+        """Confidence, rounded, and status, for a step."""
+        return {"confidence": round(self.confidence, 3), "status": self.status}
+
+    def figures(self) -> dict[str, Any]:
+        """All of it in plain values, for responses and traces."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
 def evidence_categories() -> Mapping[str, Cues]:

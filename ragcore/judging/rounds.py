@@ -13,7 +13,6 @@ from ragcore.answering.stages.context_build import BuildContext
 from ragcore.answering.types import AnswerState, Rewrite, SearchResult, Step, WrittenText
 from ragcore.errors import RagError
 from ragcore.judging.budget import Meter
-from ragcore.types import Usage
 
 logger = logging.getLogger(__name__)
 
@@ -70,9 +69,15 @@ class Rounds:
         return {"seconds": round(self.meter.seconds, 3), "tokens": self.meter.usage.total_tokens}
 
 
-def price_of(tools: AnswerTools) -> Callable[[Usage], float] | None:
-    """What a usage costs, where the caller knows."""
-    return cast("Callable[[Usage], float] | None", tools.extra.get("price"))
+def cost_so_far(tools: AnswerTools) -> Callable[[], float] | None:
+    """What the answer has cost, where the caller knows (`tools.extra["cost"]`)."""
+    return cast("Callable[[], float] | None", tools.extra.get("cost"))
+
+
+def seconds_of(tools: AnswerTools, seconds: float) -> float:
+    """The seconds of a loop, at most those that the caller has left for it (`tools.extra["seconds_left"]`)."""
+    left = cast("Callable[[], float] | None", tools.extra.get("seconds_left"))
+    return seconds if left is None else min(seconds, left())
 
 
 async def guarded(work: Rounds, step: Awaitable[str]) -> str:

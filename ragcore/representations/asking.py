@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
+from ragcore.answering.asking import fenced, json_values
 from ragcore.errors import ModelUnavailableError
 from ragcore.generation.whole import whole
 from ragcore.ports import ChatMessage, ChatModel
@@ -15,7 +13,6 @@ from ragcore.prompts import load
 
 GIVE_UP_AFTER = 3  # requests in a row that failed after all retries; the rest of the document does not wait for more
 MAX_TOKENS = 800  # of a reply
-_END = re.compile(r"<(?=\s*/?\s*document\b)", re.IGNORECASE)
 
 
 class Asker:
@@ -72,24 +69,8 @@ class Asker:
         return read.text
 
 
-def fenced(text: str) -> str:
-    """Text that cannot end the fence which it is put into."""
-    return _END.sub("&lt;", text)
-
-
 def strings(reply: str, keys: tuple[str, ...]) -> dict[str, str] | None:
-    """The non-empty strings under these keys of the first JSON object in a reply; None if one is missing.
-
-    Models like to put the object into a code fence or a sentence before it.
-    """
-    start = reply.find("{")
-    if start < 0:
-        return None
-    try:
-        data: Any = json.JSONDecoder().raw_decode(reply, start)[0]
-    except ValueError:
-        return None
-    if not isinstance(data, Mapping):
-        return None
+    """The non-empty strings under these keys of the first JSON object in a reply; None if one is missing."""
+    data = next((value for value in json_values(reply) if isinstance(value, Mapping)), {})
     found = {key: data[key].strip() for key in keys if isinstance(data.get(key), str) and data[key].strip()}
     return found if len(found) == len(keys) else None

@@ -9,7 +9,7 @@ from math import exp
 
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
-from ragcore.text.matching import share_in
+from ragcore.text.matching import shares_in
 from ragcore.types import Candidate, Query, State
 
 STYLE_WEIGHTS: Mapping[str, float] = {"precise": 0.8}  # of the dense arm, instead of the formula (V5)
@@ -82,8 +82,8 @@ class FuseRsf:
         titled = islice(state.arms.get("title", {}), self.each)
         chunks = list(dict.fromkeys([*lexical, *dense, *titled]))
         heads = ports.facts.heads(chunks) if self.title_weight > 0 and ports.facts is not None else {}
-        weights = state.query.weights
-        bonus = {chunk: self.title_weight * share_in(weights, head) for chunk, head in heads.items()}
+        shares = shares_in(state.query.weights, heads.values())
+        bonus = {chunk: self.title_weight * shares[head] for chunk, head in heads.items()}
         return {
             chunk: alpha * dense.get(chunk, 0.0) + (1 - alpha) * (lexical.get(chunk, 0.0) + bonus.get(chunk, 0.0))
             for chunk in chunks

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ragcore.answering.pipeline import AnswerTools, answer_stage
-from ragcore.answering.types import AnswerState
+from ragcore.answering.types import AnswerState, Ranked
 from ragcore.compression.compress import compressed
 from ragcore.compression.fitting import fitted
 
@@ -16,19 +18,20 @@ class Compress:
     """Shorten each passage to `ratio` of its tokens; then, where `overflow` is set, all together to `budget_tokens`.
 
     `method`: none, sentence_extraction, llm_compression or hybrid. `overflow`: "" (the context builder decides),
-    truncate, top_k or summarise.
+    truncate, top_k or summarise. `tools.extra["compressed"]`: a dict that keeps what was shortened for later rounds.
     """
 
     method: str = "none"
     ratio: float = 0.6
     overflow: str = ""
     budget_tokens: int = 3000
+    most: int | None = None  # passages, the best ones; those behind them never come into the context
 
     async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
         if not state.passages or (self.method == "none" and not self.overflow):
             return state
-        result = await compressed(state.passages, state.query, method=self.method, ratio=self.ratio, tools=tools)
-        passages, stats = result.passages, dict(result.stats)
+        best = sorted(state.passages, key=lambda ranked: ranked.score, reverse=True)[: self.most]
+        passages, stats = await self._shortened(best, state.query, tools)
         if self.overflow:
             passages = await fitted(
                 passages, state.query, budget_tokens=self.budget_tokens, strategy=self.overflow, tools=tools
@@ -37,3 +40,19 @@ class Compress:
             stats["tokens_after"] = sum(tools.counter.count(ranked.passage.text) for ranked in passages)
             stats["ratio"] = round(stats["tokens_after"] / max(stats["tokens_before"], 1), 4)
         return replace(state, passages=passages).with_stats("compress", **stats)
+
+    async def _shortened(
+        self, passages: Sequence[Ranked], query: str, tools: AnswerTools
+    ) -> tuple[tuple[Ranked, ...], dict[str, Any]]:
+        """The passages with less text; what a round before has shortened for the same question is taken from there."""
+        kept: dict[Any, Ranked] = tools.extra.get("compressed", {})
+        keys = [(query, self.method, self.ratio, ranked.passage.chunk, ranked.passage.text) for ranked in passages]
+        new = [ranked for key, ranked in zip(keys, passages, strict=True) if key not in kept]
+        result = await compressed(new, query, method=self.method, ratio=self.ratio, tools=tools)
+        made = dict(zip((key for key in keys if key not in kept), result.passages, strict=True))
+        kept.update(made)
+        shorter = tuple(replace(ranked, passage=kept[key].passage) for key, ranked in zip(keys, passages, strict=True))
+        before = sum(tools.counter.count(ranked.passage.text) for ranked in passages)
+        after = sum(tools.counter.count(ranked.passage.text) for ranked in shorter)
+        figures = {"tokens_before": before, "tokens_after": after, "ratio": round(after / before, 4) if before else 1.0}
+        return shorter, {**result.stats, **figures, "reused": len(passages) - len(new)}

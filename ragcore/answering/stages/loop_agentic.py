@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, answer_stage
-from ragcore.answering.types import AnswerState
+from ragcore.answering.types import AnswerState, Ranked, SearchResult
 from ragcore.judging.answers import confidence_in
-from ragcore.judging.budget import Budget, Meter
+from ragcore.judging.budget import BUDGETS, Budget, Meter
 from ragcore.judging.evidence import STOP_AT, Evidence, evidence_confidence
 from ragcore.judging.passages import PassageScores, judged_passages
 from ragcore.judging.refining import Refined, refined_query, strategies_for
-from ragcore.judging.rounds import Rounds, guarded, price_of
+from ragcore.judging.rounds import Rounds, cost_so_far, guarded, seconds_of
 from ragcore.prompts.refusals import is_refusal
+
+# The most that judging passages takes: six of 1200 characters, at most a token each, the prompt and the reply.
+JUDGEMENT_TOKENS = 10_000
+ENOUGH_MEAN = 0.7  # of the four dimensions; below it the search is improved, however sure the answer is (U7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +44,7 @@ class _SoFar:
     query: str  # of the next round
     best: _Round | None = None
     unjudged: _Round | None = None  # what was written last, in case that judging it takes too long
+    unwritten: AnswerState | None = None  # the last sources, in case that nothing is left of the budget to write
     used: list[str] = field(default_factory=list)  # queries
     details: list[dict[str, Any]] = field(default_factory=list)
 
@@ -47,10 +54,11 @@ class _SoFar:
 class LoopAgentic:
     """Takes the place of search, context and writing. The best round's passages, sources, text and confidence stay.
 
-    Ends at a confidence of `enough`; where rules judge, also at an evidence confidence of 0.7 (A3); at a limit of the
-    budget; when nothing new can be asked; or when a round fails. Without any text the state comes back with its steps
-    only, so that the caller sees by `written` that it has to answer in the basic way.
-    `tools.extra["price"]`: Callable[[Usage], float], for the limit of cost.
+    Ends, where the passages have no weak dimension and 0.7 in the mean, at a confidence of `enough`, and where rules
+    judge at an evidence confidence of 0.7, too (A3); at a limit of the budget; when nothing new can be asked; or when a
+    round fails. Where the budget ends before anything is written, the sources come back for the caller to write from;
+    where nothing was found either, the steps only.
+    `tools.extra["cost"]`: Callable[[], float], what the answer has cost so far, for the limit of cost.
     """
 
     rounds: int = 3
@@ -61,13 +69,15 @@ class LoopAgentic:
     top_k: int | None = None
 
     async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
-        budget = Budget(rounds=self.rounds, seconds=self.seconds, tokens=self.tokens, cost=self.cost)
-        meter = Meter(budget, (tools.asker, tools.judge), price=price_of(tools))
+        seconds = seconds_of(tools, self.seconds)
+        budget = Budget(rounds=self.rounds, seconds=seconds, tokens=self.tokens, cost=self.cost)
+        meter = Meter(budget, (tools.asker, tools.judge), cost=cost_so_far(tools))
         work, so_far = Rounds(state, tools, meter, self.top_k), _SoFar(query=state.query)
         stopped = ""
-        while not stopped and not (stopped := meter.used_up()):
-            meter.rounds += 1
-            stopped = await guarded(work, self._next(work, so_far, tools.judge or tools.asker))
+        with meter.limiting():
+            while not stopped and not (stopped := meter.used_up()):
+                meter.rounds += 1
+                stopped = await guarded(work, self._next(work, so_far, tools.judge or tools.asker))
         return _finished(state, work, so_far, stopped)
 
     async def _next(self, work: Rounds, so_far: _SoFar, judge: Asker | None) -> str:
@@ -90,26 +100,46 @@ class LoopAgentic:
         tools, question, query = work.tools, work.state.query, so_far.query
         result = await work.search(query)
         ranked = result.ranked if result.relevant else ()
-        scores = await judged_passages(question, ranked, tools, judge)
         evidence = evidence_confidence(question, ranked, tools.tokenizer)
-        told = {"evidence": round(evidence.confidence, 3), "status": evidence.status}
-        await work.tell(
-            "judge", query=query, **scores.figures(), mean=round(scores.mean, 3), by=scores.by, **told, **work.used()
-        )
+        judging = self._judged(work, query, ranked, evidence, judge)
+        writing = self._written(work, so_far, replace(result, ranked=ranked), evidence)
+        if work.meter.has_room(JUDGEMENT_TOKENS):  # neither waits for what the other one finds
+            scores, built = await asyncio.gather(judging, writing)
+        else:
+            scores, built = await judging, await writing
         done = _Round(state=work.state, query=query, scores=scores, evidence=evidence, confidence=0.0, by="rules")
-        built = await work.numbered(result) if ranked else work.state
-        if not ranked or not built.sources:
+        if built.written is None:
             return done
-        written = await work.write(built)
-        after = replace(built, written=written, confidence=evidence.confidence / 2)
-        so_far.unjudged = replace(done, state=after, confidence=evidence.confidence / 2)
-        sure, by = await confidence_in(question, written.text, built.sources, evidence, tools, judge)
+        so_far.unjudged = replace(done, state=built, confidence=evidence.confidence / 2)
+        sure, by = await confidence_in(question, built.written.text, built.sources, evidence, tools, judge)
         await work.tell("answer", query=query, confidence=round(sure, 3), by=by, **work.used())
-        return replace(done, state=replace(after, confidence=sure), confidence=sure, by=by)
+        return replace(done, state=replace(built, confidence=sure), confidence=sure, by=by)
+
+    async def _judged(
+        self, work: Rounds, query: str, ranked: Sequence[Ranked], evidence: Evidence, judge: Asker | None
+    ) -> PassageScores:
+        scores = await judged_passages(work.state.query, ranked, work.tools, judge)
+        told = {**scores.figures(), "mean": round(scores.mean, 3), "by": scores.by, **work.used()}
+        told |= {"evidence": round(evidence.confidence, 3), "status": evidence.status}
+        await work.tell("judge", query=query, **told)
+        return scores
+
+    async def _written(self, work: Rounds, so_far: _SoFar, result: SearchResult, evidence: Evidence) -> AnswerState:
+        """Sources with a text; without one where there are none, or the budget ended before it."""
+        if not result.ranked:
+            return work.state
+        built = await work.numbered(result)
+        if not built.sources:
+            return work.state
+        so_far.unwritten = built
+        if work.meter.spent_up():
+            return built
+        written = await work.write(built)
+        return replace(built, written=written, confidence=evidence.confidence / 2)
 
     def _is_enough(self, done: _Round) -> str:
-        """Why a round is the last one; "" if another is worth it."""
-        if not done.answers:
+        """Why a round is the last one; "" if another is worth it, as where the passages could be better."""
+        if not done.answers or done.scores.weak or done.scores.mean < ENOUGH_MEAN:
             return ""
         if done.confidence >= self.enough:
             return "confidence"
@@ -149,24 +179,24 @@ def _detail(done: _Round, work: Rounds) -> dict[str, Any]:
         "strategies": [],
         "confidence": round(done.confidence, 3),
         "by": done.by,
-        "evidence": {"confidence": round(done.evidence.confidence, 3), "status": done.evidence.status},
+        "evidence": done.evidence.short(),
         **work.used(),
     }
 
 
 def _finished(state: AnswerState, work: Rounds, so_far: _SoFar, stopped: str) -> AnswerState:
-    """The state with the best round; only steps and figures are added where no round wrote anything."""
+    """The state with the best round, or with sources to write from; else only steps and figures are added."""
     best = so_far.best
     found = best if best is not None and best.state.written is not None else so_far.unjudged
-    after = found.state if found is not None else state
-    evidence = asdict(found.evidence) if found is not None else {}
+    handed_on = so_far.unwritten if stopped in BUDGETS else None
+    after = found.state if found is not None else handed_on or state
     return after.with_steps(*work.steps).with_stats(
         "loop.agentic",
         iterations=work.meter.rounds,
         stopped=stopped,
         confidence=None if found is None else round(found.confidence, 4),
         best_query="" if found is None else found.query,
-        evidence={name: list(value) if isinstance(value, tuple) else value for name, value in evidence.items()},
+        evidence=None if found is None else found.evidence.figures(),
         searches=work.searches,
         details=so_far.details,
         **work.used(),

@@ -9,7 +9,7 @@ from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, Rewrite, SearchResult
 from ragcore.judging.budget import Budget, Meter
 from ragcore.judging.hops import next_hop
-from ragcore.judging.rounds import Rounds, guarded
+from ragcore.judging.rounds import Rounds, cost_so_far, guarded, seconds_of
 
 
 @dataclass(slots=True)
@@ -29,18 +29,22 @@ class LoopIterative:
     rounds: int = 2  # searches
     seconds: float = 20.0
     tokens: int = 10_000
+    cost: float = 0.0
     top_k: int | None = None
 
     async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
-        meter = Meter(Budget(rounds=self.rounds, seconds=self.seconds, tokens=self.tokens), (tools.asker,))
+        seconds = seconds_of(tools, self.seconds)
+        budget = Budget(rounds=self.rounds, seconds=seconds, tokens=self.tokens, cost=self.cost)
+        meter = Meter(budget, (tools.asker,), cost=cost_so_far(tools))
         work = Rounds(state, tools, meter, self.top_k)
         meter.rounds = 1
         first = await work.search(state.query)
         so_far = _SoFar(result=first)
         stopped = ""
-        while not stopped and not (stopped := meter.used_up()):
-            meter.rounds += 1
-            stopped = await guarded(work, self._next(work, so_far))
+        with meter.limiting():
+            while not stopped and not (stopped := meter.used_up()):
+                meter.rounds += 1
+                stopped = await guarded(work, self._next(work, so_far))
         rewrites = (*state.rewrites, *_forms(so_far.hops))
         after = replace(state, result=so_far.result, passages=so_far.result.ranked, rewrites=rewrites)
         figures = {"iterations": meter.rounds, "queries": so_far.hops, "stopped": stopped, **work.used()}

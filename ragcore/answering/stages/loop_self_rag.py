@@ -9,11 +9,11 @@ from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, SearchResult
 from ragcore.judging.answers import AnswerGrades, graded_answer
-from ragcore.judging.budget import Budget, Meter
-from ragcore.judging.evidence import evidence_confidence
+from ragcore.judging.budget import BUDGETS, Budget, Meter
+from ragcore.judging.evidence import Evidence, evidence_confidence
 from ragcore.judging.passages import judged_passages, retrieval_grade
 from ragcore.judging.refining import refined_query, strategies_for
-from ragcore.judging.rounds import Rounds, guarded, price_of
+from ragcore.judging.rounds import Rounds, cost_so_far, guarded, seconds_of
 from ragcore.understanding.greetings import needs_retrieval
 
 SEARCH_SHARE = 0.5  # of the seconds; then an answer is written from what there is
@@ -25,8 +25,11 @@ class _Found:
 
     result: SearchResult | None = None
     grade: float = -1.0
+    searched: Evidence | None = None  # in the passages of that search
     answer: AnswerState | None = None
+    evidence: Evidence | None = None  # in the passages of that answer
     grades: AnswerGrades | None = None
+    unwritten: AnswerState | None = None  # the last sources, in case that nothing is left of the budget to write
     texts: set[str] = field(default_factory=set)  # answers so far: the same once more is no better
     query: str | None = None  # of the next search; None: what was found is good enough, or nothing new can be asked
     critique: str = ""
@@ -39,7 +42,8 @@ class LoopSelfRag:
 
     A round searches, unless the last one brought enough, and writes, unless the passages were graded below `good`
     and another search is possible. Ends at an answer graded `good` in the mean of five dimensions. The best answer
-    stays, with its grade as confidence. Without any text the state comes back with its steps only.
+    stays, with its grade as confidence. Where the budget ends before anything is written, the sources come back for the
+    caller to write from; where nothing was found either, the steps only.
     """
 
     rounds: int = 3
@@ -53,18 +57,20 @@ class LoopSelfRag:
         needs = state.analysis.needs_retrieval if state.analysis is not None else needs_retrieval(state.query)
         if not needs:
             return state.with_stats("loop.self_rag", needs_retrieval=False, iterations=0, details=[])
-        budget = Budget(rounds=self.rounds, seconds=self.seconds, tokens=self.tokens, cost=self.cost)
-        meter = Meter(budget, (tools.asker, tools.judge), price=price_of(tools))
+        seconds = seconds_of(tools, self.seconds)
+        budget = Budget(rounds=self.rounds, seconds=seconds, tokens=self.tokens, cost=self.cost)
+        meter = Meter(budget, (tools.asker, tools.judge), cost=cost_so_far(tools))
         work, found = Rounds(state, tools, meter, self.top_k), _Found(query=state.query)
         details: list[dict[str, Any]] = []
         used: list[str] = []
         stopped = ""
-        while not stopped and not (stopped := meter.used_up()):
-            meter.rounds += 1
-            detail: dict[str, Any] = {"round": meter.rounds}
-            details.append(detail)
-            stopped = await guarded(work, self._round(work, found, used, detail, tools.judge or tools.asker))
-            detail |= work.used()
+        with meter.limiting():
+            while not stopped and not (stopped := meter.used_up()):
+                meter.rounds += 1
+                detail: dict[str, Any] = {"round": meter.rounds}
+                details.append(detail)
+                stopped = await guarded(work, self._round(work, found, used, detail, tools.judge or tools.asker))
+                detail |= work.used()
         return _finished(state, work, found, details, stopped)
 
     async def _round(
@@ -88,21 +94,29 @@ class LoopSelfRag:
         result = await work.search(query)
         result = result if result.relevant else replace(result, ranked=())
         grade, by = await retrieval_grade(work.state.query, result.ranked, work.tools, judge)
-        await work.tell("judge", query=query, grade=round(grade, 2), by=by)
+        evidence = evidence_confidence(work.state.query, result.ranked, work.tools.tokenizer)
+        told = {"evidence": round(evidence.confidence, 3), "status": evidence.status}
+        await work.tell("judge", query=query, grade=round(grade, 2), by=by, **told)
         detail |= {"query": query, "retrieval_grade": round(grade, 2), "retrieval_by": by, "found": len(result.ranked)}
+        detail |= {"evidence": evidence.short()}
         if grade > found.grade:
-            found.result, found.grade = result, grade
+            found.result, found.grade, found.searched = result, grade, evidence
         meter = work.meter
         is_late = meter.seconds > SEARCH_SHARE * meter.budget.seconds
         if grade < self.good and not is_late and not meter.used_up():
-            found.query = await self._reformulated(work, query, result, used, judge)
+            found.query = await self._reformulated(work, query, result, evidence, used, judge)
 
     async def _reformulated(
-        self, work: Rounds, query: str, result: SearchResult, used: list[str], judge: Asker | None
+        self,
+        work: Rounds,
+        query: str,
+        result: SearchResult,
+        evidence: Evidence,
+        used: list[str],
+        judge: Asker | None,
     ) -> str | None:
         tools, question = work.tools, work.state.query
         scores = await judged_passages(question, result.ranked, tools, None)
-        evidence = evidence_confidence(question, result.ranked, tools.tokenizer)
         refined = await refined_query(
             question,
             query,
@@ -124,11 +138,15 @@ class LoopSelfRag:
         built = await work.numbered(found.result)
         if not built.sources:
             return "nothing_found"
+        found.unwritten = built
+        if stopped := work.meter.spent_up():
+            return stopped
         written = await work.write(built, critique=found.critique)
         if written.text in found.texts:
             return "unchanged"
         found.texts.add(written.text)
         if found.answer is None:  # in case that grading it takes too long
+            found.evidence = found.searched
             found.answer = replace(built, written=written, confidence=found.grade / 20)
         grades = await graded_answer(work.state.query, written.text, built.sources, work.tools, judge)
         await work.tell("grade", **grades.figures(), quality=round(grades.quality, 2), by=grades.by)
@@ -137,6 +155,7 @@ class LoopSelfRag:
         if found.grades is None or grades.quality > found.grades.quality:
             found.grades = grades
             found.answer = replace(built, written=written, confidence=grades.quality / 10)
+            found.evidence = found.searched
         if grades.quality >= self.good:
             return "quality"
         found.critique = grades.critique
@@ -146,13 +165,15 @@ class LoopSelfRag:
 def _finished(
     state: AnswerState, work: Rounds, found: _Found, details: list[dict[str, Any]], stopped: str
 ) -> AnswerState:
-    after = found.answer or state
+    handed_on = found.unwritten if stopped in BUDGETS else None
+    after = found.answer or handed_on or state
     return after.with_steps(*work.steps).with_stats(
         "loop.self_rag",
         needs_retrieval=True,
         quality_score=None if found.grades is None else round(found.grades.quality, 2),
         iterations=work.meter.rounds,
         stopped=stopped,
+        evidence=None if found.evidence is None else found.evidence.figures(),
         searches=work.searches,
         details=details,
         **work.used(),

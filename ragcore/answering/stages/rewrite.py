@@ -16,6 +16,7 @@ class RewriteQuestion:
 
     method: str = "auto"
     streaming: bool = False  # the reader waits for the first word
+    most: int | None = None  # other forms in all, those of the method first; None: any number
 
     async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
         question, query = state.question, state.query
@@ -23,9 +24,11 @@ class RewriteQuestion:
         found = await rewritten(query, chosen, question=question, tools=tools, streaming=self.streaming)
         # "auto" may come to "none" for itself; only who asks for no other form loses those that are there
         kept = () if chosen == "none" and self.method != "auto" else state.rewrites
-        rewrites = tuple({form.text: form for form in (*kept, *found)}.values())
+        forms = (*kept, *found) if self.most is None else (*found, *kept)
+        rewrites = tuple({form.text: form for form in forms}.values())[: self.most]
         figures = {"method": chosen, "queries": [form.text for form in rewrites]}
-        step = Step(name="rewrite", detail=figures)
+        shown = [form.text for form in rewrites if form.is_for_people]
+        step = Step(name="rewrite", detail={**figures, "queries": shown})
         if found:
             await tools.tell(step)
             state = state.with_steps(step)

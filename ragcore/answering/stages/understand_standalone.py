@@ -10,7 +10,7 @@ from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, Question, Rewrite, Step
 from ragcore.text.scripts import language_of
-from ragcore.types import Profile, Usage
+from ragcore.types import Profile
 from ragcore.understanding.conversation import rendered
 from ragcore.understanding.rewriting_rules import full_forms, other_names
 from ragcore.understanding.standalone import MOST_TERMS, Standalone, standalone_by_rules
@@ -69,11 +69,10 @@ class UnderstandStandalone:
 
     async def _asked(self, asker: Asker, question: Question, tools: AnswerTools) -> Understood | None:
         """What the model says, with its texts checked; None if the question itself is not valid."""
-        hasty = replace(asker, seconds=min(self.seconds, asker.seconds), usage=Usage())
+        hasty = replace(asker, seconds=min(self.seconds, asker.seconds))
         reply = await hasty.json(
             "standalone", Understood, temperature=0.0, max_tokens=REPLY_TOKENS, **_values(question)
         )
-        asker.usage += hasty.usage
         if reply is None:
             return None
         said = [text for turn in question.history for text in (turn.question, turn.answer)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chat.services.flow import steps_of, understanding_steps, wants_rewrites
+from chat.services.flow import is_loop_off, steps_of, understanding_steps, wants_rewrites
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
 from ragcore.answering.pipeline import build_stages
 from ragcore.options import MODES, STRATEGIES, AnswerOptions
@@ -45,3 +45,34 @@ def test_other_forms_are_asked_for_by_modes_and_by_who_has_chosen_a_method():
     assert wants_rewrites(AnswerOptions(rewrite_method="multi"), {"rewrite_method": "request"}, in_conversation=False)
     assert wants_rewrites(AnswerOptions(mode="enhanced"), {}, in_conversation=False)
     assert wants_rewrites(AnswerOptions(strategy="adaptive"), {}, in_conversation=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "loops"),
+    [
+        ({"mode": "ultimate", "agentic": "off"}, False),
+        ({"mode": "agentic", "agentic": "off"}, False),
+        ({"mode": "enhanced", "agentic": "on"}, True),
+        ({"mode": "basic", "agentic": "on"}, True),
+        ({"mode": "enhanced"}, False),
+        ({"mode": "agentic"}, True),
+    ],
+)
+def test_rounds_are_a_switch_of_their_own(options, loops):
+    built = AnswerOptions(**options)
+
+    assert (names(steps_of(built, streaming=False, rewrites=True))[-1] == "loop.agentic") is loops
+    assert is_loop_off(built) is (options["mode"] in ("agentic", "ultimate") and not loops)
+
+
+def test_self_rag_has_rounds_of_its_own_whatever_the_switch_says():
+    options = AnswerOptions(mode="agentic", agentic="off", strategy="self_rag")
+
+    assert names(steps_of(options, streaming=False, rewrites=True))[-1] == "loop.self_rag"
+    assert not is_loop_off(options)
+
+
+def test_only_the_ultimate_mode_limits_the_other_forms_of_a_question():
+    for mode, most in (("ultimate", 2), ("agentic", None)):
+        (_name, given), *_ = steps_of(AnswerOptions(mode=mode), streaming=False, rewrites=True)
+        assert given["most"] == most

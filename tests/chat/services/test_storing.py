@@ -1,10 +1,13 @@
 """What is kept of turns while people rename, pin and delete their conversations."""
 
+import pytest
+
+from accounts.errors import NotFoundError
 from chat.models import Conversation, Message
 from chat.selectors import conversation_get
 from chat.services.conversation_edits import conversation_delete, conversation_pin, conversation_rename
 from chat.services.sessions import session_key
-from chat.services.storing import message_finish, message_prepare
+from chat.services.storing import message_finish, message_open, message_prepare
 from chat.streaming.keys import events_key
 from chat.threads import run_db
 from chat.types import AnswerRecord, AnswerRequest
@@ -80,3 +83,33 @@ def test_two_first_questions_of_one_conversation_are_both_kept(world):
 
     assert Conversation.objects.count() == 1
     assert Message.objects.filter(state=Message.State.DONE).count() == 2
+
+
+def test_the_first_turn_of_a_new_conversation_is_stored_with_few_statements(world, django_assert_max_num_queries):
+    scope = scope_of(world.reader)
+    request = AnswerRequest(query=QUESTION)
+    message = message_prepare(scope=scope, user=world.reader, request=request, channel="api")
+
+    with django_assert_max_num_queries(4):  # begin, conversation, message, commit
+        message_finish(message=message, record=AnswerRecord(text="So.", html="", status="answered", confidence=1.0))
+
+    stored = Message.objects.get()
+    assert (stored.answer, stored.state) == ("So.", Message.State.DONE)
+    assert (stored.conversation.title, stored.conversation.user) == (QUESTION, world.reader)
+
+
+@pytest.mark.parametrize("client_id", [None, "mine"])
+def test_a_running_turn_says_which_sets_are_asked(world, client_id):
+    scope = scope_of(world.reader)
+    request = AnswerRequest(query=QUESTION, sets=(world.knowledge_set.pk,), conversation_id=client_id)
+
+    message = message_open(scope=scope, user=world.reader, request=request, channel="web")
+
+    assert list(message.conversation.sets.all()) == [world.knowledge_set]
+    assert Message.objects.get().state == Message.State.RUNNING
+
+
+def test_a_set_that_does_not_exist_is_said_before_anything_is_stored(world):
+    missing = AnswerRequest(query=QUESTION, sets=(world.knowledge_set.pk, 987_654))
+    with pytest.raises(NotFoundError, match="987654"):
+        message_prepare(scope=scope_of(world.reader), user=world.reader, request=missing, channel="web")

@@ -2,13 +2,14 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.services import tenant_ensure_default
 from chat.models import StrategyStatistics
-from chat.services.strategies import strategy_figures, strategy_record
+from chat.services.strategies import strategy_count, strategy_figures, strategy_record
+from chat.types import AnswerRecord
 from tests.factories import make_admin, make_tenant, make_user, scope_of
 
 
@@ -92,3 +93,47 @@ def test_a_long_name_is_cut_to_its_column(db):
     record("x" * 100)
 
     assert StrategyStatistics.objects.get().strategy == "x" * 32
+
+
+def answered(**metadata):
+    given = {"strategy": "direct", "total_time": 1.5, "cache": "none", **metadata}
+    return AnswerRecord(text="", html="", status="answered", confidence=0.5, metadata=given)
+
+
+def test_an_answer_is_counted_with_its_metadata_and_one_from_the_cache_is_not(db):
+    tenant = tenant_ensure_default()
+
+    strategy_count(tenant_id=tenant.pk, record=answered())
+    strategy_count(tenant_id=tenant.pk, record=answered(cache="exact"))
+    strategy_count(tenant_id=tenant.pk, record=answered(strategy=None))
+
+    row = StrategyStatistics.objects.get()
+    assert (row.answers, row.total_seconds, row.confidence_sum) == (1, 1.5, 0.5)
+
+
+def test_a_statement_that_fails_is_logged_and_the_transaction_around_it_goes_on(db, caplog):
+    with transaction.atomic():
+        with connection.execute_wrapper(_refusing):
+            strategy_count(tenant_id=tenant_ensure_default().pk, record=answered())
+        assert StrategyStatistics.objects.count() == 0
+
+    assert "missing in the figures" in caplog.text
+
+
+@pytest.mark.parametrize("way", [{}, {"strategy": "adaptive"}])
+async def test_figures_that_cannot_be_stored_do_not_fail_an_answer(api, monkeypatch, way):
+    def refused(**values):
+        raise DatabaseError("the table is gone")
+
+    monkeypatch.setattr("chat.services.strategies.strategy_record", refused)
+
+    answer = await api.generate("How many steps does the random access procedure have?", **way)
+
+    assert answer["status"] == "answered"
+
+
+def _refusing(execute, sql, params, many, context):
+    """A database that refuses to write figures, so that the transaction is aborted as PostgreSQL does it."""
+    if "UPDATE" in sql and StrategyStatistics._meta.db_table in sql:
+        return execute("SELECT 1 / 0", None, False, context)
+    return execute(sql, params, many, context)

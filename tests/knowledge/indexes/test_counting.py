@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import count
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from knowledge.indexes import counting
-from knowledge.indexes.counting import Counted, Memory, epoch_now, visible_counted
+from knowledge.indexes.counting import Counted, Memory, epoch_now, epoch_of, visible_counted
 from knowledge.indexes.tail import tenants_beyond
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Chunk, Document, IndexEntry, KnowledgeSet
@@ -128,3 +130,19 @@ def test_a_process_remembers_only_so_many():
 
     assert [memory.peek((key,), epoch=1) for key in "abc"] == [None, "b", "c"]
     assert memory.peek(("c",), epoch=2) is None
+
+
+def test_the_epoch_of_a_search_is_the_one_with_which_it_began(owner, rich):
+    scope = scope_of(owner)
+    documents = documents_askable(scope=scope)
+    now = epoch_now(tenant_id=scope.tenant_id)
+
+    assert epoch_of(scope=scope, visible=visible_sql(documents)) == now
+    assert epoch_of(scope=scope, visible=visible_sql(documents, epoch=now - 1)) == now - 1
+
+
+def test_a_search_reads_the_epoch_once(owner, rich):
+    with CaptureQueriesContext(connection) as statements:  # in a test's transaction all searches share its connection
+        retrieve(scope=scope_of(owner), request=RetrievalRequest(query="beam"))
+
+    assert sum("knowledge_corpusepoch" in statement["sql"] for statement in statements) == 1

@@ -1,12 +1,15 @@
 from contextlib import ExitStack
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.generation.events import EndEvent
 from ragcore.generation.fallback import FallbackGenerator, Rung
-from ragcore.generation.tiers import tier_of
+from ragcore.generation.metering import Purse, TooExpensiveError
+from ragcore.generation.prices import Price
+from ragcore.generation.tiers import cost_of, tier_of
 from ragcore.providers.chat_openai import OpenAIChatModel
 from ragcore.providers.generator_llm import LLMAnswerGenerator
 from ragcore.types import Usage
@@ -149,6 +152,72 @@ class TestFallbackGenerator(GeneratorContract):
 
         servers[0].release.set()
         assert (await collected(generator))[0] == "by standard"
+
+    async def test_a_next_model_beyond_the_limit_of_cost_is_not_asked(self, servers):
+        servers[0].default = Reply(status=500)
+        generator = priced(servers, standard=1, advanced=100, fast=1).within(purse("0.01"))
+
+        text, end = await collected(generator)
+
+        assert text == "by fast"
+        assert servers[1].requests == []
+        assert end.cost == cost_of(end.usage, end.tier)
+
+    async def test_where_no_model_is_within_the_limit_none_is_asked(self, servers):
+        generator = priced(servers, standard=100, advanced=100, fast=100).within(purse("0.0001"))
+
+        with pytest.raises(TooExpensiveError):
+            await collected(generator)
+
+        assert [server.requests for server in servers] == [[], [], []]
+
+    async def test_what_others_have_used_counts_towards_the_limit_and_the_cost(self, servers):
+        servers[0].default = Reply(texts=(), usage=(20_000, 0))
+        generator = priced(servers, standard=1, advanced=1, fast=0).within(purse("0.02"))
+
+        text, end = await collected(generator)
+
+        assert text == "by fast"
+        assert servers[1].requests == []
+        assert (end.usage.prompt_tokens, end.cost) == (20_007, Decimal("0.02"))
+
+    async def test_a_model_without_a_price_is_asked_only_where_the_first_has_none_either(self, servers):
+        servers[0].default = Reply(status=500)
+
+        with pytest.raises(ModelUnavailableError):
+            await collected(priced(servers, standard=1, advanced=None, fast=None).within(purse("1")))
+        free = purse("1")
+        free.takes_unknown = True
+        text, end = await collected(priced(servers, standard=None, advanced=None, fast=None).within(free))
+
+        assert text == "by advanced"
+        assert end.cost is None
+
+    async def test_a_limit_of_one_answer_is_none_of_the_next(self, servers):
+        generator = priced(servers, standard=100, advanced=100, fast=100)
+        generator.within(purse("0.0001"))
+
+        assert (await collected(generator))[0] == "by standard"
+
+
+def priced(servers, **prices):
+    """The ladder at these prices of a million tokens; None: not known."""
+    rungs = [
+        Rung(
+            tier=tier_of(name, name, None if prices[name] is None else price(prices[name])),
+            generator=LLMAnswerGenerator(OpenAIChatModel(server.url, "", name, sleep=at_once)),
+        )
+        for name, server in zip(NAMES, servers, strict=True)
+    ]
+    return FallbackGenerator(rungs)
+
+
+def price(value):
+    return Price(prompt=Decimal(value), completion=Decimal(value))
+
+
+def purse(left):
+    return Purse(left=Decimal(left), count=len)
 
 
 def test_a_ladder_needs_a_model():

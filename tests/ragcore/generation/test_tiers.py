@@ -62,7 +62,7 @@ def test_a_tier_that_is_too_slow_gives_way_to_the_one_below(limit, tier, reason)
 @pytest.mark.parametrize(
     ("limit", "tier", "reason"),
     [(0.05, ADVANCED, "complex"), (0.04, ADVANCED, "complex"), (0.039, STANDARD, "complex,cost"),
-     (0.001, FAST, "complex,cost"), (0.0001, None, "complex,too_expensive"), (0, ADVANCED, "complex")],
+     (0.001, FAST, "complex,cost"), (0.0001, None, "complex,too_expensive"), (0, None, "complex,too_expensive")],
 )  # fmt: skip
 def test_a_tier_that_is_too_expensive_gives_way_to_a_cheaper_one_and_in_the_end_to_none(limit, tier, reason):
     choice = choose_tier(0.9, ALL, max_cost=limit, estimated_tokens=1000)

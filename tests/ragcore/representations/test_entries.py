@@ -2,10 +2,11 @@ import json
 
 import pytest
 
+from ragcore.answering.asking import fenced
 from ragcore.options import RepresentationOptions
 from ragcore.providers.chat_openai import OpenAIChatModel
 from ragcore.representations import represent
-from ragcore.representations.asking import GIVE_UP_AFTER, fenced, strings
+from ragcore.representations.asking import GIVE_UP_AFTER, strings
 from ragcore.representations.entries import WINDOW_TOKENS
 from ragcore.types import ChunkDraft
 from tests.scripted_llm import Reply, serving

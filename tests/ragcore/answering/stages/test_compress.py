@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import compress as _registered  # noqa: F401
 from ragcore.answering.types import AnswerState, Question
@@ -40,3 +42,25 @@ async def test_a_wrong_method_is_recorded_and_the_passages_stay():
 
     assert state.records[0].error == "invalid_options"
     assert state.passages[0].passage.text == MEDIUM
+
+
+async def test_only_passages_that_can_come_into_the_context_are_shortened():
+    state = await run(method="sentence_extraction", ratio=0.5, most=1)
+
+    assert [item.score for item in state.passages] == [max(item.score for item in (await run()).passages)]
+
+
+async def test_what_a_round_before_has_shortened_is_taken_from_there():
+    kept = {}
+    using = replace(tools(), extra={"compressed": kept})
+    stages = build_stages([("compress", {"method": "sentence_extraction", "ratio": 0.5})])
+    passages = (ranked(MEDIUM), ranked(MEDIUM, chunk=2, score=0.4))
+    state = AnswerState(question=Question(text=QUESTION), passages=passages[:1])
+
+    first = await run_stages(stages, state, using)
+    second = await run_stages(stages, replace(state, passages=passages), using)
+
+    assert (first.stats["compress"]["reused"], second.stats["compress"]["reused"]) == (0, 1)
+    assert second.passages[0].passage == first.passages[0].passage
+    assert second.passages[1].passage.chunk == 2
+    assert second.stats["compress"]["tokens_before"] == 2 * first.stats["compress"]["tokens_before"]

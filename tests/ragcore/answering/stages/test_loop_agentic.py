@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import loop_agentic as _registered  # noqa: F401
 from ragcore.answering.types import SearchResult
 from ragcore.errors import ModelUnavailableError
+from ragcore.ports import GenerationEvent
 from ragcore.prompts.refusals import refusal
 from tests.ragcore.judging.world import (
     ANSWER,
@@ -174,9 +176,8 @@ async def test_a_text_that_could_not_be_judged_in_time_is_kept():
 
 async def test_tokens_and_cost_bound_the_loop():
     by_tokens = await run(World(texts=[INVENTED]), tokens=100)
-    by_cost = await run(
-        World(texts=[INVENTED]), cost=1.0, tools={"extra": {"price": lambda usage: usage.total_tokens / 50}}
-    )
+    world = World(texts=[INVENTED])
+    by_cost = await run(world, cost=1.0, tools={"extra": {"cost": lambda: 2.0 * len(world.critiques)}})
 
     assert (figures(by_tokens)["iterations"], figures(by_tokens)["stopped"]) == (1, "tokens")
     assert (figures(by_cost)["iterations"], figures(by_cost)["stopped"]) == (1, "cost")
@@ -209,3 +210,72 @@ async def test_with_a_model_that_says_nothing_valid_the_loop_is_that_of_the_rule
     by_rules = await run(World(library=LIBRARY[:1]))
     assert (state.written, state.confidence) == (by_rules.written, by_rules.confidence)
     assert [d["by"] for d in figures(state)["details"]] == ["rules"]
+
+
+async def test_passages_are_judged_while_the_answer_is_written():
+    world, writing = World(), asyncio.Event()
+
+    async def write(question, sources, *, critique=""):
+        writing.set()
+        return await world.write(question, sources, critique=critique)
+
+    class Waiting:
+        """Judges only after the writing has begun."""
+
+        name = "waiting"
+
+        async def stream(self, messages, *, temperature, max_tokens):
+            await asyncio.wait_for(writing.wait(), 5)
+            yield GenerationEvent(text='{"confidence": 0.9}')
+            yield GenerationEvent(final=True)
+
+    state = await run(world, asker=Asker(Waiting()), tools={"write": write})
+
+    assert (state.written.text, figures(state)["stopped"]) == (ANSWER, "confidence")
+
+
+async def test_where_the_tokens_end_before_a_text_the_sources_are_handed_on():
+    world = World()
+    with model_server(scores(relevance=0.2), default=USELESS["500"]) as (_, asker):
+        state = await run(world, asker=asker, tokens=10)
+
+    assert (state.written, world.critiques) == (None, [])
+    assert [source.number for source in state.sources] == list(range(1, len(state.sources) + 1)) != []
+    assert figures(state)["stopped"] == "tokens"
+
+
+async def test_a_sure_answer_from_weak_passages_is_not_enough():
+    with model_server(
+        scores(coherence=0.5), sure(0.95), query("random access procedure preamble"), scores(), sure(0.9)
+    ) as (_, asker):
+        state = await run(World(texts=["First [1].", "Second [1]."]), asker=asker)
+
+    assert figures(state)["iterations"] == 2
+    assert figures(state)["details"][0]["strategies"] == ["restructure_query"]
+    assert (state.written.text, state.confidence) == ("First [1].", 0.95)  # the surer one stays
+
+
+async def test_passages_below_the_mean_are_improved_without_a_weak_dimension_too():
+    low = dict.fromkeys(("relevance", "completeness", "accuracy", "coherence"), 0.65)
+    with model_server(scores(**low), sure(0.95), query("random access preamble"), scores(), sure(0.9)) as (_, asker):
+        state = await run(World(texts=["First [1].", "Second [1]."]), asker=asker)
+
+    assert (figures(state)["iterations"], figures(state)["stopped"]) == (2, "confidence")
+
+
+async def test_rules_do_not_stop_at_evidence_from_weak_passages():
+    world = World(texts=[ANSWER], library=[LIBRARY[0], ("Canteen", "Steps lead to the canteen.")])
+
+    state = await run(world, enough=0.1)
+
+    (first, *_) = figures(state)["details"]
+    assert first["confidence"] > 0.1
+    assert min(first["scores"].values()) < 0.6
+    assert first["strategies"]
+    assert figures(state)["iterations"] > 1
+
+
+async def test_the_loop_has_no_more_seconds_than_the_caller():
+    state = await run(World(), tools={"extra": {"seconds_left": lambda: 0.0}})
+
+    assert (figures(state)["stopped"], state.written) == ("seconds", None)

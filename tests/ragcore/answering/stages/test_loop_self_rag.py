@@ -110,12 +110,23 @@ async def test_the_judge_of_its_own_grades():
     assert (len(writing.requests), len(judging.requests)) == (0, 2)
 
 
-async def test_tokens_bound_the_loop_but_an_answer_is_written():
-    with model_server(grade(2), says('{"query": "random access steps"}')) as (_, asker):
-        state = await run(World(), asker=asker, tokens=15)
+async def test_where_the_tokens_end_before_a_text_the_sources_are_handed_on():
+    world = World()
+    with model_server(grade(2), says('{"query": "random access steps"}')) as (server, asker):
+        state = await run(world, asker=asker, tokens=15)
 
-    assert state.written is not None
-    assert figures(state)["stopped"] in ("tokens", "quality")
+    assert (state.written, world.critiques) == (None, [])
+    assert [source.number for source in state.sources]
+    assert figures(state)["stopped"] == "tokens"
+    assert len(server.requests) == 2
+
+
+async def test_the_evidence_behind_the_best_answer_is_told():
+    state = await run(World())
+
+    assert figures(state)["evidence"]["status"] in ("adequate", "good", "excellent")
+    assert figures(state)["evidence"]["confidence"] > 0.4
+    assert figures(state)["details"][0]["evidence"]["status"] == figures(state)["evidence"]["status"]
 
 
 @pytest.mark.parametrize(

@@ -64,3 +64,15 @@ async def test_what_a_model_says_is_told_as_a_step():
         state = await run(LONG, server.url, method="simplify")
 
     assert state.steps[0].detail == {"method": "simplify", "queries": ["BX300 carrier aggregation"]}
+
+
+async def test_of_a_limited_number_of_forms_those_of_the_method_come_first():
+    related = tuple(Rewrite(text=f"form {n}", method="related") for n in range(3))
+    state = AnswerState(question=Question(text="CA 是什么"), rewrites=related)
+
+    limited = await run(state.question, state=state, method="multi", most=2)
+    unlimited = await run(state.question, state=state, method="multi")
+
+    assert len(limited.rewrites) == 2
+    assert limited.rewrites[0].method == "multi"
+    assert {form.text for form in related} < {form.text for form in unlimited.rewrites}

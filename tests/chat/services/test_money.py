@@ -1,0 +1,153 @@
+"""What an answer costs, and that it never costs more than is allowed: through the whole path (U10, V15)."""
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from chat.models import Message
+from chat.threads import run_db
+from knowledge import engines
+from ragcore.generation.fallback import FallbackGenerator, Rung
+from ragcore.generation.prices import Price
+from ragcore.generation.tiers import tier_of
+from ragcore.providers.chat_openai import OpenAIChatModel
+from ragcore.providers.generator_llm import LLMAnswerGenerator
+from tests.scripted_llm import Reply, serving
+
+QUESTION = "How many steps does the random access procedure have?"
+ANSWER = "The random access procedure has four steps [1]."
+GRADES = json.dumps(dict.fromkeys(("relevance", "accuracy", "completeness", "clarity", "citation_quality"), 9))
+
+
+@pytest.fixture
+def tiers(monkeypatch, llm):
+    """A standard model, dear, and an advanced one, dearer still; the first is the usual scripted one."""
+    with serving() as advanced:
+        prices = {"standard": 10, "advanced": 1000}
+        models = {"standard": (llm, "scripted"), "advanced": (advanced, "large")}
+        made = {
+            name: tier_of(name, models[name][1], Price(prompt=Decimal(price), completion=Decimal(price)))
+            for name, price in prices.items()
+        }
+
+        async def at_once(seconds):
+            return None
+
+        def generator(tier):
+            return LLMAnswerGenerator(OpenAIChatModel(models[tier.name][0].url, "", tier.model, sleep=at_once))
+
+        rungs = [Rung(tier=tier, generator=generator(tier)) for tier in made.values()]
+        monkeypatch.setattr(engines, "tiers", lambda: tuple(made.values()))
+        monkeypatch.setattr(engines, "generator", lambda: FallbackGenerator(rungs, is_limited=False))
+        monkeypatch.setattr(
+            engines,
+            "generator_for",
+            lambda choice: FallbackGenerator(rungs) if choice.tier else engines.extractive_generator(),
+        )
+        llm.default = advanced.default = Reply(texts=(ANSWER,))
+        yield llm, advanced
+
+
+def limit(cost):
+    return {"constraints": {"max_cost_per_query": cost}}
+
+
+async def test_the_cost_is_counted_and_the_tier_explained(api, tiers):
+    answer = await api.generate(QUESTION, use_tiered_generation=True)
+
+    metadata = answer["metadata"]
+    assert (metadata["tier"], metadata["model"]) == ("standard", "scripted")
+    assert metadata["cost"] == pytest.approx(10 * 10 / 1_000_000)
+    chosen = answer["agentic_steps"][-1]
+    assert (chosen["name"], chosen["detail"]["reasons"]) == ("tier", ["simple", "missing"])
+
+
+async def test_a_fallback_that_would_cost_more_than_allowed_is_not_asked(api, tiers):
+    standard, advanced = tiers
+    standard.default = Reply(status=500)
+
+    answer = await api.generate(QUESTION, **limit(0.1))
+
+    assert answer["status"] == "degraded"
+    assert "four steps" in answer["answer"]
+    assert advanced.requests == []
+
+
+async def test_without_a_limit_the_dearer_model_takes_over(api, tiers):
+    standard, advanced = tiers
+    standard.default = Reply(status=500)
+
+    answer = await api.generate(QUESTION, use_tiered_generation=True)
+
+    assert (answer["status"], answer["metadata"]["model"]) == ("answered", "large")
+    assert len(advanced.requests) == 1
+
+
+async def test_where_no_model_is_cheap_enough_the_sources_speak_and_that_is_said(api, tiers):
+    answer = await api.generate(QUESTION, **limit(0.000001))
+
+    assert answer["status"] == "degraded"
+    assert "cost more than is allowed" in answer["metadata"]["error_message"]
+    assert "four steps" in answer["answer"]
+    assert tiers[0].requests == tiers[1].requests == []
+
+
+async def test_a_strict_client_gets_an_error_instead(api, tiers):
+    response = await api.post("/api/v1/rag/generate", {"query": QUESTION, "strict": True, **limit(0.000001)})
+
+    assert response.status_code >= 500
+    assert response.json()["error"]["code"] == "model_unavailable"
+
+
+@pytest.mark.parametrize("way", [{"mode": "agentic"}, {"mode": "ultimate"}, {"strategy": "self_rag"}])
+async def test_loops_stay_within_the_cost_with_all_that_they_ask(api, tiers, way):
+    answer = await api.generate(QUESTION, **way, **limit(0.05))
+
+    assert answer["metadata"]["cost"] <= 0.05
+    assert tiers[1].requests == []
+
+
+async def test_texts_that_a_loop_threw_away_are_counted_and_all_tokens_split_by_purpose(api, llm, stored):
+    llm.script(
+        Reply(texts=('{"grade": 9}',)),
+        Reply(texts=("A first attempt [1].",)),
+        Reply(texts=(GRADES.replace("9", "3"),)),
+        Reply(texts=(ANSWER,)),
+        Reply(texts=(GRADES,)),
+    )
+
+    answer = await api.generate(QUESTION, strategy="self_rag", rewrite_method="none")
+
+    assert answer["answer"] == ANSWER
+    split = (await stored(answer))["usage_by_purpose"]
+    assert {name: part["total_tokens"] for name, part in split.items()} == {"judging": 30, "writing": 20}
+    assert answer["metadata"]["usage"]["total_tokens"] == 10 * len(llm.requests) == 50
+
+
+async def test_rewriting_and_compression_are_counted(api, llm, stored):
+    llm.default = Reply(texts=('{"queries": ["steps of random access", "random access procedure steps"]}',))
+
+    answer = await api.generate(QUESTION, rewrite_method="multi", compression_method="llm_compression")
+
+    split = (await stored(answer))["usage_by_purpose"]
+    assert {"rewriting", "compression", "writing"} <= set(split)
+    assert answer["metadata"]["usage"]["total_tokens"] == 10 * len(llm.requests)
+
+
+async def test_an_answer_without_a_model_used_nothing(api, stored):
+    answer = await api.generate(QUESTION)
+
+    assert answer["metadata"]["usage"]["total_tokens"] == 0
+    assert answer["metadata"]["cost"] is None
+    assert (await stored(answer))["usage_by_purpose"] == {}
+
+
+@pytest.fixture
+def stored():
+    """The stored metadata of an answer."""
+
+    async def read(answer):
+        return (await run_db(Message.objects.get, pk=answer["message_id"])).metadata
+
+    return read

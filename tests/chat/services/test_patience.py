@@ -1,0 +1,149 @@
+"""How long anybody waits for a model that does not answer: through the API, and in what writes (V6, V13, U14)."""
+
+import asyncio
+import time
+from functools import partial
+
+import pytest
+
+from chat.services import patience as timing
+from chat.services import tooling, turns
+from chat.services.patience import Patience
+from knowledge import engines
+from ragcore.answering.asking import Asker
+from ragcore.providers.chat_openai import OpenAIChatModel
+from ragcore.providers.generator_llm import LLMAnswerGenerator
+from tests.chat.services.test_writing import Announcing, model, writer
+from tests.scripted_llm import Reply, serving
+
+QUESTION = "How many steps does the random access procedure have?"
+ANSWER = "The random access procedure has four steps [1]."
+WAYS = [
+    {"mode": "agentic"},
+    {"mode": "ultimate"},
+    {"strategy": "self_rag"},
+    {"strategy": "self_rag", "mode": "agentic"},
+]
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_what_helps_an_answer_leaves_time_for_the_text_and_no_time_is_below_zero():
+    clock = Clock()
+    patience = Patience(seconds=30, clock=clock)
+    assert (patience.left(), patience.left_before_writing()) == (30, 20)
+
+    clock.now += 25
+    assert (patience.left(), patience.left_before_writing()) == (5, 0)
+
+    clock.now += 25
+    assert (patience.left(), patience.left_before_writing()) == (0, 0)
+
+
+# ── a model that is down ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+async def test_a_model_that_is_down_is_given_up_once_and_not_by_each_step(api, llm, way):
+    llm.default = Reply(status=500)
+
+    answer = await api.generate(QUESTION, rewrite_method="multi", **way)
+
+    assert answer["status"] == "degraded"
+    assert "four steps" in answer["answer"]
+    assert len(llm.requests) == 4  # one request with its three retries
+
+
+async def test_what_a_model_refuses_at_once_does_not_keep_it_from_writing(api, llm):
+    llm.script(Reply(status=400))
+    llm.default = Reply(texts=(ANSWER,))
+
+    answer = await api.generate(QUESTION, rewrite_method="multi")
+
+    assert (answer["status"], answer["answer"]) == ("answered", ANSWER)
+
+
+# ── a model that hangs ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def hanging(monkeypatch, llm):
+    """A server that takes requests and says nothing for half a minute; the times of an answer are short instead."""
+    llm.default = Reply(hold_before=0)
+    monkeypatch.setattr(turns, "Patience", partial(Patience, seconds=4.0))
+    monkeypatch.setattr(timing, "RESERVE_SECONDS", 1.0)
+    monkeypatch.setattr(tooling, "SILENT_SECONDS", 0.1)
+    monkeypatch.setattr(tooling, "Asker", partial(Asker, seconds=0.3, silent_after=0.3))
+    hung = OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=30)
+    monkeypatch.setattr(engines, "chat_model", lambda: hung)
+    monkeypatch.setattr(engines, "generator", lambda: LLMAnswerGenerator(hung))
+    return llm
+
+
+@pytest.mark.parametrize("way", [{}, *WAYS], ids=str)
+async def test_a_model_that_hangs_gives_an_answer_from_the_sources_in_time(api, hanging, way):
+    start = time.monotonic()
+
+    answer = await api.generate(QUESTION, rewrite_method="multi", **way)
+
+    assert answer["status"] == "degraded"
+    assert "four steps" in answer["answer"]
+    assert time.monotonic() - start < 20  # whoever waits for the server needs 30 seconds
+    assert len(hanging.requests) <= 2  # one that helps, one that writes
+
+
+async def test_a_strict_client_is_told_in_time_that_the_model_hangs(api, hanging):
+    response = await api.post("/api/v1/rag/generate", {"query": QUESTION, "strict": True, "strategy": "self_rag"})
+
+    assert response.status_code == 500
+
+
+# ── writing ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_without_a_first_word_in_time_the_sources_speak(streamed):
+    with serving() as server:
+        server.default = Reply(hold_before=0)
+        writing, events = writer(model(server), seconds=0.3, streamed=streamed)
+
+        draft = await writing.run()
+
+    assert "four steps" in draft.text
+    assert draft.is_fallback
+    assert events.steps() == ["degraded"]
+
+
+async def test_a_text_that_nobody_reads_along_is_kept_as_far_as_it_came_in_time():
+    with serving() as server:
+        server.default = Reply(texts=("It has ", "four steps [1]."), hold_before=1)
+        writing, _ = writer(model(server), seconds=0.5, streamed=False)
+
+        draft = await writing.run()
+
+    assert draft.text == "It has"
+    assert "incomplete" in draft.degraded
+    assert not draft.is_fallback
+
+
+async def test_a_text_that_somebody_reads_may_grow_beyond_the_time():
+    with serving() as server:
+        server.default = Reply(texts=("It has ", "four steps [1]."), hold_before=1)
+        generator = Announcing(model(server))
+        writing, _ = writer(generator, seconds=0.5)
+        task = asyncio.create_task(writing.run())
+        await generator.taken.wait()
+        done, _ = await asyncio.wait({task}, timeout=0.8)
+        assert not done
+        server.release.set()
+
+        draft = await task
+
+    assert draft.text == "It has four steps [1]."
+    assert draft.degraded is None

@@ -1,0 +1,128 @@
+"""Options in layers, and what a client may and may not change (V5, V14, U10, U14)."""
+
+import pytest
+
+from chat.services.finishing import unused_options
+from chat.services.prompting import LEAST_LATENCY, manner_of
+from chat.types import AnswerRequest, Constraints
+from knowledge.models import SiteOptions
+from tests.factories import make_set, make_user, scope_of
+
+OWN = "Answer in two words."
+
+
+@pytest.fixture
+def owner(db):
+    return make_user()
+
+
+def asked(owner, *, given=(), **values):
+    request = AnswerRequest(query="q", given=frozenset(given or values), **values)
+    return request, manner_of(scope=scope_of(owner), request=request)
+
+
+def site(owner, **answer):
+    SiteOptions.objects.update_or_create(tenant=owner.tenant, defaults={"options": {"answer": answer}})
+
+
+def limits(cost=None, latency=None):
+    return {"constraints": Constraints(max_cost_per_query=cost, max_latency=latency)}
+
+
+# ── prompts of clients ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("which", ["alone", "among others", "all"])
+def test_a_set_that_forbids_own_prompts_forbids_them_wherever_it_is_asked(owner, which):
+    strict = make_set(owners=[owner], options={"answer": {"own_prompts": False}})
+    free = make_set(owners=[owner])
+    sets = {"alone": (strict.pk,), "among others": (free.pk, strict.pk), "all": ()}[which]
+
+    request, manner = asked(owner, sets=sets, system_prompt=OWN)
+
+    assert manner.system_prompt == ""
+    assert unused_options(request, manner) == ["system_prompt"]
+
+
+def test_where_every_set_permits_them_own_prompts_are_used(owner):
+    make_set(owners=[make_user()], visibility="members", options={"answer": {"own_prompts": False}})  # unreadable
+    permitting = make_set(owners=[owner], options={"answer": {"own_prompts": True}})
+    silent = make_set(owners=[owner])
+
+    for sets in ((), (permitting.pk,), (permitting.pk, silent.pk)):
+        request, manner = asked(owner, sets=sets, system_prompt=OWN)
+        assert manner.system_prompt == OWN
+        assert unused_options(request, manner) == []
+
+
+def test_sets_without_a_word_do_as_the_site_does(owner):
+    site(owner, own_prompts=False)
+    permitting, silent = make_set(owners=[owner], options={"answer": {"own_prompts": True}}), make_set(owners=[owner])
+
+    assert asked(owner, sets=(permitting.pk,), system_prompt=OWN)[1].system_prompt == OWN
+    assert asked(owner, sets=(permitting.pk, silent.pk), system_prompt=OWN)[1].system_prompt == ""
+
+
+# ── limits ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("of_site", "of_client", "in_force"), [(0.5, 2.0, 0.5), (0.5, 0.1, 0.1), (0.0, 2.0, 2.0)])
+def test_of_two_limits_the_smaller_one_holds(owner, of_site, of_client, in_force):
+    site(owner, max_cost=of_site, max_latency=of_site)
+
+    _, manner = asked(owner, **limits(of_client, of_client))
+
+    assert (manner.options.max_cost, manner.options.max_latency) == (in_force, in_force)
+
+
+def test_a_preset_does_not_lift_the_limit_of_the_site(owner):
+    site(owner, max_latency=2.0)
+
+    _, manner = asked(owner, preset="fast")
+
+    assert (manner.options.max_latency, manner.origin["max_latency"]) == (2.0, "site")
+
+
+def test_nothing_is_not_the_same_as_no_limit(owner):
+    site(owner, max_cost=0.5)
+
+    _, nothing = asked(owner, **limits(0, 0))
+    _, unsaid = asked(owner, **limits())
+
+    assert (nothing.is_free_only, nothing.options.max_latency) == (True, LEAST_LATENCY)
+    assert (unsaid.is_free_only, unsaid.options.max_latency) == (False, 0.0)
+    assert nothing.sha256() != unsaid.sha256()
+
+
+# ── modes ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_without_its_rounds_a_mode_writes_with_the_model_that_the_question_needs(owner):
+    _, manner = asked(owner, mode="ultimate", use_agentic_rag=False)
+    _, default = asked(owner, mode="ultimate", use_agentic_rag=False, use_tiered_generation=False)
+    _, with_rounds = asked(owner, mode="ultimate")
+
+    assert (manner.options.mode, manner.options.agentic, manner.options.tiered) == ("ultimate", "off", True)
+    assert not default.options.tiered
+    assert not with_rounds.options.tiered
+
+
+def test_rounds_may_be_asked_for_in_any_mode(owner):
+    assert asked(owner, mode="enhanced", use_agentic_rag=True)[1].options.mode == "enhanced"
+    assert asked(owner, mode="enhanced", use_agentic_rag=True)[1].options.agentic == "on"
+    assert asked(owner, use_agentic_rag=True)[1].options.mode == "agentic"
+
+
+def test_the_mode_that_the_client_names_brings_its_search_whatever_the_preset_says(owner):
+    _, manner = asked(owner, mode="ultimate", preset="fast")
+    _, by_preset = asked(owner, preset="fast")
+
+    assert (manner.options.mode, manner.mode_retrieval["top_k"]) == ("ultimate", 8)
+    assert by_preset.mode_retrieval == {}
+
+
+def test_a_switch_that_self_rag_does_not_read_is_told(owner):
+    request, manner = asked(owner, strategy="self_rag", use_agentic_rag=False)
+
+    assert unused_options(request, manner) == ["use_agentic_rag"]
+    assert unused_options(*asked(owner, mode="ultimate", use_agentic_rag=False)) == []

@@ -1,0 +1,64 @@
+"""Steps and reasons in the words of a reader."""
+
+import pytest
+from django.utils import translation
+
+from chat.services.telling import tier_step, told, why
+from ragcore.answering.pipeline import build_stages, run_stages
+from ragcore.answering.stages.plan_adaptive import plan_of
+from ragcore.answering.types import Analysis, AnswerState, Question, Step
+from ragcore.generation.tiers import choose_tier, tier_of
+from tests.ragcore.understanding.tools import tools
+
+
+async def test_the_forms_that_a_rewrite_adds_are_told():
+    state = AnswerState(question=Question(text="How do I configure carrier aggregation?", language="en"))
+
+    (multi,) = (await run_stages(build_stages([("rewrite", {"method": "multi"})]), state, tools())).steps
+    (hyde,) = (await run_stages(build_stages([("rewrite", {"method": "hyde"})]), state, tools())).steps
+
+    assert multi.detail["queries"]
+    assert told(multi)["detail"] == f"Also looking for: {'; '.join(multi.detail['queries'])}"
+    assert told(hyde)["detail"] == "Also searching with other words"
+
+
+def test_a_tier_is_told_with_its_reasons():
+    choice = choose_tier(0.9, (tier_of("fast", "m"),), max_latency=1)
+
+    detail = told(tier_step(choice.reasons, "fast"))["detail"]
+
+    assert detail.startswith("Model chosen: Fast (")
+    assert "the question is complex" in detail
+    assert "the fastest" in detail
+
+
+def test_where_no_tier_fits_that_is_told():
+    assert told(tier_step(("simple", "too_expensive")))["detail"].startswith("No model chosen (")
+
+
+def test_a_way_is_told_with_the_signs_that_decided():
+    plan = plan_of(Analysis(strategy="iterative", reasons=("kind:multi_hop", "sign:the director of", "difficulty:7")))
+
+    step = Step(name="plan", detail={"strategy": plan.strategy, "reasons": list(plan.reasons)})
+
+    assert told(step)["detail"] == "Way chosen: Several steps (the answer takes several steps; difficulty 7 of 10)"
+
+
+def test_without_reasons_only_the_way_is_told():
+    assert told(Step(name="plan", detail={"strategy": "direct"}))["detail"] == "Way chosen: Direct"
+
+
+@pytest.mark.parametrize("codes", [(), ("sign:cue", "cue:definition"), ("",)])
+def test_codes_that_are_for_the_trace_only_have_no_words(codes):
+    assert why(codes) == ""
+
+
+def test_a_model_s_word_about_the_kind_is_told_like_a_rule_s():
+    assert why(["model:comparison"]) == why(["kind:comparison"]) == "things are compared"
+
+
+def test_every_reason_of_a_tier_has_words():
+    codes = ["simple", "medium", "complex", "missing", "local", "api", "latency", "too_slow", "cost", "price_unknown"]
+
+    with translation.override("en"):
+        assert all(why([code]) for code in [*codes, "too_expensive"])

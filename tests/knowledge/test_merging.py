@@ -1,0 +1,182 @@
+"""Several rankings for one question become one (V2, V3, V5)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knowledge.services.merging import STAGE, merge_results
+from knowledge.types import Retrieved
+from ragcore.types import Candidate, Query, State
+
+
+def found(scores, *, stage="rerank", text="a question", cut=None):
+    """A ranking of chunk -> score, best first; `cut`: what was cut off after the stage."""
+    order = sorted(scores, key=lambda chunk: -scores[chunk])
+    return Retrieved(
+        state=State(
+            query=Query(text=text, terms=()),
+            candidates=tuple(candidate(chunk, stage, scores[chunk], rank) for rank, chunk in enumerate(order, 1)),
+            fallen={chunk: candidate(chunk, stage, score, 99) for chunk, score in (cut or {}).items()},
+            is_ranked=True,
+        ),
+        relevant=True,
+        timings_ms={"total": 1.0},
+        searched=100,
+    )
+
+
+def candidate(chunk, stage, score, rank):
+    return Candidate(chunk=chunk, document=chunk, scores={"fuse.rsf": 0.5, stage: score}, ranks={stage: rank})
+
+
+def order(result):
+    return [candidate.chunk for candidate in result.state.candidates]
+
+
+def merged_scores(result):
+    return {candidate.chunk: candidate.scores[STAGE] for candidate in result.state.candidates}
+
+
+rankings = st.dictionaries(st.integers(1, 12), st.floats(-10, 10, allow_nan=False), min_size=1, max_size=8)
+
+
+# ── one form ────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(ranking=rankings)
+def test_one_form_keeps_its_order_and_its_scores(ranking):
+    result = found(ranking)
+
+    assert merge_results([result], top_k=10) is result
+
+
+@given(ranking=rankings, times=st.integers(2, 4))
+def test_forms_that_find_the_same_keep_its_order_and_its_scores(ranking, times):
+    result = found(ranking)
+
+    merged = merge_results([result] * times, top_k=10)
+
+    assert order(merged) == order(result)
+    assert merged_scores(merged) == pytest.approx(ranking)
+
+
+# ── forms of the same question: the mean ────────────────────────────────────────────────────────
+
+
+def test_a_passage_that_all_forms_found_stands_before_one_that_only_one_found_with_the_same_best_score():
+    merged = merge_results([found({1: 0.9, 2: 0.9, 4: 0.1}), found({2: 0.7, 3: 0.2})], top_k=10)
+
+    assert order(merged)[0] == 2
+    assert merged_scores(merged)[2] == pytest.approx(0.8)
+
+
+def test_a_form_counts_a_passage_that_it_did_not_find_as_low_as_its_lowest():
+    merged = merge_results([found({1: 0.9, 2: 0.5}), found({2: 0.7, 3: 0.3})], top_k=10)
+
+    assert merged_scores(merged) == pytest.approx({2: 0.6, 1: (0.9 + 0.3) / 2, 3: (0.5 + 0.3) / 2})
+
+
+def test_a_form_counts_a_passage_that_it_cut_off_with_the_score_that_it_gave_it():
+    # the first form found nothing near to passage 1, and cut the rest off
+    sure = found({1: 0.9}, cut={2: 0.1, 3: 0.2})
+    merged = merge_results([sure, found({2: 0.5, 3: 0.4})], top_k=10)
+
+    assert order(merged) == [1, 3, 2]
+    assert merged_scores(merged) == pytest.approx({1: (0.9 + 0.4) / 2, 3: 0.3, 2: 0.3})
+
+
+def test_what_only_was_cut_off_does_not_come_back():
+    merged = merge_results([found({1: 0.9}, cut={5: 0.8}), found({1: 0.7}, cut={5: 0.6})], top_k=10)
+
+    assert order(merged) == [1]
+
+
+@given(first=rankings, second=rankings)
+def test_the_order_of_the_forms_does_not_change_the_scores(first, second):
+    there = merge_results([found(first), found(second)], top_k=20)
+    back = merge_results([found(second), found(first)], top_k=20)
+
+    assert merged_scores(there) == pytest.approx(merged_scores(back))
+
+
+@given(first=rankings, second=rankings)
+def test_a_merged_score_lies_between_the_scores_of_the_forms(first, second):
+    merged = merge_results([found(first), found(second)], top_k=20)
+
+    lowest, highest = min(*first.values(), *second.values()), max(*first.values(), *second.values())
+    assert all(lowest - 1e-9 <= score <= highest + 1e-9 for score in merged_scores(merged).values())
+
+
+def test_a_form_that_found_nothing_has_no_say():
+    merged = merge_results([found({1: 0.9, 2: 0.5}), found({})], top_k=10)
+
+    assert merged_scores(merged) == pytest.approx({1: 0.9, 2: 0.5})
+    assert order(merge_results([found({}), found({})], top_k=10)) == []
+
+
+# ── questions of their own: the maximum ─────────────────────────────────────────────────────────
+
+
+def test_a_part_keeps_the_score_of_what_only_it_found():
+    question, part = found({1: 0.6, 2: 0.5}), found({7: 0.9, 1: 0.1})
+
+    assert merged_scores(merge_results([question, part], top_k=10, parts=1)) == {7: 0.9, 1: 0.6, 2: 0.5}
+    assert merged_scores(merge_results([question, part], top_k=10))[7] == pytest.approx(0.7)
+
+
+def test_forms_and_parts_come_together():
+    forms = [found({1: 0.8, 2: 0.4}), found({1: 0.6, 2: 0.6})]
+
+    merged = merge_results([*forms, found({2: 0.55}), found({3: 0.9})], top_k=10, parts=2)
+
+    assert merged_scores(merged) == pytest.approx({3: 0.9, 1: 0.7, 2: 0.55})
+
+
+@given(question=rankings, part=rankings)
+def test_with_parts_nothing_loses_against_its_best_score(question, part):
+    merged = merged_scores(merge_results([found(question), found(part)], top_k=20, parts=1))
+
+    assert merged == {chunk: max(r[chunk] for r in (question, part) if chunk in r) for chunk in {**question, **part}}
+
+
+# ── scores that cannot be compared: ranks ───────────────────────────────────────────────────────
+
+
+def test_rankings_by_different_scores_are_merged_by_their_ranks():
+    merged = merge_results([found({1: 9.0, 2: 8.0}), found({2: 0.3, 3: 0.2}, stage="rank.single_arm")], top_k=10)
+
+    assert order(merged) == [2, 1, 3]
+    assert merged_scores(merged)[2] == pytest.approx((61 / 62 + 1) / 2)
+    scores = {candidate.chunk: candidate.scores for candidate in merged.state.candidates}
+    assert scores[2]["rerank"] == 8.0, "the scores of the first form that found it"
+
+
+# ── what is kept ────────────────────────────────────────────────────────────────────────────────
+
+
+@given(results=st.lists(rankings, min_size=2, max_size=4), top_k=st.integers(1, 20), parts=st.integers(0, 3))
+def test_hits_are_best_first_once_each_and_every_form_has_its_places(results, top_k, parts):
+    every = [found(ranking, text=f"form {number}") for number, ranking in enumerate(results)]
+
+    merged = merge_results(every, top_k=top_k, parts=min(parts, len(every) - 1))
+
+    scores = [candidate.scores[STAGE] for candidate in merged.state.candidates]
+    assert scores == sorted(scores, reverse=True)
+    assert [candidate.ranks[STAGE] for candidate in merged.state.candidates] == list(range(1, len(scores) + 1))
+    assert len(set(order(merged))) == len(scores) == min(top_k, len({c for ranking in results for c in ranking}))
+    places = top_k // len(every)
+    assert all(set(order(result)[:places]) <= set(order(merged)) for result in every)
+
+
+def test_the_scores_shown_are_those_of_the_form_that_a_passage_fits_best():
+    merged = merge_results([found({1: 0.2}), found({1: 0.6}), found({1: 0.4})], top_k=10)
+
+    (only,) = merged.state.candidates
+    assert (only.scores["rerank"], only.detail["queries"]) == (0.6, [0, 1, 2])
+
+
+def test_what_has_no_place_is_told_as_dropped():
+    merged = merge_results([found({1: 0.9, 2: 0.5}), found({3: 0.8, 4: 0.4})], top_k=2)
+
+    assert {chunk for drop in merged.state.drops for chunk in drop.chunks} == {2, 4}
+    assert merged.state.records[-1].note == {"queries": ["a question", "a question"], "places": 1}
