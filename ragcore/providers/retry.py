@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 RETRY_DELAYS_SECONDS = (1.0, 2.0, 4.0)
+HASTY_DELAYS_SECONDS = (0.5,)  # where something else can be done at once
 RETRY_STATUSES = frozenset({408, 409, 425, 429})
 JITTER = 0.1  # of a delay, so that clients that failed together do not return together
 
@@ -16,9 +17,9 @@ def is_retryable(status: int) -> bool:
     return status in RETRY_STATUSES or status >= 500
 
 
-def delays() -> Iterator[float]:
+def delays(seconds: Sequence[float] = RETRY_DELAYS_SECONDS) -> Iterator[float]:
     """Seconds to wait before each retry."""
-    for delay in RETRY_DELAYS_SECONDS:
+    for delay in seconds:
         yield delay * (1 + random.uniform(0, JITTER))  # noqa: S311 - not a secret
 
 

@@ -236,3 +236,12 @@ def test_emphasis_is_taken_off_and_factors_are_not():
         "The area is 2 * 3 * 4 metres.",
         "The mass is 5*6*7 grams.",
     ]
+
+
+def test_a_sentence_with_every_word_of_a_short_question_comes_before_one_without_its_subject(generator):
+    early = source(1, "# Weber Ltd\n\nIn 1972 the brothers founded a bakery.", title="Weber Ltd")
+    right = source(2, "Weber Ltd was founded in 1987. It builds masts.", title="Weber Ltd")
+
+    text = answer(generator, "When was Weber Ltd founded?", early, right)
+
+    assert text.startswith("Weber Ltd was founded in **1987**. [2]")
