@@ -6,13 +6,14 @@ import asyncio
 import logging
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.generation.events import EndEvent
-from ragcore.ports import ChatMessage, GenerationEvent, TokenCounter
+from ragcore.ports import ChatMessage, ChatModel, GenerationEvent, TokenCounter
 from ragcore.providers.completion import Completion, breaks
-from ragcore.providers.retry import delays, is_retryable, retry_after
+from ragcore.providers.retry import HASTY_DELAYS_SECONDS, RETRY_DELAYS_SECONDS, delays, is_retryable, retry_after
 from ragcore.text.token_count import EstimateCounter
 from ragcore.types import Usage
 
@@ -20,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 TOTAL_TIMEOUT_SECONDS = 30.0
 CONNECT_TIMEOUT_SECONDS = 5.0
+TOO_MANY_REQUESTS = 429
 MESSAGE_OVERHEAD_TOKENS = 4  # role and separators of one message, where the server does not report its usage
 
 
@@ -29,7 +31,8 @@ class OpenAIChatModel:
     Before the first token: three retries after 1, 2 and 4 s, or later where the server says so (`Retry-After`), on 429,
     5xx, timeouts and lost connections, then ModelUnavailableError. After it nothing is retried: a stream that breaks,
     ends without a finish reason or passes the total timeout gives a final event with `interrupted`; one that reaches
-    `max_tokens` an EndEvent with `is_cut`. Usage is the server's, else an estimate.
+    `max_tokens` an EndEvent with `is_cut`. Usage is the server's, else an estimate. A `hasty` one has one retry, after
+    half a second, and none where the server wants a longer wait.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class OpenAIChatModel:
         self._total_timeout = total_timeout_seconds
         self._connect_timeout = connect_timeout_seconds
         self._sleep = sleep
+        self._is_hasty = False
         self._tokens = tokens or EstimateCounter()
         # Connections belong to the event loop that opened them.
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
@@ -85,6 +89,12 @@ class OpenAIChatModel:
             model=self.name,
         )
 
+    def hasty(self) -> OpenAIChatModel:
+        """The same model over the same connections, for those who can do without it: it is soon given up."""
+        other = copy(self)
+        other._is_hasty = True
+        return other
+
     async def close(self) -> None:
         """Close the connections of the running event loop."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
@@ -93,9 +103,9 @@ class OpenAIChatModel:
 
     async def _begin(self, request: Mapping[str, Any], deadline: float) -> tuple[Completion, str | None]:
         """A stream and its first text; None if the model ended properly without any. Retries."""
-        waits = delays()
+        waits = delays(HASTY_DELAYS_SECONDS if self._is_hasty else RETRY_DELAYS_SECONDS)
         while True:
-            completion, asked_for = Completion(), 0.0
+            completion, asked_for, is_busy = Completion(), 0.0, False
             try:
                 await completion.open(self._client(), request, deadline)
                 text = await completion.next_text(deadline)
@@ -104,15 +114,19 @@ class OpenAIChatModel:
                 problem = "the stream closed before the first token"
             except breaks() as error:
                 problem, asked_for = _described(error), retry_after(error)
+                is_busy = asked_for > 0 or getattr(error, "status_code", None) == TOO_MANY_REQUESTS
                 if not _is_worth_a_retry(error):
                     await completion.close()
                     raise ModelUnavailableError(f"The language model refused the request: {problem}.") from error
             await completion.close()
             wait = next(waits, None)
+            is_too_long = self._is_hasty and wait is not None and asked_for > wait
             if wait is not None:
                 wait = max(wait, asked_for)
-            if wait is None or asyncio.get_running_loop().time() + wait > deadline:
-                raise ModelUnavailableError(f"The language model does not answer: {problem}.", model=self.name)
+            if wait is None or is_too_long or asyncio.get_running_loop().time() + wait > deadline:
+                raise ModelUnavailableError(
+                    f"The language model does not answer: {problem}.", model=self.name, busy=is_busy
+                )
             await self._sleep(wait)
 
     def _client(self) -> Any:
@@ -146,3 +160,8 @@ def _described(error: BaseException) -> str:
 def _is_worth_a_retry(error: BaseException) -> bool:
     status = getattr(error, "status_code", None)
     return status is None or is_retryable(status)
+
+
+def hasty(model: ChatModel) -> ChatModel:
+    """The model as it is asked for what rules can do, too: without a long series of retries, where it has one."""
+    return model.hasty() if isinstance(model, OpenAIChatModel) else model

@@ -46,8 +46,8 @@ class Limits:
     core_sentences: int = 6
     supplements: int = 2  # further sources
     point_sentences: int = 3  # of one of them
-    worth: float = 0.01  # probability per hundred columns below which a sentence is not worth its place
-    ratio: float = 0.02  # share of the best sentence's probability below which another one is left out
+    worth: float = 0.006  # probability per hundred columns below which a sentence is not worth its place
+    ratio: float = 0.01  # share of the best sentence's probability below which another one is left out
     sure_ratio: float = 0.05  # the same where a row of a table is hardly in doubt
     row_ratio: float = 0.2  # the same for rows of tables, which share the words of their head
 
