@@ -19,14 +19,15 @@ from accounts.errors import NotAuthenticatedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from accounts.wording import worded
 from chat import services
 from chat.api.schemas import FiltersIn, Identifier, QueryText, SetId
+from chat.limits import questions_counted
 from chat.models import Conversation, Message
 from chat.selectors import message_get
 from chat.streaming import read_events
 from chat.threads import run_db
 from chat.types import AnswerRequest
+from chat.wording import failure_words
 from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
@@ -137,6 +138,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             filters=message.filters.value(),
             given=frozenset({"sets"} if message.sets else ()),
         )
+        await questions_counted(user)
         turn = await services.turn_start(scope=scope, user=user, request=request, channel=Conversation.Channel.WEB)
         await self._announce(turn)
         await self._follow(turn.pk, 0, scope)
@@ -173,10 +175,10 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
                 if event.type not in API_ONLY:
                     data = dict(event.data)
                     if event.type == "error":
-                        data["message"] = worded(data.get("message", ""))
+                        data["message"] = failure_words(data.get("code", ""), data.get("message", ""))
                     await self.send_json(
                         {"id": event.sequence, "type": event.type, "message_id": str(message_id), "data": data}
                     )
 
     async def _problem(self, code: str, message: str) -> None:
-        await self.send_json({"type": "problem", "code": code, "message": worded(message)})
+        await self.send_json({"type": "problem", "code": code, "message": failure_words(code, message)})

@@ -84,6 +84,7 @@ OPTION_WORDS: Mapping[tuple[str, str], tuple[Any, Any]] = {
     ),
     ("answer", "compression_method"): (_("Compression of the context"), _("Leaves more room for other passages.")),
     ("answer", "compression_ratio"): (_("Compressed to"), _("Share of the context that is left.")),
+    ("answer", "overflow"): (_("Passages that do not fit"), _("Into the length of the context.")),
     ("answer", "max_agentic_iterations"): (_("Rounds of the agentic mode"), _("At most.")),
     ("answer", "confidence_threshold"): (
         _("Confidence that ends the rounds"),
@@ -154,6 +155,10 @@ CHOICE_WORDS: Mapping[tuple[str, str], Any] = {
     ("compression_method", "sentence_extraction"): _("sentence_extraction: the sentences that matter"),
     ("compression_method", "llm_compression"): _("llm_compression: by the language model"),
     ("compression_method", "hybrid"): _("hybrid: sentences, then the language model"),
+    ("overflow", ""): _("dropped; shorter ones behind them may fit"),
+    ("overflow", "truncate"): _("truncate: the first one is cut, the others are dropped"),
+    ("overflow", "top_k"): _("top_k: dropped, with all behind them"),
+    ("overflow", "summarise"): _("summarise: shortened to what matters"),
 }
 
 

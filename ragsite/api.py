@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import codecs
+from collections.abc import Callable, Iterable
+from functools import wraps
+from http import HTTPStatus
+from inspect import iscoroutinefunction
 from typing import Any, cast
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, URLResolver
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from chat.api import openai_router, rag_router
 from chat.api.auth import CallerAuth
 from ragcore.errors import RagError
-from ragsite.errors import problem_of
+from ragsite.errors import Problem, body_for, problem_of, sent
+
+View = Callable[..., Any]
+WITH_BODY = ("POST", "PUT", "PATCH")
 
 
 def ninja_api() -> NinjaAPI:
@@ -34,10 +44,74 @@ def ninja_api() -> NinjaAPI:
 def _answer(request: HttpRequest, error: Any) -> HttpResponse:
     """ninja's hook: the same body and headers as everywhere else."""
     problem = problem_of(cast(Exception, error))
-    answer = api.create_response(request, problem.body(), status=problem.http_status)
+    answer = api.create_response(request, body_for(request.path, problem), status=problem.http_status)
     for name, value in problem.http_headers().items():
         answer[name] = value
     return answer
+
+
+def in_envelope(view: View, *, json_only: bool = True) -> View:
+    """The view behind what it does not see to itself, told in the one shape of errors.
+
+    415 for a body in an encoding that nobody knows and, with `json_only`, for one that says it is something else than
+    JSON (ninja would read it as JSON all the same; a body without a type is taken for JSON); 405 as JSON with `Allow`.
+    """
+    if not iscoroutinefunction(view):
+
+        @wraps(view)
+        def answered(request: HttpRequest, *args: Any, **values: Any) -> HttpResponseBase:
+            refused = _type_refused(request, json_only=json_only)
+            return _with_method_told(request, refused or view(request, *args, **values))
+
+        return answered
+
+    @wraps(view)
+    async def answered_later(request: HttpRequest, *args: Any, **values: Any) -> HttpResponseBase:
+        refused = _type_refused(request, json_only=json_only)
+        return _with_method_told(request, refused or await view(request, *args, **values))
+
+    return answered_later
+
+
+def _type_refused(request: HttpRequest, *, json_only: bool) -> HttpResponse | None:
+    kind, fault = request.content_type or "", ""
+    if request.method not in WITH_BODY:
+        return None
+    if json_only and kind not in ("", "application/json") and not kind.endswith("+json"):
+        fault = "The body must be JSON: Content-Type: application/json."
+    try:
+        codecs.lookup((request.content_params or {}).get("charset", "utf-8"))
+    except LookupError:
+        fault = "The body is in an encoding that is not known here. Use UTF-8."
+    return sent(request.path, Problem(code="unsupported_media_type", message=fault)) if fault else None
+
+
+def _with_method_told(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
+    if answer.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+        return answer
+    problem = Problem(
+        code="method_not_allowed",
+        message="This address does not take this method.",
+        headers={"Allow": answer.headers.get("Allow", "")},
+    )
+    return sent(request.path, problem)
+
+
+def api_urls() -> tuple[list[URLPattern | URLResolver], str, str]:
+    """The addresses of ninja's part for `urlpatterns`."""
+    patterns, app, namespace = api.urls
+    return in_envelopes(patterns), app, namespace
+
+
+def in_envelopes(
+    patterns: Iterable[URLPattern | URLResolver], *, json_only: bool = True
+) -> list[URLPattern | URLResolver]:
+    """The addresses with each view `in_envelope`."""
+    found = list(patterns)
+    for pattern in found:
+        assert isinstance(pattern, URLPattern)  # neither part nests another
+        pattern.callback = in_envelope(pattern.callback, json_only=json_only)
+    return found
 
 
 api = ninja_api()

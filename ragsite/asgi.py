@@ -6,42 +6,49 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import AsyncExitStack
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 
 from django.core.asgi import get_asgi_application
 
-http = get_asgi_application()  # loads the apps, which the imports below need
+http: Any = get_asgi_application()  # loads the apps, which the imports below need
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 
+from chat.mcp import McpEndpoint
 from chat.routing import websocket_urlpatterns
 from ragsite.lifespan import shut_down, start_up
 
 Message = MutableMapping[str, Any]
+
+mcp = McpEndpoint()  # its requests do not pass through Django
 
 
 async def lifespan(
     scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
 ) -> None:
     """The ASGI lifespan protocol: once a process."""
-    while True:
-        message = await receive()
-        if message["type"] == "lifespan.startup":
-            start_up()
-            await send({"type": "lifespan.startup.complete"})
-        elif message["type"] == "lifespan.shutdown":
-            await shut_down()
-            await send({"type": "lifespan.shutdown.complete"})
-            return
+    async with AsyncExitStack() as stack:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                start_up()
+                await stack.enter_async_context(mcp.running())
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                await stack.aclose()
+                await shut_down()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
 
 
 application = ProtocolTypeRouter(
     {
-        "http": http,
+        "http": mcp.before(http),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
         "lifespan": lifespan,
     }

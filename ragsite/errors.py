@@ -17,7 +17,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
-from django.http import Http404
+from django.http import Http404, JsonResponse
 from ninja.errors import HttpError
 from ninja.errors import ValidationError as NinjaValidationError
 from psycopg.errors import QueryCanceled
@@ -76,6 +76,9 @@ CODE_OF_STATUS = {
     503: "unavailable",
     504: "timeout",
 }
+OPENAI_PATH = "/v1/"
+OPENAI_TYPE = "invalid_request_error"
+OPENAI_TYPE_OF_STATUS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 RETRY_AFTER_SECONDS = 2  # where the error does not know better
 RETRIED = (429, 503)
 INTERNAL_MESSAGE = "Something went wrong on our side. It has been logged; please try again later."
@@ -114,6 +117,22 @@ def body_of(code: str, message: str, details: Sequence[Mapping[str, Any]] = ()) 
     return {"error": {"code": code, "message": _encodable(message), "details": _encodable(list(details))}}
 
 
+def body_for(path: str, problem: Problem) -> dict[str, Any]:
+    """The body of an error at an address. Clients of OpenAI's API find the fields of its errors, too (D37)."""
+    body = problem.body()
+    if path.startswith(OPENAI_PATH):
+        param = next((detail["field"] for detail in problem.details if "field" in detail), None)
+        body["error"] |= {"type": OPENAI_TYPE_OF_STATUS.get(problem.http_status, OPENAI_TYPE), "param": param}
+        if problem.http_status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            body["error"]["type"] = "server_error"
+    return body
+
+
+def sent(path: str, problem: Problem) -> JsonResponse:
+    """The error as the answer to a request for an address."""
+    return JsonResponse(body_for(path, problem), status=problem.http_status, headers=problem.http_headers())
+
+
 def status_of(error: RagError) -> int:
     """The HTTP status of an expected error. A strict request is told that the model failed, not to come back (V13)."""
     if error.code == ModelUnavailableError.code and error.data.get("strict"):
@@ -134,7 +153,7 @@ def _expected(error: RagError) -> Problem:
     return Problem(
         code=error.code,
         message=error.message,
-        details=[dict(error.data)] if error.data else (),
+        details=error.data.get("fields") or ([dict(error.data)] if error.data else ()),
         status=status_of(error),
         retry_after_seconds=error.data.get("retry_after_seconds"),
     )

@@ -60,6 +60,7 @@ def merged_schema() -> Schema:
     whole["components"]["schemas"] = _joined(whole["components"]["schemas"], part["components"]["schemas"])
     whole["components"]["schemas"]["Error"] = ERROR
     for operation in operations(whole):
+        _describe_pages(operation)
         operation["responses"].setdefault("default", _error_response())
         if operation.get("security"):  # every address that takes a key takes a session too
             operation["security"] = [{"Bearer": []}, {"Session": []}]
@@ -70,6 +71,17 @@ def operations(schema: Schema) -> Iterator[Schema]:
     """Every operation of a description."""
     for path in schema["paths"].values():
         yield from (operation for method, operation in path.items() if method in METHODS)
+
+
+def _describe_pages(operation: Schema) -> None:
+    """A list that is asked for by page comes as a page; drf-spectacular sees only what is on it."""
+    if not any(one["name"] == "page" and one["in"] == "query" for one in operation.get("parameters", ())):
+        return
+    for content in operation["responses"].get("200", {}).get("content", {}).values():
+        if content["schema"].get("type") == "array":
+            link = {"type": ["string", "null"], "format": "uri"}
+            properties = {"count": {"type": "integer"}, "next": link, "previous": link, "results": content["schema"]}
+            content["schema"] = {"type": "object", "required": list(properties), "properties": properties}
 
 
 def _error_response() -> Schema:

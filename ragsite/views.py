@@ -1,19 +1,13 @@
-"""Addresses of the site itself: readiness, metrics, the API's description, errors."""
+"""Addresses of the site itself: metrics, the API's description, errors."""
 
 from __future__ import annotations
 
-import ipaddress
-import logging
-from collections.abc import Callable
-from time import perf_counter
-from typing import Any, cast
+from typing import cast
 
-import redis
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
 from django.views.decorators.cache import never_cache
@@ -24,52 +18,11 @@ from accounts.authentication import request_user
 from accounts.errors import NotAllowedError
 from accounts.selectors import scope_for
 from ragcore.errors import RagError
-from ragsite.errors import Problem, problem_of
-from ragsite.lifespan import is_preparing
+from ragsite.errors import Problem, problem_of, sent
+from ragsite.health import is_local
 from ragsite.openapi import merged_schema
 
-logger = logging.getLogger(__name__)
-
 API_PATHS = ("/api/", "/v1/")
-PROBE_SECONDS = 2.0
-
-
-@never_cache
-@require_safe
-def health(request: HttpRequest) -> JsonResponse:
-    """Readiness: 200 when Postgres and Redis answer and the models are loaded, otherwise 503.
-
-    No authentication, and no details for strangers. Models that cannot be loaded do not make the site unready: the
-    question that needs them says what is wrong.
-    """
-    models = {"status": "loading" if is_preparing() else "ok"}
-    parts = {"postgres": _probe(_ask_postgres), "redis": _probe(_ask_redis), "models": models}
-    is_ready = all(part["status"] == "ok" for part in parts.values())
-    answer = JsonResponse({"status": "ok" if is_ready else "unavailable", **parts}, status=200 if is_ready else 503)
-    if not is_ready:
-        answer["Retry-After"] = "2"
-    return answer
-
-
-def _probe(ask: Callable[[], None]) -> dict[str, Any]:
-    started = perf_counter()
-    try:
-        ask()
-    except (DatabaseError, redis.RedisError, OSError) as error:
-        logger.warning("health: %s", error)
-        return {"status": "unavailable"}
-    return {"status": "ok", "latency_ms": round((perf_counter() - started) * 1000, 1)}
-
-
-def _ask_postgres() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-
-
-def _ask_redis() -> None:
-    limits = {"socket_timeout": PROBE_SECONDS, "socket_connect_timeout": PROBE_SECONDS}
-    with redis.Redis.from_url(settings.REDIS_URL, **limits) as client:
-        client.ping()
 
 
 @never_cache
@@ -77,21 +30,11 @@ def _ask_redis() -> None:
 def metrics(request: HttpRequest) -> HttpResponse:
     """Prometheus metrics: for a scraper on this machine, and for administrators of the whole site with a key."""
     try:
-        if not _is_local(request) and scope_for(request_user(request)).administers != "everything":
+        if not is_local(request) and scope_for(request_user(request)).administers != "everything":
             raise NotAllowedError
     except RagError as error:
-        return _sent(problem_of(error))
+        return sent(request.path, problem_of(error))
     return cast(HttpResponse, ExportToDjangoView(request))
-
-
-def _is_local(request: HttpRequest) -> bool:
-    """The peer is this machine and is no proxy that passes on a stranger's request."""
-    if "X-Forwarded-For" in request.headers or "Forwarded" in request.headers:
-        return False
-    try:
-        return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
-    except ValueError:
-        return False
 
 
 @never_cache
@@ -129,12 +72,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """500, as JSON below the API; Django has logged the traceback."""
     problem = Problem(code="internal", message="Something went wrong on our side.")
-    return _sent(problem) if request.path.startswith(API_PATHS) else defaults.server_error(request)
+    return sent(request.path, problem) if request.path.startswith(API_PATHS) else defaults.server_error(request)
 
 
 def _api_answer(request: HttpRequest, exception: Exception) -> HttpResponse | None:
-    return _sent(problem_of(exception)) if request.path.startswith(API_PATHS) else None
-
-
-def _sent(problem: Problem) -> JsonResponse:
-    return JsonResponse(problem.body(), status=problem.http_status, headers=problem.http_headers())
+    return sent(request.path, problem_of(exception)) if request.path.startswith(API_PATHS) else None

@@ -12,7 +12,7 @@ from chat import services
 from chat.api.auth import Caller
 from chat.api.presenting import hits_present
 from chat.errors import InvalidAnswerRequestError
-from chat.limits import Slot
+from chat.limits import Slot, questions_counted
 from chat.mcp.callers import CallerOf
 from chat.mcp.reading import sets_named, sets_out, source_out
 from chat.mcp.results import result_of
@@ -90,6 +90,7 @@ class Tools:
 
 async def searched(caller: Caller, *, query: str, sets: tuple[int, ...], top_k: int) -> SearchOut:
     """As `POST /api/v1/rag/retrieve`."""
+    await questions_counted(caller.user)
     with Slot():
         profile = await run_db(profile_of, caller.user, sets=sets)
         request = RetrievalRequest(query=query, sets=sets, top_k=top_k, profile=profile)
@@ -101,6 +102,7 @@ async def searched(caller: Caller, *, query: str, sets: tuple[int, ...], top_k: 
 async def answered(caller: Caller, *, query: str, sets: tuple[int, ...], style: Style | None) -> AnswerOut:
     """As `POST /api/v1/rag/generate`."""
     given: dict[str, Any] = {} if style is None else {"style": style}
+    await questions_counted(caller.user)
     request = AnswerRequest(query=query, sets=sets, given=frozenset(given), **given)
     made = await services.answer_now(scope=caller.scope, user=caller.user, request=request)
     warnings = made["metadata"].get("warnings") or []

@@ -25,7 +25,7 @@ from knowledge.selectors.options import options_shown
 from knowledge.services.options import Why, set_options_update, site_options_update
 from knowledge.services.previews import chunking_preview
 from knowledge.services.rebuilds import set_rebuild
-from ragcore.errors import RagError
+from ragcore.errors import InvalidOptionsError, RagError
 
 REBUILDING = _("The documents are being rebuilt; answers use the old passages until then.")
 
@@ -90,6 +90,10 @@ def _saved(request: HttpRequest, form: OptionsForm, save: Save) -> bool:
     """Save the form; what the options refuse together is told above the form."""
     try:
         save(form.values(), Why(note=request.POST.get("note", "").strip()[:NOTE_CHARACTERS]))
+    except InvalidOptionsError as error:
+        for one in error.data.get("fields") or [{"field": None, "message": error.message}]:
+            form.add_error(one["field"] if one["field"] in form.fields else None, worded(one["message"]))
+        return False
     except RagError as error:
         form.add_error(None, worded(error.message))
         return False

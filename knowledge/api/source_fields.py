@@ -79,8 +79,8 @@ class NewSourceBody(SourceBody):
 class SourceFields(serializers.ModelSerializer[Source]):
     """A source. Its credentials are never shown, only whether there are any."""
 
-    owner: Any = serializers.SlugRelatedField("username", read_only=True)
-    handler: Any = serializers.SlugRelatedField("code", read_only=True)
+    owner: Any = serializers.SlugRelatedField("username", read_only=True, allow_null=True)
+    handler: Any = serializers.SlugRelatedField("code", read_only=True, allow_null=True)
     has_credentials = serializers.SerializerMethodField()
     documents = serializers.SerializerMethodField()
     sets = serializers.SerializerMethodField()

@@ -264,3 +264,13 @@ def test_a_change_is_shown_with_each_option_before_and_after_and_the_way_back(ad
     assert cells[0].startswith("Mode")
     assert cells[1:] == ["inherited", "agentic: searches until the evidence is enough"]
     assert soup.select_one(f".rs-desk a[href='{reverse('admin:knowledge_optionschange_undo', args=[change.pk])}']")
+
+
+def test_values_that_cannot_work_together_are_told_at_their_field(administrator):
+    page = reverse(SITE)
+
+    response = signed_in(administrator).post(page, {"retrieval.fused_limit": "10", "retrieval.top_k": "40"})
+
+    wrong = {one.select_one("[name]")["name"] for one in soup_of(response).select(".rs-option[data-wrong]")}
+    assert wrong == {"retrieval.top_k"}
+    assert not SiteOptions.objects.filter(options__has_key="retrieval").exists()

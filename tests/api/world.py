@@ -15,6 +15,7 @@ from chat.models import Conversation, Message
 from knowledge.models import Chunk, Document, DocumentVersion, KnowledgeSet, Source
 
 numbers = itertools.count(1)
+OPENAI_FIELDS = ("type", "param")  # of errors below /v1/, besides ours
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def error_of(response: Any) -> dict[str, Any]:
     assert response.headers["Content-Type"].startswith("application/json"), response.content
     body: dict[str, dict[str, Any]] = response.json()
     assert set(body) == {"error"}
-    assert set(body["error"]) == {"code", "message", "details"}
+    assert {"code", "message", "details"} <= set(body["error"]) <= {"code", "message", "details", *OPENAI_FIELDS}
     assert isinstance(body["error"]["details"], list)
     return body["error"]
 

@@ -5,8 +5,9 @@ import pytest_asyncio
 
 from chat.consumers import NOT_SIGNED_IN
 from chat.models import Message
-from chat.services import turns_sweep
+from chat.services import finding, turns_sweep
 from chat.threads import run_db
+from knowledge.errors import RetrievalUnavailableError
 from tests.chat.sockets import LIMIT_SECONDS, Socket
 from tests.scripted_llm import Reply
 
@@ -140,3 +141,29 @@ async def test_what_cannot_be_done_is_said_in_the_language_of_the_page(connect):
 
     await socket.send(type="stop", message_id="00000000-0000-0000-0000-000000000000")
     assert (await socket.until("problem"))[-1]["message"] == "没有这条消息。"
+
+
+async def test_a_search_that_is_down_is_told_in_words_for_readers(connect, monkeypatch):
+    def down(**_values):
+        raise RetrievalUnavailableError
+
+    monkeypatch.setattr(finding, "retrieve", down)
+    socket = await connect()
+
+    await socket.send(type="ask", question=QUESTION)
+    told = (await socket.until("error"))[-1]["data"]
+
+    assert told["code"] == "retrieval_unavailable"
+    assert told["message"].startswith("The system has a technical problem")
+
+
+async def test_a_reader_who_asks_too_much_is_told_so_and_the_connection_stays(connect, settings):
+    settings.QUESTIONS_PER_MINUTE = 1
+    socket = await connect()
+    await socket.send(type="ask", question=QUESTION)
+    await socket.until("done")
+
+    await socket.send(type="ask", question=QUESTION)
+    events = await socket.until("problem")
+
+    assert events[-1]["code"] == "rate_limited"

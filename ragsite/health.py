@@ -1,0 +1,85 @@
+"""`/health`: readiness for whoever starts or balances processes, and with `?deep` the state of every part (V1)."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from collections.abc import Callable
+from http import HTTPStatus
+from time import perf_counter
+from typing import Any
+
+import redis
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.authentication import request_user
+from chat.api.health import health_report
+from ragcore.errors import RagError
+from ragsite.errors import problem_of, sent
+from ragsite.lifespan import is_preparing
+
+logger = logging.getLogger(__name__)
+
+PROBE_SECONDS = 2.0
+
+
+@never_cache
+@require_safe
+def health(request: HttpRequest) -> JsonResponse:
+    """Readiness: 200 when Postgres and Redis answer and the models are loaded, otherwise 503.
+
+    No authentication, and no details for strangers. Models that cannot be loaded do not make the site unready: the
+    question that needs them says what is wrong. With `?deep` every part is asked, optional ones, too, which does not
+    change the status; only from this machine or with a key, since it makes work for other servers.
+    """
+    models = {"status": "loading" if is_preparing() else "ok"}
+    parts: dict[str, Any] = {"postgres": _probe(_ask_postgres), "redis": _probe(_ask_redis), "models": models}
+    is_ready = all(part["status"] == "ok" for part in parts.values())
+    if "deep" in request.GET:
+        try:
+            if not is_local(request):
+                request_user(request)
+        except RagError as error:
+            return sent(request.path, problem_of(error))
+        parts["parts"] = async_to_sync(health_report)()
+    status = HTTPStatus.OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE
+    answer = JsonResponse({"status": "ok" if is_ready else "unavailable", **parts}, status=status)
+    if not is_ready:
+        answer["Retry-After"] = "2"
+    return answer
+
+
+def is_local(request: HttpRequest) -> bool:
+    """The peer is this machine and is no proxy that passes on a stranger's request."""
+    if "X-Forwarded-For" in request.headers or "Forwarded" in request.headers:
+        return False
+    try:
+        return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False
+
+
+def _probe(ask: Callable[[], None]) -> dict[str, Any]:
+    started = perf_counter()
+    try:
+        ask()
+    except (DatabaseError, redis.RedisError, OSError) as error:
+        logger.warning("health: %s", error)
+        return {"status": "unavailable"}
+    return {"status": "ok", "latency_ms": round((perf_counter() - started) * 1000, 1)}
+
+
+def _ask_postgres() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+def _ask_redis() -> None:
+    limits = {"socket_timeout": PROBE_SECONDS, "socket_connect_timeout": PROBE_SECONDS}
+    with redis.Redis.from_url(settings.REDIS_URL, **limits) as client:
+        client.ping()
