@@ -35,6 +35,8 @@ SENTENCES = (
     gettext_noop("The request is not valid."),
     gettext_noop("The request is not valid. %(fault)s"),
     gettext_noop("An option is unknown or out of range."),
+    gettext_noop("The reader has stopped this answer."),
+    gettext_noop("An answer by a language model would cost more than is allowed."),
     gettext_noop("Must not be more than %(limit)s, the value of %(other)s."),
     gettext_noop("Must be at least %(least)s, the tokens of one context and one answer."),
     gettext_noop("There is no model %(name)s; behind the colon stands one of %(known)s."),

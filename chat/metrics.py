@@ -13,5 +13,9 @@ FIRST_TOKEN_SECONDS = Histogram(
     "ragsite_answer_first_token_seconds", "Time to the first words of an answer", buckets=_SECONDS
 )
 TOKENS = Counter("ragsite_answer_tokens_total", "Tokens of language models", ["kind", "model"])
+COST = Counter("ragsite_answer_cost_total", "Cost of language models, in the currency of the price table", ["model"])
+CHUNKS = Histogram(
+    "ragsite_answer_chunks", "Passages that an answer was written from", buckets=(0, 1, 2, 3, 5, 8, 10, 15, 25, 50)
+)
 IN_FLIGHT = Gauge("ragsite_answers_in_flight", "Questions being answered by this process")
 CITATIONS = Counter("ragsite_answer_citations_total", "Citations of answers", ["strength"])

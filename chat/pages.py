@@ -16,6 +16,7 @@ from chat import selectors
 from chat.models import Conversation, Message, MessageCitation
 from chat.narrowing import Narrowed, narrowed_by
 from chat.services.telling import told
+from chat.wording import failure_words
 from knowledge.models import Document, KnowledgeSet
 from knowledge.pages import SourceView, source_view
 from knowledge.selectors import documents_askable, documents_readable, sets_listed, sets_managed, sets_readable
@@ -112,6 +113,11 @@ class Turn:
     def explained(self) -> bool:
         """Whether there is something to say about the way to the answer; one from memory has no steps of its own."""
         return bool(self.steps) or self.message.metadata.get("cache", "none") != "none"
+
+    @property
+    def failure(self) -> str:
+        """Why there is no answer, in the reader's language; "" where nothing is known of it."""
+        return failure_words(self.message.error_code, self.message.error_message)
 
     @property
     def cited(self) -> list[SourceLine]:
@@ -316,5 +322,10 @@ def _steps(message: Message) -> list[StepLine]:
         "write": _("Write the answer"),
     }
     times = [(names[name], float(message.metadata.get(field) or 0)) for field, name in STEPS]
+    rounds = message.metadata.get("stage_times") or {}
+    looped = sum(float(seconds) for stage, seconds in rounds.items() if stage.startswith("loop."))
+    if looped:  # searching is a part of them that has a line of its own
+        searched = float(message.metadata.get("retrieve_time") or 0)
+        times.append((_("Judge and write in rounds"), max(0.0, looped - searched)))
     whole = max(sum(seconds for _name, seconds in times), 1e-9)
     return [StepLine(name=name, seconds=seconds, share=seconds / whole) for name, seconds in times if seconds > 0]

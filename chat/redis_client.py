@@ -10,6 +10,7 @@ from redis.asyncio import BlockingConnectionPool, Redis
 
 MAX_CONNECTIONS = 64  # commands wait for a free one instead of failing
 WAIT_SECONDS = 10
+SOCKET_SECONDS = 5.0  # for each answer of the server, also to a command that waits for something
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Redis] = WeakKeyDictionary()
 
@@ -19,10 +20,20 @@ def client() -> Redis:
     loop = asyncio.get_running_loop()
     if loop not in _clients:
         pool = BlockingConnectionPool.from_url(
-            settings.REDIS_URL, max_connections=MAX_CONNECTIONS, timeout=WAIT_SECONDS, decode_responses=True
+            settings.REDIS_URL,
+            max_connections=MAX_CONNECTIONS,
+            timeout=WAIT_SECONDS,
+            socket_timeout=SOCKET_SECONDS,
+            decode_responses=True,
         )
         _clients[loop] = Redis(connection_pool=pool)
     return _clients[loop]
+
+
+def socket_seconds() -> float | None:
+    """How long the client of the running event loop waits for an answer; None: for ever. The URL may say it, too."""
+    limit: float | None = client().connection_pool.connection_kwargs.get("socket_timeout")
+    return limit or None
 
 
 async def close() -> None:

@@ -98,6 +98,7 @@ class ModelUnavailableError(TransientError):
     """A model server could not be reached, refused or timed out.
 
     `data["model"]`: the model that did not answer after all retries; not there where it refused at once.
+    `data["busy"]`: whether its last word was that there are too many requests.
     """
 
     code = "model_unavailable"

@@ -105,6 +105,7 @@ PRESETS = ("", "accurate", "fast", "balanced", "cheap")
 SWITCHES = ("", "on", "off")  # "": not said
 STYLES = ("simple", "advanced", "precise", "report")
 REWRITE_METHODS = ("auto", "none", "multi", "hyde", "expand", "decompose", "step_back")
+OVERFLOWS = ("", "truncate", "top_k", "summarise")  # "": whatever fits of the best passages
 COMPRESSION_METHODS = ("none", "sentence_extraction", "llm_compression", "hybrid")
 
 
@@ -125,6 +126,7 @@ class AnswerOptions:
     whole_sections: bool = False  # sections instead of fragments where the budget allows (D37)
     compression_method: Annotated[str, OneOf(COMPRESSION_METHODS)] = "none"
     compression_ratio: Annotated[float, Between(0.05, 1)] = 0.6  # what is left of the context (U9)
+    overflow: Annotated[str, OneOf(OVERFLOWS)] = ""  # what happens to passages that do not fit together (V16)
     max_agentic_iterations: Annotated[int, Between(1, 10)] = 3
     confidence_threshold: Annotated[float, Between(0, 1)] = 0.8  # from which the agentic loop stops (U7)
     self_rag_rounds: Annotated[int, Between(1, 3)] = 3

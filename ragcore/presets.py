@@ -43,7 +43,12 @@ _PRESETS: Final[Mapping[str, Layers]] = MappingProxyType(
             "retrieval": {"rerank": False},
         },
         "balanced": {
-            "answer": {"strategy": "standard", "rewrite_method": "multi", "compression_method": "none"},
+            "answer": {
+                "strategy": "standard",
+                "rewrite_method": "multi",
+                "compression_method": "none",
+                "overflow": "truncate",
+            },
             "retrieval": {"rerank": True},
         },
         # few tokens go to a model, and to the cheapest one that can answer

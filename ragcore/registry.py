@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from ragcore.errors import InvalidOptionsError, RagError
-from ragcore.types import EMPTY, StageRecord
+from ragcore.types import StageRecord
 
 logger = logging.getLogger(__name__)
 S = TypeVar("S")
@@ -87,6 +87,6 @@ class Attempt:
             seconds=perf_counter() - self._start,
             before=before,
             after=after,
-            note=EMPTY if self.error else dict(note),
+            note={} if self.error else dict(note),  # a plain one: it is stored
             error=self.error,
         )

@@ -20,6 +20,8 @@ class Reply:
     texts: tuple[str, ...] = ("ok",)  # the pieces of a chat answer
     cut_after: int | None = None  # close the connection after so many pieces, without a finish reason
     finish: bool = True  # say why the answer ended
+    finish_reason: str = "stop"  # what is then said
+    headers: tuple[tuple[str, str], ...] = ()  # besides the usual ones, where the body comes at once
     usage: tuple[int, int] | None = (7, 3)  # prompt and completion tokens; None: the server does not report them
     hold_before: int | None = None  # wait for `release` before this piece (0-based)
     vectors: tuple[tuple[float, ...], ...] | None = None  # an embeddings answer instead of the default ones
@@ -91,7 +93,8 @@ def _handler(scripted: ScriptedLLM) -> type[BaseHTTPRequestHandler]:
 
         def _answer(self, reply: Reply, body: dict[str, Any]) -> None:
             if reply.status != 200:
-                self._json(reply.status, {"error": {"message": "scripted failure", "type": "scripted"}})
+                failure = {"error": {"message": "scripted failure", "type": "scripted"}}
+                self._send(reply.status, json.dumps(failure).encode(), reply.headers)
             elif reply.body is not None:
                 self._send(200, reply.body)
             elif self.path.endswith("/embeddings"):
@@ -115,7 +118,7 @@ def _handler(scripted: ScriptedLLM) -> type[BaseHTTPRequestHandler]:
                     return
                 self._event(_delta({"role": "assistant", "content": text}, None))
             if reply.finish:
-                self._event(_delta({}, "stop"))
+                self._event(_delta({}, reply.finish_reason))
             if include_usage and reply.usage:
                 self._event({**_delta({}, None), "choices": [], "usage": _usage(reply.usage)})
             self._chunk(b"data: [DONE]\n\n")
@@ -131,8 +134,10 @@ def _handler(scripted: ScriptedLLM) -> type[BaseHTTPRequestHandler]:
         def _json(self, status: int, data: dict[str, Any]) -> None:
             self._send(status, json.dumps(data).encode())
 
-        def _send(self, status: int, content: bytes) -> None:
+        def _send(self, status: int, content: bytes, headers: Sequence[tuple[str, str]] = ()) -> None:
             self.send_response(status)
+            for name, value in headers:
+                self.send_header(name, value)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -151,7 +156,7 @@ def _delta(delta: dict[str, str], finish: str | None) -> dict[str, Any]:
 
 def _completion(reply: Reply) -> dict[str, Any]:
     message = {"role": "assistant", "content": "".join(reply.texts)}
-    choice = {"index": 0, "message": message, "finish_reason": "stop" if reply.finish else None}
+    choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason if reply.finish else None}
     head = {"id": "c1", "object": "chat.completion", "created": 0, "model": "scripted", "choices": [choice]}
     return {**head, "usage": _usage(reply.usage)} if reply.usage else head
 

@@ -34,9 +34,10 @@ class CallerAuth(HttpAuthBase):
     openapi_scheme = "bearer"
 
     async def __call__(self, request: HttpRequest) -> Caller:
+        caller = await run_db(_caller, request)  # first: whoever is nobody gets 401, with or without a token
         if bearer_token(request) is None and check_csrf(request) is not None:
             raise CsrfFailedError
-        return await run_db(_caller, request)
+        return caller
 
 
 def _caller(request: HttpRequest) -> Caller:

@@ -1,11 +1,15 @@
-"""State and latency of everything that an answer depends on (V1)."""
+"""State and latency of everything that an answer depends on, each on its own (V1)."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from http import HTTPStatus
+from importlib.util import find_spec
 from typing import Any
 
 import httpx
@@ -16,29 +20,59 @@ from django.db import connection
 from chat.redis_client import client
 from chat.threads import run_cpu, run_db
 from knowledge import engines
+from ragcore.ports import Reranker, RerankInput
+from ragcore.types import Passage, Query
 
 logger = logging.getLogger(__name__)
 
-LIMIT_SECONDS = 3
+LIMIT_SECONDS = 3  # of each check; all run at once
 REQUIRED = ("postgres", "redis", "embedder")  # without these there are no answers
+NOT_CONFIGURED: Mapping[str, Any] = {"state": "not_configured"}
+TIERS = {"llm": "LLM", "llm_fast": "LLM_FAST", "llm_advanced": "LLM_ADVANCED", "llm_judge": "LLM_JUDGE"}
+OFFICE = ("soffice", "libreoffice")
 
 Check = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 async def health_report() -> dict[str, Any]:
-    """`status` is "ok", "degraded" (something optional is down) or "down"."""
-    checks: dict[str, Check] = {
-        "postgres": _postgres,
-        "redis": _redis,
-        "worker": _worker,
-        "embedder": _embedder,
-        "llm": _llm,
-    }
+    """`status` is "ok", "degraded" (something optional is down) or "down".
+
+    Each dependency is "up", "down" or "not_configured", whatever the others are: every model tier, the answer without
+    a model behind them, the reranker and the one behind it, what reads pictures and old formats. `answering` names who
+    writes an answer, in the order in which they are tried, of those that are up.
+    """
+    checks = _checks()
     results = await asyncio.gather(*(_timed(name, check) for name, check in checks.items()))
     dependencies = dict(zip(checks, results, strict=True))
     down = [name for name, result in dependencies.items() if result["state"] == "down"]
     status = "down" if any(name in REQUIRED for name in down) else "degraded" if down else "ok"
-    return {"status": status, "dependencies": dependencies}
+    writers = [name for name in _writers() if dependencies[name]["state"] == "up"]
+    return {"status": status, "dependencies": dependencies, "answering": writers}
+
+
+def _checks() -> dict[str, Check]:
+    tiers: dict[str, Check] = {name: partial(_tier, prefix) for name, prefix in TIERS.items()}
+    return {
+        "postgres": _postgres,
+        "redis": _redis,
+        "worker": _worker,
+        "embedder": _embedder,
+        **tiers,
+        "llm_local": _local_model,
+        "extractive": _nothing_needed,
+        "reranker": partial(_reranker, engines.reranker),
+        "reranker_fallback": partial(_reranker, engines.second_reranker),
+        "character_recognition": _character_recognition,
+        "office_formats": _office_formats,
+    }
+
+
+def _writers() -> list[str]:
+    """Who is asked for an answer, in order: the standard tier, stronger and lighter ones, the local one, sentences."""
+    names = {"standard": "llm", "fast": "llm_fast", "advanced": "llm_advanced"}
+    stronger_first = reversed(engines.tiers())
+    ladder = sorted(stronger_first, key=lambda tier: (tier.is_local, tier.name != "standard"))
+    return [*("llm_local" if tier.is_local else names[tier.name] for tier in ladder), "extractive"]
 
 
 async def _timed(name: str, check: Check) -> dict[str, Any]:
@@ -72,6 +106,9 @@ async def _worker() -> Mapping[str, Any]:
     return {"state": "up" if answers else "down"}
 
 
+# ── models ──────────────────────────────────────────────────────────────────────────────────────
+
+
 async def _embedder() -> Mapping[str, Any]:
     def embed() -> str:
         embedder = engines.embedder()
@@ -81,10 +118,56 @@ async def _embedder() -> Mapping[str, Any]:
     return {"model": await run_cpu(embed)}
 
 
-async def _llm() -> Mapping[str, Any]:
-    if not settings.LLM_BASE_URL:
-        return {"state": "not_configured"}
-    headers = {"Authorization": f"Bearer {settings.LLM_API_KEY}"} if settings.LLM_API_KEY else {}
+async def _tier(prefix: str) -> Mapping[str, Any]:
+    """The server of LLM_…, as `knowledge.engines` finds it: a tier without one of its own is at the standard one."""
+    model = getattr(settings, f"{prefix}_MODEL")
+    url = getattr(settings, f"{prefix}_BASE_URL")
+    key = getattr(settings, f"{prefix}_API_KEY")
+    if not url and model:
+        url, key = settings.LLM_BASE_URL, key or settings.LLM_API_KEY
+    if not url:
+        return NOT_CONFIGURED
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     async with httpx.AsyncClient(timeout=LIMIT_SECONDS, headers=headers) as http:
-        answer = await http.get(f"{settings.LLM_BASE_URL.rstrip('/')}/models")
-    return {"state": "up" if answer.status_code < 500 else "down", "model": settings.LLM_MODEL}
+        answer = await http.get(f"{url.rstrip('/')}/models")
+    found = {"model": model or "default"}
+    if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return {**found, "state": "down", "error": "the key is refused"}
+    # a server without this address (404) may answer questions all the same
+    return {**found, "state": "up" if answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else "down"}
+
+
+async def _local_model() -> Mapping[str, Any]:
+    """It is loaded by the first question that needs it, not by a check."""
+    if not settings.LLM_LOCAL_MODEL:
+        return NOT_CONFIGURED
+    missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
+    return {"state": "down", "error": f"not installed: {', '.join(missing)}"} if missing else {}
+
+
+async def _nothing_needed() -> Mapping[str, Any]:
+    return {}
+
+
+async def _reranker(find: Callable[[], Reranker | None]) -> Mapping[str, Any]:
+    def score() -> Mapping[str, Any]:
+        found = find()
+        if found is None:
+            return NOT_CONFIGURED
+        passage = Passage(chunk=0, document=0, version=0, text="health", title="")
+        found.score(Query(text="health", terms=()), [RerankInput(passage=passage, arms={})])
+        return {"model": found.name}
+
+    return await run_cpu(score)
+
+
+# ── reading documents ───────────────────────────────────────────────────────────────────────────
+
+
+async def _character_recognition() -> Mapping[str, Any]:
+    return {} if find_spec("rapidocr") is not None else NOT_CONFIGURED
+
+
+async def _office_formats() -> Mapping[str, Any]:
+    """The old office formats, which only LibreOffice reads."""
+    return {} if any(shutil.which(name) for name in OFFICE) else NOT_CONFIGURED

@@ -8,11 +8,14 @@ from typing import Any
 from chat.models import MessageCitation
 from chat.services.finding import Found, final_score
 from chat.services.finishing import trace_of
+from chat.services.passages import Asked
 from chat.services.presenting import warnings_present
 from knowledge.types import Retrieved
 
+AS_WRITTEN = Asked()
 
-def hits_present(retrieved: Retrieved, *, trace: bool) -> dict[str, Any]:
+
+def hits_present(retrieved: Retrieved, *, trace: bool, asked: Asked = AS_WRITTEN) -> dict[str, Any]:
     """The response of `retrieve`. The trace lists only what passed the asker's own rights."""
     found = Found(retrieved=retrieved, seconds=0.0)
     return {
@@ -34,6 +37,12 @@ def hits_present(retrieved: Retrieved, *, trace: bool) -> dict[str, Any]:
         "searched": retrieved.searched,
         "warnings": warnings_present(retrieved.warnings),
         "timings_ms": dict(retrieved.timings_ms),
+        "metadata": {
+            "understood": asked.understood,
+            "rewritten_queries": list(asked.queries),
+            "rewrite_method": asked.method,
+            "history_turns": asked.turns,
+        },
         "trace": trace_of(found, complete=True) if trace else {},
     }
 

@@ -7,10 +7,9 @@ from typing import Any
 
 from django.http import HttpRequest, StreamingHttpResponse
 
-from chat import services
 from chat.api.auth import caller_of
 from chat.api.presenting import source_citations, sources_present
-from chat.api.rag import rag_router, start
+from chat.api.rag import answered, rag_router, start
 from chat.api.responses import QueryOut, described, streamed
 from chat.api.schemas import QueryIn
 from chat.api.sse import Vocabulary, event_stream
@@ -26,8 +25,7 @@ QUERY_EVENTS = (
 @rag_router.post("/query", summary="Answer a question (second form)", openapi_extra=described(QueryOut))
 async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
     """An answer with its sources."""
-    caller = caller_of(request)
-    answer = await services.answer_now(scope=caller.scope, user=caller.user, request=body.value())
+    answer = await answered(caller_of(request), body.value())
     rows = await run_db(_rows, answer["message_id"])
     metadata = answer["metadata"]
     return {

@@ -11,16 +11,17 @@ from ninja import Router
 from accounts.selectors import tenant_check
 from chat import services
 from chat.api.auth import Caller, CallerAuth, caller_of
+from chat.api.checking import answer_checked, search_checked
 from chat.api.health import health_report
 from chat.api.presenting import hits_present
 from chat.api.responses import BatchOut, GenerateOut, HealthOut, RetrieveOut, described, streamed
 from chat.api.schemas import BatchIn, GenerateIn, RetrieveIn
 from chat.api.sse import Vocabulary, event_stream, generate_vocabulary
 from chat.errors import InvalidAnswerRequestError
-from chat.limits import Slot
+from chat.limits import Slot, questions_counted
 from chat.models import Conversation, Message
 from chat.selectors import message_get
-from chat.services.passages import passages_find
+from chat.services.passages import conversation_turns, passages_find
 from chat.threads import run_db
 from chat.types import AnswerRequest
 
@@ -31,21 +32,26 @@ rag_router = Router(tags=["answers"], auth=CallerAuth())
 
 @rag_router.post("/retrieve", summary="Find passages", openapi_extra=described(RetrieveOut))
 async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
-    """Passages best first, at most one hit a chunk, with every score."""
+    """Passages best first, at most one hit a chunk, with every score; understood in a conversation, if there is one."""
     caller = caller_of(request)
     tenant_check(user=caller.user, tenant_id=body.tenant_id)
+    value = body.value()
+    await search_checked(scope=caller.scope, sets=value.sets, top_k=value.top_k)
+    await questions_counted(caller.user)
     with Slot():
-        found = await passages_find(
-            scope=caller.scope, user=caller.user, request=body.value(), rewrite_method=body.rewrite_method
+        turns = [turn.value() for turn in body.history]
+        if body.conversation_id is not None:
+            turns = [*await conversation_turns(scope=caller.scope, conversation_id=body.conversation_id), *turns]
+        found, asked = await passages_find(
+            scope=caller.scope, user=caller.user, request=value, rewrite_method=body.rewriting(), history=turns
         )
-    return hits_present(found, trace=body.trace)
+    return hits_present(found, trace=body.trace, asked=asked)
 
 
 @rag_router.post("/generate", summary="Answer a question", openapi_extra=described(GenerateOut))
 async def generate(request: HttpRequest, body: GenerateIn) -> dict[str, Any]:
     """A cited answer with the support state of each sentence."""
-    caller = caller_of(request)
-    return await services.answer_now(scope=caller.scope, user=caller.user, request=body.value())
+    return await answered(caller_of(request), body.value())
 
 
 @rag_router.post("/generate/stream", summary="Answer a question, streamed", openapi_extra=streamed(EVENTS))
@@ -77,9 +83,10 @@ async def streams(request: HttpRequest, message_id: uuid.UUID) -> StreamingHttpR
 async def batch(request: HttpRequest, body: BatchIn) -> dict[str, Any]:
     """Each question has its own result or error; their order is kept."""
     caller = caller_of(request)
-    items = await services.answer_batch(
-        scope=caller.scope, user=caller.user, queries=body.queries, request=body.values("")
-    )
+    value = body.values("")
+    await answer_checked(scope=caller.scope, request=value)
+    await questions_counted(caller.user, questions=len(body.queries))
+    items = await services.answer_batch(scope=caller.scope, user=caller.user, queries=body.queries, request=value)
     return {
         "results": [
             {"index": item.index, "result": item.result}
@@ -96,8 +103,17 @@ async def health(request: HttpRequest) -> dict[str, Any]:
     return await health_report()
 
 
+async def answered(caller: Caller, value: AnswerRequest) -> dict[str, Any]:
+    """The whole answer for a client of the API."""
+    await answer_checked(scope=caller.scope, request=value)
+    await questions_counted(caller.user)
+    return await services.answer_now(scope=caller.scope, user=caller.user, request=value)
+
+
 async def start(caller: Caller, value: AnswerRequest) -> Message:
     """Start a turn for a client of the API."""
+    await answer_checked(scope=caller.scope, request=value)
+    await questions_counted(caller.user)
     return await services.turn_start(
         scope=caller.scope, user=caller.user, request=value, channel=Conversation.Channel.API
     )

@@ -34,12 +34,20 @@ class WarningOut(Out):
     message: str
 
 
+class SearchedWithOut(Out):
+    understood: str | None = Field(description="The question without its conversation; null: as it was asked.")
+    rewritten_queries: list[str] = Field(description="Other forms that were searched with, that one first.")
+    rewrite_method: str = Field(description="That made them; `auto` is decided, `history`: the conversation's words.")
+    history_turns: int = Field(description="Earlier turns that the question was understood with.")
+
+
 class RetrieveOut(Out):
     hits: list[HitOut] = Field(description="Best first, one a chunk.")
     relevant: bool = Field(description="False: neither words nor meaning come near enough for an answer.")
     searched: int = Field(description="Passages that were searched.")
     warnings: list[WarningOut]
     timings_ms: dict[str, float]
+    metadata: SearchedWithOut
     trace: dict[str, Any]
 
 
@@ -85,9 +93,12 @@ class MetadataOut(Out):
     stage_times: dict[str, float] | None
     chunks_found: int
     model: str
-    usage: UsageOut
+    usage: UsageOut = Field(description="Of all requests to language models, also for texts that nobody sees.")
+    usage_by_purpose: dict[str, Any] | None = Field(description="The same by purpose, with the cost of each.")
     cost: float | None = Field(description="In the currency of the price table; null where a price is not known.")
     tier: str | None
+    choice: list[str] | None = Field(description="Codes: why this way and this tier.")
+    choice_reason: str = Field(description="The same in words, in the language of the caller.")
     strategy: str
     mode_used: str
     cache: str = Field(description="none, exact or semantic.")
@@ -95,6 +106,7 @@ class MetadataOut(Out):
     options_sha256: str
     error_message: str | None
     stopped: bool
+    is_cut: bool | None = Field(description="Whether the answer ends at max_tokens.")
     unused_options: list[str]
     skipped_stages: dict[str, str] | None
     notes: list[str] | None
@@ -135,13 +147,14 @@ class FaultOut(Out):
 
 
 class DependencyOut(Out):
-    state: str = Field(description="up, down or off.")
+    state: str = Field(description="up, down or not_configured.")
     latency_ms: float
 
 
 class HealthOut(Out):
     status: str = Field(description="ok, degraded (something optional is down) or down.")
     dependencies: dict[str, DependencyOut]
+    answering: list[str] = Field(description="Who writes answers, in order, of those that are up.")
 
 
 class AxisOut(Out):
@@ -247,7 +260,9 @@ def described(model: type[BaseModel]) -> dict[str, Any]:
 
 def streamed(text: str) -> dict[str, Any]:
     """`openapi_extra` of an operation that answers with server-sent events."""
-    content = {"text/event-stream": {"schema": {"type": "string", "description": text}}}
+    parts = {"id": {"type": "string"}, "data": {"type": "string", "description": "JSON with `type`, or [DONE]."}}
+    event = {"type": "object", "description": text, "required": ["data"], "properties": parts}
+    content = {"text/event-stream": {"schema": event}}
     return {"responses": {200: {"description": "Server-sent events", "content": content}}}
 
 

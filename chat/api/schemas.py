@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from ninja import Schema
@@ -16,6 +16,7 @@ from chat.types import (
     CitationFormat,
     CompressionMethod,
     Constraints,
+    Exchange,
     Mode,
     Preset,
     PromptType,
@@ -23,12 +24,14 @@ from chat.types import (
     Strategy,
     Style,
 )
-from knowledge.filtering import conditions_of
+from knowledge.filtering import Between, Operator, conditions_of
 from knowledge.types import Filters, RetrievalMode, RetrievalRequest
 
 MAX_ID = 2**63 - 1
 MAX_LEVELS = 20  # of attributes; what is nested without end would exhaust the stack further in
 MAX_ATTRIBUTES_BYTES = 64 * 1024
+MAX_TURNS = 50  # as many as a conversation that is kept here
+MAX_ANSWER_CHARACTERS = 20_000  # of an earlier answer; more than the longest that is written here
 
 
 def _storable(text: str) -> str:
@@ -52,8 +55,21 @@ def _attributes(value: dict[str, Any]) -> dict[str, Any]:
     size = storable_bytes(value)
     if size is None or size > MAX_ATTRIBUTES_BYTES:
         raise ValueError("cannot be the attributes of a document")
-    conditions_of(value)
+    for name, condition in conditions_of(value).items():
+        if isinstance(condition, Between) and _is_empty(condition.bounds):
+            raise ValueError(f"{name}: no value lies between these bounds")
     return value
+
+
+def _is_empty(bounds: Mapping[Operator, Any]) -> bool:
+    """Whether nothing lies between the bounds, whatever the documents say."""
+    above = [value for name, value in bounds.items() if name in ("gt", "gte")]
+    below = [value for name, value in bounds.items() if name in ("lt", "lte")]
+    if not above or not below:
+        return False
+    lowest, highest = max(above), min(below)
+    touches = bounds.get("gt") != lowest and bounds.get("lt") != highest  # both bounds belong to the range
+    return bool(lowest > highest or (lowest == highest and not touches))
 
 
 def _inside(value: Any) -> Iterable[Any]:
@@ -125,10 +141,29 @@ class FilterCountIn(Strict):
     filters: FiltersIn = FiltersIn()
 
 
+class TurnIn(Strict):
+    """An earlier turn of the asker's conversation."""
+
+    question: QueryText
+    answer: Annotated[str, Field(max_length=MAX_ANSWER_CHARACTERS), AfterValidator(_storable)] = ""
+
+    def value(self) -> Exchange:
+        return Exchange(question=self.question, answer=self.answer)
+
+
 class RetrieveIn(Strict):
     """`POST /api/v1/rag/retrieve`."""
 
     query: QueryText
+    conversation_id: Identifier | None = Field(
+        default=None, description="A conversation of `generate`: the question is understood with its turns."
+    )
+    history: list[TurnIn] = Field(
+        default=[],
+        max_length=MAX_TURNS,
+        description="Earlier turns, oldest first, behind those of the conversation: the question is understood with "
+        "them. In a conversation `rewrite_method` is `auto` unless given.",
+    )
     sets: list[SetId] = Field(default=[], max_length=1000)
     filters: FiltersIn = FiltersIn()
     top_k: int = Field(default=10, ge=1, le=50)
@@ -138,6 +173,11 @@ class RetrieveIn(Strict):
     cliff: bool = False
     tenant_id: Identifier | None = None
     trace: bool = False
+
+    def rewriting(self) -> RewriteMethod:
+        """The method for other forms; in a conversation "auto" where the client names none."""
+        in_conversation = self.conversation_id is not None or bool(self.history)
+        return "auto" if in_conversation and "rewrite_method" not in self.model_fields_set else self.rewrite_method
 
     def value(self) -> RetrievalRequest:
         return RetrievalRequest(

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from django.http import StreamingHttpResponse
 
 from accounts.scope import Scope
 from chat.errors import TurnFailedError, TurnRefusedError
+from chat.redis_client import client
 from chat.services.presenting import without_markers
 from chat.streaming import read_events
+from chat.streaming.keys import events_key
+from chat.streaming.log import FINAL
 from chat.types import Event
 from ragcore.errors import ModelUnavailableError, RagError
 
@@ -26,17 +30,21 @@ Vocabulary = Callable[[Event], AsyncIterator[Mapping[str, Any]]]
 async def event_stream(
     message_id: uuid.UUID, *, scope: Scope, vocabulary: Vocabulary, after: int = 0, begun: bool = False
 ) -> StreamingHttpResponse:
-    """A response that follows a turn of the asker.
+    """A response that follows a turn of the asker: `context`, the steps before it, then what comes as it comes.
 
     Waits for the first event: a turn that ends with an error before it has shown anything is raised as that error, so
-    that the client gets its HTTP status. `begun`: the client has had that chance already.
+    that the client gets its HTTP status. `begun`: the client has had that chance already. `after`: the id of the last
+    event that the client has had; each later one is sent, once.
     """
-    events = read_events(message_id, after, scope=scope)
-    first = await _first(events)
-    if first.type == "error" and not begun:
+    # Ids count in the order of sending, so that the beginning has to be read again to know where a reader is.
+    start = after if after and not await _has_beginning(message_id) else 0
+    events = read_events(message_id, start, scope=scope)
+    opening = await _opening(events)
+    if opening[-1].type == "error" and not begun:
         await events.aclose()  # type: ignore[attr-defined]  # read_events is an async generator
-        raise error_of(first)
-    response = StreamingHttpResponse(_lines(first, events, vocabulary), content_type="text/event-stream")
+        raise error_of(opening[-1])
+    lines = _lines(opening, events, vocabulary, after=after)
+    response = StreamingHttpResponse(lines, content_type="text/event-stream")
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
     response["X-Message-Id"] = str(message_id)
@@ -52,23 +60,47 @@ def error_of(event: Event) -> RagError:
     return kind(code, message, **data)
 
 
-async def _first(events: AsyncIterator[Event]) -> Event:
-    """The first event that says how the turn goes: what happens before the first search is over is for the web page,
-    and the forms of the question stand in the event `context`."""
+async def _has_beginning(message_id: uuid.UUID) -> bool:
+    """Whether the events are still there, from the first one on; a stored turn has only its end."""
+    return bool(await client().exists(events_key(message_id)))
+
+
+async def _opening(events: AsyncIterator[Event]) -> list[Event]:
+    """The events up to the first one that says how the turn goes; `context` comes before the steps that led to it."""
+    held: list[Event] = []
     async for event in events:
-        if event.type != "step":
-            return event
+        if event.type == "step":
+            held.append(event)
+        elif event.type == "context":
+            return list(_numbered([event, *held]))
+        else:
+            return [*held, event]
     raise TurnFailedError("interrupted", "The turn ended without an answer.")
 
 
-async def _lines(first: Event, events: AsyncIterator[Event], vocabulary: Vocabulary) -> AsyncIterator[str]:
+def _numbered(moved: Sequence[Event]) -> Iterator[Event]:
+    """The events with the same ids, rising: a reader who resumes after one of them gets those behind it."""
+    for number, event in zip(sorted(event.sequence for event in moved), moved, strict=True):
+        yield replace(event, sequence=number)
+
+
+async def _lines(
+    opening: Sequence[Event], events: AsyncIterator[Event], vocabulary: Vocabulary, *, after: int
+) -> AsyncIterator[str]:
     async with aclosing(events):  # type: ignore[type-var]
-        async for data in vocabulary(first):
-            yield _line(first, data)
-        async for event in events:
-            async for data in vocabulary(event):
-                yield _line(event, data)
+        async for event in _joined(opening, events):
+            if event.sequence > after or event.type in FINAL:  # nobody waits for an end that never comes
+                async for data in vocabulary(event):
+                    yield _line(event, data)
     yield DONE
+
+
+async def _joined(opening: Sequence[Event], events: AsyncIterator[Event]) -> AsyncIterator[Event]:
+    for event in opening:
+        yield event
+    if opening[-1].type not in FINAL:
+        async for event in events:
+            yield event
 
 
 def _line(event: Event, data: Mapping[str, Any]) -> str:
@@ -81,7 +113,8 @@ def generate_vocabulary(*, include_inline: bool, include_citations: bool) -> Voc
     async def translate(event: Event) -> AsyncIterator[Mapping[str, Any]]:
         data = event.data
         if event.type == "chunk" and not include_inline:
-            yield {"type": "chunk", "content": without_markers(data["content"])}
+            if content := without_markers(data["content"]):  # a piece may have been nothing but markers
+                yield {"type": "chunk", "content": content}
         elif event.type == "citations":
             yield {"type": "citations", "citations": data["citations"] if include_citations else []}
         elif event.type == "done":

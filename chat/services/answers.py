@@ -18,6 +18,7 @@ from chat.services.prompting import manner_of
 from chat.services.questions import question_of, standalone_by_rules_of
 from chat.threads import run_cpu, run_db
 from chat.types import AnswerRecord, AnswerRequest, Emit, Exchange
+from ragcore.text.once import computed_once
 
 
 async def answer_run(
@@ -38,6 +39,32 @@ async def answer_run(
     everything else that can go wrong with a model gives a degraded answer. `patience`: the time that there is, if it
     runs already.
     """
+    with computed_once():
+        return await _run(
+            scope=scope,
+            user=user,
+            request=request,
+            message=message,
+            emit=emit,
+            stop=stop or asyncio.Event(),
+            history=history,
+            streaming=streaming,
+            patience=patience or Patience(),
+        )
+
+
+async def _run(
+    *,
+    scope: Scope,
+    user: User,
+    request: AnswerRequest,
+    message: Message,
+    emit: Emit,
+    stop: asyncio.Event,
+    history: tuple[Exchange, ...],
+    streaming: bool,
+    patience: Patience,
+) -> AnswerRecord:
     profile = await run_db(profile_of, user, sets=request.sets) if request.personal else None
     turn = Turn(
         scope=scope,
@@ -45,13 +72,13 @@ async def answer_run(
         request=request,
         message=message,
         emit=emit,
-        stop=stop or asyncio.Event(),
+        stop=stop,
         manner=await run_db(manner_of, scope=scope, request=request),
         question=question_of(request, history=history, profile=profile, user=user),
         profile=profile,
         history=history,
         streaming=streaming,
-        patience=patience or Patience(),
+        patience=patience,
     )
     record = await (_cached(turn) if request.cache else answer_made(turn))
     metrics.ANSWERS.labels(record.status, record.metadata["cache"]).inc()
@@ -76,7 +103,7 @@ async def _cached(turn: Turn) -> AnswerRecord:
         history=turn.history,
         configuration=turn.manner.sha256(),
     )
-    record, hit = await through_cache(key, usable=usable, make=lambda: answer_made(turn))
+    record, hit = await through_cache(key, usable=usable, make=lambda: answer_made(turn), is_stopped=turn.stop.is_set)
     if not hit:
         return record
     await context_told(turn, record.metadata["chunks_found"])

@@ -75,13 +75,15 @@ async def through_cache(
     *,
     usable: Callable[[AnswerRecord], Awaitable[bool]],
     make: Callable[[], Awaitable[AnswerRecord]],
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[AnswerRecord, bool]:
     """The answer and whether it came from the cache; of several askers at once one makes it, the others wait.
 
-    `usable` is asked before a kept answer is given out. Without Redis everyone makes their own.
+    `usable` is asked before a kept answer is given out. Without Redis everyone makes their own. Who is stopped waits
+    for nobody: `make` knows how to end.
     """
     deadline, tries = time.monotonic() + WAIT_SECONDS, 0
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and not is_stopped():
         try:
             kept = await client().get(key)
         except RedisError:

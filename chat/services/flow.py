@@ -60,9 +60,10 @@ def context_steps(options: AnswerOptions) -> Steps:
     steps: Steps = []
     if options.whole_sections:
         steps.append(("sections.whole", {"budget_tokens": options.context_tokens}))
-    if options.compression_method != "none":
+    if options.compression_method != "none" or options.overflow:
         shorter = {"method": options.compression_method, "ratio": options.compression_ratio}
-        steps.append(("compress", {**shorter, "most": options.max_chunks}))
+        together = {"overflow": options.overflow, "budget_tokens": options.context_tokens}
+        steps.append(("compress", {**shorter, **together, "most": options.max_chunks}))
     built = {"max_chunks": options.max_chunks, "budget_tokens": options.context_tokens}
     return [*steps, ("context.build", built)]
 

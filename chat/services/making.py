@@ -14,10 +14,11 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.scope import Scope
 from chat.models import Conversation, Message
+from chat.services.answerable import Verdict, verdict_on
 from chat.services.answering_metadata import with_metadata
 from chat.services.conversing import conversation_reply
 from chat.services.finding import Found
-from chat.services.finishing import checked, conversed, grounded, listed
+from chat.services.finishing import checked, conversed, grounded, listed, uncited
 from chat.services.flow import Loop, context_steps, is_loop_off, steps_of, understanding_steps, wants_rewrites
 from chat.services.generating import generation_of
 from chat.services.output import Output
@@ -29,7 +30,6 @@ from chat.services.writing import SECONDS, Draft, Writer, draft_of
 from chat.threads import run_cpu
 from chat.types import AnswerRecord, AnswerRequest, Emit, Exchange
 from knowledge import engines
-from ragcore.answerability import answerability, threshold_for
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
 from ragcore.answering.pipeline import AnswerTools, build_stages, run_stages
 from ragcore.answering.stages.plan_adaptive import Plan, plan_of
@@ -38,8 +38,6 @@ from ragcore.errors import ModelUnavailableError
 from ragcore.generation.metering import known_cost
 from ragcore.grounding.markers import document_ids
 from ragcore.options import AnswerOptions
-from ragcore.providers.remembering import RememberingEmbedder
-from ragcore.text.once import computed_once
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile, Source
 
@@ -47,7 +45,7 @@ FALLBACK_CONFIDENCE = 0.3  # U14
 UNJUDGED_CONFIDENCE = 0.8  # U14: at most, where a mode that judges may not, and the default model writes
 MAX_RESULTS = 5  # on a page of search results in the place of an answer
 WRITING_LOOPS = ("loop.agentic", "loop.self_rag")
-LEAST_RATE = 0.01  # of false refusals for which thresholds were measured
+SURE = Verdict(is_answerable=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +82,6 @@ class Made:
 
 async def answer_made(turn: Turn) -> AnswerRecord:
     """An answer from the documents. Raises what the search raises."""
-    with computed_once():
-        return await _made(turn)
-
-
-async def _made(turn: Turn) -> AnswerRecord:
     start = time.perf_counter()
     tooling = Tooling(
         scope=turn.scope,
@@ -98,6 +91,7 @@ async def _made(turn: Turn) -> AnswerRecord:
         profile=turn.profile,
         history=turn.history,
         patience=turn.patience,
+        stop=turn.stop,
     )
     tools = tooling.tools
     state = AnswerState(question=turn.question)
@@ -132,6 +126,8 @@ async def _prepared(turn: Turn, state: AnswerState, tooling: Tooling, *, rewrite
     if steps[-1][0].startswith("loop."):  # its rounds are to be seen while they last
         tooling.announce = partial(context_told, turn)
     after = await run_stages(build_stages(steps), state, tooling.tools)
+    if turn.stop.is_set():
+        return Made(state=after, mode=options.mode, strategy=strategy)
     mode = "fallback" if _has_failed(after) else options.mode
     if after.result is not None or after.passages or after.written is not None:
         return Made(state=_unjudged(after, options), mode=mode, strategy=strategy)
@@ -180,6 +176,8 @@ def _planned(turn: Turn, plan: Plan) -> AnswerOptions:
 
 async def _finished(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[Draft, AnswerRecord]:
     options, sources, draft = turn.manner.options, list(state.sources), Draft()
+    if turn.stop.is_set():
+        return await _stopped(turn, state, tooling)
     found = _found_of(state, tooling)
     if not tooling.is_announced:
         await context_told(turn, len(sources), tooling.other_forms(state.standalone))
@@ -188,7 +186,8 @@ async def _finished(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[D
         return draft, await run_cpu(grounded, draft.text, (), found=found, options=options, status="refused")
     # a model that wrote in a loop has refused by itself where it had to
     is_sure = state.written is not None and engines.chat_model() is not None
-    if not is_sure and not await run_cpu(_is_answerable, state, found, sources, options):
+    verdict = SURE if is_sure else await run_cpu(verdict_on, state, found, sources, options)
+    if not verdict.is_answerable:
         sources = sources[:MAX_RESULTS]
         draft.text = await text_shown(turn, await run_cpu(_results, turn.request, sources), [s.number for s in sources])
         check = partial(listed, draft.text, sources, found=found, options=options)
@@ -203,8 +202,26 @@ async def _finished(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[D
     asker = tooling.tools.asker if options.judge_support else None
     record, failed = await checked(check, draft.text, sources, found=found, status=status, asker=asker)
     draft.warnings += failed
+    record = replace(record, confidence=round(min(record.confidence, verdict.most_confidence), 4))
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
+    return draft, record
+
+
+async def _stopped(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[Draft, AnswerRecord]:
+    """What there is when the reader stops before the writing: a text of a loop, else the sources without any text."""
+    sources, options = list(state.sources), turn.manner.options
+    draft = await _taken_over(turn, state, sources) if state.written is not None else Draft()
+    draft.stopped = True
+    if not tooling.is_announced:
+        await context_told(turn, len(sources), tooling.other_forms(state.standalone))
+    if not tooling.searches:
+        return draft, AnswerRecord(text="", html="", status="answered", confidence=0.0)
+    found, status = _found_of(state, tooling), "degraded" if draft.degraded else "answered"
+    if not draft.text:
+        return draft, await run_cpu(uncited, "", sources, found=found, status=status)
+    check = partial(grounded, draft.text, sources, found=found, options=options, status=status)
+    record, draft.warnings = await checked(check, draft.text, sources, found=found, status=status)
     return draft, record
 
 
@@ -215,25 +232,6 @@ def _found_of(state: AnswerState, tooling: Tooling) -> Found:
         reversed(tooling.searches),
         key=lambda found: len(chunks & {passage.chunk for passage, _candidate in found.hits}),
     )
-
-
-def _is_answerable(state: AnswerState, found: Found, sources: Sequence[Source], options: AnswerOptions) -> bool:
-    """Whether the sources are worth writing from: both arms near enough (D23) and, where no language model can
-    refuse by itself, the answer probably among them."""
-    if not found.retrieved.relevant:
-        return False
-    if engines.chat_model() is not None:
-        return True
-    rate = options.false_refusals
-    judged = answerability(
-        state.query,
-        sources,
-        tokenizer=engines.tokenizer(),
-        embedder=RememberingEmbedder(engines.embedder()),
-        idf=found.retrieved.state.query.weights,
-    )
-    line = threshold_for(state.question.language, found.retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
-    return judged.score >= line
 
 
 def _results(request: AnswerRequest, sources: Sequence[Source]) -> str:
@@ -278,7 +276,8 @@ async def _conversed(turn: Turn, state: AnswerState, tools: AnswerTools) -> tupl
     """A reply to what needs no documents; it is marked as not from the knowledge base (V10)."""
     await context_told(turn, 0)
     text, model = await conversation_reply(state.question, asker=tools.asker)
-    draft = Draft(text=await text_shown(turn, text, ()), model=model)
+    is_stopped = turn.stop.is_set()
+    draft = Draft(text="" if is_stopped else await text_shown(turn, text, ()), model=model, stopped=is_stopped)
     made = Made(state=state, mode=turn.manner.options.mode, strategy=turn.manner.options.strategy)
     return made, draft, await run_cpu(conversed, draft.text)
 

@@ -11,8 +11,14 @@ from ragcore.types import Language, Source
 
 SNIPPET_CHARACTERS = 160
 INTRODUCTION = {
-    "zh": "知识库中没有与问题足够接近的内容。按关键词找到的结果：",
-    "en": "Nothing in the knowledge base is close enough to the question. Found by its words:",
+    "zh": "知识库中没有与问题足够接近的内容。",
+    "en": "Nothing in the knowledge base is close enough to the question.",
+}
+BY_WORDS = {"zh": "按关键词找到的结果：", "en": " Found by its words:"}
+BY_BOTH = {"zh": "按关键词和含义找到的结果：", "en": " Found by its words and by their meaning:"}
+BY_MEANING = {
+    "zh": "其关键词也未出现；含义最接近的结果：",
+    "en": " Its words do not occur; nearest in meaning:",
 }
 _SPACE = re.compile(r"\s+")
 _MARKS = re.compile(r"^\s*(?:#{1,6}|[-*+>]|\|?[-:| ]*-{3,}[-:| ]*\|?$)\s*|[*`~]+|(?<!\w)_+|_+(?!\w)", re.MULTILINE)
@@ -26,7 +32,16 @@ def search_results(question: str, sources: Sequence[Source], *, tokenizer: Token
     """A Markdown list: title, page, snippet with the words of the question in bold, and the source's marker."""
     pattern = _words_pattern(keywords(question, tokenizer))
     lines = [_line(source, pattern) for source in sources]
-    return "\n".join([INTRODUCTION["zh" if language == "zh" else "en"], "", *lines])
+    with_words = sum(_has_words(source, pattern) for source in sources)
+    how = (BY_WORDS if with_words == len(sources) else BY_BOTH) if with_words else BY_MEANING
+    spoken = "zh" if language == "zh" else "en"
+    return "\n".join([f"{INTRODUCTION[spoken]}{how[spoken]}", "", *lines])
+
+
+def _has_words(source: Source, pattern: re.Pattern[str] | None) -> bool:
+    passage = source.passage
+    text = f"{passage.title} {_readable(passage.text)}"
+    return pattern is not None and pattern.search(text) is not None
 
 
 def _line(source: Source, pattern: re.Pattern[str] | None) -> str:

@@ -29,6 +29,7 @@ from ragcore.generation.events import EndEvent
 from ragcore.generation.metering import Reading, Spent, known_cost
 from ragcore.options import AnswerOptions
 from ragcore.ports import ChatModel, GenerationRequest, LLMGenerator
+from ragcore.providers.chat_openai import hasty
 from ragcore.text.normalise import normalise_query
 from ragcore.types import Passage, Profile, Source
 
@@ -47,6 +48,7 @@ class Tooling:
     history: tuple[Exchange, ...] = ()
     options: AnswerOptions | None = None  # None: those of the manner
     patience: Patience = field(default_factory=Patience)
+    stop: asyncio.Event = field(default_factory=asyncio.Event)  # set by the reader
     top_k: int | None = None  # of one search; None: what the request says
     searches: list[Found] = field(default_factory=list)  # in their order
     askers: list[Asker] = field(default_factory=list)
@@ -71,6 +73,7 @@ class Tooling:
             lexicon=engines.lexicon(),
             tell=self.tell,
             build=self.build,
+            stop=self.stop,
             extra={
                 "siblings": self.siblings,
                 "cost": self.cost,
@@ -176,7 +179,7 @@ class Tooling:
             partial(self._is_allowed, model.name),
             partial(self._answers, model.name),
         ]
-        asker = Asker(model, limits=limits, seconds_left=self.patience.left_before_writing)
+        asker = Asker(hasty(model), limits=limits, seconds_left=self.patience.left_before_writing, stop=self.stop)
         self.askers.append(asker)
         return asker
 
@@ -195,9 +198,10 @@ class Tooling:
         return frozenset((*asked, *self.patience.unreachable))
 
     def _answers(self, model: str) -> bool:
-        """Whether a model is worth asking for what rules can do, too; one that says nothing is left alone."""
-        silent = any(asker.counts["silent"] for asker in self.askers if asker.model.name == model)
-        return not silent and model not in self.absent
+        """Whether a model is worth asking for what rules can do, too; one that says nothing, or is busy, is left alone
+        for the rest of the answer. Only who writes still asks it."""
+        counts = [asker.counts for asker in self.askers if asker.model.name == model]
+        return model not in self.absent and not any(each["silent"] or each["busy"] for each in counts)
 
     async def _collected(self, generator: LLMGenerator, request: GenerationRequest) -> WrittenText:
         """The whole text of a generator, counted however it ends.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -18,6 +17,7 @@ from chat.services.telling import tier_step, told
 from chat.threads import run_cpu
 from chat.types import Emit
 from knowledge import engines
+from ragcore.answering.stopping import StoppedError, unless_stopped
 from ragcore.answering.types import WrittenText
 from ragcore.errors import ModelUnavailableError
 from ragcore.generation.events import EndEvent
@@ -118,26 +118,15 @@ class Writer:
     async def run(self) -> Draft:
         """The draft; degraded where the model failed. Raises ModelUnavailableError if the client is strict."""
         self._start = time.perf_counter()
-        await self._unless_stopped(self._write())
+        try:
+            await unless_stopped(self.stop, self._write())
+        except StoppedError:
+            self.draft.stopped = True
         await self._show()
         self.draft.text = (await self.output.finish()).strip()
         self.draft.seconds = time.perf_counter() - self._start
         self._count()
         return self.draft
-
-    async def _unless_stopped(self, writing: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(writing)
-        stopped = asyncio.create_task(self.stop.wait())
-        try:
-            await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                task.result()
-            else:
-                self.draft.stopped = True
-        finally:
-            for each in (task, stopped):
-                each.cancel()
-            await asyncio.gather(task, stopped, return_exceptions=True)
 
     async def _write(self) -> None:
         generator = self.generator if self.generator is not None else await run_cpu(engines.generator)

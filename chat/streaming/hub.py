@@ -13,12 +13,13 @@ from weakref import WeakKeyDictionary
 
 from redis.exceptions import RedisError
 
-from chat.redis_client import client
+from chat.redis_client import client, socket_seconds
 from chat.types import Event
 
 logger = logging.getLogger(__name__)
 
-BLOCK_MILLISECONDS = 5000
+BLOCK_MILLISECONDS = 5000  # at most
+BLOCK_SHARE = 0.6  # of the time after which a connection counts as lost: a quiet stream is no lost connection
 RETRY_SECONDS = 0.5
 WAKE_EXPIRE_SECONDS = 3600
 
@@ -92,7 +93,7 @@ class Hub:
     async def _read(self) -> None:
         positions: dict[Any, Any] = {key: f"0-{followed.sequence}" for key, followed in self._streams.items()}
         positions[self._wake_key] = self._wake_id
-        answer: Any = await client().xread(positions, block=BLOCK_MILLISECONDS)
+        answer: Any = await client().xread(positions, block=block_milliseconds())
         for key, entries in answer or ():
             if key == self._wake_key:
                 self._wake_id = entries[-1][0]
@@ -102,6 +103,12 @@ class Hub:
                     followed.sequence = max(followed.sequence, event.sequence)
                     for queue in followed.queues:
                         queue.put_nowait(event)
+
+
+def block_milliseconds() -> int:
+    """How long Redis may keep a read waiting where nothing happens; never 0, which would be for ever."""
+    limit = socket_seconds()
+    return BLOCK_MILLISECONDS if limit is None else max(1, min(BLOCK_MILLISECONDS, int(limit * 1000 * BLOCK_SHARE)))
 
 
 def decode(entry_id: str, fields: Mapping[str, str]) -> Event:

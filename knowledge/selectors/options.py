@@ -25,6 +25,7 @@ from ragcore.options import (
     options_sha256,
     resolve,
 )
+from ragcore.text.once import once
 
 PIPELINE_GROUPS: Mapping[str, type] = {
     "parsing": ParsingOptions,
@@ -111,8 +112,8 @@ def tenant_of_site(*, scope: Scope, tenant_id: int | None = None) -> int:
 
 
 def site_options(*, tenant_id: int) -> Stored:
-    """What the site says, by group; the options of its sets come before."""
-    return _sites({tenant_id}).get(tenant_id, {})
+    """What the site says, by group; the options of its sets come before. Read once an answer (`computed_once`)."""
+    return once(("site options", tenant_id), lambda: _sites({tenant_id}).get(tenant_id, {}))
 
 
 def pipeline_origin(*, scope: Scope, document: Document) -> dict[str, Resolved[Any]]:

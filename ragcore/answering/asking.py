@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from ragcore.answering.stopping import StoppedError, unless_stopped
 from ragcore.errors import ModelUnavailableError
 from ragcore.generation.metering import Reading
 from ragcore.ports import ChatMessage, ChatModel
@@ -35,7 +36,8 @@ class Asker:
 
     `counts` tells why: "asked", "unavailable", "interrupted", "late" (longer than `seconds`), "invalid" (not what was
     asked for), "silent" (not a word in `silent_after` seconds), "unreachable" (no answer to a whole series of requests;
-    what a server refuses at once is only "unavailable"). `used` has the tokens of all requests by prompt, estimated for
+    what a server refuses at once is only "unavailable"), "busy" (the same of a server that wants fewer requests),
+    "stopped" (by the reader). `used` has the tokens of all requests by prompt, estimated for
     those that were given up on the way: the server may count them all the same. While one of `limits` says no, nothing
     is asked ("limited"). Askers made with `replace` share all three.
     """
@@ -47,6 +49,7 @@ class Asker:
     limits: list[Callable[[], bool]] = field(default_factory=list)
     silent_after: float = SECONDS
     seconds_left: Callable[[], float] = _without_limit  # of the whole answer; without any nothing is asked
+    stop: asyncio.Event | None = None  # set by the reader: the request under way is cancelled
 
     @property
     def usage(self) -> Usage:
@@ -67,7 +70,10 @@ class Asker:
         reading = Reading(messages)
         try:
             async with asyncio.timeout(seconds):
-                return await self._complete(prompt, reading, temperature, max_tokens)
+                asked = self._complete(prompt, reading, temperature, max_tokens)
+                return await unless_stopped(self.stop, asked)
+        except StoppedError:
+            self.counts["stopped"] += 1
         except TimeoutError:
             self.counts["late"] += 1
             if seconds >= self.silent_after and not reading.text:
@@ -75,7 +81,7 @@ class Asker:
         except ModelUnavailableError as problem:
             self.counts["unavailable"] += 1
             if "model" in problem.data:
-                self.counts["unreachable"] += 1
+                self.counts["busy" if problem.data.get("busy") else "unreachable"] += 1
         return None
 
     async def json(

@@ -6,11 +6,13 @@ these may wait for models and searches. A stage that is `optional` and raises is
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from ragcore.answering.asking import Asker
+from ragcore.answering.stopping import StoppedError, unless_stopped
 from ragcore.answering.types import AnswerState, Rewrite, SearchResult, Step, WrittenText
 from ragcore.ports import Embedder, TokenCounter, Tokenizer
 from ragcore.registry import Attempt, Registry
@@ -71,6 +73,7 @@ class AnswerTools:
     tell: Tell = untold
     # context from passages: numbered sources within the token budget (V4)
     build: Callable[[AnswerState], Awaitable[AnswerState]] | None = None
+    stop: asyncio.Event | None = None  # set by the reader: stages end with what they have
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -79,6 +82,7 @@ class AnswerStage(Protocol):
 
     stage_name: ClassVar[str]
     optional: ClassVar[bool]
+    hears_stop: ClassVar[bool]  # ends by itself with what it has; others are cancelled
 
     async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState: ...
 
@@ -86,9 +90,15 @@ class AnswerStage(Protocol):
 _registry: Registry[AnswerStage] = Registry()
 
 
-def answer_stage(name: str, *, optional: bool = True) -> Callable[[type[T]], type[T]]:
+def answer_stage(name: str, *, optional: bool = True, hears_stop: bool = False) -> Callable[[type[T]], type[T]]:
     """Register a stage class under a unique dotted name."""
-    return _registry.register(name, optional=optional)
+    register = _registry.register(name, optional=optional)
+
+    def add(cls: type[T]) -> type[T]:
+        cls.hears_stop = hears_stop  # type: ignore[attr-defined]
+        return register(cls)
+
+    return add
 
 
 def build_stages(steps: Iterable[tuple[str, Mapping[str, Any]]]) -> list[AnswerStage]:
@@ -97,17 +107,29 @@ def build_stages(steps: Iterable[tuple[str, Mapping[str, Any]]]) -> list[AnswerS
 
 
 async def run_stages(stages: Sequence[AnswerStage], state: AnswerState, tools: AnswerTools) -> AnswerState:
-    """Run all stages in order."""
+    """Run all stages in order; once the reader has stopped the answer, no further one: what there is comes back."""
     for step in stages:
-        state = await run_answer_stage(step, state, tools)
+        if tools.stop is not None and tools.stop.is_set():
+            break
+        try:
+            state = await run_answer_stage(step, state, tools)
+        except StoppedError:
+            break
     return state
 
 
 async def run_answer_stage(step: AnswerStage, state: AnswerState, tools: AnswerTools) -> AnswerState:
-    """Run one stage and append its record. Errors of an optional stage are recorded, others are raised."""
+    """Run one stage and append its record. Errors of an optional stage are recorded, others are raised.
+
+    A stage that the reader has stopped counts as one with the error "stopped".
+    """
     after = state
     with Attempt(step) as attempt:
-        after = await step(state, tools)
+        after = await unless_stopped(None if step.hears_stop else tools.stop, _run(step, state, tools))
     note = after.stats.get(step.stage_name, EMPTY)
     record = attempt.record(before=len(state.passages), after=len(after.passages), note=note)
     return replace(after, records=(*after.records, record))
+
+
+async def _run(step: AnswerStage, state: AnswerState, tools: AnswerTools) -> AnswerState:
+    return await step(state, tools)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ragcore.answering.pipeline import AnswerTools
@@ -13,6 +13,9 @@ from ragcore.compression.extraction import extracted
 from ragcore.compression.quality import invents_figures
 from ragcore.errors import InvalidOptionsError
 from ragcore.text.scripts import language_of
+from ragcore.types import Passage
+
+Overhead = Callable[[Passage], int]
 
 STRATEGIES = ("truncate", "top_k", "summarise")
 LEAST_TOKENS = 40  # a shorter summary says nothing
@@ -20,9 +23,17 @@ TOKENS_A_WORD = 2  # cautiously, of English and Chinese
 
 
 async def fitted(
-    passages: Sequence[Ranked], query: str, *, budget_tokens: int, strategy: str, tools: AnswerTools
+    passages: Sequence[Ranked],
+    query: str,
+    *,
+    budget_tokens: int,
+    strategy: str,
+    tools: AnswerTools,
+    overhead: Overhead = lambda _passage: 0,
 ) -> tuple[Ranked, ...]:
     """Passages with at most `budget_tokens` of text together, best first; the first one is cut rather than dropped.
+
+    `overhead`: tokens that a passage takes besides its text, which count, too.
 
     "top_k": the best ones as long as each is whole. "truncate": the first one that does not fit is cut, what follows is
     dropped. "summarise": what does not fit shares the room that is left, and at least a third of the budget, as
@@ -31,7 +42,7 @@ async def fitted(
     if strategy not in STRATEGIES:
         raise InvalidOptionsError(f"There is no strategy {strategy!r}.", known=list(STRATEGIES))
     ranked = sorted(passages, key=lambda item: item.score, reverse=True)
-    costs = [tools.counter.count(item.passage.text) for item in ranked]
+    costs = [tools.counter.count(item.passage.text) + overhead(item.passage) for item in ranked]
     if sum(costs) <= budget_tokens or not ranked:
         return tuple(passages)
     room = budget_tokens if strategy != "summarise" else budget_tokens - budget_tokens // 3
@@ -39,9 +50,9 @@ async def fitted(
     left = budget_tokens - sum(costs[:whole])
     kept, rest = ranked[:whole], ranked[whole:]
     if strategy == "summarise":
-        return (*kept, *await _summaries(rest, query, left, tools))
+        return (*kept, *await _summaries(rest, query, left, tools, overhead))
     if strategy == "truncate" or not kept:
-        kept = [*kept, *_cut(rest[0], left, tools)]
+        kept = [*kept, *_cut(rest[0], left - overhead(rest[0].passage), tools)]
     return tuple(kept)
 
 
@@ -66,10 +77,13 @@ def _with_text(ranked: Ranked, text: str, tools: AnswerTools) -> Ranked:
     return replace(ranked, passage=passage)
 
 
-async def _summaries(rest: Sequence[Ranked], query: str, left: int, tools: AnswerTools) -> list[Ranked]:
+async def _summaries(
+    rest: Sequence[Ranked], query: str, left: int, tools: AnswerTools, overhead: Overhead
+) -> list[Ranked]:
     """The room is shared by as many passages as get a summary worth reading, best first."""
-    count = max(1, min(len(rest), left // LEAST_TOKENS))
-    share = left // count
+    besides = max(overhead(item.passage) for item in rest)
+    count = max(1, min(len(rest), left // (LEAST_TOKENS + besides)))
+    share = left // count - besides
     texts = await asyncio.gather(*(_summary(item.passage.text, query, share, tools) for item in rest[:count]))
     return [_with_text(item, text, tools) for item, text in zip(rest, texts, strict=False) if text.strip()]
 

@@ -11,6 +11,7 @@ from ragcore.ports import TokenCounter
 from ragcore.types import Passage, Source
 
 SEPARATOR = "\n\n---\n\n"
+MOST_SOURCES = 50  # of one answer (ragcore.options.AnswerOptions.max_chunks)
 _SPACE = re.compile(r"\s+")
 _OWN_REFERENCE = re.compile(
     r"(?<![A-Za-z0-9_)\]])\[(\^?\d{1,3}(?:\s*[-–,、]\s*\d{1,3})*)\]"
@@ -31,18 +32,43 @@ def build_context(
     ranked = sorted(passages, key=lambda item: item[1], reverse=True)
     scores = scaled_scores([score for _, score in ranked])
     sources: list[Source] = []
+    blocks: list[str] = []
+    used = 0  # tokens of the blocks, each with the separator behind it
     for (passage, _), score in zip(ranked, scores, strict=True):
         source = Source(number=len(sources) + 1, passage=passage, text=passage.text.strip(), score=score)
-        if counter.count(render_context([*sources, source])) <= budget_tokens:
-            sources.append(source)
-        elif not sources and (cut := _truncated(source, budget_tokens=budget_tokens, counter=counter)):
-            sources.append(cut)
+        block = render_context([source])
+        if not _fits([*blocks, block], used, budget_tokens=budget_tokens, counter=counter):
+            cut = None if sources else _truncated(source, budget_tokens=budget_tokens, counter=counter)
+            if cut is None:
+                continue
+            source, block = cut, render_context([cut])
+        sources.append(source)
+        blocks.append(block)
+        used += counter.count(block + SEPARATOR)
     return sources
+
+
+def _fits(blocks: Sequence[str], used: int, *, budget_tokens: int, counter: TokenCounter) -> bool:
+    """Whether the blocks together stay within the budget; `used`: tokens of all but the last one.
+
+    No token reaches beyond a separator, so that each block is counted once. A counter that rounds may find a token more
+    for each of them: only where that decides the whole is counted.
+    """
+    tokens = used + counter.count(blocks[-1])
+    if abs(tokens - budget_tokens) > len(blocks):
+        return tokens <= budget_tokens
+    return counter.count(SEPARATOR.join(blocks)) <= budget_tokens
 
 
 def render_context(sources: Sequence[Source]) -> str:
     """`[Source N] (File: …, Page: …)` blocks as they stand in the prompt."""
     return SEPARATOR.join(f"{_header(source)}\n{_harmless(source.text)}" for source in sources)
+
+
+def header_tokens(passage: Passage, counter: TokenCounter) -> int:
+    """Tokens that a passage takes in the context besides its text, at most."""
+    source = Source(number=MOST_SOURCES, passage=passage, text="", score=0.0)
+    return counter.count(f"{SEPARATOR}{_header(source)}\n")
 
 
 def scaled_scores(scores: Sequence[float]) -> list[float]:

@@ -11,6 +11,7 @@ from ragcore.answering.asking import Asker
 from ragcore.types import Usage
 
 BUDGETS = ("seconds", "tokens", "cost")  # besides the rounds
+UNFINISHED = (*BUDGETS, "stopped")  # ends after which the last sources are handed on without a text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

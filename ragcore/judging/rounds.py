@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.stages.context_build import BuildContext
+from ragcore.answering.stopping import StoppedError, unless_stopped
 from ragcore.answering.types import AnswerState, Rewrite, SearchResult, Step, WrittenText
 from ragcore.errors import RagError
 from ragcore.judging.budget import Meter
@@ -34,6 +35,10 @@ class Rounds:
         self.steps.append(step)
         await self.tools.tell(step)
 
+    async def begin(self, name: str, **detail: Any) -> None:
+        """Tell what the reader waits for from now on; what it brings is told, and kept, by `tell`."""
+        await self.tools.tell(Step(name=name, round=self.meter.rounds, detail={**detail, "begins": True}))
+
     async def search(self, query: str) -> SearchResult:
         """What a query brings; for a refined one the question is asked besides it, so that nothing found is lost.
 
@@ -45,6 +50,7 @@ class Rounds:
         else:
             asked = Rewrite(text=state.query, method="original")
             forms: Sequence[Rewrite] = state.rewrites if query == state.query else (asked,)
+            await self.begin("search", query=query)
             result = await self.tools.search(query, forms, top_k=self.top_k)
             await self.tell("search", query=query, found=len(result.ranked), seconds=round(result.seconds, 3))
         chunks = [ranked.passage.chunk for ranked in result.ranked]
@@ -80,14 +86,17 @@ def seconds_of(tools: AnswerTools, seconds: float) -> float:
     return seconds if left is None else min(seconds, left())
 
 
-async def guarded(work: Rounds, step: Awaitable[str]) -> str:
+async def guarded(work: Rounds, step: Coroutine[Any, Any, str]) -> str:
     """What a round returns, within the seconds that are left; a round that fails ends the loop, not the answer.
 
-    Returns "seconds" for one that takes longer, "failed" for one that raises; both are told and logged.
+    Returns "seconds" for one that takes longer, "failed" for one that raises; both are told and logged; "stopped"
+    where the reader has stopped the answer.
     """
     try:
         async with asyncio.timeout(work.meter.remaining_seconds):
-            return await step
+            return await unless_stopped(work.tools.stop, step)
+    except StoppedError:
+        return StoppedError.code
     except TimeoutError:
         code = "seconds" if work.meter.remaining_seconds <= 0 else "TimeoutError"
         logger.warning("round %s took too long", work.meter.rounds)

@@ -101,7 +101,7 @@ function plain(markdown) {
 /** A question that is being answered. */
 export class RunningTurn {
   constructor(element, question) {
-    Object.assign(this, { element, question, messageId: element.dataset.message || null, last: 0, steps: {} });
+    Object.assign(this, { element, question, messageId: element.dataset.message || null, last: 0, steps: {}, begun: new Set() });
     this.report = element.querySelector(".report");
     this.tail = element.querySelector(".tail");
     this.stages = element.querySelector(".stages-text");
@@ -165,6 +165,9 @@ export class RunningTurn {
   /** What is being done; steps of a way in rounds (they have a `round`) stay on the page until the text begins. */
   step(data) {
     const inRounds = data.round !== undefined;
+    const key = `${data.name} ${data.round}`;
+    if (this.begun.has(key)) return; // its end: what the reader waits for has been said when it began
+    if (data.data?.begins) this.begun.add(key);
     if (this.doing) this.keep(this.doing);
     this.doing = inRounds ? data.detail : "";
     this.say(inRounds ? data.detail : this.stepWords(data));

@@ -42,3 +42,19 @@ def test_the_sources_stand_in_a_part_of_their_own_and_only_where_some_are_cited(
 
     assert "turn-sources" not in page
     assert 'data-notice="refused"' in page
+
+
+@pytest.mark.parametrize(
+    ("stage", "lines"), [("loop.self_rag", ["Search", "Judge and write in rounds"]), ("search", ["Search"])]
+)
+def test_the_time_of_rounds_has_a_line_besides_that_of_their_searches(stage, lines):
+    reader = make_user()
+    talk = Conversation.objects.create(tenant=reader.tenant, user=reader, channel="web", title="t")
+    times = {"total_time": 47.0, "retrieve_time": 1.3, "stage_times": {stage: 45.3, "context.build": 0.1}}
+    message = Message.objects.create(conversation=talk, question="How long?", state="done", metadata=times)
+
+    steps = pages.turn(scope=scope_for(reader), message_id=message.pk).steps
+
+    assert [step.name for step in steps] == lines
+    assert sum(step.seconds for step in steps) == pytest.approx(45.3 if len(lines) == 2 else 1.3)
+    assert sum(step.share for step in steps) == pytest.approx(1)

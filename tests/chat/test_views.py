@@ -218,6 +218,21 @@ def test_a_failed_answer_is_explained_in_the_language_of_the_reader(browser, rea
     assert "回答超时。" in page
 
 
+@pytest.mark.parametrize("code", ["retrieval_unavailable", "unavailable", "internal"])
+def test_whatever_is_down_the_reader_is_told_the_same_and_whom_to_ask(browser, reader, document, code):
+    message = answer(conversation_of(reader), document)
+    Message.objects.filter(pk=message.pk).update(
+        state=Message.State.FAILED, error_code=code, error_message="Search is not available at the moment."
+    )
+
+    page = browser.get(f"/messages/{message.pk}", headers={"accept-language": "en"}).content.decode()
+
+    assert "The system has a technical problem at the moment." in page
+    assert "please contact technical support" in page
+    assert "Search is not available" not in page
+    assert code in page
+
+
 def test_pages_obey_a_policy_without_inline_styles_and_scripts(browser, reader, document):
     message = answer(conversation_of(reader), document)
 

@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowledge.services import retrieve
 from knowledge.services.merging import STAGE, merge_results
-from knowledge.types import Retrieved
+from knowledge.types import RetrievalRequest, Retrieved
 from ragcore.types import Candidate, Query, State
+from tests.factories import ingest, scope_of
 
 
 def found(scores, *, stage="rerank", text="a question", cut=None):
@@ -180,3 +182,47 @@ def test_what_has_no_place_is_told_as_dropped():
 
     assert {chunk for drop in merged.state.drops for chunk in drop.chunks} == {2, 4}
     assert merged.state.records[-1].note == {"queries": ["a question", "a question"], "places": 1}
+
+
+# ── through the real search ─────────────────────────────────────────────────────────────────────
+
+TEXTS = {
+    "timer": "The backoff timer of the random access procedure lasts twenty milliseconds.",
+    "antenna": "The antenna of the base station has four ports.",
+    "power": "The power amplifier of the terminal needs three volts.",
+}
+QUESTION, OTHER = "How long is the backoff timer?", "How many ports does the antenna have?"
+
+
+def searched(user, **request):
+    return retrieve(scope=scope_of(user), request=RetrievalRequest(query=QUESTION, top_k=3, **request))
+
+
+def by_name(result, stage):
+    return {c.passage.external_id: c.scores[stage] for c in result.state.candidates}
+
+
+@pytest.mark.django_db
+def test_a_search_takes_the_mean_of_forms_and_the_maximum_of_parts(owner, common):
+    ingest(owner, common, **TEXTS)
+    alone, other = searched(owner), retrieve(scope=scope_of(owner), request=RetrievalRequest(query=OTHER, top_k=3))
+
+    forms, parts = searched(owner, forms=(OTHER,)), searched(owner, parts=(OTHER, OTHER, QUESTION))
+
+    first, second = by_name(alone, "rerank"), by_name(other, "rerank")
+    assert first.keys() == second.keys() == TEXTS.keys()
+    assert by_name(forms, STAGE) == pytest.approx({name: (first[name] + second[name]) / 2 for name in TEXTS})
+    assert by_name(parts, STAGE) == pytest.approx({name: max(first[name], second[name]) for name in TEXTS})
+    assert parts.state.records[-1].note["queries"] == [QUESTION, OTHER], "each is asked once"
+
+
+@pytest.mark.django_db
+def test_a_search_for_possible_answers_is_merged_by_ranks_and_ordered_by_the_score_shown(owner, common):
+    ingest(owner, common, **TEXTS)
+
+    result = searched(owner, hypothetical=("The backoff timer lasts twenty milliseconds.",))
+
+    scores = list(by_name(result, STAGE).values())
+    assert scores == sorted(scores, reverse=True)
+    assert next(iter(by_name(result, STAGE))) == "timer"
+    assert scores[0] == pytest.approx(1.0)

@@ -1,6 +1,6 @@
 """One run of a stage: timed, recorded, and skipped where it may be."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import pytest
 
@@ -38,6 +38,7 @@ def test_an_error_of_an_optional_stage_is_noted_and_its_note_is_not(problem, cod
     record = attempt.record(before=0, after=0, note={"a": 1})
 
     assert (record.error, dict(record.note)) == (code, {})
+    assert asdict(record)["note"] == {}  # it is stored with the answer
 
 
 def test_an_error_of_another_stage_is_raised():

@@ -10,12 +10,15 @@ from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, Ranked
 from ragcore.compression.compress import compressed
 from ragcore.compression.fitting import fitted
+from ragcore.grounding.context import header_tokens
 
 
 @answer_stage("compress")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compress:
     """Shorten each passage to `ratio` of its tokens; then, where `overflow` is set, all together to `budget_tokens`.
+
+    Headers count in this budget, so that all that is left here stands in the context.
 
     `method`: none, sentence_extraction, llm_compression or hybrid. `overflow`: "" (the context builder decides),
     truncate, top_k or summarise. `tools.extra["compressed"]`: a dict that keeps what was shortened for later rounds.
@@ -34,7 +37,12 @@ class Compress:
         passages, stats = await self._shortened(best, state.query, tools)
         if self.overflow:
             passages = await fitted(
-                passages, state.query, budget_tokens=self.budget_tokens, strategy=self.overflow, tools=tools
+                passages,
+                state.query,
+                budget_tokens=self.budget_tokens,
+                strategy=self.overflow,
+                tools=tools,
+                overhead=lambda passage: header_tokens(passage, tools.counter),
             )
             stats["overflow"] = self.overflow
             stats["tokens_after"] = sum(tools.counter.count(ranked.passage.text) for ranked in passages)

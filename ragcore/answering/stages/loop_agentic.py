@@ -11,7 +11,7 @@ from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, Ranked, SearchResult
 from ragcore.judging.answers import confidence_in
-from ragcore.judging.budget import BUDGETS, Budget, Meter
+from ragcore.judging.budget import UNFINISHED, Budget, Meter
 from ragcore.judging.evidence import STOP_AT, Evidence, evidence_confidence
 from ragcore.judging.passages import PassageScores, judged_passages
 from ragcore.judging.refining import Refined, refined_query, strategies_for
@@ -49,7 +49,7 @@ class _SoFar:
     details: list[dict[str, Any]] = field(default_factory=list)
 
 
-@answer_stage("loop.agentic")
+@answer_stage("loop.agentic", hears_stop=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopAgentic:
     """Takes the place of search, context and writing. The best round's passages, sources, text and confidence stay.
@@ -111,6 +111,7 @@ class LoopAgentic:
         if built.written is None:
             return done
         so_far.unjudged = replace(done, state=built, confidence=evidence.confidence / 2)
+        await work.begin("grade")
         sure, by = await confidence_in(question, built.written.text, built.sources, evidence, tools, judge)
         await work.tell("answer", query=query, confidence=round(sure, 3), by=by, **work.used())
         return replace(done, state=replace(built, confidence=sure), confidence=sure, by=by)
@@ -118,6 +119,7 @@ class LoopAgentic:
     async def _judged(
         self, work: Rounds, query: str, ranked: Sequence[Ranked], evidence: Evidence, judge: Asker | None
     ) -> PassageScores:
+        await work.begin("judge", query=query)
         scores = await judged_passages(work.state.query, ranked, work.tools, judge)
         told = {**scores.figures(), "mean": round(scores.mean, 3), "by": scores.by, **work.used()}
         told |= {"evidence": round(evidence.confidence, 3), "status": evidence.status}
@@ -134,6 +136,7 @@ class LoopAgentic:
         so_far.unwritten = built
         if work.meter.spent_up():
             return built
+        await work.begin("answer")
         written = await work.write(built)
         return replace(built, written=written, confidence=evidence.confidence / 2)
 
@@ -147,6 +150,7 @@ class LoopAgentic:
 
     async def _refined(self, work: Rounds, done: _Round, used: list[str], judge: Asker | None) -> Refined | None:
         strategies = strategies_for(done.scores, done.evidence)
+        await work.begin("refine")
         refined = await refined_query(
             work.state.query,
             done.query,
@@ -188,7 +192,7 @@ def _finished(state: AnswerState, work: Rounds, so_far: _SoFar, stopped: str) ->
     """The state with the best round, or with sources to write from; else only steps and figures are added."""
     best = so_far.best
     found = best if best is not None and best.state.written is not None else so_far.unjudged
-    handed_on = so_far.unwritten if stopped in BUDGETS else None
+    handed_on = so_far.unwritten if stopped in UNFINISHED else None
     after = found.state if found is not None else handed_on or state
     return after.with_steps(*work.steps).with_stats(
         "loop.agentic",

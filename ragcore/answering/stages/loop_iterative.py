@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ragcore.answering.pipeline import AnswerTools, answer_stage
+from ragcore.answering.stopping import unless_stopped
 from ragcore.answering.types import AnswerState, Rewrite, SearchResult
 from ragcore.judging.budget import Budget, Meter
 from ragcore.judging.hops import next_hop
@@ -18,7 +19,7 @@ class _SoFar:
     hops: list[str] = field(default_factory=list)
 
 
-@answer_stage("loop.iterative")
+@answer_stage("loop.iterative", hears_stop=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopIterative:
     """Takes the place of search. Every step searches for the question and for all queries so far together.
@@ -38,7 +39,7 @@ class LoopIterative:
         meter = Meter(budget, (tools.asker,), cost=cost_so_far(tools))
         work = Rounds(state, tools, meter, self.top_k)
         meter.rounds = 1
-        first = await work.search(state.query)
+        first = await unless_stopped(tools.stop, work.search(state.query))
         so_far = _SoFar(result=first)
         stopped = ""
         with meter.limiting():
@@ -57,6 +58,7 @@ class LoopIterative:
         if not query or query in so_far.hops:
             return "nothing_new"
         await work.tell("hop", query=query, by=by)
+        await work.begin("search", query=query)
         forms = (*state.rewrites, *_forms([*so_far.hops, query]))
         result = await tools.search(state.query, forms, top_k=self.top_k)
         await work.tell("search", query=query, found=len(result.ranked), seconds=round(result.seconds, 3))

@@ -9,7 +9,7 @@ from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, SearchResult
 from ragcore.judging.answers import AnswerGrades, graded_answer
-from ragcore.judging.budget import BUDGETS, Budget, Meter
+from ragcore.judging.budget import UNFINISHED, Budget, Meter
 from ragcore.judging.evidence import Evidence, evidence_confidence
 from ragcore.judging.passages import judged_passages, retrieval_grade
 from ragcore.judging.refining import refined_query, strategies_for
@@ -35,7 +35,7 @@ class _Found:
     critique: str = ""
 
 
-@answer_stage("loop.self_rag")
+@answer_stage("loop.self_rag", hears_stop=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSelfRag:
     """Takes the place of search, context and writing, unless the question needs no search.
@@ -93,6 +93,7 @@ class LoopSelfRag:
         used.append(query)
         result = await work.search(query)
         result = result if result.relevant else replace(result, ranked=())
+        await work.begin("judge", query=query)
         grade, by = await retrieval_grade(work.state.query, result.ranked, work.tools, judge)
         evidence = evidence_confidence(work.state.query, result.ranked, work.tools.tokenizer)
         told = {"evidence": round(evidence.confidence, 3), "status": evidence.status}
@@ -116,6 +117,7 @@ class LoopSelfRag:
         judge: Asker | None,
     ) -> str | None:
         tools, question = work.tools, work.state.query
+        await work.begin("refine")
         scores = await judged_passages(question, result.ranked, tools, None)
         refined = await refined_query(
             question,
@@ -141,6 +143,7 @@ class LoopSelfRag:
         found.unwritten = built
         if stopped := work.meter.spent_up():
             return stopped
+        await work.begin("answer")
         written = await work.write(built, critique=found.critique)
         if written.text in found.texts:
             return "unchanged"
@@ -148,6 +151,7 @@ class LoopSelfRag:
         if found.answer is None:  # in case that grading it takes too long
             found.evidence = found.searched
             found.answer = replace(built, written=written, confidence=found.grade / 20)
+        await work.begin("grade")
         grades = await graded_answer(work.state.query, written.text, built.sources, work.tools, judge)
         await work.tell("grade", **grades.figures(), quality=round(grades.quality, 2), by=grades.by)
         detail |= {"grades": grades.figures(), "quality": round(grades.quality, 2), "by": grades.by}
@@ -165,7 +169,7 @@ class LoopSelfRag:
 def _finished(
     state: AnswerState, work: Rounds, found: _Found, details: list[dict[str, Any]], stopped: str
 ) -> AnswerState:
-    handed_on = found.unwritten if stopped in BUDGETS else None
+    handed_on = found.unwritten if stopped in UNFINISHED else None
     after = found.answer or handed_on or state
     return after.with_steps(*work.steps).with_stats(
         "loop.self_rag",

@@ -92,7 +92,7 @@ async def test_a_question_far_from_everything_gets_titles_and_bold_words_and_no_
 
 
 def _raise_thresholds(world):
-    world.knowledge_set.options = {"retrieval": {"min_match": 2.2, "min_cosine": 1.0}}
+    world.knowledge_set.options = {"retrieval": {"min_match": 10.0, "min_cosine": 1.0}}
     world.knowledge_set.save()
 
 
@@ -154,6 +154,13 @@ async def test_options_without_effect_are_named(api):
     answer = await api.generate(QUESTION, enable_kg_enhancement=True)
 
     assert answer["metadata"]["unused_options"] == ["enable_kg_enhancement"]
+
+
+async def test_the_kind_of_fact_that_is_wanted_is_taken_and_not_named_as_unused(api):
+    answer = await api.generate(QUESTION, prompt_type="relationship")
+
+    assert answer["query_analysis"]["target"] == "relationship"
+    assert answer["metadata"]["unused_options"] == []
 
 
 async def test_a_conversation_goes_on_with_what_was_said(api, llm):

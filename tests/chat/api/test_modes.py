@@ -1,7 +1,10 @@
 """Modes, strategies and presets through the API: what is reported, and what happens when parts fail."""
 
+import json
+
 import pytest
 
+from tests.chat.conftest import sse
 from tests.scripted_llm import Reply
 
 QUESTION = "How many steps does the random access procedure have?"
@@ -54,6 +57,46 @@ async def test_a_model_that_fails_never_fails_an_answer(api, llm, mode, reply):
 
     assert answer["status"] in ("answered", "degraded")
     assert answer["answer"]
+
+
+async def test_an_answer_that_might_be_is_no_form_of_the_question(api, llm):
+    llm.script(Reply(texts=("The random access procedure has seven steps.",)), Reply(texts=(ANSWER,)))
+
+    answer = await api.generate(QUESTION, mode="enhanced", rewrite_method="hyde")
+
+    assert len(llm.requests) == 2
+    assert answer["metadata"]["rewritten_queries"] == []
+
+
+async def test_each_form_is_listed_once_and_the_question_is_none_of_them(api, llm):
+    forms = ["Which  steps has the random access procedure?", "steps of random access"]
+    llm.script(Reply(texts=(json.dumps({"queries": forms}),)), Reply(texts=(ANSWER,)))
+
+    answer = await api.generate(QUESTION, rewrite_method="multi")
+
+    found = answer["metadata"]["rewritten_queries"]
+    assert len(found) == 2
+    assert {" ".join(form.split()) for form in forms} == {" ".join(form.split()) for form in found}
+
+
+async def test_words_that_are_weighted_for_a_search_are_shown_to_nobody(api):
+    await api.generate("What is the random access procedure?", conversation_id="weighted")
+    second = await api.generate("How many steps does it have?", conversation_id="weighted")
+
+    forms = second["metadata"]["rewritten_queries"]
+    assert forms
+    assert all(form.count("steps") == 1 for form in forms)
+
+
+async def test_a_stream_with_rounds_begins_with_the_forms_that_were_asked(api, llm):
+    forms = json.dumps({"queries": ["steps of random access"]})
+    llm.script(Reply(texts=(forms,)))
+    llm.default = Reply(texts=(ANSWER,))
+
+    body = {"query": QUESTION, "mode": "agentic", "rewrite_method": "multi"}
+    events = await sse(await api.post("/api/v1/rag/generate/stream", body))
+
+    assert events[0]["rewritten_queries"] == ["steps of random access"]
 
 
 async def test_a_follow_up_is_understood_from_the_conversation(api):

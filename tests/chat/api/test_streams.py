@@ -3,10 +3,12 @@
 import asyncio
 
 from accounts.services import api_key_create
+from chat.api.sse import generate_vocabulary
 from chat.models import Message
 from chat.redis_client import client
 from chat.streaming.keys import events_key
 from chat.threads import run_db
+from chat.types import Event
 from knowledge.models import KnowledgeSet
 from tests.chat.conftest import Api, sse
 from tests.scripted_llm import Reply
@@ -55,6 +57,51 @@ async def test_a_reader_who_lost_the_connection_resumes_after_the_last_id(api, l
     assert text_of(events).endswith("Third [1].")
     assert "First" not in text_of(events)
     assert events[-1]["type"] == "done"
+
+
+async def test_the_steps_before_the_first_search_come_behind_the_context(api, llm):
+    forms = '{"queries": ["steps of the random access procedure"]}'
+    llm.script(Reply(texts=(forms,)), Reply(texts=ANSWER))
+
+    events = await sse(await api.post(STREAM, {"query": QUESTION, "rewrite_method": "multi"}))
+
+    steps = [event["name"] for event in events if event["type"] == "step"]
+    assert events[0]["type"] == "context"
+    assert steps.index("rewrite") < steps.index("search") < steps.index("write")
+    assert [event["id"] for event in events] == list(range(1, len(events) + 1))
+
+
+async def test_whoever_resumes_after_any_event_gets_just_those_behind_it(api, llm):
+    llm.script(Reply(texts=ANSWER))
+    response = await api.post(STREAM, {"query": QUESTION, "mode": "agentic"})
+    events = await sse(response)
+    address = f"/api/v1/rag/streams/{response['X-Message-Id']}"
+
+    for number, event in enumerate(events[:-1], 1):
+        resumed = await sse(await api.get(address, **{"Last-Event-ID": str(event["id"])}))
+        assert resumed == events[number:]
+
+
+async def test_whoever_resumes_behind_the_end_gets_the_end(api, llm):
+    llm.script(Reply(texts=ANSWER))
+    response = await api.post(STREAM, {"query": QUESTION})
+    events = await sse(response)
+
+    late = await sse(await api.get(f"/api/v1/rag/streams/{response['X-Message-Id']}", **{"Last-Event-ID": "999"}))
+
+    assert late == events[-1:]
+
+
+async def test_without_markers_no_piece_is_empty():
+    vocabulary = generate_vocabulary(include_inline=False, include_citations=True)
+
+    pieces = [
+        data["content"]
+        for number, content in enumerate(["Four steps", " [1]", " and [2] more", "[3]"], 1)
+        async for data in vocabulary(Event(sequence=number, type="chunk", data={"content": content}))
+    ]
+
+    assert pieces == ["Four steps", " and more"]
 
 
 async def test_the_stored_message_serves_when_the_stream_has_expired(api, llm, redis_client):

@@ -72,6 +72,17 @@ async def test_without_a_valid_key_nothing_is_answered(world, key):
     assert response.json()["error"]["code"] == "not_authenticated"
 
 
+@pytest.mark.parametrize("path", [GENERATE, "/v1/chat/completions"])
+async def test_who_is_not_signed_in_is_told_so_and_not_that_a_token_is_missing(world, path):
+    client = Api("")
+    client.client = type(client.client)(enforce_csrf_checks=True)
+
+    response = await client.post(path, {"query": "q", "messages": [{"role": "user", "content": "q"}]})
+
+    assert response.status_code == 401
+    assert response.json()["error"]["code"] == "not_authenticated"
+
+
 async def test_a_session_needs_its_csrf_token(world):
     client = Api("")
     client.client = type(client.client)(enforce_csrf_checks=True)

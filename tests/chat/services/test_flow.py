@@ -2,10 +2,12 @@
 
 import pytest
 
-from chat.services.flow import is_loop_off, steps_of, understanding_steps, wants_rewrites
+from chat.services.flow import context_steps, is_loop_off, steps_of, understanding_steps, wants_rewrites
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
-from ragcore.answering.pipeline import build_stages
+from ragcore.answering.pipeline import build_stages, run_stages
+from ragcore.answering.types import AnswerState, Question
 from ragcore.options import MODES, STRATEGIES, AnswerOptions
+from tests.ragcore.compression.tools import ranked, tools
 
 
 def names(steps):
@@ -24,6 +26,20 @@ def test_every_list_can_be_built(mode, strategy, loop):
 
 def test_basic_is_one_search():
     assert names(steps_of(AnswerOptions(), streaming=False, rewrites=False)) == ["search", "context.build"]
+
+
+@pytest.mark.parametrize(("overflow", "kept"), [("", 2), ("top_k", 2), ("truncate", 3), ("summarise", 4)])
+async def test_the_option_decides_what_happens_to_passages_that_do_not_fit(overflow, kept):
+    text = "The random access procedure of the cell has four steps in all releases. " * 10
+    passages = tuple(ranked(text, chunk=number, score=1 - number / 10) for number in range(4))
+    options = AnswerOptions(overflow=overflow, context_tokens=400)
+    state = AnswerState(question=Question(text="How many steps?"), passages=passages)
+
+    state = await run_stages(build_stages(context_steps(options)), state, tools())
+
+    assert len(state.sources) == kept
+    assert state.sources[0].text == text.strip()
+    assert state.stats.get("compress", {}).get("overflow", "") == overflow
 
 
 def test_a_loop_takes_the_place_of_search_and_context():

@@ -4,6 +4,8 @@ import json
 from decimal import Decimal
 
 import pytest
+from django.test import AsyncClient
+from prometheus_client.parser import text_string_to_metric_families
 
 from chat.models import Message
 from chat.threads import run_db
@@ -141,6 +143,45 @@ async def test_an_answer_without_a_model_used_nothing(api, stored):
     assert answer["metadata"]["usage"]["total_tokens"] == 0
     assert answer["metadata"]["cost"] is None
     assert (await stored(answer))["usage_by_purpose"] == {}
+
+
+async def test_cost_tokens_and_passages_are_figures_for_prometheus(api, tiers):
+    before = await figures()
+
+    answer = await api.generate(QUESTION, use_tiered_generation=True)
+
+    after, metadata = await figures(), answer["metadata"]
+    model = (("model", "scripted"),)
+    for name, labels, wanted in (
+        ("cost_total", model, metadata["cost"]),
+        ("tokens_total", (("kind", "prompt"), *model), metadata["usage"]["prompt_tokens"]),
+        ("tokens_total", (("kind", "completion"), *model), metadata["usage"]["completion_tokens"]),
+        ("chunks_sum", (), metadata["chunks_found"]),
+        ("chunks_count", (), 1),
+    ):
+        key = (f"ragsite_answer_{name}", labels)
+        assert wanted
+        assert after[key] - before.get(key, 0) == pytest.approx(wanted)
+
+
+async def test_what_was_spent_and_chosen_is_told_to_clients(api, tiers):
+    metadata = (await api.generate(QUESTION, use_tiered_generation=True))["metadata"]
+
+    assert metadata["usage_by_purpose"]["writing"]["cost"] == metadata["cost"]
+    assert metadata["choice"]
+    assert metadata["choice_reason"]
+    assert metadata["is_cut"] is False
+
+
+async def figures():
+    """The figures of answers as Prometheus reads them: by name and labels."""
+    page = (await AsyncClient().get("/metrics")).content.decode()
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(page)
+        for sample in family.samples
+        if sample.name.startswith("ragsite_answer_")
+    }
 
 
 @pytest.fixture

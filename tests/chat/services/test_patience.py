@@ -57,7 +57,33 @@ async def test_a_model_that_is_down_is_given_up_once_and_not_by_each_step(api, l
 
     assert answer["status"] == "degraded"
     assert "four steps" in answer["answer"]
-    assert len(llm.requests) == 4  # one request with its three retries
+    assert len(llm.requests) == 2  # one request with the one retry of what rules can do, too
+
+
+@pytest.mark.parametrize("way", [{"strategy": "adaptive"}, {"strategy": "adaptive", "mode": "agentic"}], ids=str)
+async def test_the_choice_of_a_way_gives_a_model_up_soon_and_nobody_asks_it_again(api, llm, monkeypatch, way):
+    """Here retries wait as long as they do."""
+    llm.default = Reply(status=500)
+    down = OpenAIChatModel(llm.url, "", "scripted")
+    monkeypatch.setattr(engines, "chat_model", lambda: down)
+    monkeypatch.setattr(engines, "generator", lambda: LLMAnswerGenerator(down))
+    question = "How many steps does the random access procedure have today?"  # a word of time: a model may resolve it
+
+    answer = await api.generate(question, rewrite_method="multi", **way)
+
+    assert answer["status"] == "degraded"
+    assert len(llm.requests) == 2
+    assert answer["metadata"]["total_time"] < 5  # three retries take seven seconds
+
+
+async def test_a_model_with_too_many_requests_is_only_asked_to_write(api, llm):
+    llm.script(Reply(status=429), Reply(status=429))
+    llm.default = Reply(texts=(ANSWER,))
+
+    answer = await api.generate(QUESTION, rewrite_method="multi", mode="enhanced")
+
+    assert (answer["status"], answer["answer"]) == ("answered", ANSWER)
+    assert len(llm.requests) == 3
 
 
 async def test_what_a_model_refuses_at_once_does_not_keep_it_from_writing(api, llm):

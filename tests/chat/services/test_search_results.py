@@ -35,6 +35,21 @@ def test_chinese_words_are_marked_too(tokenizer):
     assert text.startswith("知识库")
 
 
+@pytest.mark.parametrize(
+    ("texts", "english", "chinese"),
+    [
+        (("The preamble has formats.", "A preamble."), "Found by its words:", "按关键词找到的结果"),
+        (("The preamble has formats.", "A cell."), "by its words and by their meaning:", "按关键词和含义找到的结果"),
+        (("A terminal.", "A cell."), "Its words do not occur; nearest in meaning:", "含义最接近的结果"),
+    ],
+)
+def test_how_results_were_found_is_said_as_it_is(tokenizer, texts, english, chinese):
+    sources = [source(text, number=number) for number, text in enumerate(texts, 1)]
+
+    assert english in page("preamble", *sources, tokenizer=tokenizer).splitlines()[0]
+    assert chinese in page("preamble", *sources, tokenizer=tokenizer, language="zh").splitlines()[0]
+
+
 def test_the_snippet_shows_the_part_with_the_words(tokenizer):
     text = page("preamble", source("filler " * 100 + "the preamble is here " + "filler " * 100), tokenizer=tokenizer)
 

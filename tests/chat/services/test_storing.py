@@ -4,6 +4,7 @@ import pytest
 
 from accounts.errors import NotFoundError
 from chat.models import Conversation, Message
+from chat.models.strategies import StrategyStatistics
 from chat.selectors import conversation_get
 from chat.services.conversation_edits import conversation_delete, conversation_pin, conversation_rename
 from chat.services.sessions import session_key
@@ -41,6 +42,7 @@ async def test_a_conversation_renamed_and_pinned_while_it_is_answered_stays_so(a
     kept = await run_db(Conversation.objects.get, pk=message.conversation_id)
     assert (kept.title, kept.pinned) == ("My name", True)
     assert kept.updated > before
+    assert (await run_db(StrategyStatistics.objects.get)).answers == 1
 
 
 async def test_a_conversation_deleted_while_it_is_answered_does_not_come_back(api, world, llm, redis_client):
@@ -54,6 +56,7 @@ async def test_a_conversation_deleted_while_it_is_answered_does_not_come_back(ap
 
     assert events[-1]["type"] == "done"
     assert await run_db(Conversation.objects.count) == await run_db(Message.objects.count) == 0
+    assert await run_db(StrategyStatistics.objects.count) == 0  # what is not kept is not counted
 
 
 async def test_a_deleted_conversation_is_forgotten_in_redis_too(api, world, llm, redis_client):

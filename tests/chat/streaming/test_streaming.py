@@ -6,9 +6,10 @@ import uuid
 import pytest
 
 from accounts.scope import Scope
+from chat import redis_client
 from chat.redis_client import client
 from chat.streaming import TurnLog, read_events
-from chat.streaming.hub import hub
+from chat.streaming.hub import Hub, block_milliseconds, hub
 from chat.streaming.keys import alive_key, events_key
 
 pytestmark = pytest.mark.usefixtures("redis_client")
@@ -102,3 +103,33 @@ async def test_a_turn_that_nobody_works_on_any_more_ends_with_an_error():
 
     assert [(event.type, event.sequence) for event in events] == [("context", 1), ("error", 2)]
     assert events[-1].data["code"] == "interrupted"
+
+
+async def test_a_stream_on_which_nothing_happens_is_read_on_without_any_error(monkeypatch, caplog):
+    monkeypatch.setattr(redis_client, "SOCKET_SECONDS", 1.0)
+    reads, read_thrice = [], asyncio.Event()
+    read = Hub._read
+
+    async def counted(self):
+        try:
+            await read(self)
+        finally:
+            reads.append(block_milliseconds())
+            if len(reads) == 3:
+                read_thrice.set()
+
+    monkeypatch.setattr(Hub, "_read", counted)
+    queue = await hub().follow(events_key(uuid.uuid4()), after=0)
+
+    await asyncio.wait_for(read_thrice.wait(), 10)
+
+    assert queue.empty()
+    assert set(reads) == {600}
+    assert [record for record in caplog.records if record.name == "chat.streaming.hub"] == []
+
+
+@pytest.mark.parametrize(("limit", "block"), [(5.0, 3000), (60.0, 5000), (0.001, 1), (None, 5000)])
+async def test_a_read_waits_less_than_the_connection_does(monkeypatch, limit, block):
+    monkeypatch.setattr(redis_client, "SOCKET_SECONDS", limit)
+
+    assert block_milliseconds() == block

@@ -1,12 +1,12 @@
 """The context builder (V4)."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ragcore.grounding.context import SEPARATOR, build_context, render_context, scaled_scores
 from ragcore.text.token_count import EstimateCounter
-from ragcore.types import Passage
+from ragcore.types import Passage, Source
 
 COUNTER = EstimateCounter()
 
@@ -67,6 +67,48 @@ def test_the_budget_is_never_exceeded(texts, budget):
     sources = build_context(passages, budget_tokens=budget, counter=COUNTER)
 
     assert not sources or COUNTER.count(render_context(sources)) <= budget
+
+
+def counted_as_a_whole(passages, budget):
+    """The chunks that fit where the whole context is counted with each further passage."""
+    sources = []
+    for found, score in sorted(passages, key=lambda item: item[1], reverse=True):
+        source = Source(number=len(sources) + 1, passage=found, text=found.text.strip(), score=score)
+        if COUNTER.count(render_context([*sources, source])) <= budget:
+            sources.append(source)
+    return [source.passage.chunk for source in sources]
+
+
+WORDS = st.text(alphabet="ab .,;!-\n[]0123载波聚合", max_size=120)
+
+
+@given(st.lists(st.tuples(WORDS, st.floats(0, 1)), min_size=1, max_size=8), st.integers(60, 250))
+def test_passages_are_chosen_as_if_the_whole_context_were_counted_for_each(texts, budget):
+    passages = [(passage(n, text), score) for n, (text, score) in enumerate(texts)]
+    assume(COUNTER.count(render_context(build_context(passages[:1], budget_tokens=10_000, counter=COUNTER))) < 60)
+
+    sources = build_context(passages, budget_tokens=budget, counter=COUNTER)
+
+    whole = counted_as_a_whole(passages, budget)
+    assert [source.passage.chunk for source in sources] == whole or not whole
+
+
+def test_the_work_of_counting_grows_with_the_text_and_not_with_its_square():
+    class Counted:
+        characters = 0
+
+        def count(self, text):
+            self.characters += len(text)
+            return COUNTER.count(text)
+
+        truncate = COUNTER.truncate
+
+    counter = Counted()
+    passages = [(passage(n, "The station starts the procedure. " * 20), 1 - n / 100) for n in range(50)]
+
+    context = render_context(build_context(passages, budget_tokens=100_000, counter=counter))
+
+    assert counter.characters < 3 * len(context)
 
 
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=20))

@@ -58,7 +58,7 @@ def ranked(title: str, text: str, *, chunk: int = 1, document: int | None = None
 
 @dataclass
 class World:
-    """What a loop asks for, recorded: `queries` with their forms, `critiques`, `told`. `texts` are written in order."""
+    """What a loop asks for, recorded: `queries` with their forms, `critiques`. `texts` are written in order."""
 
     library: Sequence[tuple[str, str]] = LIBRARY
     texts: list[str | Exception] = field(default_factory=lambda: [ANSWER])
@@ -66,7 +66,8 @@ class World:
     relevant: bool = True
     queries: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     critiques: list[str] = field(default_factory=list)
-    told: list[Step] = field(default_factory=list)
+    told: list[Step] = field(default_factory=list)  # what was done
+    begun: list[Step] = field(default_factory=list)  # what the reader was told to wait for
 
     async def search(self, query: str, rewrites: Sequence[Any] = (), *, top_k: int | None = None) -> SearchResult:
         self.queries.append((query, tuple(rewrite.text for rewrite in rewrites)))
@@ -89,7 +90,7 @@ class World:
         return WrittenText(text=text, model="w", usage=Usage(prompt_tokens=90, completion_tokens=10))
 
     async def tell(self, step: Step, /) -> None:
-        self.told.append(step)
+        (self.begun if step.detail.get("begins") else self.told).append(step)
 
     def tools(self, **values: Any) -> AnswerTools:
         defaults: dict[str, Any] = {

@@ -148,3 +148,36 @@ def test_one_model_serves_several_event_loops(llm):
 
     for _ in range(3):
         assert asyncio.run(ask(chat))[0].text == "ok"
+
+
+async def test_a_hasty_one_asks_once_more_after_half_a_second(chat, llm, waits):
+    llm.default = Reply(status=500)
+
+    with pytest.raises(ModelUnavailableError) as caught:
+        await ask(chat.hasty())
+
+    assert len(llm.requests) == 2
+    assert [round(seconds, 1) for seconds in waits] in ([0.5], [0.6])
+    assert caught.value.data == {"model": "scripted", "busy": False}
+
+
+@pytest.mark.parametrize("headers", [(), (("Retry-After", "5"),)])
+async def test_a_hasty_one_does_not_wait_for_a_busy_server_and_says_that_it_is_busy(chat, llm, waits, headers):
+    llm.default = Reply(status=429, headers=headers)
+
+    with pytest.raises(ModelUnavailableError) as caught:
+        await ask(chat.hasty())
+
+    assert len(llm.requests) == (1 if headers else 2)
+    assert caught.value.data["busy"]
+
+
+async def test_who_is_not_hasty_stays_patient(chat, llm, waits):
+    llm.default = Reply(status=500)
+    with pytest.raises(ModelUnavailableError):
+        await ask(chat.hasty())
+
+    with pytest.raises(ModelUnavailableError):
+        await ask(chat)
+
+    assert len(llm.requests) == 2 + 4

@@ -18,9 +18,9 @@ def grades(value, critique=""):
     return says("{" + ", ".join(f'"{name}": {value}' for name in names) + f', "critique": "{critique}"}}')
 
 
-async def run(world, state=None, *, asker=None, judge=None, **options):
+async def run(world, state=None, *, asker=None, judge=None, tools=None, **options):
     stages = build_stages([("loop.self_rag", options)])
-    return await run_stages(stages, state or state_of(), world.tools(asker=asker, judge=judge))
+    return await run_stages(stages, state or state_of(), world.tools(asker=asker, judge=judge, **(tools or {})))
 
 
 def figures(state):
@@ -91,6 +91,23 @@ async def test_in_the_last_round_an_answer_is_written_from_the_best_there_is():
     assert state.written.text == ANSWER
     assert state.passages[0].passage.title == "Random access"
     assert len(state.passages) == 1  # those of the first search, which had the best grade
+
+
+async def test_each_step_is_told_before_it_begins():
+    told = []
+    world = World(library=(*LIBRARY[:1], *LIBRARY[4:]))
+
+    async def tell(step):
+        told.append((step.name, step.round, bool(step.detail.get("begins"))))
+
+    with model_server(grade(3), says('{"query": "random access canteen"}'), grade(8), grades(9)) as (_, asker):
+        state = await run(world, asker=asker, tools={"tell": tell})
+
+    assert [f"{name} {number}" for name, number, begins in told if begins] == [
+        "search 1", "judge 1", "refine 1", "search 2", "judge 2", "answer 2", "grade 2",
+    ]  # fmt: skip
+    for step in state.steps:  # what is done was begun before, and only what is done is kept
+        assert told.index((step.name, step.round, True)) < told.index((step.name, step.round, False))
 
 
 async def test_the_same_text_once_more_ends_the_loop():

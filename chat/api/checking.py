@@ -1,0 +1,57 @@
+"""Whether what a request asks for fits together with what site and set say (V14, D38)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from accounts.scope import Scope
+from chat.errors import InvalidAnswerRequestError
+from chat.services.prompting import answer_options_sent
+from chat.threads import run_db
+from chat.types import AnswerRequest
+from knowledge.selectors import sets_readable
+from knowledge.selectors.options import QUERY_GROUPS, site_options
+from ragcore.options import Conflict, Resolved, conflicts, resolve
+
+CHECKED = frozenset({"top_k", "max_chunks", "max_tokens", "mode", "strategy"})  # options that may be in conflict
+REQUEST = "request"
+
+
+async def answer_checked(*, scope: Scope, request: AnswerRequest) -> None:
+    """Raises InvalidAnswerRequestError for options that the client sent and that cannot work with those in force."""
+    if not CHECKED & request.given:
+        return
+    retrieval = {"top_k": request.top_k} if "top_k" in request.given else {}
+    sent: dict[str, Mapping[str, Any]] = {"retrieval": retrieval, "answer": answer_options_sent(request)}
+    await run_db(_check, scope, request.sets, sent)
+
+
+async def search_checked(*, scope: Scope, sets: tuple[int, ...], top_k: int | None) -> None:
+    """The same for a search."""
+    if top_k is not None:
+        await run_db(_check, scope, sets, {"retrieval": {"top_k": top_k}, "answer": {}})
+
+
+def _check(scope: Scope, sets: tuple[int, ...], sent: Mapping[str, Mapping[str, Any]]) -> None:
+    layers: list[tuple[str, Mapping[str, Any]]] = [("site", site_options(tenant_id=scope.tenant_id))]
+    if len(sets) == 1 and (alone := sets_readable(scope=scope).filter(pk=sets[0]).first()):
+        layers.append((f"set {alone.code}", alone.options))
+    groups: dict[str, Resolved[Any]] = {
+        code: resolve(group, *((name, own.get(code, {})) for name, own in layers), (REQUEST, sent[code]))
+        for code, group in QUERY_GROUPS.items()
+    }
+    names = {f"{code}.{name}" for code, values in sent.items() for name in values}
+    found = [one for one in conflicts(groups) if {one.option, one.other} & names]
+    if found:
+        fields = [_fault(one, names) for one in found]
+        raise InvalidAnswerRequestError(
+            f"The request is not valid. {fields[0]['field']}: {fields[0]['message']}", fields=fields
+        )
+
+
+def _fault(conflict: Conflict, sent: set[str]) -> dict[str, str]:
+    """The fault at the field that the client sent."""
+    at = conflict.option if conflict.option in sent else conflict.other
+    about = "" if at == conflict.option else f"{conflict.option}: "
+    return {"field": at.partition(".")[2], "message": about + conflict.message}

@@ -1,0 +1,170 @@
+"""Requests of the OpenAI-compatible API: what is honoured, what is refused, and what has no effect (D37, D38).
+
+OpenAI refuses what it does not know, and so does this. Nothing that would change what the answer is gets ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from ninja import Schema
+from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
+
+from chat.api.schemas import FiltersIn, Text
+from chat.types import MAX_QUERY_CHARACTERS
+
+MODEL = "ragsite"
+MAX_MESSAGES = 200
+MAX_CONTENT_CHARACTERS = 200_000  # of one message; longer ones would keep the tokeniser busy for nothing
+MAX_PARTS = 200
+MAX_TOKENS = 4096  # of an answer (api.md)
+
+Content = Annotated[Text, Field(max_length=MAX_CONTENT_CHARACTERS)]
+Tokens = Annotated[int, Field(ge=1, le=MAX_TOKENS)]
+
+# Values that ask for nothing, by field; None always does. Any other value would need what this cannot do.
+REFUSED: dict[str, tuple[Any, ...]] = {
+    "n": (1,),
+    "stop": ([],),
+    "response_format": ({"type": "text"},),
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "logit_bias": ({},),
+    "tools": ([],),
+    "tool_choice": ("none", "auto"),
+    "functions": ([],),
+    "function_call": ("none", "auto"),
+    "modalities": (["text"],),
+    "audio": (),
+    "web_search_options": (),
+    "moderation": (),
+}
+# Values that have no effect, by field, beside None; others are told as unused: they colour the wording at most.
+UNUSED: dict[str, tuple[Any, ...]] = {
+    "top_p": (1,),
+    "presence_penalty": (0,),
+    "frequency_penalty": (0,),
+    "seed": (),
+    "reasoning_effort": (),
+    "verbosity": (),
+    "prediction": (),
+    "service_tier": ("auto", "default"),
+    "store": (False,),
+    "metadata": ({},),
+    "parallel_tool_calls": (True, False),
+    "user": (),
+    "safety_identifier": (),
+    "prompt_cache_key": (),
+    "prompt_cache_options": (),
+    "prompt_cache_retention": (),
+}
+
+
+class PartIn(Schema):
+    """A part of a message's content. What is not text would have to be seen or heard, and is refused."""
+
+    type: Literal["text", "refusal"]
+    text: Content = ""
+
+
+class MessageIn(Schema):
+    """A message of the client's conversation; clients send back what they got, so further fields are no fault."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Content | Annotated[list[PartIn], Field(max_length=MAX_PARTS)] | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content if part.type == "text")
+        return self.content or ""
+
+
+def _has_question(messages: list[MessageIn]) -> list[MessageIn]:
+    if messages[-1].role != "user" or not 1 <= len(messages[-1].text.strip()) <= MAX_QUERY_CHARACTERS:
+        raise ValueError(f"must end with a message of role user with 1 to {MAX_QUERY_CHARACTERS} characters")
+    return messages
+
+
+class StreamOptionsIn(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+    include_usage: bool | None = None
+    include_obfuscation: bool | None = None
+
+
+class CompletionIn(Schema):
+    """Fields of OpenAI's chat completions, and `filters`, which is ours."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: Annotated[str, Field(max_length=128)] = MODEL
+    messages: Annotated[list[MessageIn], Field(min_length=1, max_length=MAX_MESSAGES), AfterValidator(_has_question)]
+    stream: bool | None = False
+    stream_options: StreamOptionsIn | None = Field(default=None, description="Only with stream.")
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Tokens | None = Field(default=None, description="Of the answer.")
+    max_completion_tokens: Tokens | None = Field(default=None, description="The same; counts where both are sent.")
+    filters: FiltersIn = Field(default=FiltersIn(), description="Not of OpenAI: what narrows the search.")
+
+    n: Any = Field(default=None, description="1.")
+    stop: Any = Field(default=None, description="Not supported.")
+    response_format: Any = Field(default=None, description="Text only.")
+    logprobs: Any = Field(default=None, description="Not supported.")
+    top_logprobs: Any = Field(default=None, description="Not supported.")
+    logit_bias: Any = Field(default=None, description="Not supported.")
+    tools: Any = Field(default=None, description="Not supported, unless tool_choice is none.")
+    tool_choice: Any = Field(default=None, description="none or auto.")
+    functions: Any = Field(default=None, description="Not supported, unless function_call is none.")
+    function_call: Any = Field(default=None, description="none or auto.")
+    modalities: Any = Field(default=None, description="Text only.")
+    audio: Any = Field(default=None, description="Not supported.")
+    web_search_options: Any = Field(default=None, description="Not supported.")
+    moderation: Any = Field(default=None, description="Not supported.")
+
+    top_p: Any = Field(default=None, description="No effect.")
+    presence_penalty: Any = Field(default=None, description="No effect.")
+    frequency_penalty: Any = Field(default=None, description="No effect.")
+    seed: Any = Field(default=None, description="No effect.")
+    reasoning_effort: Any = Field(default=None, description="No effect; see the modes among the models.")
+    verbosity: Any = Field(default=None, description="No effect.")
+    prediction: Any = Field(default=None, description="No effect.")
+    service_tier: Any = Field(default=None, description="No effect.")
+    store: Any = Field(default=None, description="No effect: messages are always kept.")
+    metadata: Any = Field(default=None, description="No effect.")
+    parallel_tool_calls: Any = Field(default=None, description="No effect.")
+    user: Any = Field(default=None, description="No effect: the owner of the key asks.")
+    safety_identifier: Any = Field(default=None, description="No effect.")
+    prompt_cache_key: Any = Field(default=None, description="No effect.")
+    prompt_cache_options: Any = Field(default=None, description="No effect.")
+    prompt_cache_retention: Any = Field(default=None, description="No effect.")
+
+    @field_validator(*(name for name in REFUSED if name not in ("tools", "functions")))
+    @classmethod
+    def _asks_for_nothing(cls, value: Any, info: Any) -> Any:
+        if value is not None and not _among(value, REFUSED[info.field_name]):
+            raise ValueError("is not supported here with this value")
+        return value
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> CompletionIn:
+        for tools, choice in (("tools", "tool_choice"), ("functions", "function_call")):
+            if getattr(self, tools) not in (None, []) and getattr(self, choice) != "none":
+                raise ValueError(f"{tools}: are not supported here; leave them out, or send {choice}: none")
+        if self.stream_options is not None and not self.stream:
+            raise ValueError("stream_options: may only be sent with stream: true")
+        return self
+
+    @property
+    def wants_usage(self) -> bool:
+        return bool(self.stream_options and self.stream_options.include_usage)
+
+    def unused(self) -> list[str]:
+        """Fields that were sent with a value that this answer does not follow."""
+        sent = {name: getattr(self, name) for name in UNUSED}
+        return [name for name, value in sent.items() if value is not None and not _among(value, UNUSED[name])]
+
+
+def _among(value: Any, values: tuple[Any, ...]) -> bool:
+    """Whether the value is one of these; true is not 1."""
+    return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in values)

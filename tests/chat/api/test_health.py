@@ -1,0 +1,160 @@
+"""The state of every part, each on its own (V1)."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from django.test import AsyncClient
+
+from chat.api import health
+from knowledge import engines
+from tests.chat.conftest import Api
+
+REPORT = "/api/v1/rag/health"
+
+
+@contextmanager
+def model_server(status: int):
+    """Answers `/models` with this status, if the key is the right one; notes the keys that it was sent."""
+    keys: list[str | None] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            keys.append(self.headers.get("Authorization"))
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Tests are quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1", keys
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def fresh_tiers():
+    engines.tiers.cache_clear()
+    yield
+    engines.tiers.cache_clear()
+
+
+async def states(api: Api) -> dict[str, str]:
+    body = (await api.get(REPORT)).json()
+    return {name: value["state"] for name, value in body["dependencies"].items()}
+
+
+async def test_every_dependency_is_named_with_its_state_and_latency(api):
+    body = (await api.get(REPORT)).json()
+
+    found = {name: value["state"] for name, value in body["dependencies"].items()}
+    assert found.pop("character_recognition") in ("up", "not_configured")
+    assert found.pop("office_formats") in ("up", "not_configured")
+    assert found == {
+        "postgres": "up",
+        "redis": "up",
+        "worker": "down",
+        "embedder": "up",
+        "llm": "not_configured",
+        "llm_fast": "not_configured",
+        "llm_advanced": "not_configured",
+        "llm_judge": "not_configured",
+        "llm_local": "not_configured",
+        "extractive": "up",
+        "reranker": "up",
+        "reranker_fallback": "not_configured",
+    }
+    assert body["status"] == "degraded"
+    assert body["answering"] == ["extractive"]
+    assert all(value["latency_ms"] >= 0 for value in body["dependencies"].values())
+
+
+async def test_each_tier_is_asked_at_its_own_server_with_its_own_key(api, settings):
+    with model_server(200) as (standard, standard_keys), model_server(503) as (advanced, advanced_keys):
+        settings.LLM_BASE_URL, settings.LLM_API_KEY, settings.LLM_MODEL = standard, "one", "m"
+        settings.LLM_FAST_MODEL = "small"  # at the standard server
+        settings.LLM_ADVANCED_BASE_URL, settings.LLM_ADVANCED_MODEL = advanced, "large"
+        settings.LLM_ADVANCED_API_KEY = None
+        engines.tiers.cache_clear()
+
+        body = (await api.get(REPORT)).json()
+
+    found = {name: value["state"] for name, value in body["dependencies"].items()}
+    assert (found["llm"], found["llm_fast"], found["llm_advanced"]) == ("up", "up", "down")
+    assert body["answering"] == ["llm", "llm_fast", "extractive"]
+    assert standard_keys == ["Bearer one", "Bearer one"]
+    assert advanced_keys == [None]  # the key of one server is never sent to another
+    assert body["dependencies"]["llm_fast"]["model"] == "small"
+
+
+@pytest.mark.parametrize(("status", "state"), [(200, "up"), (404, "up"), (401, "down"), (403, "down"), (500, "down")])
+async def test_a_model_server_that_refuses_the_key_or_fails_is_down(api, settings, status, state):
+    with model_server(status) as (url, _keys):
+        settings.LLM_BASE_URL, settings.LLM_MODEL = url, "m"
+
+        assert (await states(api))["llm"] == state
+
+
+async def test_a_part_that_fails_or_hangs_does_not_hide_the_others(api, settings, monkeypatch):
+    async def hanging():
+        await health.asyncio.Event().wait()
+
+    settings.LLM_BASE_URL, settings.LLM_MODEL = "http://127.0.0.1:1/v1", "m"
+    monkeypatch.setattr(health, "LIMIT_SECONDS", 2)
+    monkeypatch.setattr(health, "_character_recognition", hanging)
+
+    body = (await api.get(REPORT)).json()
+
+    found = {name: value["state"] for name, value in body["dependencies"].items()}
+    assert (found["llm"], found["character_recognition"], found["postgres"]) == ("down", "down", "up")
+    assert body["dependencies"]["character_recognition"]["error"] == "TimeoutError"
+    assert body["status"] == "degraded"
+
+
+async def test_without_the_embedder_the_whole_is_down(api, monkeypatch):
+    def broken():
+        raise OSError("no such file: /secret/place")
+
+    monkeypatch.setattr(engines, "embedder", broken)
+
+    body = (await api.get(REPORT)).json()
+
+    assert (body["status"], body["dependencies"]["embedder"]["state"]) == ("down", "down")
+    assert "secret" not in str(body)
+
+
+async def test_an_optional_part_that_is_down_leaves_the_site_ready(world, settings):
+    settings.LLM_BASE_URL, settings.LLM_MODEL = "http://127.0.0.1:1/v1", "m"
+    client = AsyncClient()
+
+    plain, deep = await client.get("/health"), await client.get("/health?deep")
+
+    assert (plain.status_code, plain.json()["status"]) == (200, "ok")
+    assert "parts" not in plain.json()
+    assert (deep.status_code, deep.json()["status"]) == (200, "ok")
+    parts = deep.json()["parts"]
+    assert (parts["dependencies"]["llm"]["state"], parts["status"]) == ("down", "degraded")
+    assert parts["answering"] == ["extractive"]
+
+
+async def test_strangers_from_elsewhere_do_not_look_inside(world):
+    client = AsyncClient()
+    elsewhere = {"X-Forwarded-For": "203.0.113.9"}
+
+    plain = await client.get("/health", headers=elsewhere)
+    stranger = await client.get("/health?deep", headers=elsewhere)
+    known = await client.get("/health?deep", headers={**elsewhere, "Authorization": f"Bearer {world.key}"})
+
+    assert (plain.status_code, stranger.status_code, known.status_code) == (200, 401, 200)
+    assert stranger.json()["error"]["code"] == "not_authenticated"
+    assert "parts" in known.json()
