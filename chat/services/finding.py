@@ -117,7 +117,8 @@ def with_rewrites(request: RetrievalRequest, rewrites: Sequence[Rewrite]) -> Ret
     questions = [rewrite for rewrite in rewrites if not rewrite.is_hypothetical]
     return replace(
         request,
-        forms=tuple(rewrite.text for rewrite in questions if rewrite.method not in OF_THEIR_OWN),
+        forms=tuple(rewrite.text for rewrite in questions if rewrite.method not in (*OF_THEIR_OWN, "history")),
+        context=next((rewrite.text for rewrite in questions if rewrite.method == "history"), ""),
         parts=tuple(rewrite.text for rewrite in questions if rewrite.method in OF_THEIR_OWN),
         hypothetical=tuple(rewrite.text for rewrite in rewrites if rewrite.is_hypothetical),
     )

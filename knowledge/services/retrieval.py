@@ -32,11 +32,13 @@ from ragcore.batching import run_many
 from ragcore.options import Resolved, RetrievalOptions, resolve
 from ragcore.ports import one_after_the_other
 from ragcore.relevance import is_near
+from ragcore.text.keywords import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.spelling import corrected_text, topic_text
 from ragcore.types import Passage, StageRecord, State
 
 STATEMENT_SECONDS = 10  # V6
+OWN_WORDS = 2  # telling words from which a question stands without its conversation
 
 TIMED = {
     "search.coarse": "coarse",
@@ -67,9 +69,14 @@ def retrieve(
     """
     finds_forms = request.style == "advanced" and not (request.forms or request.parts)
     queries = forms_of(request.query) if finds_forms else list(dict.fromkeys((request.query, *request.forms)))
+    context = [request.context] if request.context and request.context not in queries else []
+    queries += context
     parts = [part for part in dict.fromkeys(request.parts) if part not in queries]
     every = retrieve_many(scope=scope, request=request, queries=[*queries, *parts], on_stage=on_stage, within=within)
     found, own = every[: len(queries)], every[len(queries) :]
+    if context and len(keywords(request.query, engines.tokenizer())) >= OWN_WORDS:
+        # what the conversation was about is near to its words, whatever is asked now
+        found[-1] = replace(found[-1], relevant=False)
     if finds_forms and found[0].state.query.corrections:
         corrected = corrected_text(found[0].state.query, engines.tokenizer())
         found += retrieve_many(scope=scope, request=request, queries=[corrected], within=within)

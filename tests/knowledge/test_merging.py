@@ -1,5 +1,7 @@
 """Several rankings for one question become one (V2, V3, V5)."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -226,3 +228,20 @@ def test_a_search_for_possible_answers_is_merged_by_ranks_and_ordered_by_the_sco
     assert scores == sorted(scores, reverse=True)
     assert next(iter(by_name(result, STAGE))) == "timer"
     assert scores[0] == pytest.approx(1.0)
+
+
+@pytest.mark.django_db
+def test_what_the_conversation_was_about_makes_nothing_near(owner, common):
+    ingest(owner, common, **TEXTS)
+    elsewhere = RetrievalRequest(query="Who painted the Mona Lisa?", top_k=3)
+
+    alone, in_context = (
+        retrieve(scope=scope_of(owner), request=replace(elsewhere, context=context)) for context in ("", QUESTION)
+    )
+
+    assert not alone.relevant
+    assert not in_context.relevant
+    assert in_context.state.records[-1].note["queries"] == [elsewhere.query, QUESTION]
+    assert searched(owner, context=OTHER).relevant
+    elliptical = RetrievalRequest(query="Really? Why?", top_k=3, context=QUESTION)
+    assert retrieve(scope=scope_of(owner), request=elliptical).relevant

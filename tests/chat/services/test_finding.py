@@ -6,7 +6,7 @@ from chat.services.finding import with_rewrites
 from knowledge.types import RetrievalRequest
 from ragcore.answering.types import Rewrite
 
-SAME = ("related", "history", "multi", "expand", "step_back", "variants", "simplify", "clarify", "domain")
+SAME = ("related", "multi", "expand", "step_back", "variants", "simplify", "clarify", "domain")
 OTHER = ("decompose", "hop", "original")
 
 
@@ -31,3 +31,9 @@ def test_an_answer_that_might_be_is_neither():
 
     assert (made.query, made.top_k) == ("a question", 3)
     assert (made.hypothetical, made.forms, made.parts) == (("It is so.",), ("b",), ())
+
+
+def test_the_words_of_the_conversation_are_no_form_of_the_question():
+    made = with_rewrites(RetrievalRequest(query="a question"), [Rewrite(text="a question of cells", method="history")])
+
+    assert (made.context, made.forms, made.parts) == ("a question of cells", (), ())
