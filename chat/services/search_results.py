@@ -48,7 +48,9 @@ def _line(source: Source, pattern: re.Pattern[str] | None) -> str:
     passage = source.passage
     title = _escaped(passage.title or passage.external_id or str(passage.document))
     page = f" (p. {passage.page})" if passage.page is not None else ""
-    return f"{source.number}. **{title}**{page} — {highlighted(passage.text, pattern)} [{source.number}]"
+    head = f"{source.number}. "
+    inside = " " * len(head)  # the snippet on a line of its own, in the same entry of the list
+    return f"{head}**{title}**{page}\\\n{inside}{highlighted(passage.text, pattern)} [{source.number}]"
 
 
 def highlighted(text: str, pattern: re.Pattern[str] | None) -> str:
@@ -58,7 +60,12 @@ def highlighted(text: str, pattern: re.Pattern[str] | None) -> str:
     part = plain[start : start + SNIPPET_CHARACTERS]
     marked, end = [], 0
     for match in pattern.finditer(part) if pattern else ():
-        marked += [_escaped(part[end : match.start()]), "**", _escaped(match.group()), "**"]
+        # neighbours share their bold: `**a****b**` is no Markdown
+        if marked and match.start() == end:
+            marked.pop()
+        else:
+            marked += [_escaped(part[end : match.start()]), "**"]
+        marked += [_escaped(match.group()), "**"]
         end = match.end()
     marked.append(_escaped(part[end:]))
     before, after = "… " if start else "", " …" if start + SNIPPET_CHARACTERS < len(plain) else ""

@@ -1,9 +1,11 @@
 """The page of search results (D23)."""
 
+import re
+
 import pytest
 
 from chat.rendering import render_markdown
-from chat.services.search_results import SNIPPET_CHARACTERS, search_results
+from chat.services.search_results import SNIPPET_CHARACTERS, highlighted, search_results
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
 
@@ -25,7 +27,7 @@ def page(question, *sources, tokenizer, language="en"):
 def test_each_result_has_title_page_snippet_and_marker(tokenizer):
     text = page("preamble formats", source("The Preamble has formats.", page=3), tokenizer=tokenizer)
 
-    assert "1. **Manual** (p. 3) — The **Preamble** has **formats**. [1]" in text
+    assert "1. **Manual** (p. 3)\\\n   The **Preamble** has **formats**. [1]" in text
 
 
 def test_chinese_words_are_marked_too(tokenizer):
@@ -54,7 +56,7 @@ def test_the_snippet_shows_the_part_with_the_words(tokenizer):
     text = page("preamble", source("filler " * 100 + "the preamble is here " + "filler " * 100), tokenizer=tokenizer)
 
     assert "the **preamble** is here" in text
-    assert len(text.split("— ")[1]) < SNIPPET_CHARACTERS + 30
+    assert len(text.split("\\\n")[1]) < SNIPPET_CHARACTERS + 30
 
 
 def test_marks_of_headings_lists_and_tables_are_left_out(tokenizer):
@@ -62,7 +64,7 @@ def test_marks_of_headings_lists_and_tables_are_left_out(tokenizer):
 
     text = page("zebra", source(markdown), tokenizer=tokenizer)
 
-    assert "— 4 Cells Primary: first Event · Use A4 · add [1]" in text
+    assert "4 Cells Primary: first Event · Use A4 · add [1]" in text
 
 
 def test_markup_in_documents_stays_text(tokenizer):
@@ -72,3 +74,7 @@ def test_markup_in_documents_stays_text(tokenizer):
     assert "<a " not in html
     assert "<code>" not in html
     assert "a*b*[c]" in html
+
+
+def test_words_that_touch_share_their_bold():
+    assert highlighted("随机接入过程", re.compile("随机|接入")) == "**随机接入**过程"
