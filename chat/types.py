@@ -12,7 +12,19 @@ Mode = Literal["basic", "enhanced", "agentic", "ultimate"]
 Strategy = Literal["standard", "adaptive", "self_rag"]
 Preset = Literal["accurate", "fast", "balanced", "cheap"]
 Style = Literal["simple", "advanced", "precise", "report"]
-RewriteMethod = Literal["auto", "none", "multi", "hyde", "expand", "decompose", "step_back"]
+RewriteMethod = Literal[
+    "auto",
+    "none",
+    "multi",
+    "hyde",
+    "expand",
+    "decompose",
+    "step_back",
+    "variants",
+    "simplify",
+    "clarify",
+    "domain",
+]
 CitationFormat = Literal["markdown", "html", "plain"]
 CompressionMethod = Literal["none", "sentence_extraction", "llm_compression", "hybrid"]
 PromptType = Literal["subject", "object", "relationship", "type"]

@@ -104,7 +104,10 @@ STRATEGIES = ("standard", "adaptive", "self_rag")
 PRESETS = ("", "accurate", "fast", "balanced", "cheap")
 SWITCHES = ("", "on", "off")  # "": not said
 STYLES = ("simple", "advanced", "precise", "report")
-REWRITE_METHODS = ("auto", "none", "multi", "hyde", "expand", "decompose", "step_back")
+REWRITE_METHODS = (
+    *("auto", "none", "multi", "hyde", "expand", "decompose", "step_back"),
+    *("variants", "simplify", "clarify", "domain"),
+)
 OVERFLOWS = ("", "truncate", "top_k", "summarise")  # "": whatever fits of the best passages
 COMPRESSION_METHODS = ("none", "sentence_extraction", "llm_compression", "hybrid")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -36,6 +36,7 @@ from ragcore.answering.stages.plan_adaptive import Plan, plan_of
 from ragcore.answering.types import AnswerState, Question
 from ragcore.errors import ModelUnavailableError
 from ragcore.generation.metering import known_cost
+from ragcore.grounding.bare_addresses import hosts_of
 from ragcore.grounding.markers import document_ids
 from ragcore.options import AnswerOptions
 from ragcore.text.scripts import language_of
@@ -189,7 +190,8 @@ async def _finished(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[D
     verdict = SURE if is_sure else await run_cpu(verdict_on, state, found, sources, options)
     if not verdict.is_answerable:
         sources = sources[:MAX_RESULTS]
-        draft.text = await text_shown(turn, await run_cpu(_results, turn.request, sources), [s.number for s in sources])
+        text, numbers = await run_cpu(_results, turn.request, sources), [source.number for source in sources]
+        draft.text = await text_shown(turn, text, numbers, hosts=hosts_of(sources))
         check = partial(listed, draft.text, sources, found=found, options=options)
         record, draft.warnings = await checked(check, draft.text, sources, found=found, status="search_results")
         return draft, record
@@ -277,7 +279,9 @@ async def _conversed(turn: Turn, state: AnswerState, tools: AnswerTools) -> tupl
     await context_told(turn, 0)
     text, model = await conversation_reply(state.question, asker=tools.asker)
     is_stopped = turn.stop.is_set()
-    draft = Draft(text="" if is_stopped else await text_shown(turn, text, ()), model=model, stopped=is_stopped)
+    draft = Draft(
+        text="" if is_stopped else await text_shown(turn, text, (), hosts=()), model=model, stopped=is_stopped
+    )
     made = Made(state=state, mode=turn.manner.options.mode, strategy=turn.manner.options.strategy)
     return made, draft, await run_cpu(conversed, draft.text)
 
@@ -290,13 +294,14 @@ async def context_told(turn: Turn, count: int, rewritten: Sequence[str] = ()) ->
     await turn.emit("context", message_id=str(turn.message.pk), chunks_count=count, rewritten_queries=list(rewritten))
 
 
-async def text_shown(turn: Turn, text: str, numbers: Sequence[int]) -> str:
-    """Emit a text that is known already."""
-    output = Output(emit=turn.emit, numbers=numbers, ids={}, blocks=turn.blocks)
+async def text_shown(turn: Turn, text: str, numbers: Sequence[int], *, hosts: Collection[str] | None = None) -> str:
+    """Emit a text that is known already. `hosts`: those whose bare addresses stay links; None: all."""
+    output = Output(emit=turn.emit, numbers=numbers, ids={}, blocks=turn.blocks, hosts=hosts)
     await output.write(text)
     return await output.finish()
 
 
 def _output(turn: Turn, sources: Sequence[Source]) -> Output:
     numbers = [source.number for source in sources]
-    return Output(emit=turn.emit, numbers=numbers, ids=document_ids(sources), blocks=turn.blocks)
+    ids, hosts = document_ids(sources), hosts_of(sources)
+    return Output(emit=turn.emit, numbers=numbers, ids=ids, blocks=turn.blocks, hosts=hosts)

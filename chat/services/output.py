@@ -14,13 +14,22 @@ class Output:
     """Takes what a model writes, normalises its markers, takes links out, and emits it.
 
     `chunk` events carry the Markdown. With `blocks` (web) each finished block follows as sanitised HTML, and the
-    unfinished rest as `tail`. `numbers`: sources that markers may point to; `ids`: other names of them.
+    unfinished rest as `tail`. `numbers`: sources that markers may point to; `ids`: other names of them; `hosts`: those
+    whose bare addresses stay links, None for all (see `LinkStream`).
     """
 
-    def __init__(self, *, emit: Emit, numbers: Collection[int], ids: Mapping[str, int], blocks: bool) -> None:
+    def __init__(
+        self,
+        *,
+        emit: Emit,
+        numbers: Collection[int],
+        ids: Mapping[str, int],
+        blocks: bool,
+        hosts: Collection[str] | None = None,
+    ) -> None:
         self._emit = emit
         self._markers = MarkerStream(numbers=frozenset(numbers), ids=ids)
-        self._links = LinkStream()
+        self._links = LinkStream(hosts=hosts)
         self._numbers = numbers
         self._blocks = BlockStream() if blocks else None
         self._count = 0

@@ -58,7 +58,8 @@ def highlighted(text: str, pattern: re.Pattern[str] | None) -> str:
     plain = _SPACE.sub(" ", _readable(text)).strip()
     start = _densest(plain, pattern)
     part = plain[start : start + SNIPPET_CHARACTERS]
-    marked, end = [], 0
+    marked: list[str] = []
+    end = 0
     for match in pattern.finditer(part) if pattern else ():
         # neighbours share their bold: `**a****b**` is no Markdown
         if marked and match.start() == end:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from ragcore.grounding.bare_addresses import hosts_of
 from ragcore.grounding.confidence import citation_confidence
 from ragcore.grounding.links import without_links
 from ragcore.grounding.markers import Marker, MarkerStream
@@ -37,11 +38,13 @@ def normalise(text: str, sources: Sequence[Source]) -> tuple[str, list[Marker]]:
 def cleaned(text: str, sources: Sequence[Source], addresses: Collection[str] = ()) -> tuple[str, list[Marker]]:
     """A whole text with `[n]` markers of these sources only and without links, as the filters of a stream leave it.
 
+    Bare addresses of hosts that stand in no source are no links any more either.
     Text that has gone through them already comes back as it is.
     """
+    hosts = hosts_of(sources)
     for _ in range(ROUNDS):
         clean, markers = normalise(text, sources)
-        text = without_links(clean, addresses)
+        text = without_links(clean, addresses, hosts)
         if text == clean:
             return text, markers
     return re.sub(r"[\[\]【】<]", "", text), []  # made to trick the filters: what is left points nowhere

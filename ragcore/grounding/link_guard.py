@@ -11,9 +11,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ragcore.grounding.bare_addresses import BareAddresses
+
 MAX_CODE = 500  # characters of code in a line that are waited for
 MAX_INFO = 200  # characters behind an opening fence
 _PLAIN = re.compile(r"[^`~\[\]<\n]+")
+_MAY_BEGIN = re.compile(r"[:@&\\wW]")  # a bare address
 _RUN = re.compile(r"`+|~+")
 _CONTAINER = re.compile(r"[ \t>*+.)\-0-9]*")  # what may stand before a block: quotes and lists, however deep
 _KEPT_TAG = re.compile(r"</?(?P<name>[A-Za-z][A-Za-z0-9-]{0,39})>|<br ?/>")
@@ -81,11 +84,14 @@ _ACTIVE = frozenset(
 class LinkGuard:
     """Feed the pieces of a text, get text back in which nothing is active but links to `addresses`.
 
+    `bare`: decides about addresses that stand outside of links and code; None: they stay.
     However the text is cut, the pieces joined are the same. What goes in again comes out unchanged.
     """
 
     addresses: tuple[str, ...] = ()
+    bare: BareAddresses | None = None
     _held: str = ""
+    _before: str = ""  # the last character before what is held
     _fence: str = ""  # the run that opened a block of code
     _line: str | None = ""  # the line so far while it is only what may stand before a block, else None
     _blank: bool = True  # the line so far is white space
@@ -111,7 +117,7 @@ class LinkGuard:
                 break
             piece, at = step
             out.append(piece)
-        self._held = text[at:]
+        self._held, self._before = text[at:], text[at - 1] if at else self._before
         return "".join(out)
 
     def _step(self, text: str, at: int, final: bool) -> tuple[str, int] | None:
@@ -132,7 +138,17 @@ class LinkGuard:
             return self._angle(text, at, final)
         match = _PLAIN.match(text, at)
         assert match is not None
-        return self._out(match.group(), match.end())
+        return self._words(text, at, match.end(), final)
+
+    def _words(self, text: str, at: int, end: int, final: bool) -> tuple[str, int] | None:
+        """Words up to the next address, or that address."""
+        begin = _MAY_BEGIN.search(text, at, end) if self.bare is not None else None
+        if self.bare is None or begin is None:
+            return self._out(text[at:end], end)
+        if begin.start() > at:
+            return self._out(text[at : begin.start()], begin.start())
+        step = self.bare.at(text, at, text[at - 1] if at else self._before, final=final)
+        return None if step is None else self._out(*step)
 
     def _out(self, piece: str, after: int) -> tuple[str, int]:
         if self._line is not None:

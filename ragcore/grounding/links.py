@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import regex
 
+from ragcore.grounding.bare_addresses import bare_addresses
 from ragcore.grounding.code_spans import CodeSpans
 from ragcore.grounding.link_guard import LinkGuard
 
@@ -31,18 +32,20 @@ _MARKER = re.compile(r"\d{1,3}")
 class LinkStream:
     """Feed the pieces of a text, get text back without links, pictures and active HTML; their words stay.
 
-    `addresses`: those of sources, which may be linked and shown. Comes behind `MarkerStream`: `[1](…)` stays the
-    marker `[1]`. Code stays as it is where it is certain to be code. However the text is cut, the pieces joined are the
-    same. A bare address stays to be read; it is not hidden behind words, and nothing fetches it.
+    `addresses`: those of sources, which may be linked and shown. `hosts`: those of sources (`hosts_of`); bare addresses
+    of any other host stay to be read, but are no links; None leaves all as they are. Comes behind `MarkerStream`:
+    `[1](…)` stays the marker `[1]`. Code stays as it is where it is certain to be code. However the text is cut, the
+    pieces joined are the same.
     """
 
     addresses: Collection[str] = ()
+    hosts: Collection[str] | None = None
     _unwrapper: _Unwrapper = field(init=False)
     _guard: LinkGuard = field(init=False)
 
     def __post_init__(self) -> None:
         self._unwrapper = _Unwrapper(frozenset(self.addresses))
-        self._guard = LinkGuard(tuple(self.addresses))
+        self._guard = LinkGuard(tuple(self.addresses), bare_addresses(self.hosts))
 
     def feed(self, text: str) -> str:
         """The clean text that is certain after this piece."""
@@ -53,9 +56,9 @@ class LinkStream:
         return self._guard.feed(self._unwrapper.flush()) + self._guard.flush()
 
 
-def without_links(text: str, addresses: Collection[str] = ()) -> str:
+def without_links(text: str, addresses: Collection[str] = (), hosts: Collection[str] | None = None) -> str:
     """A whole text through a LinkStream."""
-    stream = LinkStream(addresses)
+    stream = LinkStream(addresses, hosts)
     return stream.feed(text) + stream.flush()
 
 

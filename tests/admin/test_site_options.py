@@ -13,6 +13,7 @@ from django.utils import translation
 from knowledge.models import OptionsChange, SiteOptions
 from knowledge.option_words import CHOICE_WORDS
 from knowledge.selectors.options import GROUPS, options_shown
+from ragcore.options import REWRITE_METHODS
 from tests.admin.conftest import signed_in
 from tests.factories import make_set, scope_of
 
@@ -44,7 +45,7 @@ def test_every_option_of_every_group_has_a_field_with_its_range_or_its_words(adm
     named = {field["name"] for field in soup.select("fieldset [name]")}
     assert named == {f"{code}.{name}" for code, group in GROUPS.items() for name in group.__dataclass_fields__}
     words = [option["value"] for option in soup.select("[name='answer.rewrite_method'] option")]
-    assert words == ["", "auto", "none", "multi", "hyde", "expand", "decompose", "step_back"]
+    assert words == ["", *REWRITE_METHODS]
     assert soup.select_one("[name='answer.temperature']")["max"] == "2"
 
 

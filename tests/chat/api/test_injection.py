@@ -173,3 +173,54 @@ async def test_the_model_reads_the_order_as_material_inside_a_fence(api, llm, ho
         assert any(
             prompt.rfind(f"<{tag}>", 0, at) > prompt.rfind(f"</{tag}>", 0, at) for tag in ("context", "document")
         )
+
+
+BARE = "Sign in at https://evil.test/login or www.evil.test/?q=secret, mail thief@evil.test; see `https://evil.test/c`."
+UNLINKED = (
+    "Sign in at https[:]//evil[.]test/login or www[.]evil[.]test/?q=secret, mail thief@evil[.]test; "
+    "see `https://evil.test/c`."
+)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+async def test_a_bare_address_that_stands_in_no_source_is_no_link_by_any_way(api, llm, size, redis_client):
+    written = f"{TRUTH} {BARE}"
+    llm.default = Reply(texts=tuple(written[at : at + size] for at in range(0, len(written), size)))
+    body = {"messages": [{"role": "user", "content": QUESTION}]}
+
+    answer = await api.generate(QUESTION)
+    redis_client.flushdb()
+    events = await sse(await api.post("/api/v1/rag/generate/stream", {"query": QUESTION}))
+    redis_client.flushdb()
+    message = (await api.post("/v1/chat/completions", body)).json()["choices"][0]["message"]
+
+    streamed = "".join(event["content"] for event in events if event["type"] == "chunk")
+    assert [answer["answer"], streamed, message["content"]] == [f"{TRUTH} {UNLINKED}"] * 3
+
+
+@pytest.mark.parametrize("options", [{"mode": "agentic"}, {"strategy": "self_rag"}, {"mode": "ultimate"}], ids=str)
+async def test_a_loop_leaves_no_such_address_either(api, llm, options):
+    llm.default = Reply(texts=(f"{TRUTH} {BARE}",))
+
+    assert "://evil" not in (await api.generate(QUESTION, **options))["answer"].replace("`https://evil.test/c`", "")
+
+
+async def test_the_address_of_a_source_stays_with_and_without_a_model(api, world, request):
+    said = "The manual of the random access procedure is at https://docs.test:8443/ra?v=2#top for everybody."
+    await run_db(ingest, world.owner, world.knowledge_set, manual=said)
+    question = "Where is the manual of the random access procedure?"
+
+    quoted = await api.generate(question, cache=False)
+    llm = request.getfixturevalue("llm")
+    llm.default = Reply(texts=("It is at https://docs.test:8443/ra?v=2 and not at https://docs.test@evil.test/ [1].",))
+    written = await api.generate(question, cache=False)
+
+    assert "https://docs.test:8443/ra?v=2#top" in quoted["answer"]
+    assert "https://docs.test:8443/ra?v=2 and" in written["answer"]
+    assert "https[:]//docs[.]test@evil[.]test/" in written["answer"]
+
+
+async def test_a_reply_to_a_greeting_links_nowhere(api, llm):
+    llm.script(Reply(texts=("Hello, see https://evil.test/hello.",)))
+
+    assert (await api.generate("Good morning"))["answer"] == "Hello, see https[:]//evil[.]test/hello."
