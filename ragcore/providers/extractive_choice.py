@@ -13,7 +13,8 @@ from ragcore.text.scripts import columns
 from ragcore.text.similarity import jaccard
 
 TITLE_COLUMNS = 40
-SURE = 0.7  # probability of the best sentence
+SURE = 0.7  # probability of the best sentence in a document with headings, or of a row
+QUITE_SURE = 0.95  # of any sentence
 TABLE_AWAY = 2  # sentences between the one that announces a table and the table
 MAX_ROWS = 9
 TABLE_COLUMNS = 1000
@@ -46,8 +47,8 @@ class Limits:
     core_sentences: int = 6
     supplements: int = 2  # further sources
     point_sentences: int = 3  # of one of them
-    worth: float = 0.006  # probability per hundred columns below which a sentence is not worth its place
-    ratio: float = 0.01  # share of the best sentence's probability below which another one is left out
+    worth: float = 0.005  # probability per hundred columns below which a sentence is not worth its place
+    ratio: float = 0.02  # share of the probability of a sure best sentence below which another one is left out
     sure_ratio: float = 0.05  # the same where a row of a table is hardly in doubt
     row_ratio: float = 0.2  # the same for rows of tables, which share the words of their head
 
@@ -72,13 +73,15 @@ def chosen(found: Sequence[Statement], probabilities: FloatArray, limits: Limits
     order = list(useful) or ranked[:1]
     best = found[order[0]]
     main = best.source
-    is_certain_row = best.is_row and probabilities[order[0]] >= SURE
+    # in a document with headings the other sentences are about other sides of the thing
+    is_sure = probabilities[order[0]] >= (SURE if best.is_row or best.heading else QUITE_SURE)
+    beside = (limits.sure_ratio if best.is_row else limits.ratio) if is_sure else 0.0
     taken: list[Statement] = []
     used = 0
     for at in order:
         statement = found[at]
         length = columns(statement.text)
-        least = limits.row_ratio if statement.is_row else limits.sure_ratio if is_certain_row else limits.ratio
+        least = limits.row_ratio if statement.is_row else beside
         if taken and probabilities[at] < least * probabilities[order[0]]:
             continue
         if taken and probabilities[at] * 100 < limits.worth * max(length, 1):
