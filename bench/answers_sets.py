@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from ragcore.options import AnswerOptions, ChunkingOptions
 from ragcore.parsing.text import TextParser
 from ragcore.ports import Embedder, FloatArray, RerankInput, TokenCounter, Tokenizer
 from ragcore.providers.linear_reranker import LinearReranker
+from ragcore.text.matching import idf as inverse_frequency
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import cjk_share, language_of
 from ragcore.types import Passage, Query, Source
@@ -152,7 +152,7 @@ class Ranking:
         counts = [Counter(tokenizer.terms(text)) for text in texts]
         frequency = Counter(term for count in counts for term in count)
         total = len(passages)
-        idf = {term: math.log(1 + (total - n + 0.5) / (n + 0.5)) for term, n in frequency.items()}
+        idf = {term: inverse_frequency(total, n) for term, n in frequency.items()}
         average = sum(count.total() for count in counts) / max(total, 1) or 1.0
         postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
         for at, count in enumerate(counts):

@@ -90,7 +90,7 @@ async def questions_counted(user: User, *, questions: int = 1) -> None:
     Raises RateLimitedError with the seconds after which these questions have a place, and InvalidAnswerRequestError
     for more questions at once than a minute has.
     """
-    limit = per_minute()
+    limit = settings.QUESTIONS_PER_MINUTE
     if not limit:
         return
     if questions > limit:
@@ -108,8 +108,3 @@ async def questions_counted(user: User, *, questions: int = 1) -> None:
     if wait > 0:
         RATE_LIMITED.inc(questions)
         raise RateLimitedError(retry_after_seconds=ceil(wait / 1_000_000), questions_per_minute=limit)
-
-
-def per_minute() -> int:
-    """Questions that one person may ask in a minute; 0: as many as they like."""
-    return int(settings.QUESTIONS_PER_MINUTE)

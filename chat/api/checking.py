@@ -7,10 +7,9 @@ from typing import Any
 
 from accounts.scope import Scope
 from chat.errors import InvalidAnswerRequestError
-from chat.services.prompting import answer_options_sent
+from chat.services.prompting import answer_options_sent, set_alone
 from chat.threads import run_db
 from chat.types import AnswerRequest
-from knowledge.selectors import sets_readable
 from knowledge.selectors.options import QUERY_GROUPS, site_options
 from ragcore.options import Conflict, Resolved, conflicts, resolve
 
@@ -35,7 +34,7 @@ async def search_checked(*, scope: Scope, sets: tuple[int, ...], top_k: int | No
 
 def _check(scope: Scope, sets: tuple[int, ...], sent: Mapping[str, Mapping[str, Any]]) -> None:
     layers: list[tuple[str, Mapping[str, Any]]] = [("site", site_options(tenant_id=scope.tenant_id))]
-    if len(sets) == 1 and (alone := sets_readable(scope=scope).filter(pk=sets[0]).first()):
+    if alone := set_alone(scope=scope, sets=sets):
         layers.append((f"set {alone.code}", alone.options))
     groups: dict[str, Resolved[Any]] = {
         code: resolve(group, *((name, own.get(code, {})) for name, own in layers), (REQUEST, sent[code]))

@@ -19,14 +19,11 @@ from ragcore.generation.complexity import generation_complexity
 from ragcore.generation.events import EndEvent
 from ragcore.generation.fallback import FallbackGenerator
 from ragcore.generation.metering import Purse, Reading, Spent
-from ragcore.generation.prices import MILLION, Price, parse_prices
+from ragcore.generation.prices import Price, parse_prices
 from ragcore.generation.tiers import Choice, Tier, choose_tier
 from ragcore.ports import ChatMessage, GenerationRequest, LLMGenerator
 from ragcore.text.scripts import language_of
 from ragcore.types import Source, Usage
-
-MILLION_TOKENS = 1_000_000
-
 
 async def generation_of(
     *,
@@ -113,15 +110,14 @@ def models_of(generator: LLMGenerator) -> tuple[str, ...]:
 
 def is_free(model: str) -> bool:
     """Whether it is known that tokens of a model cost nothing."""
-    return price_of(model, Usage(prompt_tokens=MILLION_TOKENS, completion_tokens=MILLION_TOKENS)) == 0
+    price = _price_of(model, engines.tiers())
+    return price is not None and not price.prompt and not price.completion
 
 
 def price_of(model: str, usage: Usage) -> Decimal | None:
     """What tokens of a model cost, in the currency of the price table; None where its price is not known."""
     price = _price_of(model, engines.tiers())
-    if price is None:
-        return None
-    return (usage.prompt_tokens * price.prompt + usage.completion_tokens * price.completion) / MILLION
+    return price.of(usage) if price is not None else None
 
 
 @cache

@@ -31,6 +31,7 @@ from chat.threads import run_cpu
 from chat.types import AnswerRecord, AnswerRequest, Emit, Exchange
 from knowledge import engines
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
+from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, build_stages, run_stages
 from ragcore.answering.stages.plan_adaptive import Plan, plan_of
 from ragcore.answering.types import AnswerState, Question
@@ -199,11 +200,7 @@ async def _finished(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[D
         draft = await _taken_over(turn, state, sources)
     else:
         draft = await _written(turn, state, sources, tooling)
-    status = "degraded" if draft.degraded else "answered"
-    check = partial(grounded, draft.text, sources, found=found, options=options, status=status)
-    asker = tooling.tools.asker if options.judge_support else None
-    record, failed = await checked(check, draft.text, sources, found=found, status=status, asker=asker)
-    draft.warnings += failed
+    record = await _checked(draft, sources, found, options, tooling.tools.asker if options.judge_support else None)
     record = replace(record, confidence=round(min(record.confidence, verdict.most_confidence), 4))
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
@@ -219,12 +216,25 @@ async def _stopped(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[Dr
         await context_told(turn, len(sources), tooling.other_forms(state.standalone))
     if not tooling.searches:
         return draft, AnswerRecord(text="", html="", status="answered", confidence=0.0)
-    found, status = _found_of(state, tooling), "degraded" if draft.degraded else "answered"
+    found = _found_of(state, tooling)
     if not draft.text:
-        return draft, await run_cpu(uncited, "", sources, found=found, status=status)
+        return draft, await run_cpu(uncited, "", sources, found=found, status=_status(draft))
+    return draft, await _checked(draft, sources, found, options, None)
+
+
+async def _checked(
+    draft: Draft, sources: Sequence[Source], found: Found, options: AnswerOptions, asker: Asker | None
+) -> AnswerRecord:
+    """The draft against its sources; what could not be checked is a warning of the draft."""
+    status = _status(draft)
     check = partial(grounded, draft.text, sources, found=found, options=options, status=status)
-    record, draft.warnings = await checked(check, draft.text, sources, found=found, status=status)
-    return draft, record
+    record, failed = await checked(check, draft.text, sources, found=found, status=status, asker=asker)
+    draft.warnings += failed
+    return record
+
+
+def _status(draft: Draft) -> str:
+    return "degraded" if draft.degraded else "answered"
 
 
 def _found_of(state: AnswerState, tooling: Tooling) -> Found:

@@ -84,9 +84,7 @@ def manner_of(*, scope: Scope, request: AnswerRequest) -> Manner:
     Mode and preset are options themselves and are found first; the mode that the client names is the one. Of limits of
     cost and time the smallest one holds, whoever sets it: a client can lower what the site allows and never raise it.
     """
-    alone: KnowledgeSet | None = None
-    if len(request.sets) == 1:
-        alone = sets_readable(scope=scope).filter(pk=request.sets[0]).first()
+    alone = set_alone(scope=scope, sets=request.sets)
     site = ("site", site_options(tenant_id=scope.tenant_id).get("answer", {}))
     own = (f"set {alone.code}", alone.options.get("answer", {})) if alone else ("set", {})
     sent = ("request", answer_options_sent(request))
@@ -110,6 +108,11 @@ def manner_of(*, scope: Scope, request: AnswerRequest) -> Manner:
         retrieval_mode=cast("RetrievalMode | None", preset_retrieval_mode(word)),
         preset_retrieval=chosen.get("retrieval", {}),
     )
+
+
+def set_alone(*, scope: Scope, sets: Sequence[int]) -> KnowledgeSet | None:
+    """The set that is asked alone, whose options hold (D14); None for several, for all, and for one out of reach."""
+    return sets_readable(scope=scope).filter(pk=sets[0]).first() if len(sets) == 1 else None
 
 
 def _own_prompt(scope: Scope, request: AnswerRequest, is_allowed_by_site: bool) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import log
 
 K1 = 1.2
 B = 0.75
@@ -34,7 +33,7 @@ def query_side(terms: Sequence[int], *, frequencies: Mapping[int, int], entries:
     """idf per term id, times its count in the query. `entries` maps a term id to N of its language."""
     counts = Counter(terms)
     return {
-        term: count * log(1 + (entries[term] - frequencies[term] + 0.5) / (frequencies[term] + 0.5))
+        term: count * idf(entries[term], frequencies[term])
         for term, count in counts.items()
         if frequencies.get(term, 0) > 0 and entries.get(term, 0) >= frequencies[term]
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from ragcore.answerability.words import cue
 from ragcore.ports import Tokenizer
 from ragcore.providers.extractive_sentences import Statement
+from ragcore.text.matching import idf as inverse_frequency
 from ragcore.text.scripts import CJK
 
 NAME = re.compile(
@@ -138,7 +138,7 @@ def _weights(
     if idf is None:
         sets = [set(s.terms) for s in found]
         counts = {t: sum(t in s for s in sets) for t in terms}
-        weights = {t: math.log(1 + (len(sets) - n + 0.5) / (n + 0.5)) for t, n in counts.items()}
+        weights = {t: inverse_frequency(len(sets), n) for t, n in counts.items()}
         lacking = [t for t, n in counts.items() if not n]
     else:
         most = max(idf.values(), default=1.0)

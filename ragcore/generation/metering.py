@@ -9,10 +9,9 @@ from decimal import Decimal
 from ragcore.errors import ModelUnavailableError
 from ragcore.generation.tiers import Tier, cost_of, estimated_cost
 from ragcore.ports import ChatMessage, GenerationEvent, GenerationRequest
-from ragcore.text.token_count import EstimateCounter
+from ragcore.text.token_count import EstimateCounter, message_tokens
 from ragcore.types import Usage
 
-MESSAGE_TOKENS = 4  # role and separators of one message
 _ESTIMATE = EstimateCounter()
 
 
@@ -61,7 +60,7 @@ def by_purpose(spent: Sequence[Spent]) -> dict[str, list[Spent]]:
 
 def estimated_usage(messages: Sequence[ChatMessage], text: str) -> Usage:
     """Tokens of a request that ended before its server told them."""
-    prompt = sum(_ESTIMATE.count(message.content) + MESSAGE_TOKENS for message in messages)
+    prompt = message_tokens((message.content for message in messages), _ESTIMATE.count)
     return Usage(prompt_tokens=prompt, completion_tokens=_ESTIMATE.count(text) if text else 0)
 
 
@@ -130,5 +129,4 @@ class Purse:
         """The most that a request can use."""
         if self.estimated_tokens is not None and not self._paid:
             return self.estimated_tokens
-        prompt = sum(self.count(message.content) + MESSAGE_TOKENS for message in request.messages)
-        return prompt + request.max_tokens
+        return message_tokens((message.content for message in request.messages), self.count) + request.max_tokens

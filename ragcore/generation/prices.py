@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from ragcore.types import Usage
+
 MILLION = Decimal(1_000_000)
 
 
@@ -17,6 +19,10 @@ class Price:
 
     prompt: Decimal
     completion: Decimal
+
+    def of(self, usage: Usage) -> Decimal:
+        """What these tokens cost."""
+        return (usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion) / MILLION
 
 
 def parse_prices(table: str) -> dict[str, Price]:

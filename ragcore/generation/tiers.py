@@ -104,7 +104,7 @@ def cost_of(usage: Usage, tier: Tier) -> Decimal | None:
     """What an answer has cost; None where the price is not known."""
     if tier.price_in is None or tier.price_out is None:
         return None
-    return (usage.prompt_tokens * tier.price_in + usage.completion_tokens * tier.price_out) / MILLION
+    return Price(prompt=tier.price_in, completion=tier.price_out).of(usage)
 
 
 def _wanted(complexity: float) -> tuple[TierName, str]:

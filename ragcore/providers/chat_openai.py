@@ -14,7 +14,7 @@ from ragcore.generation.events import EndEvent
 from ragcore.ports import ChatMessage, ChatModel, GenerationEvent, TokenCounter
 from ragcore.providers.completion import Completion, breaks
 from ragcore.providers.retry import HASTY_DELAYS_SECONDS, RETRY_DELAYS_SECONDS, delays, is_retryable, retry_after
-from ragcore.text.token_count import EstimateCounter
+from ragcore.text.token_count import EstimateCounter, message_tokens
 from ragcore.types import Usage
 
 logger = logging.getLogger(__name__)
@@ -22,7 +22,6 @@ logger = logging.getLogger(__name__)
 TOTAL_TIMEOUT_SECONDS = 30.0
 CONNECT_TIMEOUT_SECONDS = 5.0
 TOO_MANY_REQUESTS = 429
-MESSAGE_OVERHEAD_TOKENS = 4  # role and separators of one message, where the server does not report its usage
 
 
 class OpenAIChatModel:
@@ -147,7 +146,7 @@ class OpenAIChatModel:
         return self._clients[loop]
 
     def _estimate(self, messages: Sequence[ChatMessage], answer: str) -> Usage:
-        prompt = sum(self._tokens.count(message.content) + MESSAGE_OVERHEAD_TOKENS for message in messages)
+        prompt = message_tokens((message.content for message in messages), self._tokens.count)
         return Usage(prompt_tokens=prompt, completion_tokens=self._tokens.count(answer))
 
 

@@ -48,8 +48,8 @@ class Limits:
     supplements: int = 2  # further sources
     point_sentences: int = 3  # of one of them
     worth: float = 0.005  # probability per hundred columns below which a sentence is not worth its place
-    ratio: float = 0.02  # share of the probability of a sure best sentence below which another one is left out
-    sure_ratio: float = 0.05  # the same where a row of a table is hardly in doubt
+    sure_ratio: float = 0.02  # share of the probability of a sure best sentence below which another one is left out
+    sure_row_ratio: float = 0.05  # the same where a row of a table is hardly in doubt
     row_ratio: float = 0.2  # the same for rows of tables, which share the words of their head
 
 
@@ -75,7 +75,7 @@ def chosen(found: Sequence[Statement], probabilities: FloatArray, limits: Limits
     main = best.source
     # in a document with headings the other sentences are about other sides of the thing
     is_sure = probabilities[order[0]] >= (SURE if best.is_row or best.heading else QUITE_SURE)
-    beside = (limits.sure_ratio if best.is_row else limits.ratio) if is_sure else 0.0
+    beside = (limits.sure_row_ratio if best.is_row else limits.sure_ratio) if is_sure else 0.0
     taken: list[Statement] = []
     used = 0
     for at in order:

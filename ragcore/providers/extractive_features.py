@@ -13,6 +13,7 @@ import numpy as np
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.providers.extractive_patterns import PATTERNS, definer, signs_of
 from ragcore.providers.extractive_sentences import Statement
+from ragcore.text.matching import idf
 from ragcore.text.once import once
 from ragcore.text.question_type import Wanted, wanted
 from ragcore.text.scripts import CJK, cjk_share
@@ -117,7 +118,7 @@ class Coverage:
         """Terms that no sentence has are left out: they cannot tell sentences apart."""
         frequency = Counter(term for statement in found for term in set(statement.terms))
         number = len(found)
-        weights = {t: math.log(1 + (number - n + 0.5) / (n + 0.5)) for t in set(asked) if (n := frequency[t])}
+        weights = {t: idf(number, n) for t in set(asked) if (n := frequency[t])}
         return cls(weights, sum(weights.values()), sum(w * w for w in weights.values()))
 
     def share(self, terms: set[str] | frozenset[str]) -> float:

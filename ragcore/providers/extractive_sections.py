@@ -8,10 +8,11 @@ document, holds every content word of the question count.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 
 from ragcore.ports import Tokenizer
 from ragcore.providers.extractive_marks import plain_text
@@ -139,7 +140,7 @@ def _told(section: Section, *, with_parts: bool, says_nothing_else: bool) -> Sec
             return SectionAnswer(section.source, intro, fitting, is_ordered)
     sentences = tuple(prose[:MAX_SENTENCES])
     given = next(tables(section.lines), None)
-    if given is not None and len(given.rows) <= MAX_ITEMS and _width(*sentences, *_flat(given)) <= MAX_COLUMNS:
+    if given is not None and len(given.rows) <= MAX_ITEMS and _width(*sentences, *chain(given.head, *given.rows)) <= MAX_COLUMNS:
         return SectionAnswer(section.source, sentences, table=given)
     is_asked = says_nothing_else or is_question(section.title)
     return SectionAnswer(section.source, sentences) if sentences and is_asked else None
@@ -155,12 +156,6 @@ def _fitting(items: Sequence[tuple[str, Source]], intro: Sequence[str]) -> tuple
 
 def _width(*texts: str) -> int:
     return sum(map(columns, texts))
-
-
-def _flat(given: Table) -> Iterable[str]:
-    yield from given.head
-    for row in given.rows:
-        yield from row
 
 
 def _sections(sources: Sequence[Source]) -> Iterator[Section]:

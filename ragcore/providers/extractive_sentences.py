@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from ragcore.ports import Tokenizer
 from ragcore.providers.extractive_marks import plain_text
-from ragcore.providers.extractive_tables import cells_of, is_row, is_rule, labelled
+from ragcore.providers.extractive_tables import cells_of, is_row, labelled
 from ragcore.text.once import once
 from ragcore.text.sentences import split_sentences
+from ragcore.text.table_rows import is_rule
 from ragcore.types import Source
 
 MIN_LETTERS = 2  # without them it is a row of dots or figures

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ragcore.providers.extractive_marks import plain_text
-
-_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
-_BORDER = re.compile(r"(?<!\\)\|")
+from ragcore.text.table_rows import is_rule, row_cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +22,9 @@ def is_row(line: str) -> bool:
     return line.lstrip().startswith("|")
 
 
-def is_rule(line: str) -> bool:
-    """Whether it is the line between head and rows."""
-    return "-" in line and _RULE.fullmatch(line.strip()) is not None
-
-
 def cells_of(row: str) -> tuple[str, ...]:
     """The cells of a row without Markdown marks."""
-    inner = row.strip().removeprefix("|")
-    inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
-    return tuple(plain_text(cell.replace("\\|", "|")) for cell in _BORDER.split(inner))
+    return tuple(map(plain_text, row_cells(row)))
 
 
 def tables(lines: Iterable[str]) -> Iterator[Table]:

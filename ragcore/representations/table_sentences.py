@@ -8,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from ragcore.chunking.captions import caption_kind
 from ragcore.ports import TokenCounter
 from ragcore.text.scripts import language_of
+from ragcore.text.table_rows import is_rule, row_cells
 from ragcore.types import Block, ChunkDraft, Language
 
 MAX_COLUMNS = 12  # of one sentence; the row of a wider table becomes several, each with the first column
 ENTRY_TOKENS = 400  # of the sentences that share an index entry
 
-_RULE = re.compile(r"\s*\|?(?:\s*:?-{1,}:?\s*\|)*\s*:?-{1,}:?\s*\|?\s*")
-_BORDER = re.compile(r"(?<!\\)\|")
 _BREAK = re.compile(r"\s*<br\s*/?>\s*|\s+", re.IGNORECASE)
 _NAMED = re.compile(r"(?:table|tab\.)\s|[表錶]", re.IGNORECASE)  # a title that says itself that it is a table's
 
@@ -84,8 +83,8 @@ def table_sentences(markdown: str, *, title: str = "", first_row: int = 1) -> li
 def read_table(markdown: str) -> tuple[list[str], list[list[str]]]:
     """Head and rows as plain cells; the head is empty where no rule separates one from the rows."""
     lines = [line for line in markdown.strip().split("\n") if line.strip()]
-    has_head = len(lines) > 1 and _RULE.fullmatch(lines[1]) is not None
-    body = [_cells(line) for line in lines[2 if has_head else 0 :] if not _RULE.fullmatch(line)]
+    has_head = len(lines) > 1 and is_rule(lines[1])
+    body = [_cells(line) for line in lines[2 if has_head else 0 :] if not is_rule(line)]
     return (_cells(lines[0]) if has_head else []), body
 
 
@@ -94,9 +93,7 @@ def _head(markdown: str) -> str:
 
 
 def _cells(line: str) -> list[str]:
-    inner = line.strip().removeprefix("|")
-    inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
-    return [_BREAK.sub(" ", cell.replace("\\|", "|")).strip().strip("*") for cell in _BORDER.split(inner)]
+    return [_BREAK.sub(" ", cell).strip().strip("*") for cell in row_cells(line)]
 
 
 def _pairs(head: Sequence[str], row: Sequence[str]) -> list[str]:

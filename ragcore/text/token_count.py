@@ -144,6 +144,11 @@ def _at_a_boundary(text: str, end: int) -> str:
     return text[:end].rstrip() or text[:end]
 
 
+def message_tokens(contents: Iterable[str], count: Callable[[str], int]) -> int:
+    """Tokens of the messages of a request: their contents, and a role and separators for each."""
+    return sum(count(content) + MESSAGE_TOKENS for content in contents)
+
+
 def _sentence_ends(text: str) -> Iterator[int]:
     """Offsets behind each sentence, without the white space that follows it."""
     at = 0
