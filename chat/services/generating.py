@@ -25,6 +25,7 @@ from ragcore.ports import ChatMessage, GenerationRequest, LLMGenerator
 from ragcore.text.scripts import language_of
 from ragcore.types import Source, Usage
 
+
 async def generation_of(
     *,
     query: str,

@@ -140,7 +140,11 @@ def _told(section: Section, *, with_parts: bool, says_nothing_else: bool) -> Sec
             return SectionAnswer(section.source, intro, fitting, is_ordered)
     sentences = tuple(prose[:MAX_SENTENCES])
     given = next(tables(section.lines), None)
-    if given is not None and len(given.rows) <= MAX_ITEMS and _width(*sentences, *chain(given.head, *given.rows)) <= MAX_COLUMNS:
+    if (
+        given is not None
+        and len(given.rows) <= MAX_ITEMS
+        and _width(*sentences, *chain(given.head, *given.rows)) <= MAX_COLUMNS
+    ):
         return SectionAnswer(section.source, sentences, table=given)
     is_asked = says_nothing_else or is_question(section.title)
     return SectionAnswer(section.source, sentences) if sentences and is_asked else None

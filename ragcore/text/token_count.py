@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -142,6 +142,9 @@ def _at_a_boundary(text: str, end: int) -> str:
     if inside_word and re.match(r"[A-Za-z0-9_]", text[end : end + 1]) and inside_word.start():
         end = inside_word.start()
     return text[:end].rstrip() or text[:end]
+
+
+MESSAGE_TOKENS = 4  # role and separators of one message
 
 
 def message_tokens(contents: Iterable[str], count: Callable[[str], int]) -> int:
