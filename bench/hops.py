@@ -3,7 +3,7 @@
     python -m bench.hops DIR …
 
 DIR holds corpus.jsonl, queries.jsonl and qrels.tsv. Both searches are BM25 over the product's terms; the second query
-is ragcore.judging.hops.hop_by_rules, half of the places go to each, as when the product merges two forms of a question.
+is ragcore.grading.hops.hop_by_rules, half of the places go to each, as when the product merges two forms of a question.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from bench.bootstrap import mean_interval, paired_difference
 from ragcore.answering.types import Ranked
-from ragcore.judging.hops import hop_by_rules
+from ragcore.grading.hops import hop_by_rules
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage
 from ragcore.understanding.analysis_kinds import signs_of

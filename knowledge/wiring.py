@@ -11,11 +11,11 @@ from knowledge.backends import backend_of
 from knowledge.backends.hints import ScopedFactsIndex, ScopedFuzzyIndex
 from knowledge.indexes.visibility import Visible
 from knowledge.types import RetrievalMode
-from ragcore import stages  # noqa: F401 (registers the stages)
 from ragcore.options import RetrievalOptions
 from ragcore.pipeline import Pipeline, build
 from ragcore.ports import Ports, Together, one_after_the_other
 from ragcore.providers.remembering import RememberingEmbedder
+from ragcore.retrieval import stages  # noqa: F401 (registers the stages)
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import cjk_share, language_of
 from ragcore.types import Profile, Query

@@ -61,7 +61,7 @@ class RetrievalOptions:
     deduplicate: bool = False  # of passages that say the same the best one stays (V16); on for answers
     duplicate_similarity: Annotated[float, Between(0.5, 1)] = 0.9
     neighbours: Annotated[int, Between(0, 3)] = 0  # passages before and after a hit that are read with it
-    # Nothing near enough: a page of search results instead of an answer (D23, ragcore.relevance).
+    # Nothing near enough: a page of search results instead of an answer (D23, ragcore.retrieval.relevance).
     min_match: Annotated[float, Between(0, 10)] = 1.5  # best BM25 by the sum of idf of the question; 0: always near
     min_cosine: Annotated[float, Between(0, 1)] = 0.3  # what suffices without any words
 

@@ -28,10 +28,10 @@ from knowledge.services.filters import filters_explained
 from knowledge.services.merging import merge_results
 from knowledge.types import RetrievalRequest, Retrieved
 from knowledge.wiring import query_of, retrieval_pipeline
-from ragcore.batching import run_many
 from ragcore.options import Resolved, RetrievalOptions, resolve
 from ragcore.ports import one_after_the_other
-from ragcore.relevance import is_near
+from ragcore.retrieval.batching import run_many
+from ragcore.retrieval.relevance import is_near
 from ragcore.text.keywords import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.spelling import corrected_text, topic_text

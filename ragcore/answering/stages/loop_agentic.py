@@ -10,12 +10,12 @@ from typing import Any
 from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, Ranked, SearchResult
-from ragcore.judging.answers import confidence_in
-from ragcore.judging.budget import UNFINISHED, Budget, Meter
-from ragcore.judging.evidence import STOP_AT, Evidence, evidence_confidence
-from ragcore.judging.passages import PassageScores, judged_passages
-from ragcore.judging.refining import Refined, refined_query, strategies_for
-from ragcore.judging.rounds import Rounds, cost_so_far, guarded, seconds_of
+from ragcore.grading.answers import confidence_in
+from ragcore.grading.budget import UNFINISHED, Budget, Meter
+from ragcore.grading.evidence import STOP_AT, Evidence, evidence_confidence
+from ragcore.grading.passages import PassageScores, judged_passages
+from ragcore.grading.refining import Refined, refined_query, strategies_for
+from ragcore.grading.rounds import Rounds, cost_so_far, guarded, seconds_of
 from ragcore.prompts.refusals import is_refusal
 
 # The most that judging passages takes: six of 1200 characters, at most a token each, the prompt and the reply.

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.stopping import unless_stopped
 from ragcore.answering.types import AnswerState, Rewrite, SearchResult
-from ragcore.judging.budget import Budget, Meter
-from ragcore.judging.hops import next_hop
-from ragcore.judging.rounds import Rounds, cost_so_far, guarded, seconds_of
+from ragcore.grading.budget import Budget, Meter
+from ragcore.grading.hops import next_hop
+from ragcore.grading.rounds import Rounds, cost_so_far, guarded, seconds_of
 
 
 @dataclass(slots=True)

@@ -8,12 +8,12 @@ from typing import Any
 from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, SearchResult
-from ragcore.judging.answers import AnswerGrades, graded_answer
-from ragcore.judging.budget import UNFINISHED, Budget, Meter
-from ragcore.judging.evidence import Evidence, evidence_confidence
-from ragcore.judging.passages import judged_passages, retrieval_grade
-from ragcore.judging.refining import refined_query, strategies_for
-from ragcore.judging.rounds import Rounds, cost_so_far, guarded, seconds_of
+from ragcore.grading.answers import AnswerGrades, graded_answer
+from ragcore.grading.budget import UNFINISHED, Budget, Meter
+from ragcore.grading.evidence import Evidence, evidence_confidence
+from ragcore.grading.passages import judged_passages, retrieval_grade
+from ragcore.grading.refining import refined_query, strategies_for
+from ragcore.grading.rounds import Rounds, cost_so_far, guarded, seconds_of
 from ragcore.understanding.greetings import needs_retrieval
 
 SEARCH_SHARE = 0.5  # of the seconds; then an answer is written from what there is

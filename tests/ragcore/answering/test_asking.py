@@ -9,7 +9,7 @@ from ragcore.answering.asking import Asker, json_values
 from ragcore.answering.purposes import purpose_of
 from ragcore.ports import GenerationEvent
 from ragcore.types import Usage
-from tests.ragcore.judging.world import USELESS, model_server, says
+from tests.ragcore.grading.world import USELESS, model_server, says
 from tests.scripted_llm import Reply
 
 VALUES = {"question": "How many steps?", "context": "Four."}

@@ -9,7 +9,7 @@ from ragcore.answering.pipeline import AnswerStage, answer_stage, run_stages
 from ragcore.answering.stopping import StoppedError, unless_stopped
 from ragcore.answering.types import AnswerState, Question
 from ragcore.ports import GenerationEvent
-from tests.ragcore.judging.world import World
+from tests.ragcore.grading.world import World
 
 
 def stop_set():

@@ -9,7 +9,7 @@ from ragcore.understanding.analysis import analysed, analysed_by_rules, strategy
 from ragcore.understanding.analysis_complexity import complexity_of, relations, words_written
 from ragcore.understanding.analysis_kinds import signs_of, target_of
 from ragcore.understanding.analysis_words import cue_sections
-from tests.ragcore.judging.world import USELESS, model_server, says, tokenizer
+from tests.ragcore.grading.world import USELESS, model_server, says, tokenizer
 
 MODEL = (
     'Sure: {"type": "multi_hop", "complexity": 8, "cue": "process", "target": "object", '

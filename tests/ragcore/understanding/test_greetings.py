@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.understanding.greetings import may_be_small_talk, needs_retrieval
-from tests.ragcore.judging.world import tokenizer
+from tests.ragcore.grading.world import tokenizer
 
 SMALL_TALK = [
     "你好", "您好！", "你们好", "早上好", "謝謝", "谢谢你", "非常感谢您的帮助！",

@@ -11,16 +11,7 @@ from ragcore.answering.types import SearchResult
 from ragcore.errors import ModelUnavailableError
 from ragcore.ports import GenerationEvent
 from ragcore.prompts.refusals import refusal
-from tests.ragcore.judging.world import (
-    ANSWER,
-    LIBRARY,
-    USELESS,
-    World,
-    model_server,
-    ranked,
-    says,
-    state_of,
-)
+from tests.ragcore.grading.world import ANSWER, LIBRARY, USELESS, World, model_server, ranked, says, state_of
 
 REFUSAL = refusal("report", "en")
 INVENTED = "The lunar rover carries eleven spectrometers and a drill made by penguins."

@@ -4,7 +4,7 @@ from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import loop_self_rag as _registered  # noqa: F401
 from ragcore.answering.types import Analysis
 from ragcore.errors import ModelUnavailableError
-from tests.ragcore.judging.world import ANSWER, LIBRARY, USELESS, World, model_server, says, state_of
+from tests.ragcore.grading.world import ANSWER, LIBRARY, USELESS, World, model_server, says, state_of
 
 INVENTED = "The lunar rover carries eleven spectrometers and a drill made by penguins."
 

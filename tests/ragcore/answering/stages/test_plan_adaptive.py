@@ -10,7 +10,7 @@ from ragcore.answering.stages.plan_adaptive import BY_CUE, PLANS, plan_of
 from ragcore.answering.types import Analysis, QuestionKind, StrategyName
 from ragcore.options import REWRITE_METHODS
 from ragcore.text.question_type import QuestionType
-from tests.ragcore.judging.world import World, state_of
+from tests.ragcore.grading.world import World, state_of
 
 
 def test_every_strategy_and_every_cue_has_a_plan():

@@ -1,7 +1,7 @@
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import understand_analysis as _registered  # noqa: F401
 from ragcore.understanding.analysis import analysed_by_rules
-from tests.ragcore.judging.world import World, model_server, says, state_of, tokenizer
+from tests.ragcore.grading.world import World, model_server, says, state_of, tokenizer
 
 SAID = '{"type": "comparison", "complexity": 5, "cue": "comparison", "target": "subject"}'
 

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.judging.evidence import Evidence, evidence_confidence
-from ragcore.judging.passages import PassageScores
-from ragcore.judging.refining import STRATEGIES, refined_by_rules, refined_query, strategies_for, technical_terms
-from tests.ragcore.judging.world import LIBRARY, QUESTION, USELESS, World, model_server, ranked, says, tokenizer
+from ragcore.grading.evidence import Evidence, evidence_confidence
+from ragcore.grading.passages import PassageScores
+from ragcore.grading.refining import STRATEGIES, refined_by_rules, refined_query, strategies_for, technical_terms
+from tests.ragcore.grading.world import LIBRARY, QUESTION, USELESS, World, model_server, ranked, says, tokenizer
 
 FOUND = [ranked(*LIBRARY[0], chunk=1), ranked(*LIBRARY[1], chunk=2)]
 EVIDENCE = evidence_confidence(QUESTION, FOUND, tokenizer())

@@ -1,7 +1,7 @@
 import pytest
 
-from ragcore.judging.hops import hop_by_rules, next_hop
-from tests.ragcore.judging.world import USELESS, World, model_server, ranked, says, tokenizer
+from ragcore.grading.hops import hop_by_rules, next_hop
+from tests.ragcore.grading.world import USELESS, World, model_server, ranked, says, tokenizer
 
 QUESTION = "Who directed the film that was shot in Leland, North Carolina in 1986?"
 FILM = ranked("Maximum Overdrive", "Maximum Overdrive is a horror film. It was shot in Leland, North Carolina in 1986.")

@@ -1,7 +1,7 @@
 import pytest
 
-from ragcore.judging.passages import judged_passages, passages_by_rules, retrieval_grade
-from tests.ragcore.judging.world import (
+from ragcore.grading.passages import judged_passages, passages_by_rules, retrieval_grade
+from tests.ragcore.grading.world import (
     LIBRARY,
     QUESTION,
     USELESS,

@@ -1,10 +1,10 @@
 import pytest
 
-from ragcore.judging.answers import REFUSED, confidence_in, graded_answer, grades_by_rules
-from ragcore.judging.evidence import Evidence
+from ragcore.grading.answers import REFUSED, confidence_in, graded_answer, grades_by_rules
+from ragcore.grading.evidence import Evidence
 from ragcore.prompts.refusals import refusal
 from ragcore.types import Source
-from tests.ragcore.judging.world import (
+from tests.ragcore.grading.world import (
     ANSWER,
     LIBRARY,
     QUESTION,

@@ -39,7 +39,7 @@ class Evidence:
 
 def evidence_categories() -> Mapping[str, Cues]:
     """The product's five: definition, mechanism, procedure, figures, application."""
-    return cue_sections("ragcore.judging", "evidence_categories.txt")
+    return cue_sections("ragcore.grading", "evidence_categories.txt")
 
 
 def evidence_confidence(

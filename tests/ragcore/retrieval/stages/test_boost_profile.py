@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.stages import BoostProfile, FuseRsf
+from ragcore.retrieval.stages import BoostProfile, FuseRsf
 from ragcore.types import DocumentFacts, Profile
 from tests.ragcore.states import ports, state_with
 

@@ -14,8 +14,8 @@ from pydantic.dataclasses import dataclass as validated
 from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.types import Ranked
-from ragcore.judging.evidence import LOW, Evidence, text_of
-from ragcore.judging.passages import Dimension, PassageScores, shown
+from ragcore.grading.evidence import LOW, Evidence, text_of
+from ragcore.grading.passages import Dimension, PassageScores, shown
 from ragcore.ports import Tokenizer
 from ragcore.text.keywords import keywords
 from ragcore.text.normalise import normalise_query
@@ -175,12 +175,12 @@ def _synonyms(question: str, tools: AnswerTools) -> list[str]:
 
 def _words(*sections: str, chinese: bool) -> list[str]:
     """Entries of the data file in the language of the question."""
-    cues = cue_sections("ragcore.judging", "refine_words.txt")
+    cues = cue_sections("ragcore.grading", "refine_words.txt")
     return [entry for name in sections for entry in cues[name].entries if bool(_CJK.search(entry)) == chinese]
 
 
 def _without_narrowing(text: str) -> str:
-    pattern = cue_sections("ragcore.judging", "refine_words.txt")["narrowing"].pattern
+    pattern = cue_sections("ragcore.grading", "refine_words.txt")["narrowing"].pattern
     return normalise_query(re.sub(pattern.pattern, " ", text, flags=re.IGNORECASE)) or text
 
 

@@ -15,8 +15,8 @@ from pydantic.dataclasses import dataclass
 from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.types import Ranked
+from ragcore.grading.evidence import text_of
 from ragcore.grounding.context import render_context
-from ragcore.judging.evidence import text_of
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.text.keywords import keywords
 from ragcore.text.question_type import wanted

@@ -13,7 +13,7 @@ from ragcore.answering.stages import loop_agentic, loop_iterative, loop_self_rag
 from ragcore.answering.types import WrittenText
 from ragcore.ports import GenerationEvent
 from ragcore.types import Usage
-from tests.ragcore.judging.world import World, state_of
+from tests.ragcore.grading.world import World, state_of
 
 LOOPS = {
     "loop.agentic": loop_agentic.LoopAgentic,

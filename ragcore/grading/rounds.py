@@ -13,7 +13,7 @@ from ragcore.answering.stages.context_build import BuildContext
 from ragcore.answering.stopping import StoppedError, unless_stopped
 from ragcore.answering.types import AnswerState, Rewrite, SearchResult, Step, WrittenText
 from ragcore.errors import RagError
-from ragcore.judging.budget import Meter
+from ragcore.grading.budget import Meter
 
 logger = logging.getLogger(__name__)
 

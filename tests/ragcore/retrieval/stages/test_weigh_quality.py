@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.stages import WeighQuality
-from ragcore.stages.weigh_quality import similarities_of
+from ragcore.retrieval.stages import WeighQuality
+from ragcore.retrieval.stages.weigh_quality import similarities_of
 from ragcore.types import ScoreScale
 from tests.ragcore.states import passage, ports, ranked_with
 

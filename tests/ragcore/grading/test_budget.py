@@ -2,7 +2,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from ragcore.judging.budget import Budget, Meter
+from ragcore.grading.budget import Budget, Meter
 from ragcore.types import Usage
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ragcore.errors import ModelUnavailableError
 from ragcore.pipeline import Pipeline, build
 from ragcore.ports import RerankScore
-from ragcore.stages import CutoffCliff, CutoffTopK, LoadPassages, Rerank
+from ragcore.retrieval.stages import CutoffCliff, CutoffTopK, LoadPassages, Rerank
 from ragcore.types import ScoreScale
 from tests.ragcore.states import passage, ports, ranked_with
 

@@ -12,11 +12,11 @@ from pydantic.dataclasses import dataclass
 
 from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
+from ragcore.grading.evidence import Evidence
 from ragcore.grounding.citations import extract
 from ragcore.grounding.confidence import answer_confidence
 from ragcore.grounding.context import render_context
 from ragcore.grounding.support import support_states
-from ragcore.judging.evidence import Evidence
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.prompts.refusals import is_refusal
 from ragcore.text.keywords import keywords

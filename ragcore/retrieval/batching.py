@@ -9,7 +9,7 @@ import numpy as np
 
 from ragcore.pipeline import Pipeline
 from ragcore.ports import FloatArray, LexicalIndex, VectorIndex
-from ragcore.stages.search_coarse import SearchCoarse
+from ragcore.retrieval.stages.search_coarse import SearchCoarse
 from ragcore.types import Hit, Query, StageRecord, State
 
 

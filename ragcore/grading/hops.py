@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.types import Ranked
-from ragcore.judging.passages import shown
+from ragcore.grading.passages import shown
 from ragcore.ports import Tokenizer
 from ragcore.text.keywords import keywords
 from ragcore.text.normalise import normalise_query
