@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
-from ragcore.parsing.confinement import confine
+from ragcore.parsing.sandbox.confine import confine
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ragcore.ocr.protocol import answer, lines_said, read_request
-from ragcore.parsing.confinement import confine
+from ragcore.parsing.sandbox.confine import confine
 from ragcore.types import Pixels, RecognisedLine
 
 CHANNEL = 0  # a connected socket stands at the descriptor of standard input

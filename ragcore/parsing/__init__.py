@@ -1,7 +1,7 @@
 """Files to Markdown blocks: one parser per format, found by the ending of the name (D9).
 
 A parser's module, and with it its library, is imported when the first file of its format arrives, because
-each file may be parsed in a fresh process (see sandbox.py).
+each file may be parsed in a fresh process (see sandbox/parse.py).
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ _PARSERS = {
     ".log": "text:TextParser",
     ".md": "markdown:MarkdownParser",
     ".markdown": "markdown:MarkdownParser",
-    ".html": "html:HtmlParser",
-    ".htm": "html:HtmlParser",
-    ".pdf": "pdf:PdfParser",
-    ".docx": "docx:DocxParser",
-    ".pptx": "pptx:PptxParser",
-    ".xlsx": "xlsx:XlsxParser",
-    ".xlsm": "xlsx:XlsxParser",
+    ".html": "html.parser:HtmlParser",
+    ".htm": "html.parser:HtmlParser",
+    ".pdf": "pdf.parser:PdfParser",
+    ".docx": "office.docx:DocxParser",
+    ".pptx": "office.pptx:PptxParser",
+    ".xlsx": "office.xlsx:XlsxParser",
+    ".xlsm": "office.xlsx:XlsxParser",
     ".csv": "csv:CsvParser",
     ".tsv": "csv:CsvParser",
-    ".odt": "odt:OdtParser",
-    ".ods": "odt_sheets:OdsParser",
-    ".odp": "odt_slides:OdpParser",
-    **dict.fromkeys((".doc", ".wps", ".rtf", ".xls", ".et", ".ppt", ".dps"), "legacy:LegacyParser"),
-    ".epub": "epub:EpubParser",
-    ".eml": "mail:EmlParser",
-    ".msg": "msg:MsgParser",
-    ".zip": "archive:ArchiveParser",
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif"), "image:ImageParser"),
+    ".odt": "office.odf:OdtParser",
+    ".ods": "office.odf_sheets:OdsParser",
+    ".odp": "office.odf_slides:OdpParser",
+    **dict.fromkeys((".doc", ".wps", ".rtf", ".xls", ".et", ".ppt", ".dps"), "office.legacy:LegacyParser"),
+    ".epub": "html.epub:EpubParser",
+    ".eml": "mail.eml:EmlParser",
+    ".msg": "mail.msg:MsgParser",
+    ".zip": "archive.parser:ArchiveParser",
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif"), "image.parser:ImageParser"),
 }
 
 SUPPORTED_FORMATS: tuple[str, ...] = tuple(_PARSERS)  # file name endings with the dot, lower case
@@ -59,7 +59,7 @@ def parser_for(name: str) -> DocumentParser:
 
 
 def parse(content: bytes, *, name: str) -> ParsedDocument:
-    """Read a file in this process; files from strangers belong in `sandbox.parse_contained`.
+    """Read a file in this process; files from strangers belong in `sandbox.parse.parse_contained`.
 
     Raises UnsupportedFormatError, EmptyDocumentError (with `needs_ocr=True` for scans), CorruptDocumentError,
     PasswordProtectedError, ResourceLimitError, UnsafeArchiveError or ConverterMissingError, and nothing else.

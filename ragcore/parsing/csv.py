@@ -10,8 +10,8 @@ from itertools import islice
 
 from ragcore.errors import ResourceLimitError
 from ragcore.parsing.charset import decode
-from ragcore.parsing.guard import coded_errors, finished, require_content
-from ragcore.parsing.office_grid import Grid, grid_blocks
+from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.sheets import Grid, grid_blocks
 from ragcore.types import ParsedDocument
 
 MAX_CELLS = 1_000_000

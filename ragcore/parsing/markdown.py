@@ -12,8 +12,8 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from ragcore.parsing.charset import decode
-from ragcore.parsing.guard import coded_errors, finished, require_content
-from ragcore.parsing.html_pictures import PictureShelf
+from ragcore.parsing.html.pictures import PictureShelf
+from ragcore.parsing.parser_errors import coded_errors, finished, require_content
 from ragcore.types import Block, BlockKind, ParsedDocument
 
 _KINDS: dict[str, BlockKind] = {
@@ -118,7 +118,7 @@ def _paragraph_kind(source: str) -> BlockKind:
 
 def _html(source: str, shelf: PictureShelf) -> Iterator[Block]:
     """HTML inside Markdown (converters write tables so) is read like an HTML page."""
-    from ragcore.parsing.html import html_blocks  # beautifulsoup and lxml only where a file needs them
+    from ragcore.parsing.html.parser import html_blocks  # beautifulsoup and lxml only where a file needs them
 
     yield from html_blocks(source, shelf)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ragcore.parsing.charset import decode
-from ragcore.parsing.guard import coded_errors, finished, require_content
+from ragcore.parsing.parser_errors import coded_errors, finished, require_content
 from ragcore.types import Block, ParsedDocument
 
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")

@@ -17,7 +17,8 @@ import pytest
 
 from ragcore.errors import RagError
 from ragcore.parsing import SUPPORTED_FORMATS
-from ragcore.parsing.sandbox import ParseLimits, parse_contained
+from ragcore.parsing.sandbox.parse import parse_contained
+from ragcore.parsing.sandbox.process import ParseLimits
 from ragcore.types import ParsedDocument
 from tests.security import hostile, hostile_archives, hostile_pdf, hostile_xml
 from tests.security.hostile import Hostile, Trap

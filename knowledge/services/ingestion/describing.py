@@ -17,7 +17,7 @@ from knowledge.services.reapplying import Reapplied, edits_reapply
 from knowledge.services.representations import Representation, question_representation, represented
 from ragcore.chunking import splitter_for
 from ragcore.errors import EmptyDocumentError
-from ragcore.parsing.recognition_unread import unread_counts
+from ragcore.ocr.unread import unread_counts
 from ragcore.text.minhash import sketch
 from ragcore.types import ChunkDraft
 

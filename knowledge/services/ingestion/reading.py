@@ -21,7 +21,7 @@ from ragcore.cleaning import clean
 from ragcore.errors import EmptyDocumentError
 from ragcore.options import ParsingOptions
 from ragcore.parsing import parse
-from ragcore.parsing.sandbox import needs_containment, parse_contained
+from ragcore.parsing.sandbox.parse import needs_containment, parse_contained
 from ragcore.types import ParsedDocument
 
 MAX_LOSSES = 5  # workers that may end over a document before it is set aside

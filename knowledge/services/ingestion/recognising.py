@@ -49,7 +49,7 @@ def item_recognise(read: Read, holding: Holding) -> None:
 
 
 def _recognised(read: Read, holding: Holding) -> ParsedDocument:
-    from ragcore.parsing.recognition import recognised
+    from ragcore.ocr.documents import recognised
 
     version = read.item.version
 

@@ -20,7 +20,7 @@ from django.db import transaction
 
 from knowledge.models import DocumentPicture, DocumentVersion
 from ragcore.options import ParsingOptions, options_sha256
-from ragcore.parsing.wire import dump_document, load
+from ragcore.parsing.sandbox.serialization import dump_document, load
 from ragcore.types import ParsedDocument, Picture
 
 logger = logging.getLogger(__name__)

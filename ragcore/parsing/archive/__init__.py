@@ -1,0 +1,1 @@
+"""Zip archives, and files inside files."""

@@ -1,0 +1,87 @@
+"""Zip archives of documents: one document with a section per member, or the members one by one (D9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from ragcore.errors import EmptyDocumentError, PasswordProtectedError, UnsafeArchiveError
+from ragcore.parsing.archive.safe_zip import DEFAULT_ARCHIVE_LIMITS, Allowance, ArchiveLimits, SafeZip, clean_name
+from ragcore.parsing.archive.sections import PartsBuilder, nesting
+from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.types import ParsedDocument
+
+MAX_DOCUMENT_MEMBERS = 500  # as one document; larger archives are unpacked into separate ones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A file of an archive."""
+
+    path: str  # relative, "/" between folders; those of an inner archive begin with its path
+    content: bytes = field(repr=False)
+
+
+class ArchiveParser:
+    """A level-1 heading per member, in the order of their paths, and what the member says below it."""
+
+    formats = (".zip",)
+
+    def parse(self, content: bytes, *, name: str) -> ParsedDocument:
+        """Members that cannot be read are named in metadata `skipped` and in the last paragraph.
+
+        Raises EmptyDocumentError (nothing readable), PasswordProtectedError, CorruptDocumentError or
+        UnsafeArchiveError (limits on members, bytes, density and depth; names that lead elsewhere).
+        """
+        require_content(content, name=name)
+        with coded_errors(name), nesting(name=name, archive=True) as here:
+            archive = SafeZip(content, name=name, allowance=here.allowance)
+            parts = PartsBuilder()
+            for count, path in enumerate(archive.paths):
+                if count >= MAX_DOCUMENT_MEMBERS:
+                    parts.skip(path, "too_many_members")
+                elif (unpacked := archive.read(path)) is None:
+                    parts.skip(path, "corrupt_document")
+                else:
+                    parts.add(unpacked, path=path, level=1)
+            for link in archive.ignored:
+                parts.skip(link, "link_not_followed")
+            return _document(parts, name)
+
+
+def _document(parts: PartsBuilder, name: str) -> ParsedDocument:
+    if parts.is_locked:
+        raise PasswordProtectedError(name=name)
+    if not parts.blocks:
+        raise EmptyDocumentError("The archive contains no file that can be read.", name=name, **parts.metadata())
+    blocks = [*parts.blocks, *parts.remark()]
+    title = clean_name(PurePath(name).stem)
+    return finished(blocks, name=name, title=title, metadata=parts.metadata(), pictures=parts.pictures)
+
+
+def archive_members(content: bytes, *, name: str, limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS) -> list[Member]:
+    """All files of an archive, those of archives in it included, in the order of their paths.
+
+    Folders, links, damaged members and what operating systems leave behind are left out; formats are not judged.
+    Raises EmptyDocumentError, CorruptDocumentError, PasswordProtectedError or UnsafeArchiveError.
+    """
+    require_content(content, name=name)
+    with coded_errors(name):
+        members = _members(content, name, "", Allowance(limits), 1)
+    if not members:
+        raise EmptyDocumentError("The archive contains no file that can be read.", name=name)
+    return members
+
+
+def _members(content: bytes, name: str, prefix: str, allowance: Allowance, depth: int) -> list[Member]:
+    members: list[Member] = []
+    for path, unpacked in SafeZip(content, name=name, allowance=allowance).files():
+        if unpacked is None:
+            continue
+        if path.lower().endswith(".zip"):
+            if depth >= allowance.limits.depth:  # else an archive that contains itself would come back for ever
+                raise UnsafeArchiveError(name=name, member=path, depth=depth + 1)
+            members += _members(unpacked, path, f"{prefix}{path}/", allowance, depth + 1)
+        else:
+            members.append(Member(path=f"{prefix}{path}", content=unpacked))
+    return members

@@ -1,0 +1,1 @@
+"""HTML pages and EPUB books."""

@@ -1,0 +1,157 @@
+"""Inline elements of HTML as Markdown text: pictures, formulas, code, raised numbers."""
+
+from __future__ import annotations
+
+import re
+
+from bs4 import Tag
+from bs4.element import NavigableString, PreformattedString
+
+from ragcore.parsing.html.pictures import PictureShelf
+
+SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
+_RAISED = re.compile(r"[-+\u2212\u2013]?\d{1,4}")
+_INLINE = frozenset(
+    ("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "code", "data", "del", "dfn", "em", "font", "i")
+    + ("img", "image", "ins", "kbd", "label", "mark", "math", "nobr", "q", "rb", "rp", "rt", "rtc", "ruby", "s", "samp")
+    + ("small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr")
+)
+_SILENT = frozenset(("rp", "annotation", "annotation-xml"))
+_ICON_PIXELS = 24
+
+
+def is_inline(tag: Tag) -> bool:
+    """Whether an element runs inside a line and holds nothing that does not."""
+    if not _runs_inside(tag.name):
+        return False
+    return tag.name == "math" or tag.find(lambda inner: _is_block(inner)) is None
+
+
+def _is_block(tag: Tag) -> bool:
+    return not _runs_inside(tag.name) and tag.find_parent("math") is None
+
+
+def _runs_inside(name: str) -> bool:
+    """Names with a colon are marks of office programs inside a line, e.g. <o:p>."""
+    return name in _INLINE or ":" in name
+
+
+class Inline:
+    """Text of elements on which words can be found: links and emphasis as their text, pictures as Markdown."""
+
+    def __init__(self, shelf: PictureShelf) -> None:
+        self._shelf = shelf
+
+    def line(self, tag: Tag) -> str:
+        """All text of an element on one line."""
+        return SPACE.sub(" ", self.text(tag)).strip()
+
+    def text(self, node: Tag) -> str:
+        """Text of an element; line breaks stay, inner blocks stand on lines of their own."""
+        name = node.name
+        if name == "br":
+            return "\n"
+        if name in ("img", "image"):
+            return self._image(node)
+        if name == "math":
+            return formula(node)
+        if name in _SILENT:
+            return ""
+        text = "".join(
+            self.text(child) if isinstance(child, Tag) else SPACE.sub(" ", str(child))
+            for child in node.children
+            if not isinstance(child, PreformattedString)  # comments
+        )
+        return self._marked(node, text)
+
+    def _marked(self, node: Tag, text: str) -> str:
+        name = node.name
+        if name in ("code", "kbd", "samp", "tt") and text.strip() and "`" not in text and "\n" not in text:
+            return f"`{text.strip()}`"
+        if name == "rt":
+            return f"({text.strip()})" if text.strip() else ""
+        if name == "q":
+            return f"\u201c{text.strip()}\u201d"
+        if name == "sup" and _RAISED.fullmatch(text.strip()) and _is_power(node):
+            return f"^{text.strip()}"
+        return text if _runs_inside(name) else f"\n{text}\n"
+
+    def _image(self, tag: Tag) -> str:
+        alt = SPACE.sub(" ", str(tag.get("alt") or "")).strip().replace("]", ")").replace("[", "(")
+        if _is_formula(tag) and alt:
+            return f"${_bare_tex(alt)}$"
+        target = next((found for source in _sources(tag) if (found := self._shelf.target(source, alt))), "")
+        if not target or _is_icon(tag):
+            return alt
+        return f"![{alt}]({target})"
+
+
+def _sources(tag: Tag) -> list[str]:
+    """Addresses of a picture, the real one before the placeholder of pages that load pictures late."""
+    late = [tag.get("data-src"), tag.get("data-original"), tag.get("data-lazy-src")]
+    said = [tag.get("src"), tag.get("xlink:href"), tag.get("href") if tag.name == "image" else None]
+    return [str(source) for source in (*late, *said) if source and str(source).strip()]
+
+
+def _is_icon(tag: Tag) -> bool:
+    sizes = [str(tag.get(side) or "").removesuffix("px") for side in ("width", "height")]
+    return any(size.isdecimal() and len(size) < 4 and int(size) <= _ICON_PIXELS for size in sizes)
+
+
+def _is_power(sup: Tag) -> bool:
+    """Raised digits after a digit are a power, elsewhere mostly the number of a note."""
+    before = sup.previous_sibling
+    ends = before.rstrip()[-1:] if isinstance(before, NavigableString) else ""
+    return ends.isdigit() and sup.find("a") is None
+
+
+# ── formulas ────────────────────────────────────────────────────────────────────────────────────
+
+_TEX_CLASSES = re.compile(r"(?:^|[-_ ])(?:math|tex|latex|mathjax|mwe-math\S*)(?:$|[-_ ])", re.IGNORECASE)
+
+
+def _is_formula(tag: Tag) -> bool:
+    classes = " ".join(tag.get("class") or [])
+    return bool(_TEX_CLASSES.search(classes))
+
+
+def formula(tag: Tag) -> str:
+    """TeX between dollar signs: as the page states it, else written from the MathML."""
+    source = tag.find("annotation", encoding=re.compile("tex", re.IGNORECASE))
+    text = source.get_text() if source else str(tag.get("alttext") or _linear(tag))
+    text = _bare_tex(text)
+    return f"${text}$" if text else ""
+
+
+def _bare_tex(text: str) -> str:
+    """TeX without the shell that generators put around it."""
+    text = SPACE.sub(" ", text).strip().strip("$").strip()
+    shell = re.fullmatch(r"\{\\(?:display|text)style (.*)\}", text)
+    return shell[1].strip() if shell else text
+
+
+_TWO_PARTS = {
+    "mfrac": "({})/({})",
+    "msup": "{}^{{{}}}",
+    "msub": "{}_{{{}}}",
+    "mover": "{}^{{{}}}",
+    "munder": "{}_{{{}}}",
+}
+
+
+def _linear(node: Tag) -> str:
+    """MathML on one line, with fractions, powers and indices told apart."""
+    if node.name in _SILENT:
+        return ""
+    parts = [
+        _linear(child) if isinstance(child, Tag) else SPACE.sub(" ", str(child)).strip() for child in node.children
+    ]
+    parts = [part for part in parts if part]
+    name = node.name.rpartition(":")[2]
+    if name in _TWO_PARTS and len(parts) == 2:
+        return _TWO_PARTS[name].format(*parts)
+    if name in ("msubsup", "munderover") and len(parts) == 3:
+        return f"{parts[0]}_{{{parts[1]}}}^{{{parts[2]}}}"
+    if name == "msqrt":
+        return rf"\sqrt{{{' '.join(parts)}}}"
+    return " ".join(parts)

@@ -1,0 +1,163 @@
+"""HTML pages: the main text without the furniture around it (D9, D24)."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+
+from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
+from lxml import etree
+
+from ragcore.errors import ResourceLimitError
+from ragcore.parsing.charset import decode
+from ragcore.parsing.html.blocks import Walker
+from ragcore.parsing.html.boilerplate import drop_furniture, drop_hidden, main_part
+from ragcore.parsing.html.pictures import PictureShelf
+from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.types import Block, ParsedDocument
+
+_DECLARED = (
+    re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_-]{2,40})""", re.IGNORECASE),
+    re.compile(rb"""^\s*<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9_-]{2,40})"""),
+)
+_VOID = "area|base|br|col|embed|hr|img|image|input|link|meta|param|source|track|wbr"
+# XHTML closes empty elements by a slash, which HTML ignores: <title/> would swallow the page
+_SELF_CLOSED = re.compile(rf"<(?!(?:{_VOID})\b)([A-Za-z][\w:-]*)(\s[^<>]*)?/>", re.IGNORECASE)
+_META = {
+    "author": ("author", "article:author", "dc.creator"),
+    "description": ("description", "og:description", "dc.description"),
+    "keywords": ("keywords",),
+    "published": ("article:published_time", "date", "dc.date", "pubdate", "publishdate"),
+    "site": ("og:site_name",),
+}
+MAX_META_CHARACTERS = 500
+MAX_DEPTH = 500  # pages reach 60, long threads of messages 200; the time to read a page grows with its depth
+
+
+class HtmlParser:
+    """Headings, paragraphs, nested lists, tables with their spans filled, code, formulas and pictures."""
+
+    formats = (".html", ".htm")
+
+    def parse(self, content: bytes, *, name: str) -> ParsedDocument:
+        """Pictures in `data:` addresses are taken out; those elsewhere stay links.
+
+        Raises EmptyDocumentError, CorruptDocumentError or ResourceLimitError (absurd nesting).
+        """
+        require_content(content, name=name)
+        with coded_errors(name):
+            soup = read_html(decode_html(content))
+            said = _meta(soup)
+            title, metadata = _title(soup, said), _metadata(soup, said)
+            shelf = PictureShelf(base=base_address(soup))
+            blocks = page_blocks(soup, shelf)
+            heading = next((block.text for block in blocks if block.kind == "heading"), "")
+            pictures = shelf.pictures if blocks else ()
+            return finished(blocks, name=name, title=title or heading, metadata=metadata, pictures=pictures)
+
+
+def html_blocks(source: str, shelf: PictureShelf | None = None) -> list[Block]:
+    """Blocks of an HTML fragment, e.g. a table inside a Markdown file."""
+    return page_blocks(read_html(source), shelf or PictureShelf())
+
+
+def decode_html(content: bytes) -> str:
+    """Text of a page by the encoding that it declares, if its bytes obey."""
+    found = next((found for pattern in _DECLARED if (found := pattern.search(content[:4096]))), None)
+    return decode(content, declared=found[1].decode() if found else None)
+
+
+def read_html(text: str) -> BeautifulSoup:
+    """The tree of a page or fragment. Entities and addresses outside are never resolved.
+
+    Raises ResourceLimitError for elements nested deeper than MAX_DEPTH.
+    """
+    if "http://www.w3.org/1999/xhtml" in text[:2000]:
+        text = _SELF_CLOSED.sub(r"<\1\2></\1>", text)
+    _refuse_depth(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is fine here
+        return BeautifulSoup(text, "lxml")
+
+
+class _DepthGuard:
+    """Receives the events of the parser and stops it where elements nest too deeply; much cheaper than a tree."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+
+    def start(self, tag: str, attributes: object) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise ResourceLimitError(depth=self._depth)
+
+    def end(self, tag: str) -> None:
+        self._depth -= 1
+
+    def close(self) -> None:
+        """Nothing to hand back."""
+
+
+def _refuse_depth(text: str) -> None:
+    parser = etree.HTMLParser(target=_DepthGuard())
+    parser.feed(text)
+    with suppress(etree.ParserError, etree.XMLSyntaxError):  # a page of nothing; the tree says so
+        parser.close()
+
+
+def page_blocks(soup: BeautifulSoup, shelf: PictureShelf) -> list[Block]:
+    """Blocks of the main text of a web page."""
+    page = soup.body or soup
+    drop_hidden(page)
+    root = main_part(page)
+    drop_furniture(root)
+    return Walker(shelf).blocks_of(root)
+
+
+def whole_blocks(soup: BeautifulSoup, shelf: PictureShelf) -> list[Block]:
+    """Blocks of all text that is visible: chapters and messages have no furniture."""
+    page: Tag = soup.body or soup
+    drop_hidden(page)
+    return Walker(shelf).blocks_of(page)
+
+
+def base_address(soup: BeautifulSoup) -> str:
+    """What relative addresses start from, where the page says so; "" otherwise."""
+    base = soup.find("base", href=True)
+    return str(base["href"]).strip() if isinstance(base, Tag) else ""
+
+
+def _title(soup: BeautifulSoup, said: Mapping[str, str]) -> str:
+    """The title that the page declares: <title>, else what it tells social networks, else its headline."""
+    if soup.title and (declared := soup.title.get_text(" ", strip=True)):
+        return " ".join(declared.split())
+    if declared := _first(said, ("og:title", "twitter:title", "dc.title")):
+        return declared
+    headline = soup.find("h1")
+    return " ".join(headline.get_text(" ", strip=True).split()) if headline else ""
+
+
+def _metadata(soup: BeautifulSoup, said: Mapping[str, str]) -> dict[str, str]:
+    found = {key: value for key, names in _META.items() if (value := _first(said, names))}
+    root = soup.find("html")
+    if isinstance(root, Tag) and (language := str(root.get("lang") or "").strip()):
+        found["language"] = language[:35]
+    link = soup.find("link", rel="canonical", href=True)
+    if isinstance(link, Tag) and str(link["href"]).startswith(("http://", "https://")):
+        found["url"] = str(link["href"])[:2000]
+    return found
+
+
+def _meta(soup: BeautifulSoup) -> dict[str, str]:
+    """What <meta> elements say, by their name in lower case; the first of a name counts."""
+    said: dict[str, str] = {}
+    for tag in soup.find_all("meta", content=True):
+        name = str(tag.get("name") or tag.get("property") or tag.get("itemprop") or "").lower()
+        said.setdefault(name, " ".join(str(tag["content"]).split())[:MAX_META_CHARACTERS])
+    return said
+
+
+def _first(said: Mapping[str, str], names: tuple[str, ...]) -> str:
+    return next((said[name] for name in names if said.get(name)), "")

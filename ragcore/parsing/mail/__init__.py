@@ -1,0 +1,1 @@
+"""Saved messages: .eml and .msg."""

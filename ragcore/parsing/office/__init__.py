@@ -1,0 +1,1 @@
+"""Office files: Word, PowerPoint, Excel, OpenDocument, and what LibreOffice converts."""

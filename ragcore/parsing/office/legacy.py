@@ -1,0 +1,122 @@
+"""Files of old office programs, and office files under a wrong name: what they really are, and in a readable format.
+
+.doc, .xls, .ppt and .rtf are converted by LibreOffice. Under their names often stand other things: web pages and
+tables that a program exported "for Excel", or the new formats. The content decides (D9).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from ragcore.errors import ConverterMissingError, CorruptDocumentError, PasswordProtectedError
+from ragcore.parsing import format_of, parser_for
+from ragcore.parsing.office.convert import Target, convert_contained, converter_available
+from ragcore.parsing.office.package import COMPOUND_FILE, ZIP
+from ragcore.parsing.parser_errors import require_content
+from ragcore.types import ParsedDocument
+
+_TARGETS: dict[str, Target] = {
+    ".doc": "docx",
+    ".wps": "docx",
+    ".rtf": "docx",
+    ".xls": "xlsx",
+    ".et": "xlsx",
+    ".ppt": "pptx",
+    ".dps": "pptx",
+}
+_MODERN = (".docx", ".xlsx", ".xlsm", ".pptx")
+_STREAMS = {".doc": "WordDocument", ".ppt": "PowerPoint Document", ".xls": "Workbook"}
+_MEMBERS = {".docx": b"word/document", ".pptx": b"ppt/presentation", ".xlsx": b"xl/workbook", ".odt": b"content.xml"}
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_HEAD_BYTES = 4096
+_OFFICE_XML = re.compile(rb'progid="(Word\.Document|Excel\.Sheet)"|urn:schemas-microsoft-com:office:(spreadsheet)"')
+_HTML = re.compile(rb"<(?:!doctype html|html|head|body|table|meta|div|style)\b", re.IGNORECASE)
+_MHTML = re.compile(rb"^MIME-Version:.*^Content-Type: multipart/related", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_ADVICE = {
+    "docx": "This old format can only be read where LibreOffice is installed. Save it as .docx and upload it again.",
+    "xlsx": "This old format can only be read where LibreOffice is installed. Save it as .xlsx and upload it again.",
+    "pptx": "This old format can only be read where LibreOffice is installed. Save it as .pptx and upload it again.",
+}
+
+
+class LegacyParser:
+    """Converts, then reads like the new format. Best called through `sandbox.parse_contained`."""
+
+    formats = tuple(_TARGETS)
+
+    def parse(self, content: bytes, *, name: str) -> ParsedDocument:
+        """Raises ConverterMissingError and what the parser of the new format raises."""
+        content, name = modernised(content, name=name)
+        return parser_for(name).parse(content, name=name)
+
+
+def modernised(content: bytes, *, name: str) -> tuple[bytes, str]:
+    """The same document in a format that we read, and a name that says so; unchanged where nothing is to be done.
+
+    Idempotent. Raises UnsupportedFormatError, EmptyDocumentError, ConverterMissingError, CorruptDocumentError,
+    PasswordProtectedError or ResourceLimitError.
+    """
+    ending = format_of(name)
+    if ending not in _TARGETS and not (ending in _MODERN and content.startswith(COMPOUND_FILE)):
+        return content, name
+    require_content(content, name=name)
+    actual = _actual_ending(content, ending, name)
+    if actual not in _TARGETS:
+        return content, str(PurePath(name).with_suffix(actual))
+    target = _TARGETS[actual]
+    if not converter_available():
+        raise ConverterMissingError(_ADVICE[target], name=name)
+    try:
+        converted = convert_contained(content, name=str(PurePath(name).with_suffix(actual)), to=target)
+    except (PermissionError, FileNotFoundError) as problem:  # inside a contained process, as members of archives are
+        raise ConverterMissingError(_ADVICE[target], name=name) from problem
+    return converted, str(PurePath(name).with_suffix(f".{target}"))
+
+
+def _actual_ending(content: bytes, ending: str, name: str) -> str:
+    """The ending that the content deserves; what the name says is tried first where files lie in each other."""
+    if content.startswith(COMPOUND_FILE):
+        if _ENCRYPTED in content:
+            raise PasswordProtectedError(name=name)
+        said = _target_family(ending)
+        for old, stream in sorted(_STREAMS.items(), key=lambda item: item[0] != said):
+            if stream.encode("utf-16-le") in content:
+                return old
+        if "Book\0".encode("utf-16-le") in content:  # Excel 5 and 95
+            return ".xls"
+    elif content.startswith(ZIP):
+        said = f".{_TARGETS[ending]}"
+        for new, member in sorted(_MEMBERS.items(), key=lambda item: item[0] != said):
+            if member in content:
+                return new
+    else:
+        return _text_ending(content, ending, name)
+    raise CorruptDocumentError(name=name, problem="no office document inside")
+
+
+def _target_family(ending: str) -> str:
+    """The old ending of the same program: .docx belongs to .doc."""
+    target = _TARGETS.get(ending, ending.removeprefix(".")[:4].replace("xlsm", "xlsx"))
+    return {"docx": ".doc", "xlsx": ".xls", "pptx": ".ppt"}[target]
+
+
+def _text_ending(content: bytes, ending: str, name: str) -> str:
+    head = content[:_HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").lstrip()
+    if head.startswith(rb"{\rtf"):
+        return ".rtf"
+    if b"<?xml" in head and (found := _OFFICE_XML.search(head)):
+        if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+            raise CorruptDocumentError(name=name, problem="entities in an office document")
+        return ".doc" if found[1] == b"Word.Document" else ".xls"
+    if _MHTML.search(head):
+        return ".eml"
+    if _HTML.search(head):
+        return ".html"
+    if ending in (".xls", ".et") and b"\t" in head and _is_text(head):
+        return ".tsv"
+    raise CorruptDocumentError(name=name, problem="no office document")
+
+
+def _is_text(head: bytes) -> bool:
+    return not any(byte < 9 or 13 < byte < 27 for byte in head)

@@ -1,0 +1,251 @@
+"""Text of OpenDocument files: paragraphs, lists, tables, notes and pictures, whatever program wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ragcore.parsing.office.docx_numbering import number_text
+from ragcore.parsing.office.pictures import PictureShelf
+from ragcore.parsing.office.xml import Element, Package, whole
+from ragcore.parsing.tables import Cell, table_markdown
+from ragcore.types import Block
+
+_NS = "urn:oasis:names:tc:opendocument:xmlns:"
+TEXT, TABLE, DRAW = f"{{{_NS}text:1.0}}", f"{{{_NS}table:1.0}}", f"{{{_NS}drawing:1.0}}"
+OFFICE, STYLE, PRESENTATION = f"{{{_NS}office:1.0}}", f"{{{_NS}style:1.0}}", f"{{{_NS}presentation:1.0}}"
+SVG = f"{{{_NS}svg-compatible:1.0}}"
+_MATH = "{http://www.w3.org/1998/Math/MathML}"
+_XLINK = "{http://www.w3.org/1999/xlink}"
+MAX_REPEATS = 200  # of a cell or row that stands for many: more are formatting
+MAX_SPACES = 20
+MAX_DEPTH = 8
+
+_GONE = frozenset(  # remarks, deleted text, tables of contents, marks without words
+    (OFFICE + "annotation", OFFICE + "annotation-end", TEXT + "tracked-changes", TEXT + "table-of-content")
+    + (TEXT + "alphabetical-index", TEXT + "illustration-index", TEXT + "table-index", TEXT + "sequence-decls")
+    + (TEXT + "page-number", OFFICE + "forms", SVG + "title", SVG + "desc", TEXT + "variable-decls")
+)
+_FORMATS = {
+    "a": "lowerLetter",
+    "A": "upperLetter",
+    "i": "lowerRoman",
+    "I": "upperRoman",
+    "一, 二, 三, ...": "chineseCounting",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """How a level of a list is marked: "-" for bullets, otherwise a number between two texts."""
+
+    prefix: str = ""
+    suffix: str = ""
+    format: str | None = None  # None: a bullet
+    start: int = 1
+
+
+@dataclass(slots=True)
+class TextReader:
+    """Walks the content of a document; notes gather until they are asked for."""
+
+    package: Package
+    lists: dict[tuple[str, int], Mark]
+    shelf: PictureShelf = field(default_factory=PictureShelf)
+    notes: list[str] = field(default_factory=list)
+    page: int | None = None
+    _counts: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def blocks(self, parent: Element) -> Iterator[Block]:
+        """Blocks of the children, in their order."""
+        for node in parent:
+            tag = node.tag
+            if tag in _GONE:
+                continue
+            if tag == TEXT + "h":
+                words = " ".join(self.text(node).split())
+                yield Block(
+                    kind="heading",
+                    text=words,
+                    level=whole(node.get(TEXT + "outline-level"), 1, low=1, high=6),
+                    page=self.page,
+                )
+                yield from self._frames(node)
+            elif tag == TEXT + "p":
+                yield from self._paragraph(node)
+            elif tag == TEXT + "list":
+                yield Block(kind="list", text="\n".join(self._items(node, 0, "")), page=self.page)
+            elif tag == TABLE + "table":
+                yield self._table(node)
+            elif tag == DRAW + "frame":
+                yield from self._frame(node)
+            else:
+                yield from self.blocks(node)
+
+    def note_blocks(self) -> Iterator[Block]:
+        """Foot- and endnotes that the text so far refers to, as Markdown footnotes."""
+        for number, note in enumerate(self.notes, 1):
+            yield Block(kind="paragraph", text=f"[^{number}]: {note}", page=self.page)
+
+    def text(self, node: Element) -> str:
+        """The words of a paragraph; frames in it are left to their own blocks."""
+        return "".join(self._pieces(node)).strip()
+
+    def _pieces(self, node: Element) -> Iterator[str]:
+        yield node.text or ""
+        for child in node:
+            tag = child.tag
+            if tag == TEXT + "s":
+                yield " " * whole(child.get(TEXT + "c"), 1, high=MAX_SPACES)
+            elif tag == TEXT + "tab":
+                yield "\t"
+            elif tag == TEXT + "line-break":
+                yield "\n"
+            elif tag == TEXT + "note":
+                yield self._note(child)
+            elif tag == DRAW + "frame" and child.get(TEXT + "anchor-type") == "as-char":
+                yield self._formula(child) or self._picture(child)
+            elif tag not in _GONE and not tag.startswith(DRAW):
+                yield from self._pieces(child)
+            yield child.tail or ""
+
+    def _note(self, note: Element) -> str:
+        body = note.find(TEXT + "note-body")
+        words = " ".join(self.text(one) for one in body.iter(TEXT + "p")) if body is not None else ""
+        self.notes.append(words)
+        return f"[^{len(self.notes)}]"
+
+    def _paragraph(self, node: Element) -> Iterator[Block]:
+        text = self.text(node)
+        alone = text.startswith("![") and text.endswith(")") and text.count("](") == 1
+        yield Block(kind="image" if alone else "paragraph", text=text, page=self.page)
+        yield from self._frames(node)
+
+    def _frames(self, paragraph: Element) -> Iterator[Block]:
+        """Pictures and text boxes anchored in a paragraph, outermost ones."""
+        for frame in paragraph.iter(DRAW + "frame", DRAW + "custom-shape"):
+            outer = next(frame.iterancestors(DRAW + "frame"), None)
+            if frame.get(TEXT + "anchor-type") == "as-char" and self._object(frame, f"{OFFICE}body") is None:
+                continue  # stands in the text of the paragraph
+            if outer is None or not _within(outer, paragraph):
+                yield from self._frame(frame)
+
+    def _frame(self, frame: Element) -> Iterator[Block]:
+        if (chart := self._object(frame, f"{OFFICE}body/{OFFICE}chart")) is not None:
+            yield from (self._table(table) for table in chart.iter(TABLE + "table"))
+            return
+        for inner in frame:
+            if inner.tag in (DRAW + "text-box", TABLE + "table", TEXT + "p", TEXT + "list"):
+                yield from self.blocks(inner if inner.tag == DRAW + "text-box" else [inner])
+        if frame.find(DRAW + "text-box") is None and (text := self._picture(frame)):
+            yield Block(kind="image" if text.startswith("![") else "paragraph", text=text, page=self.page)
+
+    def _object(self, frame: Element, path: str) -> Element | None:
+        """A part of an embedded object that the file keeps in a folder of its own; None for other frames."""
+        for node in frame.findall(DRAW + "object"):
+            root = self.package.xml(f"{(node.get(_XLINK + 'href') or '').removeprefix('./')}/content.xml")
+            if root is not None:
+                return root.find(path) if path else root
+        return None
+
+    def _formula(self, frame: Element) -> str:
+        """The characters of an embedded formula, without its layout."""
+        root = self._object(frame, "")
+        if root is None or root.tag != _MATH + "math":
+            return ""
+        shown = next(root.iter(_MATH + "semantics"), root)
+        words = (node.text or "" for node in shown.iter() if node.tag != _MATH + "annotation")
+        return f"${' '.join(' '.join(words).split())}$"
+
+    def _picture(self, frame: Element) -> str:
+        """The first picture of a frame that the file itself holds; programs add others as previews."""
+        alt = frame.findtext(SVG + "desc") or frame.findtext(SVG + "title") or ""
+        for image in frame.findall(DRAW + "image"):
+            part = (image.get(_XLINK + "href") or "").removeprefix("./")
+            blob = self.package.blob(part)
+            if blob is not None and (text := self.shelf.markdown(part, blob, alt=alt, page=self.page)):
+                return text
+        return ""
+
+    def _items(self, node: Element, depth: int, style: str) -> Iterator[str]:
+        style = node.get(TEXT + "style-name") or style
+        mark = self.lists.get((style, depth), Mark())
+        if node.get(TEXT + "continue-numbering") != "true" and not node.get(TEXT + "continue-list"):
+            self._counts[style, depth] = mark.start - 1
+        for item in node:
+            label = self._label(item, mark, (style, depth))
+            for part in item:
+                if part.tag == TEXT + "list" and depth < MAX_DEPTH:
+                    yield from self._items(part, depth + 1, style)
+                elif part.tag in (TEXT + "p", TEXT + "h") and (text := self.text(part)):
+                    yield f"{'  ' * depth}{label}{' '.join(text.split())}"
+                    label = "  "
+
+    def _label(self, item: Element, mark: Mark, key: tuple[str, int]) -> str:
+        if item.tag == TEXT + "list-header":
+            return ""
+        if mark.format is None:
+            return "- "
+        following = self._counts.get(key, mark.start - 1) + 1
+        self._counts[key] = whole(item.get(TEXT + "start-value"), following)
+        return f"{mark.prefix}{number_text(self._counts[key], mark.format)}{mark.suffix} "
+
+    def _table(self, node: Element) -> Block:
+        rows = [[_spanned(cell, self.cell_text(cell)) for cell in row_cells(row)] for row in table_rows(node)]
+        return Block(kind="table", text=table_markdown(rows), page=self.page)
+
+    def cell_text(self, cell: Element) -> str:
+        """All paragraphs of a cell on one line, as the cell shows them."""
+        return " ".join(filter(None, (" ".join(self.text(one).split()) for one in cell.iter(TEXT + "p", TEXT + "h"))))
+
+
+def _spanned(cell: Element, text: str) -> Cell:
+    rows, columns = (whole(cell.get(f"{TABLE}number-{kind}-spanned"), 1, low=1) for kind in ("rows", "columns"))
+    return Cell(text=text, rows=rows, columns=columns)
+
+
+def table_rows(table: Element) -> Iterator[Element]:
+    """The table's own rows; a row that stands for several like it comes as often."""
+    for row in table.iter(TABLE + "table-row"):
+        if next(row.iterancestors(TABLE + "table")) is table:
+            for _ in range(repeats(row, "rows")):
+                yield row
+
+
+def row_cells(row: Element) -> Iterator[Element]:
+    """Cells that are not covered by others; one that stands for several like it comes as often."""
+    for cell in row.findall(TABLE + "table-cell"):
+        for _ in range(repeats(cell, "columns")):
+            yield cell
+
+
+def repeats(node: Element, kind: str) -> int:
+    """How often a row or cell with words is repeated; empty ones fill sheets to the last column, and count once."""
+    count = whole(node.get(f"{TABLE}number-{kind}-repeated"), 1, low=1)
+    return count if count <= MAX_REPEATS else 1
+
+
+def _within(node: Element, ancestor: Element) -> bool:
+    return any(one is ancestor for one in node.iterancestors())
+
+
+def list_marks(*roots: Element | None) -> dict[tuple[str, int], Mark]:
+    """Marks of the list styles by name and 0-based level; a later root wins."""
+    found: dict[tuple[str, int], Mark] = {}
+    for root in roots:
+        for style in root.iter(TEXT + "list-style") if root is not None else ():
+            for level in style:
+                depth = whole(level.get(TEXT + "level"), 1, low=1) - 1
+                found[style.get(STYLE + "name") or "", depth] = _mark(level)
+    return found
+
+
+def _mark(level: Element) -> Mark:
+    if level.tag != TEXT + "list-level-style-number" or not level.get(STYLE + "num-format"):
+        return Mark()
+    return Mark(
+        prefix=level.get(STYLE + "num-prefix") or "",
+        suffix=level.get(STYLE + "num-suffix") or "",
+        format=_FORMATS.get(level.get(STYLE + "num-format") or "", "decimal"),
+        start=whole(level.get(TEXT + "start-value"), 1),
+    )

@@ -1,0 +1,190 @@
+"""PowerPoint presentations slide by slide: title, text in reading order, tables, charts, pictures, notes (D9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+
+from pptx import Presentation
+from pptx.enum.shapes import PP_PLACEHOLDER
+from pptx.shapes.shapetree import SlideShapeFactory
+
+from ragcore.parsing.office.chart import chart_blocks
+from ragcore.parsing.office.diagram import diagram_list
+from ragcore.parsing.office.package import check_package
+from ragcore.parsing.office.pictures import PictureShelf
+from ragcore.parsing.office.pptx_order import Placed, reading_order
+from ragcore.parsing.office.pptx_text import A, paragraph_text, text_blocks
+from ragcore.parsing.office.xml import Element, read_xml, whole
+from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.tables import Cell, table_markdown
+from ragcore.text.scripts import language_of
+from ragcore.types import Block, ParsedDocument
+
+_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_SHAPES = frozenset(_P + name for name in ("sp", "pic", "grpSp", "graphicFrame", "cxnSp"))
+_FURNITURE = (PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.HEADER)
+_BULLETED = (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY, PP_PLACEHOLDER.VERTICAL_OBJECT)
+MAX_GROUPS = 20  # groups in groups
+
+
+class PptxParser:
+    """Every slide, hidden ones too; the page of a block is the number of its slide."""
+
+    formats = (".pptx",)
+
+    def parse(self, content: bytes, *, name: str) -> ParsedDocument:
+        """Raises what `ragcore.parsing.parse` raises.
+
+        python-pptx reads XML without resolving entities, and follows no external link.
+        """
+        require_content(content, name=name)
+        check_package(content, name=name)
+        with coded_errors(name):
+            presentation = Presentation(BytesIO(content))
+            reader = _Reader()
+            slides = list(presentation.slides)
+            blocks = [block for number, slide in enumerate(slides, 1) for block in reader.slide(slide, number)]
+            said = presentation.core_properties
+            metadata = {"author": said.author, "subject": said.subject, "keywords": said.keywords}
+            return finished(
+                blocks,
+                name=name,
+                title=reader.title,
+                pages=len(slides),
+                metadata={key: value for key, value in metadata.items() if value} | reader.shelf.metadata(),
+                pictures=reader.shelf.pictures(),
+            )
+
+
+class _Reader:
+    """Reads slides in order; the pictures and the title are its state."""
+
+    def __init__(self) -> None:
+        self.shelf = PictureShelf()
+        self.title = ""
+
+    def slide(self, slide: Any, page: int) -> list[Block]:
+        """A heading, the content in reading order, the notes."""
+        title = slide.shapes.title
+        heading = " ".join(title.text_frame.text.split()) if title is not None else ""
+        skipped = title._element if heading else None
+        content = [block for shape in _ordered(slide.shapes, skipped) for block in self._shape(shape, page, 0)]
+        notes = _notes(slide)
+        said = " ".join([heading, notes, *(block.text for block in content)])
+        is_chinese = language_of(said) == "zh"
+        self.title = self.title or heading
+        heading = heading or (f"第 {page} 页" if is_chinese else f"Slide {page}")
+        blocks = [Block(kind="heading", text=heading, level=1, page=page), *content]
+        if notes:
+            blocks.append(Block(kind="paragraph", text=f"{'备注：' if is_chinese else 'Notes: '}{notes}", page=page))
+        return blocks
+
+    def _shape(self, shape: Any, page: int, depth: int) -> Iterator[Block]:
+        element = shape._element
+        if element.tag == _P + "grpSp":
+            if depth < MAX_GROUPS:
+                for inner in _ordered(shape.shapes, None):
+                    yield from self._shape(inner, page, depth + 1)
+        elif element.tag == _P + "graphicFrame":
+            yield from self._frame(shape, page)
+        elif not (shape.is_placeholder and shape.placeholder_format.type in _FURNITURE):
+            yield from self._picture(shape, page)
+            if (body := element.find(_P + "txBody")) is not None:
+                yield from text_blocks(body, page=page, bulleted=_is_bulleted(shape))
+
+    def _frame(self, shape: Any, page: int) -> Iterator[Block]:
+        """A table, a chart, a diagram, or the picture of an embedded object."""
+        if shape.has_table:
+            yield Block(kind="table", text=table_markdown(_grid(shape._element)), page=page)
+        elif shape.has_chart:
+            yield from chart_blocks(read_xml(shape.chart_part.blob), page=page)
+        elif (diagram := next(shape._element.iter(_DGM + "relIds"), None)) is not None:
+            blob = _related(shape, diagram.get(_R + "dm"))
+            yield Block(kind="list", text=diagram_list(read_xml(blob)) if blob else "", page=page)
+        else:
+            yield from self._picture(shape, page)
+
+    def _picture(self, shape: Any, page: int) -> Iterator[Block]:
+        """The picture that a shape shows or is filled with; linked pictures stay where they are."""
+        alt = next((node.get("descr") or "" for node in shape._element.iter(_P + "cNvPr")), "")
+        for blip in shape._element.iter(A + "blip"):
+            key = blip.get(_R + "embed")
+            if (blob := _related(shape, key)) is not None:
+                part = str(shape.part.related_part(key).partname)
+                text = self.shelf.markdown(part, blob, alt=alt, page=page)
+                yield Block(kind="image" if text.startswith("![") else "paragraph", text=text, page=page)
+
+
+def _ordered(shapes: Any, skipped: Element | None) -> list[Any]:
+    """The shapes of a slide or group as a reader takes them; those without a place come last."""
+    found = [SlideShapeFactory(element, shapes) for element in _elements(shapes._spTree) if element is not skipped]
+    lying = [shape for shape in found if None not in (shape.left, shape.top, shape.width, shape.height)]
+    order = reading_order([_placed(shape) for shape in lying])
+    return order + [shape for shape in found if not any(shape is one for one in lying)]
+
+
+def _elements(tree: Element) -> Iterator[Element]:
+    """Shapes; where a file offers alternatives, the first that has words or a picture."""
+    for node in tree:
+        if node.tag in _SHAPES:
+            yield node
+        elif node.tag == _MC + "AlternateContent":
+            for choice in node:
+                if any(True for _ in choice.iter(A + "t", A + "blip", _DGM + "relIds", _MATH + "t")):
+                    yield from (inner for inner in choice if inner.tag in _SHAPES)
+                    break
+
+
+def _placed(shape: Any) -> Placed:
+    x, y = int(shape.left), int(shape.top)
+    return Placed(shape=shape, x0=x, y0=y, x1=x + int(shape.width), y1=y + int(shape.height))
+
+
+def _is_bulleted(shape: Any) -> bool:
+    """Placeholders for text have bullets unless the slide or its layout turns them off."""
+    if not shape.is_placeholder or shape.placeholder_format.type not in _BULLETED:
+        return False
+    index = shape.placeholder_format.idx
+    layout = [one for one in shape.part.slide_layout.placeholders if one.placeholder_format.idx == index]
+    for one in (shape, *layout):
+        first = one._element.find(f"{_P}txBody/{A}lstStyle/{A}lvl1pPr")
+        if first is not None and first.find(A + "buNone") is not None:
+            return False
+    return True
+
+
+def _grid(frame: Element) -> list[list[Cell]]:
+    """Cells with their spans; PowerPoint keeps empty ones where another reaches."""
+    rows: list[list[Cell]] = []
+    for row in frame.iter(A + "tr"):
+        cells = [cell for cell in row.findall(A + "tc") if not {"hMerge", "vMerge"} & set(cell.keys())]
+        rows.append(
+            [Cell(text=_cell(one), rows=_span(one, "rowSpan"), columns=_span(one, "gridSpan")) for one in cells]
+        )
+    return rows
+
+
+def _cell(cell: Element) -> str:
+    return " ".join(filter(None, (paragraph_text(one) for one in cell.iter(A + "p"))))
+
+
+def _span(cell: Element, name: str) -> int:
+    return whole(cell.get(name), 1, low=1)
+
+
+def _related(shape: Any, key: str | None) -> bytes | None:
+    """The bytes of a part that the slide holds; None for links and for what is not there."""
+    link = shape.part.rels.get(key) if key else None
+    return None if link is None or link.is_external else bytes(link.target_part.blob)
+
+
+def _notes(slide: Any) -> str:
+    """The speaker's notes on one line."""
+    frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+    return " ".join(frame.text.split()) if frame is not None else ""

@@ -1,0 +1,120 @@
+"""Excel workbooks: each sheet as a heading and its tables, with the values that people see (D9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+from xml.etree.ElementTree import iterparse
+
+from openpyxl import load_workbook
+
+from ragcore.errors import ResourceLimitError
+from ragcore.parsing.office.number_formats import display
+from ragcore.parsing.office.package import check_package
+from ragcore.parsing.office.pictures import PictureShelf
+from ragcore.parsing.office.xlsx_pictures import sheet_pictures
+from ragcore.parsing.office.xml import Package
+from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.sheets import Grid, Merge, grid_blocks
+from ragcore.types import Block, ParsedDocument
+
+MAX_CELLS = 1_000_000  # with text, of one workbook
+MAX_MERGES = 50_000
+MAX_MERGED_ROWS = 5_000  # of one range; longer ones are formatting
+
+_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_STRICT = "{http://purl.oclc.org/ooxml/spreadsheetml/main}"
+_RANGE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})")
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+
+
+class XlsxParser:
+    """Every sheet, hidden ones too. Formulas count with the values that the file keeps; macros are not looked at."""
+
+    formats = (".xlsx", ".xlsm")
+
+    def parse(self, content: bytes, *, name: str) -> ParsedDocument:
+        """Raises what `ragcore.parsing.parse` raises."""
+        require_content(content, name=name)
+        check_package(content, name=name)
+        with coded_errors(name):
+            workbook = load_workbook(BytesIO(content), read_only=True, data_only=True, keep_links=False)
+            reader = _Reader(Package(content), name)
+            blocks = [block for sheet in workbook.worksheets for block in reader.sheet(sheet)]
+            said = workbook.properties
+            metadata = {"author": said.creator, "subject": said.subject, "keywords": said.keywords}
+            return finished(
+                blocks if any(block.kind != "heading" for block in blocks) else [],
+                name=name,
+                title=said.title or "",
+                metadata={key: value for key, value in metadata.items() if value} | reader.shelf.metadata(),
+                pictures=reader.shelf.pictures(),
+            )
+
+
+class _Reader:
+    """Reads sheets in order; the pictures and the count of cells are its state."""
+
+    def __init__(self, package: Package, name: str) -> None:
+        self.package = package
+        self.shelf = PictureShelf()
+        self._name = name
+        self._cells = 0
+
+    def sheet(self, sheet: Any) -> Iterator[Block]:
+        """The sheet's name, its tables and texts, its pictures; nothing for an empty sheet."""
+        path = sheet._worksheet_path.lstrip("/")  # openpyxl says nowhere else which part a sheet is
+        rows = {number: cells for number, cells in self._rows(sheet) if cells}
+        pictures = list(sheet_pictures(self.package, path, self.shelf))
+        if rows or pictures:
+            yield Block(kind="heading", text=" ".join(sheet.title.split()), level=1)
+            yield from grid_blocks(Grid(rows=rows, merges=self._merges(path) if rows else []))
+            yield from pictures
+
+    def _rows(self, sheet: Any) -> Iterator[tuple[int, dict[int, str]]]:
+        """Row numbers and the texts by column of the cells that have one."""
+        sheet.reset_dimensions()  # what the file declares is often wrong
+        for number, row in enumerate(sheet.iter_rows(), 1):
+            cells = {cell.column: text for cell in row if cell.value is not None and (text := _text(cell))}
+            self._cells += len(cells)
+            if self._cells > MAX_CELLS:
+                raise ResourceLimitError(name=self._name, limit=f"{MAX_CELLS} cells")
+            yield number, cells
+
+    def _merges(self, path: str) -> list[Merge]:
+        """The merged ranges of a sheet, which openpyxl leaves out when it streams."""
+        found: list[Merge] = []
+        blob = self.package.blob(path)
+        if blob is None or b"mergeCell" not in blob:
+            return found
+        for _, node in iterparse(BytesIO(blob)):  # noqa: S314 (no entities: the package is checked)
+            if node.tag in (_MAIN + "mergeCell", _STRICT + "mergeCell") and (merge := _merge(node.get("ref") or "")):
+                found.append(merge)
+            if len(found) > MAX_MERGES:
+                raise ResourceLimitError(name=self._name, limit=f"{MAX_MERGES} merged ranges")
+            if node.tag.endswith("}row"):
+                node.clear()
+        return found
+
+
+def _text(cell: Any) -> str:
+    value = cell.value
+    if isinstance(value, str):
+        return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value).strip() if "_x" in value else value.strip()
+    return display(value, cell.number_format or "General")
+
+
+def _merge(reference: str) -> Merge | None:
+    found = _RANGE.fullmatch(reference)
+    if found is None or int(found[4]) - int(found[2]) > MAX_MERGED_ROWS:
+        return None
+    return Merge(top=int(found[2]), left=_column(found[1]), bottom=int(found[4]), right=_column(found[3]))
+
+
+def _column(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + ord(letter) - ord("A") + 1
+    return number

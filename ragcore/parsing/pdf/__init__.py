@@ -1,0 +1,1 @@
+"""PDF files: text with its layout, tables and pictures."""

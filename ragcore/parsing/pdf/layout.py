@@ -1,0 +1,177 @@
+"""Runs of a PDF page to rows in reading order: two and more columns of prose are read one after the other."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ragcore.parsing.pdf.page import APART_GAP, CJK, GAP, Run
+
+MIN_COLUMN_ROWS = 4  # fewer rows beside each other are a table or a signature
+FEW_ROWS = 9
+MIN_LINE_CHARS = 8  # on average; columns of numbers and single words are no prose
+WIDE_LINE = 0.6  # of the width of a column
+MIN_FILL = 0.6  # share of the text in wide lines: prose fills its column, the cells of a table do not
+FULL = 0.7  # the same for a main text with a box beside it
+MAX_DEPTH = 3  # columns inside columns
+STEP_POINTS = 4.0  # grid on which a gutter is searched
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What stands on one line, cut into cells where the gap is wide."""
+
+    cells: tuple[Run, ...]
+
+    @property
+    def text(self) -> str:
+        return " ".join(cell.text for cell in self.cells)
+
+    @property
+    def x0(self) -> float:
+        return self.cells[0].x0
+
+    @property
+    def x1(self) -> float:
+        return self.cells[-1].x1
+
+    @property
+    def y0(self) -> float:
+        return min(cell.y0 for cell in self.cells)
+
+    @property
+    def y1(self) -> float:
+        return max(cell.y1 for cell in self.cells)
+
+    @property
+    def size(self) -> float:
+        return max(self.cells, key=lambda cell: len(cell.text)).size
+
+    @property
+    def bold(self) -> bool:
+        return all(cell.bold for cell in self.cells)
+
+
+def flows(runs: Sequence[Run], depth: int = 0) -> Iterator[list[Row]]:
+    """Stretches of rows in reading order; a flow is one column, or full-width rows between columns."""
+    gutter = _gutter(runs) if depth < MAX_DEPTH else None
+    rows = list(to_rows(runs))
+    if gutter is None:
+        yield rows
+        return
+    for crossing, band in _bands(rows, gutter):
+        cells = [cell for row in band for cell in row.cells]
+        left = [cell for cell in cells if cell.x1 <= gutter]
+        right = [cell for cell in cells if cell.x1 > gutter]
+        if crossing or not _are_columns(left, right):
+            yield band
+        else:
+            yield from flows(left, depth + 1)
+            yield from flows(right, depth + 1)
+
+
+def to_rows(runs: Sequence[Run]) -> Iterator[Row]:
+    """Rows from top to bottom; runs that stand closer than a cell gap are joined."""
+    line: list[Run] = []
+    y0 = y1 = 0.0
+    for run in sorted(runs, key=lambda r: r.middle):
+        if line and min(run.y1, y1) - max(run.y0, y0) < 0.5 * min(run.y1 - run.y0, y1 - y0):
+            yield Row(tuple(_joined(line)))
+            line = []
+        y0, y1 = (min(y0, run.y0), max(y1, run.y1)) if line and len(line) < 3 else (run.y0, run.y1)
+        line.append(run)
+    if line:
+        yield Row(tuple(_joined(line)))
+
+
+def _joined(line: list[Run]) -> Iterator[Run]:
+    line.sort(key=lambda run: run.x0)
+    before = line[0]
+    for run in line[1:]:
+        size = max(before.size, run.size)
+        gap = run.x0 - before.x1
+        limit = APART_GAP if before.apart and run.apart else GAP
+        if gap > limit * size or before.insert is not None or run.insert is not None:
+            yield before
+            before = run
+        else:
+            tight = gap < 0.15 * size or before.text[-1] >= CJK or run.text[0] >= CJK or run.text[0] in ",.;:)]"
+            before = before.joined(run, space=not tight)
+    yield before
+
+
+def _gutter(runs: Sequence[Run]) -> float | None:
+    """The x of the white stripe that leaves the most text beside it, or None for one column."""
+    if len(runs) < 2 * MIN_COLUMN_ROWS:
+        return None
+    low, high = min(run.x0 for run in runs), max(run.x1 for run in runs)
+    width = high - low
+    if sum(run.x1 - run.x0 > 0.6 * width for run in runs) > 0.8 * len(runs):
+        return None  # full lines throughout
+    best, best_crossing = None, 0.5 * len(runs)
+    x = low + 0.2 * width
+    while x < low + 0.8 * width:
+        crossing = sum(run.x0 < x < run.x1 for run in runs)
+        if crossing < best_crossing:
+            best, best_crossing = x, crossing
+        x += STEP_POINTS
+    if best is None:
+        return None
+    # the middle of the stripe: right-most end on the left, left-most start on the right
+    left = max((run.x1 for run in runs if run.x1 <= best), default=low)
+    right = min((run.x0 for run in runs if run.x0 >= best), default=high)
+    middle = (left + right) / 2
+    sides = [run for run in runs if run.x1 <= middle], [run for run in runs if run.x0 >= middle]
+    if not _are_columns(*sides):
+        return None
+    few = min(map(len, sides)) < FEW_ROWS
+    return None if few and _aligned(*sides) > 0.8 else middle  # a few aligned rows are a table with long cells
+
+
+def _are_columns(left: Sequence[Run], right: Sequence[Run]) -> bool:
+    """Two columns of prose, or prose with a box beside it whose lines do not align as those of a table would."""
+    if min(len(left), len(right)) < MIN_COLUMN_ROWS:
+        return False
+    fills = _fill(left), _fill(right)
+    if min(fills) >= MIN_FILL:
+        return True
+    main, beside = (left, right) if fills[0] >= fills[1] else (right, left)
+    return max(fills) >= FULL and _is_wide(main, beside) and _aligned(main, beside) < 0.5
+
+
+def _is_wide(main: Sequence[Run], beside: Sequence[Run]) -> bool:
+    """Whether the main text is wider than the box, which the label column of a table hardly is."""
+    widths = [max(run.x1 for run in side) - min(run.x0 for run in side) for side in (main, beside)]
+    return widths[0] > widths[1]
+
+
+def _fill(runs: Sequence[Run]) -> float:
+    """Share of the characters that stand in lines as wide as the column; 0 for columns of single words."""
+    chars = sum(len(run.text) for run in runs)
+    if chars <= MIN_LINE_CHARS * len(runs):
+        return 0.0
+    width = max(run.x1 for run in runs) - min(run.x0 for run in runs)
+    return sum(len(run.text) for run in runs if run.x1 - run.x0 >= WIDE_LINE * width) / chars
+
+
+def _aligned(main: Sequence[Run], beside: Sequence[Run]) -> float:
+    """Share of lines that stand on the same height as a line of the other column."""
+    heights = sorted(run.middle for run in main)
+    near = (heights[max(0, bisect(heights, run.middle) - 1) :][:2] + [run.middle] for run in beside)
+    return sum(any(abs(y - ys[-1]) < 1.5 for y in ys[:-1]) for ys in near) / len(beside)
+
+
+def _bands(rows: Sequence[Row], gutter: float) -> Iterator[tuple[bool, list[Row]]]:
+    """Stretches of rows that cross the gutter, or do not."""
+    band: list[Row] = []
+    crossing = False
+    for row in rows:
+        crosses = any(cell.x0 < gutter < cell.x1 for cell in row.cells)
+        if band and crosses != crossing:
+            yield crossing, band
+            band = []
+        crossing = crosses
+        band.append(row)
+    if band:
+        yield crossing, band

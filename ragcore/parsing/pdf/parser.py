@@ -1,0 +1,141 @@
+"""PDF files: reading order, headings, lists, tables and pictures, each with its page and box (D9, D24)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+from ragcore.errors import CorruptDocumentError, PasswordProtectedError, ResourceLimitError
+from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.pdf.blocks import document_title, layout_blocks
+from ragcore.parsing.pdf.characters import read_page
+from ragcore.parsing.pdf.drawing import Drawing
+from ragcore.parsing.pdf.page import PageText
+from ragcore.parsing.pdf.pictures import PictureCollector, with_pictures
+from ragcore.parsing.pdf.ruled_table_text import take_tables
+from ragcore.parsing.pdf.ruled_tables import grids, split_lines
+from ragcore.types import ParsedDocument, Picture
+
+MAX_PAGES = 10_000
+MAGIC_WITHIN_BYTES = 1024
+FEW_CHARS = 60  # a page with no more text and a picture over most of it is a scan with a stamp
+SCAN_SHARE = 0.5  # of the page that pictures cover
+OUTLINES = 30  # paths on a page without text and pictures: letters that were turned into drawings
+UNMAPPED = 0.5  # share of characters without a meaning: the text layer is noise
+
+_lock = Lock()  # pdfium is not safe to call from several threads
+
+
+class PdfParser:
+    """Reads the text layer; pages without one are named in `unread_pages`, for character recognition."""
+
+    formats = (".pdf",)
+
+    def parse(self, content: bytes, *, name: str) -> ParsedDocument:
+        """Raises EmptyDocumentError (only blank pages), CorruptDocumentError, PasswordProtectedError or
+        ResourceLimitError."""
+        require_content(content, name=name)
+        if b"%PDF-" not in content[:MAGIC_WITHIN_BYTES]:
+            raise CorruptDocumentError(name=name, problem="no %PDF header")
+        with coded_errors(name):
+            with _lock:
+                file = _read(content, name)
+            return _document(file, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    pages: tuple[PageText, ...]
+    title: str
+    author: str
+    unread: tuple[int, ...]
+    pictures: tuple[Picture, ...]
+
+
+def _read(content: bytes, name: str) -> _File:
+    try:
+        document = pypdfium2.PdfDocument(content)
+    except pypdfium2.PdfiumError as problem:
+        if problem.err_code == pdfium.FPDF_ERR_PASSWORD:
+            raise PasswordProtectedError(name=name) from problem
+        raise
+    try:
+        if len(document) > MAX_PAGES:
+            raise ResourceLimitError(name=name, pages=len(document))
+        collector = PictureCollector()
+        read = list(_pages(document, collector))
+        if not read:
+            raise CorruptDocumentError(name=name, broken_pages=len(document))
+        kept = collector.kept(pages=len(read))
+        names = {picture.name for picture in kept}
+        said = document.get_metadata_dict(skip_empty=True)
+        return _File(
+            tuple(with_pictures(page, names) for page, _ in read),
+            said.get("Title", ""),
+            said.get("Author", ""),
+            tuple(page.number for page, is_unread in read if is_unread),
+            kept,
+        )
+    finally:
+        document.close()
+
+
+def _pages(document: pypdfium2.PdfDocument, collector: PictureCollector) -> Iterator[tuple[PageText, bool]]:
+    """The pages that can be opened, and whether their text must be recognised."""
+    for index in range(len(document)):
+        try:
+            page = document[index]
+        except pypdfium2.PdfiumError:  # one page may be broken in a file that is otherwise fine
+            continue
+        text, drawing = read_page(page, index + 1)
+        is_unread = _is_unread(text, drawing)
+        if text.unmapped > UNMAPPED:
+            text = replace(text, runs=())
+        text = _with_tables(text, drawing)
+        if not is_unread:
+            text = replace(text, runs=(*text.runs, *collector.collect(document, page, text, drawing)))
+        page.close()
+        yield text, is_unread
+
+
+def _is_unread(text: PageText, drawing: Drawing) -> bool:
+    chars = sum(len(run.text) for run in text.runs)
+    if text.unmapped > UNMAPPED:
+        return True
+    if not chars:
+        return bool(drawing.pictures) or drawing.paths >= OUTLINES
+    area = text.width * text.height
+    covered = sum(abs((x1 - x0) * (y1 - y0)) for x0, y0, x1, y1 in (one.sides for one in drawing.pictures))
+    return chars <= FEW_CHARS and covered >= SCAN_SHARE * area
+
+
+def _with_tables(text: PageText, drawing: Drawing) -> PageText:
+    """The page with its ruled tables each as one run."""
+    across, down = split_lines(drawing.lines)
+    if len(across) < 2 or not down or not text.runs:
+        return text
+    runs, tables = take_tables(text.runs, list(grids(across, down)))
+    return replace(text, runs=(*runs, *(table.as_run() for table in tables))) if tables else text
+
+
+def _document(file: _File, name: str) -> ParsedDocument:
+    layout = layout_blocks(file.pages)
+    return finished(
+        layout.blocks,
+        name=name,
+        title=document_title(file.title, layout),
+        pages=max((page.number for page in file.pages), default=0),
+        metadata={"author": file.author} if file.author else {},
+        pictures=_shown(file.pictures, layout.blocks),
+        unread_pages=file.unread,
+    )
+
+
+def _shown(pictures: Sequence[Picture], blocks: Sequence[object]) -> tuple[Picture, ...]:
+    """Pictures that a block shows; others were part of what repeats on every page."""
+    text = "\n".join(getattr(block, "text", "") for block in blocks if getattr(block, "kind", "") == "image")
+    return tuple(picture for picture in pictures if f"(picture:{picture.name})" in text)

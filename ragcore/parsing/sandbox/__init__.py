@@ -1,0 +1,1 @@
+"""Processes that parse one untrusted file with limited memory, time, files and network."""

@@ -1,0 +1,45 @@
+"""The parsing process: file on standard input, JSON on standard output (see parse.py, which starts it)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from ragcore.errors import RagError, ResourceLimitError
+from ragcore.parsing import parser_for
+from ragcore.parsing.sandbox.confine import confine
+from ragcore.parsing.sandbox.process import LIMIT_EXIT
+from ragcore.parsing.sandbox.serialization import dump_document, dump_error
+
+__all__ = ["LIMIT_EXIT", "main", "write_answer"]
+
+
+def main() -> int:
+    """Import the one parser that is needed, give up all else, then read the file."""
+    order = json.loads(sys.argv[1])
+    name = str(order["name"])
+    try:
+        parser = parser_for(name)
+        confine(**order["limits"])
+        answer = dump_document(parser.parse(sys.stdin.buffer.read(), name=name))
+    except RagError as problem:
+        answer = dump_error(problem)
+    except MemoryError:
+        answer = dump_error(ResourceLimitError(name=name, problem="memory"))
+    try:
+        write_answer(answer)
+    except OSError:  # larger than RLIMIT_FSIZE
+        return LIMIT_EXIT
+    return 0
+
+
+def write_answer(answer: bytes) -> None:
+    """All of it to standard output. Raises OSError beyond the limit on output."""
+    view = memoryview(answer)
+    while view:
+        view = view[os.write(1, view) :]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

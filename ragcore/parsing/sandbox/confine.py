@@ -1,0 +1,169 @@
+"""What a process gives up before it opens a file from a stranger: memory, time, disk, network, programs, rights (D9).
+
+Resource limits hold everywhere. On Linux the process further leaves the network, the rights of root and the files
+that it does not need, and a seccomp filter refuses system calls; each of these as far as the kernel permits it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import resource
+import signal
+import stat
+import struct
+import sys
+import sysconfig
+from pathlib import Path
+
+from ragcore.parsing.sandbox.landlock import restrict_files
+
+NOBODY = 65534
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
+MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
+AF_UNIX = 1
+_CAPABILITY_VERSION = 0x20080522
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 22, 38
+SECCOMP_MODE_FILTER = 2
+# Berkeley packet filter: load a word, jump if equal, jump if greater or equal, return
+_LOAD, _JUMP_EQUAL, _JUMP_FROM, _RETURN = 0x20, 0x15, 0x35, 0x06
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # SECCOMP_RET_ERRNO with EPERM
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
+_SECOND_ABI = 0x40000000  # x32 calls the same kernel functions under other numbers
+# audit architecture; socket; execve, execveat; ptrace, io_uring_setup, process_vm_readv, process_vm_writev
+_SYSTEM_CALLS = {
+    "x86_64": (0xC000003E, 41, (59, 322), (101, 425, 310, 311)),
+    "aarch64": (0xC00000B7, 198, (221, 281), (117, 425, 270, 271)),
+}
+_SYSTEM_FOLDERS = ("/usr", "/lib", "/lib64", "/bin", "/opt", "/var/cache/fontconfig", "/dev/urandom")
+_NULL, TMP = Path("/dev/null"), Path("/tmp")  # noqa: S108 (programs expect this very path)
+_SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/fonts", "/etc/localtime", "/etc/mime.types", "/etc/alternatives")
+_LIBREOFFICE = ("/etc/libreoffice", "/var/lib/libreoffice", "/var/spool/libreoffice")  # as Debian spreads it
+
+
+def confine(*, memory_bytes: int, cpu_seconds: int, output_bytes: int, workspace: Path | None = None) -> None:
+    """Give up what parsing does not need; cannot be undone in this process.
+
+    A process with a `workspace` may write in that folder, start programs and talk to them over local sockets, all
+    under the same limits; without one it can do none of this.
+    """
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    if workspace is not None:  # large programs map libraries and fonts, which cost addresses but no memory
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes // 2, memory_bytes // 2))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (output_bytes, output_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        _leave_network(libc)
+        if not _drop_root(workspace):
+            _drop_capabilities(libc)
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user clears it
+        own = [workspace] if workspace else []
+        restrict_files(libc, readable=_needed(), writable=[_NULL, *own], sockets=[TMP] if workspace else [])
+        _refuse_system_calls(libc, programs=workspace is not None)
+
+
+def private_tmp(folder: Path) -> Path:
+    """Let a folder stand in the place of /tmp for this process and the programs that it starts.
+
+    To be called before `confine`. Returns where the folder is now: /tmp, or where it was if the kernel or the
+    container forbids it, or if our own program lies below /tmp and would vanish.
+    """
+    if sys.platform != "linux" or any(path.resolve().is_relative_to(TMP) for path in _installation()):
+        return folder
+    libc = ctypes.CDLL(None, use_errno=True)
+    flags = CLONE_NEWNS if os.geteuid() == 0 else CLONE_NEWUSER | CLONE_NEWNS
+    if libc.unshare(flags) != 0 or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None) != 0:
+        return folder
+    return TMP if libc.mount(os.fsencode(folder), os.fsencode(TMP), None, MS_BIND, None) == 0 else folder
+
+
+def _leave_network(libc: ctypes.CDLL) -> bool:
+    """Move to a network namespace without interfaces; False where the kernel or the container forbids it."""
+    flags = CLONE_NEWNET if os.geteuid() == 0 else CLONE_NEWUSER | CLONE_NEWNET
+    return bool(libc.unshare(flags) == 0 or libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0)
+
+
+def _drop_root(workspace: Path | None) -> bool:
+    """Become nobody if this is root; False where that cannot be, or the installation would be out of reach."""
+    if os.geteuid() != 0 or not all(_open_to_all(path) for path in (*_installation(), *_parents(workspace))):
+        return False
+    try:
+        if workspace is not None:
+            os.chown(workspace, NOBODY, NOBODY)
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    except OSError:  # inside a user namespace, or without the capability
+        return False
+    return True
+
+
+def _drop_capabilities(libc: ctypes.CDLL) -> bool:
+    """Root without capabilities is a user like others who owns root's files, and those Landlock keeps closed."""
+    header = struct.pack("Ii", _CAPABILITY_VERSION, 0)
+    return bool(libc.capset(header, bytes(24)) == 0)  # effective, permitted, inheritable, twice 32 bits each
+
+
+def _installation() -> list[Path]:
+    """Where this interpreter, its packages and our own modules lie, one file of each that must be readable."""
+    ours = Path(__file__).resolve()
+    libraries = [Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return [ours, ours.parents[1], *libraries, Path(sys.prefix), Path(sys.base_prefix), *map(Path, _imported())]
+
+
+def _imported() -> set[str]:
+    """Folders on the path that hold packages; the working folder, which holds the site's data, is not one."""
+    here = {"", str(Path.cwd())}
+    return {entry for entry in sys.path if entry not in here and Path(entry).exists()}
+
+
+def _needed() -> list[Path]:
+    """All that a parser may read: the interpreter, the libraries, our modules, fonts. Nothing of the site's data."""
+    ours = Path(__file__).resolve().parents[1]
+    system = map(Path, (*_SYSTEM_FOLDERS, *_SYSTEM_FILES, *_LIBREOFFICE))
+    return [ours, *_installation()[2:], *system]
+
+
+def _parents(path: Path | None) -> list[Path]:
+    return [path.parent] if path is not None else []
+
+
+def _open_to_all(path: Path) -> bool:
+    """Whether everybody may read a path and come to it."""
+    try:
+        return bool(path.stat().st_mode & stat.S_IROTH) and all(
+            parent.stat().st_mode & stat.S_IXOTH for parent in path.resolve().parents
+        )
+    except OSError:
+        return False
+
+
+def _refuse_system_calls(libc: ctypes.CDLL, *, programs: bool) -> bool:
+    """Sockets, programs and looking into processes fail with EPERM; False on other machines than x86-64 and ARM64."""
+    known = _SYSTEM_CALLS.get(platform.machine())
+    if known is None:
+        return False
+    architecture, socket, starting, others = known
+    refused = (*others, *(() if programs else (socket, *starting)))
+    code = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_JUMP_EQUAL, 1, 0, architecture),
+        (_RETURN, 0, 0, _REFUSE),
+        (_LOAD, 0, 0, _NUMBER),
+        (_JUMP_FROM, 0, 1, _SECOND_ABI),
+        (_RETURN, 0, 0, _REFUSE),
+    ]
+    for number in refused:
+        code += [(_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSE)]
+    if programs:  # local sockets only
+        code += [(_JUMP_EQUAL, 1, 0, socket), (_RETURN, 0, 0, _ALLOW), (_LOAD, 0, 0, _FIRST_ARGUMENT)]
+        code += [(_JUMP_EQUAL, 1, 0, AF_UNIX), (_RETURN, 0, 0, _REFUSE)]
+    code.append((_RETURN, 0, 0, _ALLOW))
+    program = b"".join(struct.pack("HBBI", *step) for step in code)
+    buffer = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer))
+    return bool(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0) == 0)

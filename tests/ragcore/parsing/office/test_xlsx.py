@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from io import BytesIO
+
+import pytest
+from openpyxl.drawing.image import Image
+
+from ragcore.errors import EmptyDocumentError, ResourceLimitError, UnsafeArchiveError
+from ragcore.parsing import parse
+from ragcore.parsing.office import xlsx
+from ragcore.parsing.office.number_formats import display
+from tests.ragcore.parsing.build import part, with_part
+from tests.ragcore.parsing.office_build import png_bytes, xlsx_bytes
+
+
+def fill(sheet, rows, *, top=1, left=1):
+    for down, row in enumerate(rows):
+        for right, value in enumerate(row):
+            if value is not None:
+                sheet.cell(top + down, left + right, value)
+
+
+def sheet_blocks(*rows, merge=()) -> list[tuple[str, str]]:
+    def write(workbook):
+        fill(workbook.active, rows)
+        for cells in merge:
+            workbook.active.merge_cells(cells)
+
+    return [(block.kind, block.text) for block in parse(xlsx_bytes(write), name="a.xlsx").blocks][1:]
+
+
+def test_every_sheet_is_a_heading_and_its_table_hidden_ones_too():
+    def write(workbook):
+        workbook.active.title = "费用"
+        fill(workbook.active, [("职务", "标准"), ("经理", 800)], top=3, left=2)
+        hidden = workbook.create_sheet("Codes")
+        hidden.sheet_state = "hidden"
+        fill(hidden, [("Code", "Name"), ("A", "Alpha")])
+        workbook.create_sheet("Nothing")
+
+    document = parse(xlsx_bytes(write), name="a.xlsm")
+
+    assert [block.markdown() for block in document.blocks] == [
+        "# 费用",
+        "| 职务 | 标准 |\n| --- | --- |\n| 经理 | 800 |",
+        "# Codes",
+        "| Code | Name |\n| --- | --- |\n| A | Alpha |",
+    ]
+
+
+def test_merged_cells_are_filled_and_a_header_of_two_rows_becomes_one():
+    found = sheet_blocks(
+        ("Area", "2023", None),
+        (None, "Q1", "Q2"),
+        ("North", 1, 2),
+        (None, 3, 4),
+        merge=["A1:A2", "B1:C1", "A3:A4"],
+    )
+
+    assert found == [
+        ("table", "| Area | 2023 / Q1 | 2023 / Q2 |\n| --- | --- | --- |\n| North | 1 | 2 |\n| North | 3 | 4 |")
+    ]
+
+
+def test_titles_above_a_table_and_remarks_below_it_are_paragraphs():
+    found = sheet_blocks(
+        ("差旅费报销标准", None),
+        ("职务", "标准"),
+        ("经理", 800),
+        ("职员", 500),
+        ("注：以上均为每日标准。", None),
+        merge=["A1:B1"],
+    )
+
+    assert [kind for kind, _ in found] == ["paragraph", "table", "paragraph"]
+    assert found[0][1] == "差旅费报销标准"
+    assert found[2][1] == "注：以上均为每日标准。"
+
+
+def test_a_line_about_the_table_above_its_header_is_a_paragraph():
+    found = sheet_blocks(
+        ("Department: Network", None, None, None, "Unit: EUR"),
+        ("No", "Item", "Plan", "Spent", "Left"),
+        (1, "Power", 100, 80, 20),
+    )
+
+    assert found[0] == ("paragraph", "Department: Network  Unit: EUR")
+    assert found[1][1].startswith("| No | Item | Plan | Spent | Left |")
+
+
+def test_an_empty_row_before_another_header_separates_two_tables():
+    found = sheet_blocks(("Name", "Load"), ("a", 1), (None, None), ("Site", "Power"), ("x", 5), ("y", 6))
+
+    assert [text.split("\n")[0] for _, text in found] == ["| Name | Load |", "| Site | Power |"]
+
+
+def test_rows_after_an_empty_row_without_a_header_belong_to_the_table_above():
+    found = sheet_blocks(("Name", "Load"), ("a", 1), (None, None), ("b", 2), ("Total", 3))
+
+    assert found == [("table", "| Name | Load |\n| --- | --- |\n| a | 1 |\n| b | 2 |\n| Total | 3 |")]
+
+
+def test_tables_beside_each_other_with_different_rows_are_two():
+    found = sheet_blocks(("A", "B", None, "C", "D"), (1, 2, None, 3, 4), (5, 6, None, None, None))
+
+    assert [text.split("\n")[0] for _, text in found] == ["| A | B |", "| C | D |"]
+
+
+def test_an_empty_column_inside_a_table_keeps_labels_and_values_together():
+    ((_, text),) = sheet_blocks(("Item", None, "Q1", "Q2"), ("Load", None, 1, 2))
+
+    assert "| Load | 1 | 2 |" in text
+
+
+def test_formulas_show_the_value_that_the_file_keeps_or_nothing():
+    ((_, text),) = sheet_blocks(("a", "sum"), (1, "=A2+1"))
+
+    assert text.endswith("| 1 |  |")
+
+
+def test_pictures_on_a_sheet_follow_its_tables():
+    def write(workbook):
+        fill(workbook.active, [("a", "b"), (1, 2)])
+        workbook.active.add_image(Image(BytesIO(png_bytes())), "D4")
+
+    document = parse(xlsx_bytes(write), name="a.xlsx")
+
+    (picture,) = document.pictures
+    assert document.blocks[-1].text == f"![](picture:{picture.name})"
+
+
+def test_a_workbook_with_more_cells_than_allowed_is_refused_not_cut(monkeypatch):
+    monkeypatch.setattr(xlsx, "MAX_CELLS", 3)
+
+    with pytest.raises(ResourceLimitError):
+        sheet_blocks(("a", "b"), (1, 2))
+
+
+def test_a_workbook_without_a_single_value_is_empty():
+    with pytest.raises(EmptyDocumentError):
+        parse(xlsx_bytes(lambda workbook: None), name="a.xlsx")
+
+
+def test_entities_are_refused_before_a_library_sees_them():
+    content = xlsx_bytes(lambda workbook: fill(workbook.active, [("text", "more")]))
+    bomb = b'<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
+    workbook = part(content, "xl/workbook.xml")
+
+    with pytest.raises(UnsafeArchiveError):
+        parse(with_part(content, "xl/workbook.xml", bomb + workbook), name="a.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "shown"),
+    [
+        (800, "General", "800"),
+        (800.0, "General", "800"),
+        (0.1 + 0.2, "General", "0.3"),
+        (1e20, "General", "1e+20"),
+        (0.000012, "General", "0.000012"),
+        (0.125, "0.0%", "12.5%"),
+        (0.125, "0%", "13%"),
+        (1234.5, "#,##0.00", "1,234.50"),
+        (-1234.5, "#,##0.00_);[Red](#,##0.00)", "-1,234.50"),
+        (1234.5, '_ "¥"* #,##0.00_ ;_ "¥"* -#,##0.00_ ;_ "¥"* "-"??_ ;_ @_ ', "¥1,234.50"),
+        (99.9, "[$€-2] #,##0.00", "€ 99.90"),
+        (3, '0"元"', "3元"),
+        (12345678, '0.0,,"M"', "12.3M"),
+        (1.5, "0.##", "1.5"),
+        (2, "0.##", "2"),
+        (0.5, "# ?/?", "0.5"),
+        (5, "00000", "00005"),
+        (True, "General", "TRUE"),
+        (None, "General", ""),
+        (datetime(2024, 3, 5), "mm-dd-yy", "2024-03-05"),
+        (datetime(2024, 3, 5, 14, 30), "yyyy-mm-dd hh:mm", "2024-03-05 14:30"),
+        (datetime(2024, 3, 5), 'yyyy"年"m"月"d"日"', "2024年3月5日"),
+        (datetime(2024, 3, 5), 'yyyy"年"m"月"', "2024年3月"),
+        (datetime(2024, 3, 1), "mmm-yy", "2024-03"),
+        (date(2024, 3, 5), "General", "2024-03-05"),
+        (time(9, 5), "h:mm", "09:05"),
+        (timedelta(hours=26, minutes=30), "[h]:mm", "26:30"),
+    ],
+)
+def test_values_are_shown_as_the_number_format_says(value, code, shown):
+    assert display(value, code) == shown

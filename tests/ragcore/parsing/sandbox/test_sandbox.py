@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ragcore.errors import (
+    CorruptDocumentError,
+    EmptyDocumentError,
+    PasswordProtectedError,
+    ResourceLimitError,
+    UnsupportedFormatError,
+)
+from ragcore.parsing import parse
+from ragcore.parsing.sandbox import serialization
+from ragcore.parsing.sandbox.parse import SMALL_BYTES, needs_containment, parse_contained
+from ragcore.parsing.sandbox.process import ParseLimits
+from ragcore.types import Block, Box, ParsedDocument
+from tests.ragcore.parsing.build import docx_bytes, lines, pdf_bytes
+
+has_landlock = pytest.mark.skipif(
+    sys.platform != "linux" or ctypes.CDLL(None).syscall(444, None, 0, 1) < 1, reason="this kernel has no Landlock"
+)
+has_seccomp = pytest.mark.skipif(sys.platform != "linux", reason="seccomp exists on Linux only")
+PDF = pdf_bytes([lines(["Some text on one page."])])
+
+
+def confined(code: str) -> str:
+    """What a confined process prints."""
+    return confined_by(f"confine(memory_bytes=512 << 20, cpu_seconds=10, output_bytes=1000)\n{code}")
+
+
+def confined_by(code: str) -> str:
+    """What a process prints that confines itself."""
+    code = f"from ragcore.parsing.sandbox.confine import confine\n{code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or done.stderr.strip().split("\n")[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", "文本".encode()),
+        ("a.md", b"# a\n\ntext"),
+        ("a.html", b"<p>text</p>"),
+        ("a.pdf", PDF),
+        ("a.docx", docx_bytes(lambda document: document.add_heading("标题", 2))),
+    ],
+)
+def test_a_contained_parse_gives_what_a_parse_in_process_gives(name, content):
+    assert parse_contained(content, name=name) == parse(content, name=name)
+
+
+def test_errors_of_the_parser_keep_their_kind_and_data():
+    with pytest.raises(PasswordProtectedError):
+        parse_contained(pdf_bytes([lines(["x"])], encrypt="pw"), name="a.pdf")
+    with pytest.raises(EmptyDocumentError) as refusal:
+        parse_contained(pdf_bytes([[]]), name="a.pdf")
+
+    assert refusal.value.data["name"] == "a.pdf"
+
+
+def test_no_process_is_started_for_an_unknown_format():
+    with pytest.raises(UnsupportedFormatError):
+        parse_contained(b"x", name="a.exe")
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        ParseLimits(wall_seconds=0.01),
+        ParseLimits(output_bytes=20),
+    ],
+    ids=["time", "output"],
+)
+def test_a_limit_that_is_reached_is_reported_as_such(limits):
+    with pytest.raises(ResourceLimitError):
+        parse_contained(pdf_bytes([lines(["text"] * 50)] * 20), name="a.pdf", limits=limits)
+
+
+def test_memory_is_limited():
+    endless = b"<p>" + b"<b>x</b>" * 400_000
+
+    with pytest.raises(ResourceLimitError):
+        parse_contained(endless, name="a.html", limits=ParseLimits(memory_bytes=128 << 20))
+
+
+def test_processor_time_is_limited():
+    endless = b"<p>" + b"<b>x</b>" * 400_000
+
+    with pytest.raises(ResourceLimitError):
+        parse_contained(endless, name="a.html", limits=ParseLimits(cpu_seconds=1, memory_bytes=4 << 30))
+
+
+def test_the_process_sees_no_environment_of_the_server(monkeypatch):
+    monkeypatch.setenv("DATABASE_PASSWORD", "secret")
+    seen: dict[str, str] = {}
+
+    def popen(*arguments, env, **others):
+        seen.update(env)
+        return original(*arguments, env=env, **others)
+
+    original = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    parse_contained(b"text", name="a.txt")
+
+    assert "DATABASE_PASSWORD" not in seen
+    assert set(seen) <= {"LC_ALL", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}
+
+
+@has_seccomp
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import socket; socket.socket()",
+        "import socket; socket.create_connection(('127.0.0.1', 9))",
+        "import subprocess; subprocess.run(['true'])",
+        "import os; os.execv('/bin/true', ['true'])",
+    ],
+)
+def test_a_confined_process_gets_no_network_and_no_programs(code):
+    assert "PermissionError" in confined(code)
+
+
+def test_a_confined_process_cannot_fill_the_disk(tmp_path):
+    path = tmp_path / "large"
+
+    said = confined(f"open({str(path)!r}, 'wb').write(b'x' * 100_000)")
+
+    assert "OSError" in said or "PermissionError" in said
+    assert not path.exists() or path.stat().st_size <= 1000
+
+
+@has_landlock
+def test_a_confined_process_reads_its_libraries_and_nothing_of_the_site(tmp_path):
+    secret = tmp_path / ".env"
+    secret.write_text("SECRET_KEY=x")
+
+    assert "PermissionError" in confined(f"open({str(secret)!r}).read()")
+    assert "PermissionError" in confined("open('/etc/passwd').read()")
+    assert confined("import pptx, openpyxl, docx, lxml.etree; print('fine')") == "fine"
+
+
+@has_landlock
+def test_a_confined_process_with_a_workspace_writes_there_and_starts_programs(tmp_path):
+    code = (
+        "import subprocess, pathlib; folder = pathlib.Path({folder!r})\n"
+        "confine(memory_bytes=512 << 20, cpu_seconds=10, output_bytes=1000, workspace=folder)\n"
+        "subprocess.run(['cp', '/dev/null', str(folder / 'new')], check=True)\n"
+    )
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "workspace"
+    folder.mkdir()
+
+    assert confined_by(code.format(folder=str(folder)) + "print('fine')") == "fine"
+    assert (folder / "new").exists()
+    refused = confined_by(code.format(folder=str(folder)) + f"open({str(elsewhere)!r}, 'w')")
+    assert "PermissionError" in refused
+
+
+@has_seccomp
+def test_programs_of_a_workspace_get_local_sockets_only(tmp_path):
+    limits = f"memory_bytes=512 << 20, cpu_seconds=10, output_bytes=1000, workspace=pathlib.Path({str(tmp_path)!r})"
+    code = f"import pathlib, socket\nconfine({limits})\n"
+
+    assert confined_by(code + "socket.socket(socket.AF_UNIX); print('fine')") == "fine"
+    assert "PermissionError" in confined_by(code + "socket.socket(socket.AF_INET)")
+
+
+@has_seccomp
+def test_old_formats_inside_a_contained_process_say_that_they_cannot_be_converted():
+    code = "from ragcore.parsing import parse\nparse(rb'{\\rtf1 x}', name='a.rtf')"
+
+    assert "ConverterMissingError" in confined(code)
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can give up being root")
+def test_a_confined_process_of_root_can_no_longer_act_as_root(tmp_path):
+    assert "PermissionError" in confined("import os; os.chroot('/usr')")
+
+
+def test_a_confined_process_cannot_take_memory():
+    assert "MemoryError" in confined("b'x' * (1 << 30)")
+
+
+def test_small_text_needs_no_process_and_everything_else_does():
+    assert not needs_containment("a.txt", 100)
+    assert not needs_containment("A.HTML", SMALL_BYTES - 1)
+    assert needs_containment("a.txt", SMALL_BYTES)
+    assert needs_containment("a.pdf", 100)
+    assert needs_containment("a.docx", 100)
+    with pytest.raises(UnsupportedFormatError):
+        needs_containment("a.exe", 1)
+
+
+def test_a_document_survives_the_wire():
+    box = Box(page=3, x0=1.5, y0=2, x1=3, y1=4)
+    document = ParsedDocument(
+        blocks=(Block(kind="heading", text="标题 \u2028", level=2, page=3, box=box), Block(kind="code", text="x\n  y")),
+        title="t",
+        pages=7,
+        metadata={"author": "Li"},
+    )
+
+    assert serialization.load(serialization.dump_document(document)) == document
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"[]", b"{}", b'{"document": {"blocks": [{}]}}', b'{"document": 1}', b"\xff\xfe"],
+)
+def test_an_answer_of_a_process_that_went_mad_is_refused(answer):
+    with pytest.raises(ValueError, match=r"not an? (?:answer|document)|Expecting value|codec can"):
+        serialization.load(answer)
+
+
+def test_an_unknown_error_code_is_a_corrupt_document():
+    answer = json.dumps({"error": {"code": "invented", "message": "m", "data": {}}}).encode()
+
+    with pytest.raises(CorruptDocumentError):
+        serialization.load(answer)
+
+
+def test_no_process_is_left_behind_after_a_timeout(monkeypatch):
+    started: list[subprocess.Popen[bytes]] = []
+    original = subprocess.Popen
+
+    def popen(*arguments, **options):
+        started.append(original(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    with pytest.raises(ResourceLimitError):
+        parse_contained(PDF, name="a.pdf", limits=ParseLimits(wall_seconds=0.001))
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(started[0].pid, 0)
