@@ -289,7 +289,7 @@ SENTENCES = (
     ),
     gettext_noop(
         "%(name)s has no exported model: %(files)s, and tokenizer.json, are needed. "
-        "`python -m ragcore.providers.cross_encoder_export MODEL FOLDER` makes them."
+        "`python -m ragcore.reranking.cross_encoder_export MODEL FOLDER` makes them."
     ),
     gettext_noop("The local language model cannot be loaded."),
     gettext_noop("The local language model failed: %(failure)s."),

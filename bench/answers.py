@@ -4,7 +4,7 @@
     python -m bench.answers show DIR …               answers to read
     python -m bench.answers refusals DIR …           refused unanswerable questions at given rates of false refusals
     python -m bench.answers left-out DIR …           the same, each set with weights fitted on the other sets
-    python -m bench.answers train-sentences DIR …    ragcore/providers/extractive_weights.json
+    python -m bench.answers train-sentences DIR …    ragcore/extractive/extractive_weights.json
     python -m bench.answers train-refusals DIR …     ragcore/answerability/weights.json
 
 DIR holds corpus.jsonl, queries.jsonl with answers, qrels.tsv, and for refusals perhaps unanswerable.jsonl. Training
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import ragcore.answerability.model
-import ragcore.providers.extractive_scores
+import ragcore.extractive.sentence_model
 from bench import answers_refusals as refusing
 from bench import answers_training as training
 from bench.answers_measure import HEAD, answers_of, table_row
@@ -34,10 +34,10 @@ from bench.answers_visible import visible_thresholds
 from bench.bootstrap import mean_interval
 from ragcore.answerability.model import Script, design, script_of, threshold_for
 from ragcore.answerability.signs import SIGNS
+from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.extractive.generator import ExtractiveGenerator
+from ragcore.extractive.sentence_features import FEATURES
 from ragcore.ports import Embedder, FloatArray, GenerationRequest
-from ragcore.providers.embedded import EmbeddedEmbedder
-from ragcore.providers.extractive import ExtractiveGenerator
-from ragcore.providers.extractive_features import FEATURES
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
 
@@ -131,7 +131,7 @@ def train_sentences(given: argparse.Namespace) -> None:
     groups = dict.fromkeys(one.group for one in lists)
     first = {g: round(training.first_right([one for one in lists if one.group == g], weights), 4) for g in groups}
     _write(
-        ragcore.providers.extractive_scores,
+        ragcore.extractive.sentence_model,
         {"features": list(FEATURES), "weights": _rounded(weights)},
         {"questions": len(lists), "right_sentence_first": first},
         given,

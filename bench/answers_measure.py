@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.answers_sets import AnswerSet, Asked
+from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.ports import GenerationRequest
-from ragcore.providers.extractive import ExtractiveGenerator
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import language_of
 from ragcore.types import Source

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bench.answers_sets import AnswerSet, Asked, half_of
+from ragcore.extractive.sentence_features import evidence
+from ragcore.extractive.sentence_model import design
+from ragcore.extractive.sentences import statements
 from ragcore.ports import FloatArray
-from ragcore.providers.extractive_features import evidence
-from ragcore.providers.extractive_scores import design
-from ragcore.providers.extractive_sentences import statements
 from ragcore.text.normalise import squeeze
 from ragcore.types import Source
 

@@ -17,9 +17,9 @@ import numpy as np
 from bench.ingest_figures import Figure
 from bench.ingest_texts import Text
 from knowledge.engines import embedder
+from ragcore.embedding.packaged import MAX_TOKENS, MiniLm
 from ragcore.metrics.retrieval import ndcg_at_k
 from ragcore.ports import FloatArray
-from ragcore.providers.minilm import MAX_TOKENS, MiniLm
 
 GOAL_SPEED = 2.5
 GOAL_NDCG = 0.99

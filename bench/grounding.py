@@ -26,12 +26,12 @@ from bench.grounding_rgb import NOISE, measured, request
 from bench.grounding_speed import speed_report
 from bench.grounding_training import cross_validated, fitted, probabilities, table
 from ragcore.answerability import answerability, threshold_for
+from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.grounding.evidence import FEATURES, MEANING
 from ragcore.grounding.support_model import MODEL_FILE, SupportModel
 from ragcore.ports import Embedder
 from ragcore.prompts.refusals import is_refusal, refusal
-from ragcore.providers.embedded import EmbeddedEmbedder
-from ragcore.providers.extractive import ExtractiveGenerator
 from ragcore.text.scripts import language_of
 from ragcore.text.tokenise import JiebaTokenizer
 

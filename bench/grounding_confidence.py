@@ -11,12 +11,12 @@ from bench.grounding_examples import rows
 from bench.grounding_figures import auc
 from bench.grounding_rgb import request
 from bench.grounding_training import sources_of
+from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.grounding.citations import extract
 from ragcore.grounding.confidence import answer_confidence
 from ragcore.grounding.similarity import SourceSimilarity
 from ragcore.grounding.support import support_states
 from ragcore.ports import Embedder
-from ragcore.providers.extractive import ExtractiveGenerator
 from ragcore.text.keywords import keywords
 from ragcore.text.normalise import squeeze
 from ragcore.text.tokenise import JiebaTokenizer

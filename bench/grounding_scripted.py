@@ -18,10 +18,10 @@ from typing import Any
 from bench.grounding_examples import Row
 from ragcore.grounding.citations import cleaned
 from ragcore.grounding.context import render_context
+from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.ports import ChatMessage
 from ragcore.prompts import load
 from ragcore.prompts.refusals import refusal
-from ragcore.providers.chat_openai import OpenAIChatModel
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import language_of
 from ragcore.types import Source

@@ -25,8 +25,9 @@ from ragcore.types import Passage, Query
 
 if TYPE_CHECKING:
     from ragcore.answering.pipeline import Lexicon
-    from ragcore.generation.tiers import Choice, Tier
-    from ragcore.providers.pair_reranker import PairScorer
+    from ragcore.llm.routing import RoutingDecision
+    from ragcore.llm.tiers import Tier
+    from ragcore.reranking.pairs import PairScorer
 
 logger = logging.getLogger(__name__)
 
@@ -56,16 +57,16 @@ def embedder() -> Embedder:
     """The configured embedder (EMBEDDER)."""
     kind, _, name = settings.EMBEDDER.partition(":")
     if kind == "sentence_transformers":
-        from ragcore.providers.sentence_transformers import SentenceTransformersEmbedder
+        from ragcore.embedding.sentence_transformers import SentenceTransformersEmbedder
 
         return SentenceTransformersEmbedder(name)
     if kind == "openai":
-        from ragcore.providers.openai_embeddings import OpenAIEmbedder
+        from ragcore.embedding.openai_api import OpenAIEmbedder
 
         return OpenAIEmbedder(
             base_url=settings.EMBEDDING_BASE_URL or "", api_key=settings.EMBEDDING_API_KEY or "", model=name
         )
-    from ragcore.providers.embedded import EmbeddedEmbedder
+    from ragcore.embedding.packaged import EmbeddedEmbedder
 
     return EmbeddedEmbedder(cache_dir=_models_dir(), threads=settings.EMBEDDER_THREADS)
 
@@ -78,7 +79,7 @@ def reranker() -> Reranker | None:
     if settings.RERANKER == "linear":
         return _linear_reranker()
     from knowledge.score_cache import RedisScoreCache
-    from ragcore.providers.pair_reranker import PairReranker
+    from ragcore.reranking.pairs import PairReranker
 
     return PairReranker(_pair_scorer(), RedisScoreCache(settings.REDIS_URL))
 
@@ -90,7 +91,7 @@ def second_reranker() -> Reranker | None:
 
 @cache
 def _linear_reranker() -> Reranker:
-    from ragcore.providers.linear_reranker import LinearReranker
+    from ragcore.reranking.linear import LinearReranker
 
     return LinearReranker.shipped()
 
@@ -99,16 +100,16 @@ def _pair_scorer() -> PairScorer:
     """What RERANKER names; loaded on first use."""
     kind, _, name = settings.RERANKER.partition(":")
     if kind == "http":
-        from ragcore.providers.http_reranker import HttpScorer
+        from ragcore.reranking.http_api import HttpPairScorer
 
-        return HttpScorer(
+        return HttpPairScorer(
             settings.RERANKER_URL or "",
             settings.RERANKER_API_KEY or "",
             model=name,
             batch=settings.RERANKER_BATCH,
             budget_seconds=settings.RERANKER_SECONDS,
         )
-    from ragcore.providers.cross_encoder import CrossEncoderScorer
+    from ragcore.reranking.cross_encoder import CrossEncoderScorer
 
     return CrossEncoderScorer(
         name,
@@ -141,20 +142,19 @@ def judge_model() -> ChatModel | None:
 @cache
 def tiers() -> tuple[Tier, ...]:
     """The configured models by tier, weakest first, the local one before others of its tier (U10)."""
-    from ragcore.generation.prices import parse_prices
-    from ragcore.generation.tiers import tier_of
+    from ragcore.llm.tiers import build_tier, parse_prices
 
     prices = parse_prices(settings.LLM_PRICES) if settings.LLM_PRICES else {}
     found: list[Tier] = []
     if settings.LLM_LOCAL_MODEL:
-        found.append(tier_of("fast", settings.LLM_LOCAL_MODEL, is_local=True))
+        found.append(build_tier("fast", settings.LLM_LOCAL_MODEL, is_local=True))
     if settings.LLM_FAST_MODEL:
-        found.append(tier_of("fast", settings.LLM_FAST_MODEL, prices.get(settings.LLM_FAST_MODEL)))
+        found.append(build_tier("fast", settings.LLM_FAST_MODEL, prices.get(settings.LLM_FAST_MODEL)))
     if settings.LLM_BASE_URL:
         model = settings.LLM_MODEL or "default"
-        found.append(tier_of("standard", model, prices.get(model)))
+        found.append(build_tier("standard", model, prices.get(model)))
     if settings.LLM_ADVANCED_MODEL:
-        found.append(tier_of("advanced", settings.LLM_ADVANCED_MODEL, prices.get(settings.LLM_ADVANCED_MODEL)))
+        found.append(build_tier("advanced", settings.LLM_ADVANCED_MODEL, prices.get(settings.LLM_ADVANCED_MODEL)))
     return tuple(found)
 
 
@@ -172,7 +172,7 @@ def _model_of(tier: Tier) -> ChatModel:
 
 @cache
 def _local_model() -> ChatModel:
-    from ragcore.providers.local_causal import LocalCausalModel
+    from ragcore.llm.local_chat import LocalCausalModel
 
     return LocalCausalModel(settings.LLM_LOCAL_MODEL or "")
 
@@ -180,7 +180,7 @@ def _local_model() -> ChatModel:
 @cache
 def _server_model(kind: str) -> ChatModel:
     """LLM_…, or LLM_KIND_…; where that has no server of its own, the model is at the server of LLM_BASE_URL."""
-    from ragcore.providers.chat_openai import OpenAIChatModel
+    from ragcore.llm.openai_chat import OpenAIChatModel
 
     prefix = f"LLM_{kind}_" if kind else "LLM_"
     url, key = getattr(settings, f"{prefix}BASE_URL"), getattr(settings, f"{prefix}API_KEY")
@@ -192,7 +192,7 @@ def _server_model(kind: str) -> ChatModel:
 @cache
 def extractive_generator() -> LLMGenerator:
     """Answers made of sentences of the sources."""
-    from ragcore.providers.extractive import ExtractiveGenerator
+    from ragcore.extractive.generator import ExtractiveGenerator
 
     return ExtractiveGenerator(tokenizer())
 
@@ -204,7 +204,7 @@ def generator() -> LLMGenerator:
     return _fallback(tuple(ladder), is_limited=False) if ladder else extractive_generator()
 
 
-def generator_for(choice: Choice) -> LLMGenerator:
+def generator_for(choice: RoutingDecision) -> LLMGenerator:
     """The model of the chosen tier within the tier's limits, the others behind it; extractive where none was chosen."""
     return extractive_generator() if choice.tier is None else _generator_of(choice.tier)
 
@@ -216,10 +216,10 @@ def _generator_of(tier: Tier) -> LLMGenerator:
 
 
 def _fallback(ladder: Sequence[Tier], *, is_limited: bool) -> LLMGenerator:
-    from ragcore.generation.fallback import FallbackGenerator, Rung
-    from ragcore.providers.generator_llm import LLMAnswerGenerator
+    from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
+    from ragcore.llm.generators import LLMAnswerGenerator
 
-    rungs = [Rung(tier=tier, generator=LLMAnswerGenerator(_model_of(tier))) for tier in ladder]
+    rungs = [TieredGenerator(tier=tier, generator=LLMAnswerGenerator(_model_of(tier))) for tier in ladder]
     return FallbackGenerator(rungs, is_limited=is_limited)
 
 

@@ -17,7 +17,7 @@ _NUMBER = struct.Struct("<d")
 
 
 class RedisScoreCache:
-    """Implements ScoreCache of ragcore.providers.pair_reranker: a hash for each question, which expires as a whole.
+    """Implements ScoreCache of ragcore.reranking.pairs: a hash for each question, which expires as a whole.
 
     Without Redis nothing is known, and nothing fails.
     """

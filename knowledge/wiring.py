@@ -11,10 +11,10 @@ from knowledge.backends import backend_of
 from knowledge.backends.hints import ScopedFactsIndex, ScopedFuzzyIndex
 from knowledge.indexes.visibility import Visible
 from knowledge.types import RetrievalMode
+from ragcore.embedding.caching import CachingEmbedder
 from ragcore.options import RetrievalOptions
 from ragcore.pipeline import Pipeline, build
 from ragcore.ports import Ports, Together, one_after_the_other
-from ragcore.providers.remembering import RememberingEmbedder
 from ragcore.retrieval import stages  # noqa: F401 (registers the stages)
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import cjk_share, language_of
@@ -56,7 +56,7 @@ def retrieval_pipeline(
         passages=backend.passages,
         fuzzy=ScopedFuzzyIndex(scope, visible),
         facts=ScopedFactsIndex(scope, visible, within),
-        embedder=RememberingEmbedder(embedder),
+        embedder=CachingEmbedder(embedder),
         tokenizer=engines.tokenizer(),
         reranker=engines.reranker() if options.rerank else None,
         second_reranker=engines.second_reranker() if options.rerank else None,

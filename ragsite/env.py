@@ -102,7 +102,7 @@ def _local_model(value: str | None) -> str | None:
 
 def _prices(value: str | None) -> str | None:
     if value is not None:
-        from ragcore.generation.prices import parse_prices
+        from ragcore.llm.tiers import parse_prices
 
         parse_prices(value)
     return value

@@ -14,7 +14,7 @@ from bench.peers.catalogue import VectorKind
 from bench.peers.exchange import FloatArray
 from bench.peers.sets import PublicSet
 from knowledge.engines import embedder
-from ragcore.providers.minilm import MiniLm
+from ragcore.embedding.packaged import MiniLm
 
 AT_ONCE = 64
 

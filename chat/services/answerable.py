@@ -10,8 +10,8 @@ from chat.services.finding import Found
 from knowledge import engines
 from ragcore.answerability import answerability, threshold_for
 from ragcore.answering.types import AnswerState
+from ragcore.embedding.caching import CachingEmbedder
 from ragcore.options import AnswerOptions
-from ragcore.providers.remembering import RememberingEmbedder
 from ragcore.types import Source
 
 LEAST_RATE = 0.01  # of false refusals that were measured
@@ -40,7 +40,7 @@ def verdict_on(state: AnswerState, found: Found, sources: Sequence[Source], opti
         state.query,
         sources,
         tokenizer=engines.tokenizer(),
-        embedder=RememberingEmbedder(engines.embedder()),
+        embedder=CachingEmbedder(engines.embedder()),
         idf=found.retrieved.state.query.weights,
     )
     line = threshold_for(state.question.language, found.retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0

@@ -14,7 +14,7 @@ from chat.services.tooling import Tooling
 from chat.services.writing import Draft
 from chat.types import AnswerRecord
 from ragcore.answering.types import AnswerState
-from ragcore.generation.metering import Spent, by_purpose, cost_of_all, usage_of
+from ragcore.llm.usage import UsageEntry, group_by_purpose, total_cost, total_usage
 from ragcore.types import Usage
 
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ def reasoning_of(state: AnswerState, draft: Draft) -> dict[str, Any]:
     }
 
 
-def _spent(state: AnswerState, tooling: Tooling, draft: Draft) -> list[Spent]:
+def _spent(state: AnswerState, tooling: Tooling, draft: Draft) -> list[UsageEntry]:
     """What all requests to models used, also those for texts that nobody has seen; each once."""
     final = [] if state.written is not None else draft.spent  # a loop's texts are counted with the loop
     return [each for each in (*tooling.spent, *final) if each.usage.total_tokens]
 
 
 def _metadata(
-    turn: Turn, made: Made, tooling: Tooling, draft: Draft, spent: Sequence[Spent], seconds: float
+    turn: Turn, made: Made, tooling: Tooling, draft: Draft, spent: Sequence[UsageEntry], seconds: float
 ) -> dict[str, Any]:
     state = made.state
     return {
@@ -69,11 +69,11 @@ def _metadata(
         "stage_times": {record.stage: round(record.seconds, 4) for record in state.records},
         "chunks_found": len(state.sources),
         "model": draft.model,
-        "usage": _usage(usage_of(spent)),
-        "cost": _money(cost_of_all(spent)),
+        "usage": _usage(total_usage(spent)),
+        "cost": _money(total_cost(spent)),
         "usage_by_purpose": {
-            purpose: {**_usage(usage_of(part)), "cost": _money(cost_of_all(part))}
-            for purpose, part in by_purpose(spent).items()
+            purpose: {**_usage(total_usage(part)), "cost": _money(total_cost(part))}
+            for purpose, part in group_by_purpose(spent).items()
         },
         "choice": [*state.stats.get("plan.adaptive", {}).get("reasons", ()), *draft.choice],
         "tier": draft.tier or None,
@@ -115,7 +115,7 @@ def _money(cost: Decimal | None) -> float | None:
     return None if cost is None else float(cost)
 
 
-def metrics_observe(metadata: Mapping[str, Any], record: AnswerRecord, spent: Sequence[Spent]) -> None:
+def metrics_observe(metadata: Mapping[str, Any], record: AnswerRecord, spent: Sequence[UsageEntry]) -> None:
     """Add an answer to the figures for Prometheus; tokens count for the model that used them."""
     for stage in ("total", "rewrite", "retrieve", "rerank", "generate"):
         if metadata[f"{stage}_time"] is not None:

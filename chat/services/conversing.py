@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.types import Question, Turn
+from ragcore.llm.client import LlmClient
 
 SHOWN_TURNS = 10
 SHOWN_CHARACTERS = 300  # of an answer, for the model
@@ -14,7 +14,7 @@ GREETING = {
 ASKED = {"zh": "到目前为止，您问过：", "en": "So far you have asked:"}
 
 
-async def conversation_reply(question: Question, *, asker: Asker | None) -> tuple[str, str]:
+async def conversation_reply(question: Question, *, asker: LlmClient | None) -> tuple[str, str]:
     """The reply and the model that wrote it; without one the questions so far, or a greeting."""
     language = "zh" if question.language == "zh" else "en"
     turns = question.history[-SHOWN_TURNS:]

@@ -13,12 +13,12 @@ from chat.services.prompting import Manner, refusal_sentences
 from chat.threads import run_cpu
 from chat.types import AnswerRecord, AnswerRequest, CitationRecord
 from knowledge import engines
-from ragcore.answering.asking import Asker
 from ragcore.grounding.citations import extract
 from ragcore.grounding.confidence import answer_confidence
 from ragcore.grounding.judging import judged_support
 from ragcore.grounding.similarity import SourceSimilarity
 from ragcore.grounding.support import support_states
+from ragcore.llm.client import LlmClient
 from ragcore.options import AnswerOptions
 from ragcore.prompts.refusals import is_refusal
 from ragcore.types import Candidate, Citation, Drop, Sentence, Source, State
@@ -67,7 +67,7 @@ async def checked(
     *,
     found: Found,
     status: str,
-    asker: Asker | None = None,
+    asker: LlmClient | None = None,
 ) -> tuple[AnswerRecord, tuple[str, ...]]:
     """What `check` finds, and codes of what failed: an answer that is written stays, then without citations (V7).
 
@@ -81,7 +81,7 @@ async def checked(
         return await run_cpu(uncited, text, sources, found=found, status=status), (UNCHECKED,)
 
 
-async def support_judged(record: AnswerRecord, sources: Sequence[Source], asker: Asker) -> AnswerRecord:
+async def support_judged(record: AnswerRecord, sources: Sequence[Source], asker: LlmClient) -> AnswerRecord:
     """The record with a model's word on the sentences that the rules left open."""
     sentences = [Sentence(**{**one, "citations": tuple(one["citations"])}) for one in record.sentences]
     judged = [asdict(sentence) for sentence in await judged_support(sentences, sources, asker)]

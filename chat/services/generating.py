@@ -13,14 +13,11 @@ from chat.services.prompting import Manner, prompt_messages
 from chat.threads import run_cpu
 from chat.types import Exchange
 from knowledge import engines
-from ragcore.generation.absent import AbsentGenerator
-from ragcore.generation.chosen import ChosenGenerator
-from ragcore.generation.complexity import generation_complexity
-from ragcore.generation.events import EndEvent
-from ragcore.generation.fallback import FallbackGenerator
-from ragcore.generation.metering import Purse, Reading, Spent
-from ragcore.generation.prices import Price, parse_prices
-from ragcore.generation.tiers import Choice, Tier, choose_tier
+from ragcore.llm.fallback import FallbackGenerator
+from ragcore.llm.generators import EndEvent, RoutedGenerator, UnavailableGenerator
+from ragcore.llm.routing import RoutingDecision, choose_tier, generation_complexity
+from ragcore.llm.tiers import Price, Tier, parse_prices
+from ragcore.llm.usage import CostBudget, MeteredStream, UsageEntry
 from ragcore.ports import ChatMessage, GenerationRequest, LLMGenerator
 from ragcore.text.scripts import language_of
 from ragcore.types import Source, Usage
@@ -74,7 +71,7 @@ def _generator(
     if not tiers or not (options.tiered or is_limited or options.max_latency):
         return engines.generator()
     left = Decimal(0) if manner.is_free_only else Decimal(str(options.max_cost)) - spent
-    purse = Purse(left=left, count=engines.counter().count, estimated_tokens=estimated_tokens)
+    purse = CostBudget(left=left, count=engines.counter().count, estimated_tokens=estimated_tokens)
     context = "\n".join(source.text for source in request.sources)
     choice = choose_tier(
         generation_complexity(request.question, context, engines.tokenizer()),
@@ -88,23 +85,23 @@ def _generator(
     if is_limited and isinstance(generator, FallbackGenerator):
         purse.takes_unknown = "price_unknown" in choice.reasons
         generator = generator.within(purse)
-    return ChosenGenerator(generator=generator, choice=choice)
+    return RoutedGenerator(generator=generator, choice=choice)
 
 
 def without(generator: LLMGenerator, absent: Collection[str]) -> LLMGenerator:
     """The generator for an answer that has waited for these models in vain: it asks others, or fails at once."""
     if not absent:
         return generator
-    if isinstance(generator, ChosenGenerator):
+    if isinstance(generator, RoutedGenerator):
         return replace(generator, generator=without(generator.generator, absent))
     if isinstance(generator, FallbackGenerator):
         return generator.without(absent)
-    return AbsentGenerator(name=generator.name) if generator.name in absent else generator
+    return UnavailableGenerator(name=generator.name) if generator.name in absent else generator
 
 
 def models_of(generator: LLMGenerator) -> tuple[str, ...]:
     """The names of all models that it may ask."""
-    if isinstance(generator, ChosenGenerator):
+    if isinstance(generator, RoutedGenerator):
         return models_of(generator.generator)
     return generator.names if isinstance(generator, FallbackGenerator) else (generator.name,)
 
@@ -135,14 +132,14 @@ def _table(prices: str) -> dict[str, Price]:
     return parse_prices(prices) if prices else {}
 
 
-def choice_of(generator: LLMGenerator | None) -> Choice | None:
+def choice_of(generator: LLMGenerator | None) -> RoutingDecision | None:
     """Why this generator writes; None where there was nothing to choose."""
-    return generator.choice if isinstance(generator, ChosenGenerator) else None
+    return generator.choice if isinstance(generator, RoutedGenerator) else None
 
 
-def spent_of(generator: LLMGenerator, reading: Reading) -> Spent:
+def spent_of(generator: LLMGenerator, reading: MeteredStream) -> UsageEntry:
     """What one request for a text has used; of those of a ladder together."""
     end = reading.end if isinstance(reading.end, EndEvent) else EndEvent()
     model = end.model or generator.name
     cost = end.cost if end.tier is not None else price_of(model, reading.usage)
-    return Spent(purpose="writing", model=model, usage=reading.usage, cost=cost)
+    return UsageEntry(purpose="writing", model=model, usage=reading.usage, cost=cost)

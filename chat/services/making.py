@@ -31,14 +31,14 @@ from chat.threads import run_cpu
 from chat.types import AnswerRecord, AnswerRequest, Emit, Exchange
 from knowledge import engines
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, build_stages, run_stages
 from ragcore.answering.stages.plan_adaptive import Plan, plan_of
 from ragcore.answering.types import AnswerState, Question
 from ragcore.errors import ModelUnavailableError
-from ragcore.generation.metering import known_cost
 from ragcore.grounding.bare_addresses import hosts_of
 from ragcore.grounding.markers import document_ids
+from ragcore.llm.client import LlmClient
+from ragcore.llm.usage import total_known_cost
 from ragcore.options import AnswerOptions
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile, Source
@@ -223,7 +223,7 @@ async def _stopped(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[Dr
 
 
 async def _checked(
-    draft: Draft, sources: Sequence[Source], found: Found, options: AnswerOptions, asker: Asker | None
+    draft: Draft, sources: Sequence[Source], found: Found, options: AnswerOptions, asker: LlmClient | None
 ) -> AnswerRecord:
     """The draft against its sources; what could not be checked is a warning of the draft."""
     status = _status(draft)
@@ -258,7 +258,7 @@ async def _written(turn: Turn, state: AnswerState, sources: Sequence[Source], to
         sources=sources,
         history=turn.history,
         estimated_tokens=turn.request.constraints.estimated_tokens,
-        spent=known_cost(tooling.spent),
+        spent=total_known_cost(tooling.spent),
         absent=tooling.absent,
     )
     writer = Writer(

@@ -17,8 +17,8 @@ from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_readable
 from knowledge.selectors.options import site_options
 from knowledge.types import RetrievalMode
-from ragcore.answering.asking import fenced
 from ragcore.grounding.context import render_context
+from ragcore.llm.client import fenced
 from ragcore.options import AnswerOptions, Resolved, options_sha256, resolve
 from ragcore.ports import ChatMessage
 from ragcore.presets import mode_layers, preset, preset_retrieval_mode

@@ -19,7 +19,7 @@ _STRATEGIES = {
     "hybrid": _lazy("Several wordings"),
 }
 _TIERS = {"fast": _lazy("Fast"), "standard": _lazy("Standard"), "advanced": _lazy("Advanced")}
-# Codes of ragcore.answering.types.Analysis.reasons and ragcore.generation.tiers.Choice; others are for the trace only.
+# Codes of Analysis.reasons and RoutingDecision.reasons; others are for the trace only.
 _WHY = {
     "kind:simple_fact": _lazy("one fact is asked for"),
     "kind:comparison": _lazy("things are compared"),

@@ -20,16 +20,15 @@ from chat.threads import run_db
 from chat.types import AnswerRequest, Emit, Exchange
 from knowledge import engines
 from knowledge.services.retrieval import sections_around
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, build_stages, run_stages
-from ragcore.answering.purposes import purpose_of
 from ragcore.answering.types import AnswerState, Ranked, Rewrite, SearchResult, Step, WrittenText
 from ragcore.errors import ModelUnavailableError
-from ragcore.generation.events import EndEvent
-from ragcore.generation.metering import Reading, Spent, known_cost
+from ragcore.llm.client import LlmClient
+from ragcore.llm.generators import EndEvent
+from ragcore.llm.openai_chat import with_short_retries
+from ragcore.llm.usage import MeteredStream, UsageEntry, purpose_of_prompt, total_known_cost
 from ragcore.options import AnswerOptions
 from ragcore.ports import ChatModel, GenerationRequest, LLMGenerator
-from ragcore.providers.chat_openai import hasty
 from ragcore.text.normalise import normalise_query
 from ragcore.types import Passage, Profile, Source
 
@@ -51,8 +50,8 @@ class Tooling:
     stop: asyncio.Event = field(default_factory=asyncio.Event)  # set by the reader
     top_k: int | None = None  # of one search; None: what the request says
     searches: list[Found] = field(default_factory=list)  # in their order
-    askers: list[Asker] = field(default_factory=list)
-    texts: list[Spent] = field(default_factory=list)  # that loops have written, also those that they did not keep
+    askers: list[LlmClient] = field(default_factory=list)
+    texts: list[UsageEntry] = field(default_factory=list)  # that loops have written, also those that they did not keep
     asked: list[str] = field(default_factory=list)  # what was searched with, as far as it is for people to read
     # told once how many passages the first search found, and with which other forms of the question
     announce: Callable[[int, Sequence[str]], Awaitable[None]] | None = None
@@ -83,11 +82,14 @@ class Tooling:
         )
 
     @property
-    def spent(self) -> list[Spent]:
+    def spent(self) -> list[UsageEntry]:
         """What everything has used besides the answer that is written in the end, by purpose and model."""
         asked = [
-            Spent(
-                purpose=purpose_of(prompt), model=asker.model.name, usage=usage, cost=price_of(asker.model.name, usage)
+            UsageEntry(
+                purpose=purpose_of_prompt(prompt),
+                model=asker.model.name,
+                usage=usage,
+                cost=price_of(asker.model.name, usage),
             )
             for asker in self.askers
             for prompt, usage in asker.used.items()
@@ -96,7 +98,7 @@ class Tooling:
 
     def cost(self) -> float:
         """What that has cost, in the currency of the price table, as far as prices are known."""
-        return float(known_cost(self.spent))
+        return float(total_known_cost(self.spent))
 
     def other_forms(self, standalone: str = "") -> list[str]:
         """Other forms in which the question was asked, each once: first the one without its conversation."""
@@ -139,7 +141,7 @@ class Tooling:
             history=self.history,
             critique=critique,
             estimated_tokens=self.request.constraints.estimated_tokens,
-            spent=known_cost(self.spent),
+            spent=total_known_cost(self.spent),
             absent=self.absent,
         )
         try:
@@ -171,7 +173,7 @@ class Tooling:
         """A step for the reader, in words."""
         await self.emit("step", **told(step))
 
-    def _asker(self, model: ChatModel | None) -> Asker | None:
+    def _asker(self, model: ChatModel | None) -> LlmClient | None:
         if model is None:
             return None
         limits: list[Callable[[], bool]] = [
@@ -179,14 +181,16 @@ class Tooling:
             partial(self._is_allowed, model.name),
             partial(self._answers, model.name),
         ]
-        asker = Asker(hasty(model), limits=limits, seconds_left=self.patience.left_before_writing, stop=self.stop)
+        asker = LlmClient(
+            with_short_retries(model), limits=limits, seconds_left=self.patience.left_before_writing, stop=self.stop
+        )
         self.askers.append(asker)
         return asker
 
     def _is_within_cost(self) -> bool:
         """Rules take the place of a model that would be asked when the limit of cost is reached."""
         limit = self.manner.options.max_cost
-        return not limit or known_cost(self.spent) < Decimal(str(limit))
+        return not limit or total_known_cost(self.spent) < Decimal(str(limit))
 
     def _is_allowed(self, model: str) -> bool:
         return is_free(model) or not self.manner.is_free_only
@@ -208,7 +212,7 @@ class Tooling:
 
         Raises ModelUnavailableError, also where the text breaks off or is empty.
         """
-        reading, start = Reading(request.messages), time.monotonic()
+        reading, start = MeteredStream(request.messages), time.monotonic()
         try:
             async for _event in reading.of(generator.stream(request)):
                 pass

@@ -17,16 +17,16 @@ from chat.services.telling import tier_step, told
 from chat.threads import run_cpu
 from chat.types import Emit
 from knowledge import engines
-from ragcore.answering.stopping import StoppedError, unless_stopped
 from ragcore.answering.types import WrittenText
 from ragcore.errors import ModelUnavailableError
-from ragcore.generation.events import EndEvent
-from ragcore.generation.joint import Joint, RestartedError
-from ragcore.generation.language import is_other_language
-from ragcore.generation.metering import Reading, Spent, TooExpensiveError, cost_of_all, usage_of
+from ragcore.extractive.generator import ExtractiveGenerator
+from ragcore.llm.cancellation import StoppedError, run_unless_stopped
+from ragcore.llm.continuation import ContinuationJoiner, RestartedError
+from ragcore.llm.generators import EndEvent
+from ragcore.llm.language_check import is_other_language
+from ragcore.llm.usage import MeteredStream, TooExpensiveError, UsageEntry, total_cost, total_usage
 from ragcore.ports import ChatMessage, GenerationEvent, GenerationRequest, LLMGenerator
 from ragcore.prompts import load
-from ragcore.providers.extractive import ExtractiveGenerator
 from ragcore.types import Usage
 
 logger = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class Draft:
     is_cut: bool = False  # at its limit of tokens
     tier: str = ""  # of the model; "" where models have none
     cost: float | None = None  # in the currency of the price table; None where a price is not known
-    spent: list[Spent] = field(default_factory=list)  # the same by request
+    spent: list[UsageEntry] = field(default_factory=list)  # the same by request
     is_fallback: bool = False  # put together from the sources because a model failed
     choice: tuple[str, ...] = ()  # codes, why this tier; () where there was nothing to choose
     warnings: tuple[str, ...] = ()  # codes: "other_language"
@@ -112,14 +112,14 @@ class Writer:
     _shown: int = 0  # how many of them went to the output
     _interrupted: bool = False
     _is_cut: bool = False
-    _requests: list[tuple[LLMGenerator, Reading]] = field(default_factory=list)
+    _requests: list[tuple[LLMGenerator, MeteredStream]] = field(default_factory=list)
     _start: float = field(default_factory=time.perf_counter)
 
     async def run(self) -> Draft:
         """The draft; degraded where the model failed. Raises ModelUnavailableError if the client is strict."""
         self._start = time.perf_counter()
         try:
-            await unless_stopped(self.stop, self._write())
+            await run_unless_stopped(self.stop, self._write())
         except StoppedError:
             self.draft.stopped = True
         await self._show()
@@ -193,7 +193,7 @@ class Writer:
 
     def _read(self, generator: LLMGenerator, request: GenerationRequest) -> AsyncIterator[GenerationEvent]:
         """The events of a request, which is counted however it ends."""
-        reading = Reading(request.messages)
+        reading = MeteredStream(request.messages)
         self._requests.append((generator, reading))
         return reading.of(generator.stream(request))
 
@@ -219,8 +219,8 @@ class Writer:
         """Several requests of one answer add up."""
         draft = self.draft
         draft.spent = [spent_of(generator, reading) for generator, reading in self._requests]
-        draft.usage = usage_of(draft.spent)
-        cost = cost_of_all(draft.spent)
+        draft.usage = total_usage(draft.spent)
+        cost = total_cost(draft.spent)
         draft.cost = None if cost is None else float(cost)
 
     # ── second attempts ─────────────────────────────────────────────────────────────────────────
@@ -228,7 +228,7 @@ class Writer:
     async def _go_on(self, generator: LLMGenerator) -> None:
         """Ask once for the rest of an answer that broke off, of the same model or the one behind it."""
         written = "".join(self._pieces)
-        joint = Joint(before=written)
+        joint = ContinuationJoiner(before=written)
         await self.emit("step", name="continue", detail=_("The language model stopped; it is asked for the rest."))
         try:
             async for event in self._in_time(generator, written, load("continue_answer").render()):

@@ -14,8 +14,7 @@ from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from ragcore.metrics.retrieval import ndcg_at_k
 from ragcore.ports import FloatArray, RerankInput
-from ragcore.providers.linear_reranker import design
-from ragcore.providers.rerank_features import features
+from ragcore.reranking.linear import design, rerank_features
 
 DEPTH = 50  # candidates a question
 L2 = 1e-4
@@ -67,7 +66,7 @@ def _list_of(scope: Scope, group: str, sets: tuple[int, ...], case: GoldenCase, 
     state = retrieve(scope=scope, request=request).state
     inputs = [RerankInput(passage=c.passage, arms=c.scores) for c in state.candidates if c.passage]
     wanted = set(case.relevant)
-    matrix = design(features(state.query, inputs), state.query.cjk_share)
+    matrix = design(rerank_features(state.query, inputs), state.query.cjk_share)
     relevant = np.array([i.passage.external_id in wanted for i in inputs], dtype=bool)
     if within:
         titles = {i.passage.title for i, is_relevant in zip(inputs, relevant, strict=True) if is_relevant}

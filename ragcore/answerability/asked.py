@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragcore.answerability.words import cue
+from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
-from ragcore.providers.extractive_sentences import Statement
 from ragcore.text.matching import idf as inverse_frequency
 from ragcore.text.scripts import CJK
 

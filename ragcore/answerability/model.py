@@ -96,7 +96,7 @@ def script_of(question: str) -> Script:
 
 @cache
 def _traditional() -> frozenset[str]:
-    lines = files("ragcore.providers").joinpath("traditional_han.txt").read_text(encoding="utf-8").splitlines()
+    lines = files("ragcore.text").joinpath("traditional_han.txt").read_text(encoding="utf-8").splitlines()
     return frozenset("".join(line for line in lines if not line.startswith("#")).replace(" ", ""))
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragcore.answerability.asked import AskedFor
+from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
-from ragcore.providers.extractive_sentences import Statement
 
 NEXT = 2  # words apart in a sentence that still count as neighbours
 

@@ -16,11 +16,11 @@ import numpy.typing as npt
 from ragcore.answerability.asked import YEAR, asked_for
 from ragcore.answerability.places import neighbours, places, source_shares, window_shares
 from ragcore.answerability.words import cue, negated, swapped
+from ragcore.extractive.answer_patterns import PATTERNS, subject_of
+from ragcore.extractive.sentence_features import Evidence, evidence
+from ragcore.extractive.sentence_model import SentenceScorer
+from ragcore.extractive.sentences import Statement, statements
 from ragcore.ports import Embedder, FloatArray, Tokenizer
-from ragcore.providers.extractive_features import Evidence, evidence
-from ragcore.providers.extractive_patterns import PATTERNS, subject_of
-from ragcore.providers.extractive_scores import SentenceScorer
-from ragcore.providers.extractive_sentences import Statement, statements
 from ragcore.text.question_type import question_type
 from ragcore.types import Source
 

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from ragcore.answering.asking import Asker
-from ragcore.answering.stopping import StoppedError, unless_stopped
 from ragcore.answering.types import AnswerState, Rewrite, SearchResult, Step, WrittenText
+from ragcore.llm.cancellation import StoppedError, run_unless_stopped
+from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, TokenCounter, Tokenizer
 from ragcore.registry import Attempt, Registry
 from ragcore.types import EMPTY, Source
@@ -67,8 +67,8 @@ class AnswerTools:
     tokenizer: Tokenizer
     embedder: Embedder
     counter: TokenCounter
-    asker: Asker | None = None
-    judge: Asker | None = None  # of a model of its own, if one is configured (V10)
+    asker: LlmClient | None = None
+    judge: LlmClient | None = None  # of a model of its own, if one is configured (V10)
     lexicon: Lexicon | None = None
     tell: Tell = untold
     # context from passages: numbered sources within the token budget (V4)
@@ -125,7 +125,7 @@ async def run_answer_stage(step: AnswerStage, state: AnswerState, tools: AnswerT
     """
     after = state
     with Attempt(step) as attempt:
-        after = await unless_stopped(None if step.hears_stop else tools.stop, _run(step, state, tools))
+        after = await run_unless_stopped(None if step.hears_stop else tools.stop, _run(step, state, tools))
     note = after.stats.get(step.stage_name, EMPTY)
     record = attempt.record(before=len(state.passages), after=len(after.passages), note=note)
     return replace(after, records=(*after.records, record))

@@ -105,7 +105,7 @@ class WrittenText:
     reason: str = ""  # why it is degraded: the code of the error
     is_cut: bool = False  # at its limit of tokens
     tier: str = ""  # of the model; "" where models have none
-    choice: tuple[str, ...] = ()  # codes of ragcore.generation.tiers.Choice; () where there was nothing to choose
+    choice: tuple[str, ...] = ()  # codes of ragcore.llm.routing.RoutingDecision; () where there was nothing to choose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.types import Ranked
 from ragcore.compression.extraction import Extract, extracted
 from ragcore.compression.quality import GOOD_ENOUGH, invents_figures, keyword_retention, quality
 from ragcore.compression.scoring import similarities
 from ragcore.errors import InvalidOptionsError
+from ragcore.llm.client import LlmClient
 from ragcore.options import COMPRESSION_METHODS
 from ragcore.text.scripts import language_of
 
@@ -144,7 +144,7 @@ class _Way:
     model: bool = False
 
 
-def _way(method: str, words: int, ratio: float, asker: Asker | None) -> _Way:
+def _way(method: str, words: int, ratio: float, asker: LlmClient | None) -> _Way:
     """Hybrid: short passages are kept or extracted from, medium ones go to the model, long ones to both in turn."""
     if method == "hybrid" and words < SHORT_WORDS:
         return _Way(first=1.0 if words * ratio >= KEPT_WORDS else ratio)

@@ -10,13 +10,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.grading.evidence import Evidence
 from ragcore.grounding.citations import extract
 from ragcore.grounding.confidence import answer_confidence
 from ragcore.grounding.context import render_context
 from ragcore.grounding.support import support_states
+from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.prompts.refusals import is_refusal
 from ragcore.text.keywords import keywords
@@ -81,7 +81,7 @@ class _SaidConfidence:
 
 
 async def confidence_in(
-    question: str, text: str, sources: Sequence[Source], evidence: Evidence, tools: AnswerTools, asker: Asker | None
+    question: str, text: str, sources: Sequence[Source], evidence: Evidence, tools: AnswerTools, asker: LlmClient | None
 ) -> tuple[float, str]:
     """0 to 1 that an answer is right and complete, and who says so ("model" or "rules").
 
@@ -104,7 +104,7 @@ async def confidence_in(
 
 
 async def graded_answer(
-    question: str, text: str, sources: Sequence[Source], tools: AnswerTools, asker: Asker | None
+    question: str, text: str, sources: Sequence[Source], tools: AnswerTools, asker: LlmClient | None
 ) -> AnswerGrades:
     """The grades by a model; by rules without one or where it says nothing valid. A refusal or nothing: 0 each."""
     if not text.strip() or is_refusal(text):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ragcore.answering.asking import Asker
+from ragcore.llm.client import LlmClient
 from ragcore.types import Usage
 
 BUDGETS = ("seconds", "tokens", "cost")  # besides the rounds
@@ -34,7 +34,7 @@ class Meter:
     """
 
     budget: Budget
-    askers: Sequence[Asker | None] = ()
+    askers: Sequence[LlmClient | None] = ()
     cost: Callable[[], float] | None = None
     clock: Callable[[], float] = time.monotonic
     rounds: int = 0
@@ -100,7 +100,7 @@ class Meter:
     def _allows(self) -> bool:
         return not self.spent_up()
 
-    def _different(self) -> list[Asker]:
+    def _different(self) -> list[LlmClient]:
         return list({id(asker): asker for asker in self.askers if asker is not None}.values())
 
     def _asked(self) -> Usage:

@@ -9,10 +9,10 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.types import Ranked
 from ragcore.grading.passages import shown
+from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
 from ragcore.text.keywords import keywords
 from ragcore.text.normalise import normalise_query
@@ -32,7 +32,9 @@ class _Said:
     query: Annotated[str, Field(max_length=300)]
 
 
-async def next_hop(question: str, ranked: Sequence[Ranked], tools: AnswerTools, asker: Asker | None) -> tuple[str, str]:
+async def next_hop(
+    question: str, ranked: Sequence[Ranked], tools: AnswerTools, asker: LlmClient | None
+) -> tuple[str, str]:
     """The next query and who wrote it ("model" or "rules"); "" if there is nothing to go on with."""
     if asker is not None and ranked:
         said = await asker.json("refine_hop", _Said, max_tokens=100, question=question, context=shown(ranked))

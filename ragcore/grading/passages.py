@@ -12,11 +12,11 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.types import Ranked
 from ragcore.grading.evidence import text_of
 from ragcore.grounding.context import render_context
+from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.text.keywords import keywords
 from ragcore.text.question_type import wanted
@@ -72,7 +72,7 @@ class _Said:
 
 
 async def judged_passages(
-    query: str, ranked: Sequence[Ranked], tools: AnswerTools, asker: Asker | None
+    query: str, ranked: Sequence[Ranked], tools: AnswerTools, asker: LlmClient | None
 ) -> PassageScores:
     """The scores by a model; by rules without one or where it says nothing valid. Nothing found: 0 each."""
     if not ranked:
@@ -92,7 +92,7 @@ async def judged_passages(
 
 
 async def retrieval_grade(
-    query: str, ranked: Sequence[Ranked], tools: AnswerTools, asker: Asker | None
+    query: str, ranked: Sequence[Ranked], tools: AnswerTools, asker: LlmClient | None
 ) -> tuple[float, str]:
     """0 to 10, and who gave it ("model" or "rules"): whether an answer can be written from these passages (V10)."""
     if ranked and asker is not None:

@@ -11,11 +11,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass as validated
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.types import Ranked
 from ragcore.grading.evidence import LOW, Evidence, text_of
 from ragcore.grading.passages import Dimension, PassageScores, shown
+from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
 from ragcore.text.keywords import keywords
 from ragcore.text.normalise import normalise_query
@@ -77,7 +77,7 @@ async def refined_query(
     evidence: Evidence,
     used: Collection[str],
     tools: AnswerTools,
-    asker: Asker | None,
+    asker: LlmClient | None,
 ) -> Refined | None:
     """A query that is not among `used`, by a model or by rules; None if there is nothing new to ask."""
     if asker is not None:

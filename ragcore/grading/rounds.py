@@ -10,10 +10,10 @@ from typing import Any, cast
 
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.stages.context_build import BuildContext
-from ragcore.answering.stopping import StoppedError, unless_stopped
 from ragcore.answering.types import AnswerState, Rewrite, SearchResult, Step, WrittenText
 from ragcore.errors import RagError
 from ragcore.grading.budget import Meter
+from ragcore.llm.cancellation import StoppedError, run_unless_stopped
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ async def guarded(work: Rounds, step: Coroutine[Any, Any, str]) -> str:
     """
     try:
         async with asyncio.timeout(work.meter.remaining_seconds):
-            return await unless_stopped(work.tools.stop, step)
+            return await run_unless_stopped(work.tools.stop, step)
     except StoppedError:
         return StoppedError.code
     except TimeoutError:

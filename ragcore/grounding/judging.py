@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragcore.answering.asking import Asker
 from ragcore.grounding.context import render_context
 from ragcore.grounding.support import IN_PART, OTHER_LANGUAGE
+from ragcore.llm.client import LlmClient
 from ragcore.types import Sentence, Source
 
 JUDGED = 12  # sentences in one request; the rest go into further ones
@@ -15,7 +15,7 @@ REFUSED = "A language model compared them: the cited source does not say this."
 _OPEN = frozenset({IN_PART, OTHER_LANGUAGE})
 
 
-async def judged_support(sentences: Sequence[Sentence], sources: Sequence[Source], asker: Asker) -> list[Sentence]:
+async def judged_support(sentences: Sequence[Sentence], sources: Sequence[Source], asker: LlmClient) -> list[Sentence]:
     """The sentences with those decided that the rules could not decide, in order (B4).
 
     Only cited sentences between the two thresholds, or in another language than their source, are asked about. A
@@ -35,7 +35,7 @@ async def judged_support(sentences: Sequence[Sentence], sources: Sequence[Source
     return judged
 
 
-async def _supported(sentences: Sequence[Sentence], sources: Sequence[Source], asker: Asker) -> set[int] | None:
+async def _supported(sentences: Sequence[Sentence], sources: Sequence[Source], asker: LlmClient) -> set[int] | None:
     """Numbers of supported sentences, from 1; None if the model did not say."""
     statements = "\n".join(f"{n}. {' '.join(s.text.split())}" for n, s in enumerate(sentences, start=1))
     reply = await asker.json(

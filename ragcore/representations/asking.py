@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from ragcore.answering.asking import fenced, json_values
 from ragcore.errors import ModelUnavailableError
-from ragcore.generation.whole import whole
+from ragcore.llm.client import fenced, json_values
+from ragcore.llm.generators import collect
 from ragcore.ports import ChatMessage, ChatModel
 from ragcore.prompts import load
 
@@ -57,7 +57,7 @@ class Asker:
     async def _complete(self, model: ChatModel, text: str, temperature: float) -> str | None:
         messages = [ChatMessage(role="user", content=text)]
         try:
-            read = await whole(model.stream(messages, temperature=temperature, max_tokens=MAX_TOKENS))
+            read = await collect(model.stream(messages, temperature=temperature, max_tokens=MAX_TOKENS))
         except ModelUnavailableError:
             self._failures += 1
             self._counts["model.unavailable"] += 1

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ragcore.chunking.captions import caption_kind
-from ragcore.providers.extractive_marks import plain_text
+from ragcore.extractive.marks import plain_text
 from ragcore.text.sentences import split_sentences
 from ragcore.types import Block
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from ragcore.extractive.sentences import plain_sentences
 from ragcore.ports import Tokenizer
-from ragcore.providers.extractive_sentences import plain_sentences
 from ragcore.representations.key_phrases import key_phrases
 from ragcore.text.keywords import keywords
 from ragcore.text.scripts import CJK, language_of

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ragcore.extractive.sentences import plain_sentences
 from ragcore.ports import FloatArray, TokenCounter, Tokenizer
-from ragcore.providers.extractive_sentences import plain_sentences
 from ragcore.representations.markdown_blocks import markdown_blocks
 from ragcore.text.keywords import keywords
 

@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.types import Analysis, FactTarget, QuestionKind, StrategyName, Turn
+from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
 from ragcore.text.question_type import QuestionType, question_type
 from ragcore.understanding.analysis_complexity import Complexity, complexity_of
@@ -69,7 +69,9 @@ def analysed_by_rules(text: str, *, history: Sequence[Turn] = (), tokenizer: Tok
     )
 
 
-async def analysed(text: str, *, history: Sequence[Turn] = (), tokenizer: Tokenizer, asker: Asker | None) -> Analysis:
+async def analysed(
+    text: str, *, history: Sequence[Turn] = (), tokenizer: Tokenizer, asker: LlmClient | None
+) -> Analysis:
     """The analysis by a language model; by rules where there is none or it says nothing valid.
 
     Complexity is always the formula's. That nothing is to be found is believed of a model only for talk about talk.

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.types import Question, Rewrite
+from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder
 from ragcore.prompts.refusals import is_refusal
 from ragcore.text.scripts import language_of
@@ -125,7 +125,7 @@ async def _forms(query: str, name: str, question: Question, tools: AnswerTools) 
     return await _related(query, texts, tools.embedder) if name == "decompose" else texts
 
 
-async def _by_model(asker: Asker, query: str, method: Method, question: Question, tools: AnswerTools) -> list[str]:
+async def _by_model(asker: LlmClient, query: str, method: Method, question: Question, tools: AnswerTools) -> list[str]:
     reply = await asker.json(
         method.prompt,
         Forms,
@@ -150,7 +150,7 @@ async def _hypothetical(query: str, question: Question, tools: AnswerTools) -> t
     return (Rewrite(text=text, method="hyde", is_hypothetical=True),)
 
 
-async def _imagined(asker: Asker, query: str, question: Question, tools: AnswerTools) -> str:
+async def _imagined(asker: LlmClient, query: str, question: Question, tools: AnswerTools) -> str:
     reply = await asker.text(
         "rewrite_hyde", temperature=CREATIVE, max_tokens=HYPOTHETICAL_TOKENS, **_values(query, question)
     )

@@ -18,8 +18,8 @@ from chat.services import turns_shutdown
 from chat.streaming import close_hub
 from knowledge import engines
 from knowledge.models import Document, KnowledgeSet
-from ragcore.providers.chat_openai import OpenAIChatModel
-from ragcore.providers.generator_llm import LLMAnswerGenerator
+from ragcore.llm.generators import LLMAnswerGenerator
+from ragcore.llm.openai_chat import OpenAIChatModel
 from tests.factories import ingest, make_set, make_user
 from tests.scripted_llm import ScriptedLLM, serving
 

@@ -6,8 +6,8 @@ from knowledge import engines
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, scope_of
-from tests.ragcore.providers.cross_encoders import save_cross_encoder
-from tests.ragcore.providers.scripted_reranker import Reply, serving
+from tests.ragcore.reranking.cross_encoders import save_cross_encoder
+from tests.ragcore.reranking.scripted_reranker import Reply, serving
 
 
 @pytest.fixture(autouse=True)

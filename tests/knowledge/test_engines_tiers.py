@@ -4,7 +4,7 @@ import pytest
 from django.test import override_settings
 
 from knowledge import engines
-from ragcore.generation.tiers import Choice, choose_tier
+from ragcore.llm.routing import RoutingDecision, choose_tier
 
 CACHED = (
     engines.tiers, engines.generator, engines._generator_of, engines._server_model, engines._local_model
@@ -73,9 +73,19 @@ def test_all_tiers_stand_behind_the_one_that_is_asked(configured):
     tiers = {tier.model: tier for tier in engines.tiers()}
 
     assert asked(engines.generator()) == ["medium", "large", "small", "tiny"]
-    assert asked(engines.generator_for(Choice(tier=tiers["small"], reason=""))) == ["small", "large", "medium", "tiny"]
-    assert asked(engines.generator_for(Choice(tier=tiers["tiny"], reason=""))) == ["tiny", "small", "large", "medium"]
-    assert engines.generator_for(Choice(tier=None, reason="")) is engines.extractive_generator()
+    assert asked(engines.generator_for(RoutingDecision(tier=tiers["small"], reason=""))) == [
+        "small",
+        "large",
+        "medium",
+        "tiny",
+    ]
+    assert asked(engines.generator_for(RoutingDecision(tier=tiers["tiny"], reason=""))) == [
+        "tiny",
+        "small",
+        "large",
+        "medium",
+    ]
+    assert engines.generator_for(RoutingDecision(tier=None, reason="")) is engines.extractive_generator()
     assert choose_tier(0.1, engines.tiers()).tier == tiers["tiny"]
 
 

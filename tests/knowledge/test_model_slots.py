@@ -13,8 +13,8 @@ from knowledge.selectors import job_get
 from knowledge.services import documents_bulk, ingestion_advance, model_slots
 from knowledge.services.ingestion import advance, embedding
 from knowledge.services.model_slots import SlottedChatModel, embedding_slot, model_slot
+from ragcore.embedding.openai_api import OpenAIEmbedder
 from ragcore.ports import ChatMessage, GenerationEvent
-from ragcore.providers.openai_embeddings import OpenAIEmbedder
 from tests.factories import scope_of
 from tests.scripted_llm import Reply, serving
 

@@ -5,8 +5,8 @@ import pytest
 from knowledge.engines import counter
 from knowledge.services.representations import indexed_text, question_representation, represented
 from ragcore.chunking import splitter_for
+from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.options import ChunkingOptions, RepresentationOptions
-from ragcore.providers.chat_openai import OpenAIChatModel
 from ragcore.types import Block, ChunkDraft, ParsedDocument
 from tests.scripted_llm import Reply, serving
 

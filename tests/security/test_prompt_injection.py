@@ -5,16 +5,16 @@ import asyncio
 import pytest
 
 from chat.rendering import render_markdown
-from ragcore.answering.asking import fenced
 from ragcore.grounding.citations import extract
 from ragcore.grounding.context import render_context
 from ragcore.grounding.links import LinkStream
 from ragcore.grounding.markers import MarkerStream
 from ragcore.grounding.support import support_states
+from ragcore.llm.client import fenced
+from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.ports import ChatMessage
 from ragcore.prompts import load
 from ragcore.prompts.refusals import refusal
-from ragcore.providers.chat_openai import OpenAIChatModel
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
 from tests.scripted_llm import Reply, serving

@@ -14,8 +14,7 @@ from accounts.models import User
 from accounts.selectors import scope_for
 from evaluation.models import GoldenSet
 from evaluation.services.reranker_training import RankedList, lists_collect, reranker_train
-from ragcore.providers.linear_reranker import LinearReranker
-from ragcore.providers.rerank_features import FEATURES
+from ragcore.reranking.linear import FEATURES, LinearReranker
 
 
 class Command(BaseCommand):

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, Ranked, SearchResult
 from ragcore.grading.answers import confidence_in
@@ -16,6 +15,7 @@ from ragcore.grading.evidence import STOP_AT, Evidence, evidence_confidence
 from ragcore.grading.passages import PassageScores, judged_passages
 from ragcore.grading.refining import Refined, refined_query, strategies_for
 from ragcore.grading.rounds import Rounds, cost_so_far, guarded, seconds_of
+from ragcore.llm.client import LlmClient
 from ragcore.prompts.refusals import is_refusal
 
 # The most that judging passages takes: six of 1200 characters, at most a token each, the prompt and the reply.
@@ -80,7 +80,7 @@ class LoopAgentic:
                 stopped = await guarded(work, self._next(work, so_far, tools.judge or tools.asker))
         return _finished(state, work, so_far, stopped)
 
-    async def _next(self, work: Rounds, so_far: _SoFar, judge: Asker | None) -> str:
+    async def _next(self, work: Rounds, so_far: _SoFar, judge: LlmClient | None) -> str:
         """One round and the query of the next one; returns why it is the last, "" if it is not."""
         so_far.used.append(so_far.query)
         done = await self._round(work, so_far, judge)
@@ -96,7 +96,7 @@ class LoopAgentic:
         detail["strategies"] = list(refined.strategies)
         return ""
 
-    async def _round(self, work: Rounds, so_far: _SoFar, judge: Asker | None) -> _Round:
+    async def _round(self, work: Rounds, so_far: _SoFar, judge: LlmClient | None) -> _Round:
         tools, question, query = work.tools, work.state.query, so_far.query
         result = await work.search(query)
         ranked = result.ranked if result.relevant else ()
@@ -117,7 +117,7 @@ class LoopAgentic:
         return replace(done, state=replace(built, confidence=sure), confidence=sure, by=by)
 
     async def _judged(
-        self, work: Rounds, query: str, ranked: Sequence[Ranked], evidence: Evidence, judge: Asker | None
+        self, work: Rounds, query: str, ranked: Sequence[Ranked], evidence: Evidence, judge: LlmClient | None
     ) -> PassageScores:
         await work.begin("judge", query=query)
         scores = await judged_passages(work.state.query, ranked, work.tools, judge)
@@ -148,7 +148,7 @@ class LoopAgentic:
             return "confidence"
         return "evidence" if done.by == "rules" and done.evidence.confidence >= STOP_AT else ""
 
-    async def _refined(self, work: Rounds, done: _Round, used: list[str], judge: Asker | None) -> Refined | None:
+    async def _refined(self, work: Rounds, done: _Round, used: list[str], judge: LlmClient | None) -> Refined | None:
         strategies = strategies_for(done.scores, done.evidence)
         await work.begin("refine")
         refined = await refined_query(

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ragcore.answering.pipeline import AnswerTools, answer_stage
-from ragcore.answering.stopping import unless_stopped
 from ragcore.answering.types import AnswerState, Rewrite, SearchResult
 from ragcore.grading.budget import Budget, Meter
 from ragcore.grading.hops import next_hop
 from ragcore.grading.rounds import Rounds, cost_so_far, guarded, seconds_of
+from ragcore.llm.cancellation import run_unless_stopped
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class LoopIterative:
         meter = Meter(budget, (tools.asker,), cost=cost_so_far(tools))
         work = Rounds(state, tools, meter, self.top_k)
         meter.rounds = 1
-        first = await unless_stopped(tools.stop, work.search(state.query))
+        first = await run_unless_stopped(tools.stop, work.search(state.query))
         so_far = _SoFar(result=first)
         stopped = ""
         with meter.limiting():

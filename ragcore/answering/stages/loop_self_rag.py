@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, SearchResult
 from ragcore.grading.answers import AnswerGrades, graded_answer
@@ -14,6 +13,7 @@ from ragcore.grading.evidence import Evidence, evidence_confidence
 from ragcore.grading.passages import judged_passages, retrieval_grade
 from ragcore.grading.refining import refined_query, strategies_for
 from ragcore.grading.rounds import Rounds, cost_so_far, guarded, seconds_of
+from ragcore.llm.client import LlmClient
 from ragcore.understanding.greetings import needs_retrieval
 
 SEARCH_SHARE = 0.5  # of the seconds; then an answer is written from what there is
@@ -74,7 +74,7 @@ class LoopSelfRag:
         return _finished(state, work, found, details, stopped)
 
     async def _round(
-        self, work: Rounds, found: _Found, used: list[str], detail: dict[str, Any], judge: Asker | None
+        self, work: Rounds, found: _Found, used: list[str], detail: dict[str, Any], judge: LlmClient | None
     ) -> str:
         """One round; returns why it is the last one, "" if it is not."""
         if found.query is not None:
@@ -86,7 +86,7 @@ class LoopSelfRag:
         return await self._answer(work, found, detail, judge)
 
     async def _search(
-        self, work: Rounds, found: _Found, used: list[str], detail: dict[str, Any], judge: Asker | None
+        self, work: Rounds, found: _Found, used: list[str], detail: dict[str, Any], judge: LlmClient | None
     ) -> None:
         """Search and grade; leaves a next query only where the passages are not good enough and time is left."""
         query, found.query = found.query or work.state.query, None
@@ -114,7 +114,7 @@ class LoopSelfRag:
         result: SearchResult,
         evidence: Evidence,
         used: list[str],
-        judge: Asker | None,
+        judge: LlmClient | None,
     ) -> str | None:
         tools, question = work.tools, work.state.query
         await work.begin("refine")
@@ -135,7 +135,7 @@ class LoopSelfRag:
         await work.tell("refine", strategies=list(refined.strategies), query=refined.query, by=refined.by)
         return refined.query
 
-    async def _answer(self, work: Rounds, found: _Found, detail: dict[str, Any], judge: Asker | None) -> str:
+    async def _answer(self, work: Rounds, found: _Found, detail: dict[str, Any], judge: LlmClient | None) -> str:
         assert found.result is not None
         built = await work.numbered(found.result)
         if not built.sources:

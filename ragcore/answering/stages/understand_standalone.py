@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, Question, Rewrite, Step
+from ragcore.llm.client import LlmClient
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
 from ragcore.understanding.conversation import rendered
@@ -67,7 +67,7 @@ class UnderstandStandalone:
             state = state.with_steps(step)
         return replace(state, standalone=found.text, rewrites=(*state.rewrites, *related)).with_stats(NAME, **figures)
 
-    async def _asked(self, asker: Asker, question: Question, tools: AnswerTools) -> Understood | None:
+    async def _asked(self, asker: LlmClient, question: Question, tools: AnswerTools) -> Understood | None:
         """What the model says, with its texts checked; None if the question itself is not valid."""
         hasty = replace(asker, seconds=min(self.seconds, asker.seconds))
         reply = await hasty.json(

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from knowledge import engines
-from ragcore.generation.language import is_other_language
-from ragcore.providers.chat_openai import OpenAIChatModel
-from ragcore.providers.generator_llm import LLMAnswerGenerator
+from ragcore.llm.generators import LLMAnswerGenerator
+from ragcore.llm.language_check import is_other_language
+from ragcore.llm.openai_chat import OpenAIChatModel
 from tests.chat.conftest import sse
 from tests.scripted_llm import Reply
 

@@ -8,9 +8,8 @@ from chat.services import finishing
 from chat.services.tooling import Tooling
 from chat.threads import run_db
 from knowledge import engines
-from ragcore.generation.prices import Price
-from ragcore.generation.tiers import tier_of
-from ragcore.providers.chat_openai import OpenAIChatModel
+from ragcore.llm.openai_chat import OpenAIChatModel
+from ragcore.llm.tiers import Price, build_tier
 from tests.scripted_llm import Reply, serving
 
 QUESTION = "How many steps does the random access procedure have?"
@@ -142,7 +141,7 @@ def _raise_thresholds(world):
 @pytest.mark.parametrize("way", [{}, {"mode": "agentic", "rewrite_method": "multi"}], ids=str)
 @pytest.mark.parametrize("price", [Price(prompt=1, completion=1), None], ids=["paid", "unknown"])
 async def test_who_allows_no_cost_gets_no_model_that_has_one(api, llm, monkeypatch, price, way):
-    monkeypatch.setattr(engines, "tiers", lambda: (tier_of("standard", "scripted", price),))
+    monkeypatch.setattr(engines, "tiers", lambda: (build_tier("standard", "scripted", price),))
 
     answer = await api.generate(QUESTION, constraints={"max_cost_per_query": 0}, **way)
 
@@ -153,7 +152,7 @@ async def test_who_allows_no_cost_gets_no_model_that_has_one(api, llm, monkeypat
 
 
 async def test_who_allows_no_cost_gets_a_model_that_is_free(api, llm, monkeypatch):
-    tier = tier_of("standard", "scripted", Price(prompt=0, completion=0))
+    tier = build_tier("standard", "scripted", Price(prompt=0, completion=0))
     monkeypatch.setattr(engines, "tiers", lambda: (tier,))
     monkeypatch.setattr(engines, "generator_for", lambda choice: engines.generator())
     llm.default = Reply(texts=(ANSWER,))

@@ -10,11 +10,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from chat.models import Message
 from chat.threads import run_db
 from knowledge import engines
-from ragcore.generation.fallback import FallbackGenerator, Rung
-from ragcore.generation.prices import Price
-from ragcore.generation.tiers import tier_of
-from ragcore.providers.chat_openai import OpenAIChatModel
-from ragcore.providers.generator_llm import LLMAnswerGenerator
+from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
+from ragcore.llm.generators import LLMAnswerGenerator
+from ragcore.llm.openai_chat import OpenAIChatModel
+from ragcore.llm.tiers import Price, build_tier
 from tests.scripted_llm import Reply, serving
 
 QUESTION = "How many steps does the random access procedure have?"
@@ -29,7 +28,7 @@ def tiers(monkeypatch, llm):
         prices = {"standard": 10, "advanced": 1000}
         models = {"standard": (llm, "scripted"), "advanced": (advanced, "large")}
         made = {
-            name: tier_of(name, models[name][1], Price(prompt=Decimal(price), completion=Decimal(price)))
+            name: build_tier(name, models[name][1], Price(prompt=Decimal(price), completion=Decimal(price)))
             for name, price in prices.items()
         }
 
@@ -39,7 +38,7 @@ def tiers(monkeypatch, llm):
         def generator(tier):
             return LLMAnswerGenerator(OpenAIChatModel(models[tier.name][0].url, "", tier.model, sleep=at_once))
 
-        rungs = [Rung(tier=tier, generator=generator(tier)) for tier in made.values()]
+        rungs = [TieredGenerator(tier=tier, generator=generator(tier)) for tier in made.values()]
         monkeypatch.setattr(engines, "tiers", lambda: tuple(made.values()))
         monkeypatch.setattr(engines, "generator", lambda: FallbackGenerator(rungs, is_limited=False))
         monkeypatch.setattr(

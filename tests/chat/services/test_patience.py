@@ -10,9 +10,9 @@ from chat.services import patience as timing
 from chat.services import tooling, turns
 from chat.services.patience import Patience
 from knowledge import engines
-from ragcore.answering.asking import Asker
-from ragcore.providers.chat_openai import OpenAIChatModel
-from ragcore.providers.generator_llm import LLMAnswerGenerator
+from ragcore.llm.client import LlmClient
+from ragcore.llm.generators import LLMAnswerGenerator
+from ragcore.llm.openai_chat import OpenAIChatModel
 from tests.chat.services.test_writing import Announcing, model, writer
 from tests.scripted_llm import Reply, serving
 
@@ -105,7 +105,7 @@ def hanging(monkeypatch, llm):
     monkeypatch.setattr(turns, "Patience", partial(Patience, seconds=4.0))
     monkeypatch.setattr(timing, "RESERVE_SECONDS", 1.0)
     monkeypatch.setattr(tooling, "SILENT_SECONDS", 0.1)
-    monkeypatch.setattr(tooling, "Asker", partial(Asker, seconds=0.3, silent_after=0.3))
+    monkeypatch.setattr(tooling, "Asker", partial(LlmClient, seconds=0.3, silent_after=0.3))
     hung = OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=30)
     monkeypatch.setattr(engines, "chat_model", lambda: hung)
     monkeypatch.setattr(engines, "generator", lambda: LLMAnswerGenerator(hung))

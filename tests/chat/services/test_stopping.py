@@ -11,8 +11,8 @@ from chat.services.turns import turn_start, turn_stop
 from chat.streaming import read_events
 from chat.types import AnswerRequest
 from knowledge import engines
-from ragcore.providers.chat_openai import OpenAIChatModel
-from ragcore.providers.generator_llm import LLMAnswerGenerator
+from ragcore.llm.generators import LLMAnswerGenerator
+from ragcore.llm.openai_chat import OpenAIChatModel
 from tests.factories import scope_of
 from tests.scripted_llm import Reply, serving
 

@@ -7,7 +7,8 @@ from chat.services.telling import tier_step, told, why
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages.plan_adaptive import plan_of
 from ragcore.answering.types import Analysis, AnswerState, Question, Step
-from ragcore.generation.tiers import choose_tier, tier_of
+from ragcore.llm.routing import choose_tier
+from ragcore.llm.tiers import build_tier
 from tests.ragcore.understanding.tools import tools
 
 
@@ -23,7 +24,7 @@ async def test_the_forms_that_a_rewrite_adds_are_told():
 
 
 def test_a_tier_is_told_with_its_reasons():
-    choice = choose_tier(0.9, (tier_of("fast", "m"),), max_latency=1)
+    choice = choose_tier(0.9, (build_tier("fast", "m"),), max_latency=1)
 
     detail = told(tier_step(choice.reasons, "fast"))["detail"]
 

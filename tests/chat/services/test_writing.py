@@ -9,12 +9,11 @@ from chat.services.output import Output
 from chat.services.writing import Writer
 from knowledge import engines
 from ragcore.errors import ModelUnavailableError
-from ragcore.generation.fallback import FallbackGenerator, Rung
-from ragcore.generation.prices import parse_prices
-from ragcore.generation.tiers import tier_of
+from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
+from ragcore.llm.generators import LLMAnswerGenerator
+from ragcore.llm.openai_chat import OpenAIChatModel
+from ragcore.llm.tiers import build_tier, parse_prices
 from ragcore.ports import ChatMessage, GenerationRequest
-from ragcore.providers.chat_openai import OpenAIChatModel
-from ragcore.providers.generator_llm import LLMAnswerGenerator
 from ragcore.types import Passage, Source, Usage
 from tests.scripted_llm import Reply, serving
 
@@ -206,9 +205,10 @@ async def test_the_next_model_finishes_where_the_first_is_gone(llm, second):
     llm.default = Reply(status=500)
     second.default = Reply(texts=("It has four steps [1].",), usage=(100, 10))
     prices = parse_prices('{"a": {"input": 1, "output": 2}, "b": {"input": 10, "output": 20}}')
-    tiers = [tier_of("standard", "a", prices["a"]), tier_of("fast", "b", prices["b"])]
+    tiers = [build_tier("standard", "a", prices["a"]), build_tier("fast", "b", prices["b"])]
     rungs = [
-        Rung(tier=tier, generator=model(server, tier.model)) for tier, server in zip(tiers, (llm, second), strict=True)
+        TieredGenerator(tier=tier, generator=model(server, tier.model))
+        for tier, server in zip(tiers, (llm, second), strict=True)
     ]
     writing, _ = writer(FallbackGenerator(rungs))
 

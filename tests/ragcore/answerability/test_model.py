@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ragcore.answerability import answerability, threshold_for
 from ragcore.answerability.model import script_of
-from ragcore.providers.embedded import EmbeddedEmbedder
+from ragcore.embedding.packaged import EmbeddedEmbedder
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
 

@@ -2,7 +2,7 @@
 
 from ragcore.answerability.asked import asked_for
 from ragcore.answerability.places import neighbours, places, source_shares, window_shares
-from ragcore.providers.extractive_sentences import statements
+from ragcore.extractive.sentences import statements
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
 

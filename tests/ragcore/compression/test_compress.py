@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.answering.asking import Asker
 from ragcore.compression.compress import compressed
 from ragcore.compression.quality import invents_figures, keyword_retention, quality
 from ragcore.compression.units import units_of
 from ragcore.errors import InvalidOptionsError
-from ragcore.providers.chat_openai import OpenAIChatModel
+from ragcore.llm.client import LlmClient
+from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.text.token_count import EstimateCounter
 from tests.ragcore.compression.test_extraction import TEXTS
 from tests.ragcore.compression.tools import ranked, tokenizer, tools
@@ -39,7 +39,7 @@ def asker(llm, seconds=60.0):  # the first request loads the client
     async def at_once(seconds):
         return None
 
-    return Asker(OpenAIChatModel(llm.url, "", "scripted", sleep=at_once, total_timeout_seconds=90), seconds=seconds)
+    return LlmClient(OpenAIChatModel(llm.url, "", "scripted", sleep=at_once, total_timeout_seconds=90), seconds=seconds)
 
 
 async def compress(text, method, *, ratio=0.6, with_asker=None):

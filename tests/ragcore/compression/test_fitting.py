@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.answering.asking import Asker
 from ragcore.compression.fitting import STRATEGIES, fitted
 from ragcore.errors import InvalidOptionsError
-from ragcore.providers.chat_openai import OpenAIChatModel
+from ragcore.llm.client import LlmClient
+from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.text.token_count import EstimateCounter
 from tests.ragcore.compression.test_extraction import TEXTS
 from tests.ragcore.compression.tools import ranked, tools
@@ -60,7 +60,7 @@ async def test_even_a_single_long_passage_is_cut_rather_than_dropped():
 async def test_summaries_of_the_model_stand_for_what_does_not_fit():
     with serving() as llm:
         llm.default = Reply(texts=("Four steps.",))
-        asker = Asker(OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=90), seconds=90)
+        asker = LlmClient(OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=90), seconds=90)
 
         result = await fit("summarise", asker=asker, budget=120)
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import loop_agentic, loop_iterative, loop_self_rag
 from ragcore.answering.types import WrittenText
+from ragcore.llm.client import LlmClient
 from ragcore.ports import GenerationEvent
 from ragcore.types import Usage
 from tests.ragcore.grading.world import World, state_of
@@ -60,7 +60,7 @@ def tools_of(world, ledger):
         ledger.begin()
         return WrittenText(text=f"Attempt {len(ledger.used)} [1].", usage=ledger.end())
 
-    asker = Asker(NeverContent(ledger))
+    asker = LlmClient(NeverContent(ledger))
     return world.tools(asker=asker, judge=asker, write=write, extra={"cost": lambda: PRICE * sum(ledger.used)})
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.types import AnswerState, Question, Ranked, SearchResult, Step, WrittenText
-from ragcore.providers.chat_openai import OpenAIChatModel
+from ragcore.llm.client import LlmClient
+from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.text.keywords import overlap
 from ragcore.text.scripts import language_of
 from ragcore.text.token_count import EstimateCounter
@@ -112,7 +112,7 @@ def state_of(text: str = QUESTION, **values: Any) -> AnswerState:
 
 
 @contextmanager
-def model_server(*replies: Reply, default: Reply | None = None) -> Iterator[tuple[ScriptedLLM, Asker]]:
+def model_server(*replies: Reply, default: Reply | None = None) -> Iterator[tuple[ScriptedLLM, LlmClient]]:
     """A scripted server and an asker of it that does not wait between retries, and not long for one that hangs."""
 
     async def at_once(seconds: float) -> None:
@@ -123,7 +123,7 @@ def model_server(*replies: Reply, default: Reply | None = None) -> Iterator[tupl
         server.script(*replies)
         limit = 0.5 if server.default.hold_before is not None else 20
         model = OpenAIChatModel(server.url, "key", "judge", total_timeout_seconds=limit, sleep=at_once)
-        yield server, Asker(model, seconds=limit)
+        yield server, LlmClient(model, seconds=limit)
 
 
 def says(text: str) -> Reply:

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from ragcore.answering.asking import Asker
 from ragcore.grounding.judging import REFUSED, judged_support
 from ragcore.grounding.support import IN_PART, OTHER_LANGUAGE
-from ragcore.providers.chat_openai import OpenAIChatModel
+from ragcore.llm.client import LlmClient
+from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.types import Sentence
 from tests.scripted_llm import Reply, serving
 
@@ -33,7 +33,7 @@ def judged(server, sources, reply, sentences=SENTENCES):
     async def ask():
         model = OpenAIChatModel(server.url, "key", "scripted", sleep=lambda seconds: asyncio.sleep(0))
         try:
-            return await judged_support(sentences, sources, Asker(model))
+            return await judged_support(sentences, sources, LlmClient(model))
         finally:
             await model.close()
 

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from ragcore.answering.asking import fenced
+from ragcore.llm.client import fenced
+from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.options import RepresentationOptions
-from ragcore.providers.chat_openai import OpenAIChatModel
 from ragcore.representations import represent
 from ragcore.representations.asking import GIVE_UP_AFTER, strings
 from ragcore.representations.entries import WINDOW_TOKENS

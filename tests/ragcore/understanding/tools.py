@@ -8,10 +8,10 @@ from zlib import crc32
 
 import numpy as np
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import AnswerTools
+from ragcore.llm.client import LlmClient
+from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.ports import FloatArray
-from ragcore.providers.chat_openai import OpenAIChatModel
 from ragcore.text.token_count import EstimateCounter
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.understanding.lexicon import DataLexicon
@@ -46,7 +46,7 @@ async def _unused(*_: object, **__: object) -> None:
 
 def tools(url: str = "", **values) -> AnswerTools:
     """With a model behind `url`, without one where it is ""; requests are not repeated."""
-    asker = Asker(model=_model(url), seconds=values.pop("seconds", 30.0)) if url else None
+    asker = LlmClient(model=_model(url), seconds=values.pop("seconds", 30.0)) if url else None
     return AnswerTools(
         search=_unused,
         write=_unused,

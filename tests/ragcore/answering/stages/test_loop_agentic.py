@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from ragcore.answering.asking import Asker
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import loop_agentic as _registered  # noqa: F401
 from ragcore.answering.types import SearchResult
 from ragcore.errors import ModelUnavailableError
+from ragcore.llm.client import LlmClient
 from ragcore.ports import GenerationEvent
 from ragcore.prompts.refusals import refusal
 from tests.ragcore.grading.world import ANSWER, LIBRARY, USELESS, World, model_server, ranked, says, state_of
@@ -220,7 +220,7 @@ async def test_passages_are_judged_while_the_answer_is_written():
             yield GenerationEvent(text='{"confidence": 0.9}')
             yield GenerationEvent(final=True)
 
-    state = await run(world, asker=Asker(Waiting()), tools={"write": write})
+    state = await run(world, asker=LlmClient(Waiting()), tools={"write": write})
 
     assert (state.written.text, figures(state)["stopped"]) == (ANSWER, "confidence")
 

@@ -1,0 +1,110 @@
+"""Embeddings from an OpenAI-compatible endpoint, such as TEI, vLLM or a hosted service (D6)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ragcore.embedding.vectors import DIMENSIONS, matryoshka
+from ragcore.errors import EmbedderRefusedError, ModelUnavailableError
+from ragcore.retry import delays, is_retryable
+
+FloatArray = npt.NDArray[np.float32]
+
+
+class OpenAIEmbedder:
+    """Implements ports.Embedder over HTTP.
+
+    Retries three times, after 1, 2 and 4 s, on 429, 5xx, timeouts and lost connections, then raises
+    ModelUnavailableError. Raises EmbedderRefusedError for other answers and for vectors below 768 dimensions.
+    """
+
+    dimensions = DIMENSIONS
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        model: str,
+        *,
+        batch: int = 32,
+        timeout_seconds: float = 30.0,
+        query_prefix: str = "",
+        document_prefix: str = "",
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        import httpx
+
+        self.model = model
+        self._batch = batch
+        self._prefixes = {"query": query_prefix, "document": document_prefix}
+        self._sleep = sleep
+        self._client = httpx.Client(
+            base_url=base_url.rstrip("/") + "/",
+            headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
+            timeout=timeout_seconds,
+        )
+
+    def embed_documents(self, texts: Sequence[str]) -> FloatArray:
+        """See ports.Embedder."""
+        return self._embed([self._prefixes["document"] + text for text in texts])
+
+    def embed_queries(self, texts: Sequence[str]) -> FloatArray:
+        """See ports.Embedder."""
+        return self._embed([self._prefixes["query"] + text for text in texts])
+
+    def trust(self, cjk_share: float) -> float:
+        """Always 1: the model was chosen for the languages at hand."""
+        return 1.0
+
+    def warm(self) -> None:
+        """Ask for one vector; raises if the endpoint is away or its vectors do not fit."""
+        self.embed_queries(["ready"])
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _embed(self, texts: list[str]) -> FloatArray:
+        rows = [self._request(texts[at : at + self._batch]) for at in range(0, len(texts), self._batch)]
+        return np.vstack([np.zeros((0, DIMENSIONS), np.float32), *rows])
+
+    def _request(self, texts: list[str]) -> FloatArray:
+        """Vectors of one batch."""
+        import httpx
+
+        waits = delays()
+        while True:
+            try:
+                response = self._client.post("embeddings", json={"model": self.model, "input": texts})
+                problem = f"status {response.status_code}"
+            except httpx.TransportError as error:
+                response, problem = None, type(error).__name__
+            if response is not None and response.is_success:
+                return matryoshka(_vectors(response, len(texts)), model=self.model)
+            if response is not None and not is_retryable(response.status_code):
+                raise EmbedderRefusedError(
+                    f"The embedding endpoint refused the request: {problem}.",
+                    status=response.status_code,
+                    detail=response.text[:500],
+                )
+            wait = next(waits, None)
+            if wait is None:
+                raise ModelUnavailableError(f"The embedding endpoint does not answer: {problem}.", model=self.model)
+            self._sleep(wait)
+
+
+def _vectors(response: Any, expected: int) -> list[list[float]]:
+    """The vectors of a response in the order of the texts. Raises EmbedderRefusedError if they are not all there."""
+    try:
+        rows = sorted(response.json()["data"], key=lambda row: row["index"])
+        vectors = [row["embedding"] for row in rows]
+    except (ValueError, KeyError, TypeError) as error:
+        raise EmbedderRefusedError("The embedding endpoint's answer is not in the expected format.") from error
+    if len(vectors) != expected:
+        raise EmbedderRefusedError(f"The embedding endpoint gave {len(vectors)} vectors for {expected} texts.")
+    return vectors

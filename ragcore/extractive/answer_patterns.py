@@ -1,0 +1,110 @@
+"""What answers look like: numbers, times, names, definitions, and the words that go with them (A2, A4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+
+from ragcore.text.question_type import Wanted, question_type
+from ragcore.text.scripts import CJK
+
+_NUMBER_WORDS = (
+    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|third|hundred|thousand|million|billion"
+)
+_TIME_WORDS = (
+    "january|february|march|april|may|june|july|august|september|october|november|december|"
+    "monday|tuesday|wednesday|thursday|friday|saturday|sunday|"
+    "century|centuries|year|years|day|days|decade|months?|hours?"
+)
+NUMBER = re.compile(
+    rf"\d+(?:[.,:]\d+)*\s?(?:%|[{CJK}]|[a-zA-Z]{{1,4}}\b)?|[二三四五六七八九十百千两兩]+[{CJK}]"
+    r"|[数數]?[十百千万萬亿億]|一(?=[十百千万萬亿億年月日])"
+    rf"|\b(?:{_NUMBER_WORDS})\b",
+    re.IGNORECASE,
+)
+TIME = re.compile(
+    rf"\d{{3,4}}(?:\s*年(?:\s*\d+\s*月(?:\s*\d+\s*[日号號])?)?)?|\d+\s*[年月日号號]|世[纪紀]|[年月]"
+    rf"|\b(?:{_TIME_WORDS})\b(?:\s+\d+(?:,\s*\d{{4}})?)?",
+    re.IGNORECASE,
+)
+NAME = re.compile(
+    r"(?<!^)(?<![.!?] )\b[A-Z][\w-]+|[《「『“·][^》」』”]{1,20}"
+    r"|[\u4e00-\u9fff]{1,4}[市省县縣区區国國州岛島港山河湖寺宫宮站线線路校院社]"
+)
+PATTERNS: dict[Wanted, re.Pattern[str]] = {
+    "number": NUMBER,
+    "time": TIME,
+    "person": NAME,
+    "place": NAME,
+    "name": NAME,
+}
+_SUBJECT = re.compile(
+    r"(?:what (?:is|are|does)|define|meaning of|definition of)\s+(?:an?\s+|the\s+|meant by\s+)?(.+?)"
+    r"(?:\s+(?:stand|mean|refer)\b.*)?[?？.]*$"
+    r"|^(?:请问|請問)?(.+?)(?:是什么|是什麼|的定义|的定義|的全称|的全稱|的含义|的含義|是甚麼|指的是)"
+    r"|(?:什么是|什麼是|何谓|何謂|什么叫|什麼叫)(.+?)[?？。]*$",
+    re.IGNORECASE,
+)
+_EXPANSION = re.compile(r"\bstands? for\b|\bdoes .{1,40} mean\b|short for|全称|全稱|缩写|縮寫", re.IGNORECASE)
+_WHY = re.compile(r"为什么|為什麼|为何|為何|原因|为啥|\bwhy\b|reason|what cause", re.IGNORECASE)
+_HOW = re.compile(
+    r"如何|怎么|怎麼|怎样|怎樣|方式|方法|\bhow\b(?! (?:many|much|long|far|large|big|old|tall|often))", re.IGNORECASE
+)
+_LIST = re.compile(
+    r"哪些|哪几|哪幾|哪两|哪兩|哪三|分别|分別|\bwhat are\b|which \w+s\b|name (?:the|two|three|some)", re.IGNORECASE
+)
+
+
+def definer(question: str) -> Callable[[str], float]:
+    """A test whether a sentence says what the subject of a definition question is; always 0 for other questions."""
+    name = subject_of(question)
+    if not name:
+        return lambda sentence: 0.0
+    term = re.escape(name)
+    if _EXPANSION.search(question):
+        expands = re.compile(
+            rf"[(（]{term}[)）,，;；]|{term}\s*[(（:：]|\b{term}\b,? (?:stands for|means|is short for)"
+            rf"|{term}(?:的全称|的全稱|意思|代表)",
+            re.IGNORECASE,
+        )
+        return lambda sentence: float(bool(expands.search(sentence)))
+    says = re.compile(
+        rf"[(（]{term}[)）,，;；]|{term}\s*[(（]|(?:^|[，,。.]\s*|\b(?:the|an?)\s+)[「“\"《]?{term}[」”\"》]?\s*"
+        r"(?:是|指|为|為|即|由|用于|用於|[（(:：]|,? (?:is|are|was|were|means|refers|stands|denotes|describes"
+        r"|represents|provides|allows|enables|defines|consists|identifies|indicates)\b)",
+        re.IGNORECASE,
+    )
+    return lambda sentence: float(bool(says.search(sentence)))
+
+
+def subject_of(question: str) -> str:
+    """What a definition question asks the meaning of; "" for other questions."""
+    found = _SUBJECT.search(question) if question_type(question) == "definition" else None
+    return next((group.strip() for group in found.groups() if group), "") if found else ""
+
+
+def signs_of(question: str) -> re.Pattern[str] | None:
+    """A pattern of words that answers to such a question have, for lower-case text; None without any."""
+    for kind, pattern in (("reason", _WHY), ("manner", _HOW), ("list", _LIST)):
+        if pattern.search(question):
+            return _signs()[kind]
+    return _signs()["definition"] if question_type(question) == "definition" else None
+
+
+@cache
+def _signs() -> dict[str, re.Pattern[str]]:
+    """Section of the data file -> a pattern of its words."""
+    sections: dict[str, list[str]] = {}
+    section: list[str] = []
+    text = files("ragcore.extractive").joinpath("answer_signs.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line.startswith("="):
+            section = sections.setdefault(line[1:].strip(), [])
+        elif line and not line.startswith("#"):
+            if line.isascii():
+                section.extend(rf"\b{re.escape(word.strip())}\b" for word in line.split("|"))
+            else:
+                section.extend(map(re.escape, line.split()))
+    return {kind: re.compile("|".join(words)) for kind, words in sections.items()}

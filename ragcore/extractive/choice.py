@@ -1,0 +1,145 @@
+"""Which sentences an extractive answer is made of: as many as the question needs, within a budget (A4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from ragcore.extractive.sentences import Statement, is_question
+from ragcore.ports import FloatArray
+from ragcore.text.scripts import columns
+from ragcore.text.similarity import jaccard
+
+TITLE_COLUMNS = 40
+SURE = 0.7  # probability of the best sentence in a document with headings, or of a row
+QUITE_SURE = 0.95  # of any sentence
+TABLE_AWAY = 2  # sentences between the one that announces a table and the table
+MAX_ROWS = 9
+TABLE_COLUMNS = 1000
+_FULL_STOP = re.compile(r"[。！.!;；…][」』”\")）]*\Z")
+_DOCUMENT = re.compile(
+    r"本文|本书|本書|本指南|本手册|本手冊|本标准|本標準|本规范|本規範|本报告|本報告|[文][档檔件章]|[这這此该該][本份篇部]"
+    r"|\b(?:this|the) (?:document|guide|specification|overview|paper|article|book|manual|report|standard|chapter)\b",
+    re.IGNORECASE,
+)
+_INTRODUCES = re.compile(
+    r"本(?:文|书|書|章|节|節|指南|手册|手冊|标准|標準|规范|規範|报告|報告|文件|文档|文檔)"
+    r"(?:主要|将|將|用.{1,12}形式|以.{1,12}形式)?"
+    r"(?:介绍|介紹|说明|說明|描述|适用于|適用於|规定|規定|阐述|闡述|解释|解釋|讨论|討論|概述)"
+    r"|(?:this|the present) (?:document|guide|specification|overview|paper|article|book|manual|report|standard|chapter"
+    r"|section|clause) (?:says|describes|explains|gives|introduces|presents|specifies|covers|discusses|provides"
+    r"|outlines|deals|contains|defines)\b",
+    re.IGNORECASE,
+)
+_ANNOUNCES = re.compile(
+    r"下表|下列|如下|以下|[:：]\Z|\b(?:following|below)\b|\btable\s+(?:\d|shows|gives|lists)", re.IGNORECASE
+)
+REDUNDANT = 0.7  # Jaccard of the terms from which two sentences say the same
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long an answer gets. Columns: a CJK character takes two."""
+
+    most_columns: int = 900  # the whole answer, unless its first sentence alone is longer
+    core_sentences: int = 6
+    supplements: int = 2  # further sources
+    point_sentences: int = 3  # of one of them
+    worth: float = 0.005  # probability per hundred columns below which a sentence is not worth its place
+    sure_ratio: float = 0.02  # share of the probability of a sure best sentence below which another one is left out
+    sure_row_ratio: float = 0.05  # the same where a row of a table is hardly in doubt
+    row_ratio: float = 0.2  # the same for rows of tables, which share the words of their head
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The best source's sentences, and those of other sources, in the order of their sources."""
+
+    best: Statement
+    core: tuple[Statement, ...]
+    points: tuple[tuple[Statement, ...], ...]
+
+
+def chosen(found: Sequence[Statement], probabilities: FloatArray, limits: Limits, question: str = "") -> Choice:
+    """The best sentence and what is worth its place beside it. `found` holds at least one sentence.
+
+    What a document says of itself ("This guide describes ...") is chosen only where the question asks for that.
+    """
+    is_about = _DOCUMENT.search(question) is not None
+    ranked = sorted(range(len(found)), key=lambda at: -probabilities[at])
+    useful = (at for at in ranked if not _is_filler(found[at]) and (is_about or not _INTRODUCES.match(found[at].text)))
+    order = list(useful) or ranked[:1]
+    best = found[order[0]]
+    main = best.source
+    # in a document with headings the other sentences are about other sides of the thing
+    is_sure = probabilities[order[0]] >= (SURE if best.is_row or best.heading else QUITE_SURE)
+    beside = (limits.sure_row_ratio if best.is_row else limits.sure_ratio) if is_sure else 0.0
+    taken: list[Statement] = []
+    used = 0
+    for at in order:
+        statement = found[at]
+        length = columns(statement.text)
+        least = limits.row_ratio if statement.is_row else beside
+        if taken and probabilities[at] < least * probabilities[order[0]]:
+            continue
+        if taken and probabilities[at] * 100 < limits.worth * max(length, 1):
+            continue
+        if (taken and used + length > limits.most_columns) or not _has_room(statement, taken, main.number, limits):
+            continue
+        if all(jaccard(set(statement.terms), set(s.terms)) < REDUNDANT for s in taken):
+            taken.append(statement)
+            used += length
+    core = [s for s in taken if s.source.number == main.number]
+    numbers = dict.fromkeys(s.source.number for s in taken if s.source.number != main.number)
+    points = tuple(_in_order([s for s in taken if s.source.number == number]) for number in numbers)
+    return Choice(best, _in_order(core), points)
+
+
+def with_tables(core: Sequence[Statement], found: Sequence[Statement]) -> tuple[Statement, ...]:
+    """The sentences, and behind each that announces a table ("the table below") the rows of that table."""
+    shown: list[Statement] = []
+    for statement in core:
+        rows = _rows_behind(statement, found) if announces_table(statement) else []
+        shown += [s for s in (statement, *rows) if s not in shown]
+    return tuple(shown)
+
+
+def announces_table(statement: Statement) -> bool:
+    """Whether a sentence sends the reader to the table behind it."""
+    return not statement.is_row and bool(_ANNOUNCES.search(statement.text))
+
+
+def _rows_behind(statement: Statement, found: Sequence[Statement]) -> list[Statement]:
+    """The rows of the next table in the same section; none where it is too far away or too long."""
+    same = [s for s in found if s.source is statement.source and s.heading == statement.heading]
+    behind = [s for s in same if s.position > statement.position]
+    first = next((at for at, s in enumerate(behind[: TABLE_AWAY + 1]) if s.head), None)
+    if first is None:
+        return []
+    rows = list(takewhile(lambda s: s.head == behind[first].head, behind[first:]))
+    fits = len(rows) <= MAX_ROWS and sum(columns(s.text) for s in rows) <= TABLE_COLUMNS
+    return rows if fits else []
+
+
+def _is_filler(statement: Statement) -> bool:
+    """A question, or a short piece without a full stop such as a title: of no use in an answer."""
+    if is_question(statement.text):
+        return True
+    is_short = columns(statement.text) <= TITLE_COLUMNS and not _FULL_STOP.search(statement.text)
+    return is_short and not statement.is_item and not statement.is_row
+
+
+def _has_room(statement: Statement, taken: Sequence[Statement], main: int, limits: Limits) -> bool:
+    """Whether the part of the answer that a sentence would go to takes one more."""
+    number = statement.source.number
+    same = sum(s.source.number == number for s in taken)
+    if number == main:
+        return same < limits.core_sentences
+    others = {s.source.number for s in taken} - {main}
+    return same < limits.point_sentences if same else len(others) < limits.supplements
+
+
+def _in_order(group: Sequence[Statement]) -> tuple[Statement, ...]:
+    return tuple(sorted(group, key=lambda s: s.position))

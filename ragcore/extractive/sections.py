@@ -1,0 +1,208 @@
+"""Answers that a document already gives in one piece: the section whose heading is the question (A2, A4).
+
+"What triggers X?" under the heading "Triggers of X" is answered by its list, "The four steps of X?" by its
+subsections, "Q: How far does X reach?" by what stands below it. Only sections whose heading, with the title of the
+document, holds every content word of the question count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from itertools import chain
+
+from ragcore.extractive.marks import plain_text
+from ragcore.extractive.sentences import is_question, plain_sentences, unasked
+from ragcore.extractive.tables import Table, is_row, tables
+from ragcore.ports import Tokenizer
+from ragcore.text.scripts import columns
+from ragcore.text.tokenise import stop_words
+from ragcore.types import Source
+
+MAX_ITEMS = 9
+MIN_ITEMS = 2
+MAX_SENTENCES = 3  # of a section's text
+MAX_COLUMNS = 1100  # of the whole answer
+MIN_PRECISION = 0.5  # share of the heading's own content words that the question asks for
+
+_HEADING = re.compile(r"(#{1,6})\s+(.*\S)")
+_ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,3}[.)])\s+(.*\S)")
+_OPAQUE = ("`", "$", "~", "![", ">")  # code, formulas, pictures and quotations
+_NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[一二三四五六七八九十]+、)\s*")
+
+
+@dataclass(slots=True)
+class Section:
+    """A heading of a source with what stands below it, until the next heading."""
+
+    source: Source
+    level: int
+    title: str
+    lines: list[str] = field(default_factory=list)
+    children: list[Section] = field(default_factory=list)
+    is_document: bool = False  # the heading is that of the whole document
+
+    def prose(self) -> list[str]:
+        """Its sentences before any list or table."""
+        before = []
+        for line in self.lines:
+            if _ITEM.match(line) or is_row(line) or line.lstrip().startswith(_OPAQUE):
+                break
+            before.append(line)
+        text = "\n".join(before)
+        marked = f"# {self.title}\n{text}" if is_question(self.title) else text  # so that "A:" is taken off
+        return list(plain_sentences(marked))
+
+    def points(self) -> list[str]:
+        """The points of its first list, each with the lines that it is wrapped over."""
+        found: list[str] = []
+        is_open = False
+        for line in self.lines:
+            if match := _ITEM.match(line):
+                found.append(match[1])
+                is_open = True
+            elif is_open and line.strip() and not is_row(line):
+                found[-1] += f" {line.strip()}"
+            elif not line.strip():
+                is_open = False
+            elif found:
+                break
+        return [plain_text(point) for point in found]
+
+    def is_numbered(self) -> bool:
+        """Whether its list counts its points."""
+        return any(_ITEM.match(line) and line.lstrip()[0].isdigit() for line in self.lines)
+
+    def parts(self) -> list[tuple[str, Source]]:
+        """Its subsections, each with its first sentence; those without a sentence are left out."""
+        if self.is_document:
+            return []  # its chapters are no answer
+        told = ((child, next(iter(child.prose()), "")) for child in self.children)
+        return [(f"**{_unnumbered(child.title)}** {first}", child.source) for child, first in told if first]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionAnswer:
+    """What a section says: sentences, and then the points of a list, each with its source, or a table."""
+
+    source: Source
+    sentences: tuple[str, ...]
+    items: tuple[tuple[str, Source], ...] = ()
+    is_ordered: bool = False  # the source numbers the points
+    table: Table | None = None
+
+
+def section_answer(
+    question: str, sources: Sequence[Source], tokenizer: Tokenizer, *, with_parts: bool = True
+) -> SectionAnswer | None:
+    """What the best section says whose heading asks the question; None in most cases.
+
+    `with_parts`: whether its subsections may stand for a list. The text alone answers only under a question or a
+    heading that says nothing else.
+    """
+    asked = _content_words(question, tokenizer)
+    if not asked:
+        return None
+    best: tuple[float, Section] | None = None
+    for section in list(_sections(sources)):  # all lines must be read before a table is looked for
+        precision = _precision(section, asked, tokenizer)
+        if precision >= MIN_PRECISION and (best is None or precision > best[0]):
+            best = (precision, section)
+    return _told(best[1], with_parts=with_parts, says_nothing_else=best[0] == 1) if best is not None else None
+
+
+def _precision(section: Section, asked: frozenset[str], tokenizer: Tokenizer) -> float:
+    """Share of the heading's words that are asked for; 0 where heading and title lack a word of the question.
+
+    A table whose first column is named in the question ("Which types of X are there?") counts as a heading that says
+    twice as much.
+    """
+    heading = _content_words(section.title, tokenizer)
+    about = _content_words(section.source.passage.title, tokenizer)
+    if asked & heading and asked <= heading | about:
+        return len(asked & heading) / len(heading)
+    given = next(tables(section.lines), None)
+    named = _content_words(given.head[0], tokenizer) if given is not None else frozenset()
+    asked_for = named & asked
+    return MIN_PRECISION if asked_for and asked <= named | heading | about else 0.0
+
+
+def _told(section: Section, *, with_parts: bool, says_nothing_else: bool) -> SectionAnswer | None:
+    prose = section.prose()
+    intro = tuple(prose[-1:] if prose and prose[-1].endswith((":", "：")) else prose[:1])
+    points = [(text, section.source) for text in section.points()]
+    for items in (points, section.parts() if with_parts else []):
+        if MIN_ITEMS <= len(items) <= MAX_ITEMS and (fitting := _fitting(items, intro)):
+            is_ordered = items is not points or section.is_numbered()
+            return SectionAnswer(section.source, intro, fitting, is_ordered)
+    sentences = tuple(prose[:MAX_SENTENCES])
+    given = next(tables(section.lines), None)
+    if (
+        given is not None
+        and len(given.rows) <= MAX_ITEMS
+        and _width(*sentences, *chain(given.head, *given.rows)) <= MAX_COLUMNS
+    ):
+        return SectionAnswer(section.source, sentences, table=given)
+    is_asked = says_nothing_else or is_question(section.title)
+    return SectionAnswer(section.source, sentences) if sentences and is_asked else None
+
+
+def _fitting(items: Sequence[tuple[str, Source]], intro: Sequence[str]) -> tuple[tuple[str, Source], ...]:
+    """The points, cut to their first sentences where they are too long together; () if they still are."""
+    for shown in (items, [(next(iter(plain_sentences(text)), text), source) for text, source in items]):
+        if _width(*intro, *(text for text, _ in shown)) <= MAX_COLUMNS:
+            return tuple(shown)
+    return ()
+
+
+def _width(*texts: str) -> int:
+    return sum(map(columns, texts))
+
+
+def _sections(sources: Sequence[Source]) -> Iterator[Section]:
+    """Sections of the sources, chunks of one document read on where they are neighbours."""
+    open_sections: list[Section] = []
+    last: Source | None = None
+    for source in sorted(sources, key=lambda s: (s.passage.document, s.passage.ordinal)):
+        if last is None or not _follows(last, source):
+            open_sections = []
+        last = source
+        for line in source.text.splitlines():
+            heading = _HEADING.fullmatch(line.strip())
+            if heading is None:
+                if open_sections:
+                    open_sections[-1].lines.append(line)
+                continue
+            section = Section(source, len(heading[1]), heading[2])
+            is_first = source.passage.ordinal == 0 and source.text.lstrip().startswith(line.strip())
+            section.is_document = is_first or section.title == source.passage.title
+            while open_sections and open_sections[-1].level >= section.level:
+                open_sections.pop()
+            if open_sections:
+                open_sections[-1].children.append(section)
+            open_sections.append(section)
+            yield section
+
+
+def _follows(before: Source, after: Source) -> bool:
+    same = before.passage.version == after.passage.version
+    return same and after.passage.ordinal == before.passage.ordinal + 1
+
+
+def _content_words(text: str, tokenizer: Tokenizer) -> frozenset[str]:
+    words = set(tokenizer.words(_unnumbered(text)))
+    return frozenset(word for word in words - stop_words() - _aspects() if not word.isdigit())
+
+
+def _unnumbered(title: str) -> str:
+    return unasked(_NUMBER.sub("", title))
+
+
+@cache
+def _aspects() -> frozenset[str]:
+    """Words that say which side of a thing is asked for, not which thing."""
+    lines = files("ragcore.extractive").joinpath("aspects.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())

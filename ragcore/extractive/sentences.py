@@ -1,0 +1,178 @@
+"""The sentences of numbered sources, ready to be chosen from (A4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ragcore.extractive.marks import plain_text
+from ragcore.extractive.tables import cells_of, is_row, labelled
+from ragcore.ports import Tokenizer
+from ragcore.text.once import once
+from ragcore.text.sentences import split_sentences
+from ragcore.text.table_rows import is_rule
+from ragcore.types import Source
+
+MIN_LETTERS = 2  # without them it is a row of dots or figures
+LONG_CHARS = 400  # columns; longer sentences are offered clause by clause
+
+_HEADING = re.compile(r"\s*#{1,6}\s")
+_RULE = re.compile(r"[\s|:\-=*_`~]+")
+_SECTION_NUMBER = re.compile(r"\s*\d+(?:\.\d+)+\s+\S.{0,80}")
+_ENDS = re.compile(r"[。！？.!?;；:：…」』”\")）]\s*\Z")
+_ITEM = re.compile(r"\s{0,3}(?:[-*+•]\s|\d{1,3}[.)、．]\s?|[(（]\d{1,3}[)）])")
+_ASKS = re.compile(r"(?:问|問|Q(?:uestion)?)\s*\d{0,3}\s*[.:：]\s*(?=\S)", re.IGNORECASE)  # in questions and answers
+_ANSWERS = re.compile(r"(?:答|回答|A(?:nswer)?)\s*\d{0,3}\s*[.:：]\s*(?=\S)", re.IGNORECASE)
+# a sentence that only says where to look
+_POINTER = re.compile(
+    r"[(（]?(?:详|詳|请|請|参|參)?[见見参參](?:见|見|阅|閱|考)?[上下]?(?:图|圖|表|附录|附錄|第|节|節|章)"
+    r"[^。，,]{0,12}[)）]?[。.]?"
+    r"|[(（]?(?:如|见|見)?[上下]?[图圖表]\s*[\d.\-]*\s*(?:所示|为例|為例)?[)）]?[。.：:]?"
+    r"|[(（]?(?:see|cf\.?|refer to)(?: also)? (?:the )?(?:figure|fig\.?|table|clause|section|annex|appendix|chapter)\b"
+    r"[^,;]{0,24}[.)]*",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(r"[^\W\d_]")
+_CLAUSE = re.compile(r"(?<=[；;])\s*")
+_LINK = re.compile(r"\S*https?://\S+")
+_QUESTION = re.compile(r"[?？][」』”\")）.]*\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of a source that may stand in an answer."""
+
+    source: Source
+    position: int  # place in the source, 0-based
+    text: str  # verbatim but for Markdown marks and white space
+    terms: tuple[str, ...]
+    heading: str = ""  # that it stands under within its source
+    announced: str = ""  # the beginning of `text` that announces a list, up to its colon
+    is_item: bool = False  # a point of a list
+    is_row: bool = False  # of a table
+    head: tuple[str, ...] = ()  # names of the row's columns
+    cells: tuple[str, ...] = ()  # of the row, as many as `head`
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A sentence as it stands in a text."""
+
+    text: str
+    heading: str
+    announced: str = ""
+    is_item: bool = False
+    is_row: bool = False
+    head: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+
+
+def statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Statement]:
+    """All sentences of the sources in order; titles, headings, rules and mere pointers to figures are left out."""
+    sources = tuple(sources)
+    # by identity: the statements, which are kept with them, name these very sources
+    key = ("statements", tokenizer, tuple(map(id, sources)))
+    return list(once(key, lambda: (sources, _statements(sources, tokenizer)))[1])
+
+
+def _statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Statement]:
+    found = []
+    for source in sources:
+        titles = {source.passage.title, *source.passage.heading_path}
+        for position, piece in enumerate(_pieces(source.text)):
+            if _POINTER.fullmatch(piece.text) or piece.text in titles:
+                continue
+            if len(_LETTER.findall(piece.text)) >= MIN_LETTERS:
+                terms = tuple(tokenizer.terms(piece.text))
+                found.append(
+                    Statement(
+                        source=source,
+                        position=position,
+                        text=piece.text,
+                        terms=terms,
+                        heading=piece.heading,
+                        announced=piece.announced,
+                        is_item=piece.is_item,
+                        is_row=piece.is_row,
+                        head=piece.head,
+                        cells=piece.cells,
+                    )
+                )
+    return found
+
+
+def plain_sentences(text: str) -> Iterator[str]:
+    """Sentences without Markdown marks; one that announces a list is joined with what follows it."""
+    return (piece.text for piece in _pieces(text))
+
+
+def is_question(text: str) -> bool:
+    """Whether a sentence asks something."""
+    return _QUESTION.search(text) is not None
+
+
+def unasked(heading: str) -> str:
+    """A heading such as "Q: How far?" without its mark of a question."""
+    return _ASKS.sub("", heading, count=1) if _ASKS.match(heading) else heading
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    announced = heading = ""
+    head: tuple[str, ...] = ()
+    raws = split_sentences(text)
+    for raw, following in zip(raws, [*raws[1:], ""], strict=False):
+        if is_row(raw):
+            if is_rule(raw):
+                continue
+            if announced:
+                yield _Piece(announced.strip(), heading)
+                announced = ""
+            if is_rule(following):
+                head = cells_of(raw)
+            else:
+                yield _row(raw, heading, head)
+            continue
+        head = ()
+        if title := _title(raw):
+            heading = unasked(title)
+            continue
+        if _RULE.fullmatch(raw) or _is_bare_title(raw):
+            continue
+        for piece in _CLAUSE.split(raw) if len(raw) > LONG_CHARS else [raw]:
+            own = plain_text(piece)
+            intro, plain = announced, f"{announced}{_answering(own, heading)}"
+            announced = ""
+            if plain.endswith((":", "：")) and len(plain) < LONG_CHARS:
+                announced = f"{plain} "
+            elif not _LINK.fullmatch(plain) and plain:
+                yield _Piece(plain, heading, intro.strip(), bool(_ITEM.match(raw)))
+    if announced:
+        yield _Piece(announced.strip(), heading)
+
+
+def _row(raw: str, heading: str, head: tuple[str, ...]) -> _Piece:
+    """A row of a table; where it is too long with the names of its columns, its cells alone."""
+    cells = cells_of(raw)
+    text = labelled(head, cells)
+    if len(text) > LONG_CHARS or len(cells) != len(head):
+        return _Piece(plain_text(raw), heading, is_row=True)
+    return _Piece(text, heading, is_row=True, head=head, cells=cells)
+
+
+def _title(raw: str) -> str:
+    """The text of a heading, or of a question among questions and answers; "" for anything else."""
+    if _HEADING.match(raw):
+        return plain_text(raw.strip().lstrip("#"))
+    plain = plain_text(raw)
+    return plain if _ASKS.match(plain) and is_question(plain) else ""
+
+
+def _answering(plain: str, heading: str) -> str:
+    """A sentence without the mark of an answer where its heading is a question."""
+    return _ANSWERS.sub("", plain, count=1) if is_question(heading) and _ANSWERS.match(plain) else plain
+
+
+def _is_bare_title(raw: str) -> bool:
+    """A numbered heading of a plain-text document, such as "5.7.1 General"."""
+    return bool(_SECTION_NUMBER.fullmatch(raw.strip())) and not _ENDS.search(raw)

@@ -1,0 +1,223 @@
+"""Chat completions from an OpenAI-compatible endpoint, streamed (V6)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from copy import copy
+from functools import cache
+from typing import Any
+
+from ragcore.errors import ModelUnavailableError
+from ragcore.llm.generators import EndEvent
+from ragcore.ports import ChatMessage, ChatModel, GenerationEvent, TokenCounter
+from ragcore.retry import HASTY_DELAYS_SECONDS, RETRY_DELAYS_SECONDS, delays, is_retryable, retry_after
+from ragcore.text.token_count import EstimateCounter, message_tokens
+from ragcore.types import Usage
+
+
+@cache
+def stream_errors() -> tuple[type[Exception], ...]:
+    """What a request or a stream fails with: refused, lost, cut off, late, or not in the expected format."""
+    import httpx
+    from openai import OpenAIError
+
+    return (OpenAIError, httpx.HTTPError, TimeoutError, ValueError)
+
+
+class CompletionStream:
+    """Reads the chunks of one stream; raises one of `stream_errors()` when it fails."""
+
+    def __init__(self) -> None:
+        self.finish_reason: str | None = None  # why it ended, as the server said
+        self.usage: Usage | None = None
+        self._chunks: Any = None
+
+    @property
+    def finished(self) -> bool:
+        """The server said why it ended, and it was not that somebody censored the rest."""
+        return self.finish_reason not in (None, "content_filter")
+
+    @property
+    def is_cut(self) -> bool:
+        """It ended at the limit of tokens."""
+        return self.finish_reason == "length"
+
+    async def open(self, client: Any, request: Mapping[str, Any], deadline: float) -> None:
+        """Send the request; `deadline` is in the time of the event loop."""
+        async with asyncio.timeout_at(deadline):
+            self._chunks = await client.chat.completions.create(
+                **request, stream=True, stream_options={"include_usage": True}
+            )
+
+    async def next_text(self, deadline: float) -> str | None:
+        """The next text that is not empty, or None at the end of the stream."""
+        while True:
+            async with asyncio.timeout_at(deadline):
+                chunk = await anext(self._chunks, None)
+            if chunk is None:
+                return None
+            if chunk.usage is not None:  # comes in a chunk of its own, after the last text
+                self.usage = Usage(
+                    prompt_tokens=chunk.usage.prompt_tokens or 0, completion_tokens=chunk.usage.completion_tokens or 0
+                )
+            for choice in chunk.choices:
+                self.finish_reason = self.finish_reason or choice.finish_reason
+                if choice.delta.content:
+                    return str(choice.delta.content)
+
+    async def close(self) -> None:
+        """Give the connection back; safe to call twice and before `open`."""
+        if self._chunks is not None:
+            await self._chunks.close()
+
+
+logger = logging.getLogger(__name__)
+
+TOTAL_TIMEOUT_SECONDS = 30.0
+CONNECT_TIMEOUT_SECONDS = 5.0
+TOO_MANY_REQUESTS = 429
+
+
+class OpenAIChatModel:
+    """Implements ports.ChatModel.
+
+    Before the first token: three retries after 1, 2 and 4 s, or later where the server says so (`Retry-After`), on 429,
+    5xx, timeouts and lost connections, then ModelUnavailableError. After it nothing is retried: a stream that breaks,
+    ends without a finish reason or passes the total timeout gives a final event with `interrupted`; one that reaches
+    `max_tokens` an EndEvent with `is_cut`. Usage is the server's, else an estimate. A `hasty` one has one retry, after
+    half a second, and none where the server wants a longer wait.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        model: str,
+        *,
+        total_timeout_seconds: float = TOTAL_TIMEOUT_SECONDS,
+        connect_timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        tokens: TokenCounter | None = None,
+    ) -> None:
+        self.name = model
+        self._base_url = base_url
+        self._api_key = api_key
+        self._total_timeout = total_timeout_seconds
+        self._connect_timeout = connect_timeout_seconds
+        self._sleep = sleep
+        self._is_hasty = False
+        self._tokens = tokens or EstimateCounter()
+        # Connections belong to the event loop that opened them.
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
+
+    async def stream(
+        self, messages: Sequence[ChatMessage], *, temperature: float, max_tokens: int
+    ) -> AsyncIterator[GenerationEvent]:
+        """See ports.ChatModel."""
+        request = {
+            "model": self.name,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+        }
+        deadline = asyncio.get_running_loop().time() + self._total_timeout
+        completion, text = await self._begin(request, deadline)
+        written: list[str] = []
+        try:
+            while text is not None:
+                written.append(text)
+                yield GenerationEvent(text=text)
+                text = await completion.next_text(deadline)
+        except stream_errors() as problem:
+            logger.warning("the answer of %s broke off: %s", self.name, type(problem).__name__)
+        finally:
+            await completion.close()
+        usage = completion.usage or self._estimate(messages, "".join(written))
+        interrupted = not completion.finished
+        yield EndEvent(
+            final=True,
+            usage=usage,
+            interrupted=interrupted,
+            is_cut=completion.is_cut and not interrupted,
+            model=self.name,
+        )
+
+    def hasty(self) -> OpenAIChatModel:
+        """The same model over the same connections, for those who can do without it: it is soon given up."""
+        other = copy(self)
+        other._is_hasty = True
+        return other
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+    async def _begin(self, request: Mapping[str, Any], deadline: float) -> tuple[CompletionStream, str | None]:
+        """A stream and its first text; None if the model ended properly without any. Retries."""
+        waits = delays(HASTY_DELAYS_SECONDS if self._is_hasty else RETRY_DELAYS_SECONDS)
+        while True:
+            completion, asked_for, is_busy = CompletionStream(), 0.0, False
+            try:
+                await completion.open(self._client(), request, deadline)
+                text = await completion.next_text(deadline)
+                if text is not None or completion.finish_reason is not None:
+                    return completion, text
+                problem = "the stream closed before the first token"
+            except stream_errors() as error:
+                problem, asked_for = _described(error), retry_after(error)
+                is_busy = asked_for > 0 or getattr(error, "status_code", None) == TOO_MANY_REQUESTS
+                if not _is_worth_a_retry(error):
+                    await completion.close()
+                    raise ModelUnavailableError(f"The language model refused the request: {problem}.") from error
+            await completion.close()
+            wait = next(waits, None)
+            is_too_long = self._is_hasty and wait is not None and asked_for > wait
+            if wait is not None:
+                wait = max(wait, asked_for)
+            if wait is None or is_too_long or asyncio.get_running_loop().time() + wait > deadline:
+                raise ModelUnavailableError(
+                    f"The language model does not answer: {problem}.", model=self.name, busy=is_busy
+                )
+            await self._sleep(wait)
+
+    def _client(self) -> Any:
+        """The client of the running event loop."""
+        import httpx
+        from openai import AsyncOpenAI
+
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            timeout = httpx.Timeout(self._total_timeout, connect=self._connect_timeout)
+            self._clients[loop] = AsyncOpenAI(
+                base_url=self._base_url,
+                api_key=self._api_key or "none",  # local servers want no key, the client insists on one
+                max_retries=0,
+                # The client's own transport closes itself in whatever event loop runs when it is collected.
+                http_client=httpx.AsyncClient(timeout=timeout, follow_redirects=True),
+            )
+        return self._clients[loop]
+
+    def _estimate(self, messages: Sequence[ChatMessage], answer: str) -> Usage:
+        prompt = message_tokens((message.content for message in messages), self._tokens.count)
+        return Usage(prompt_tokens=prompt, completion_tokens=self._tokens.count(answer))
+
+
+def _described(error: BaseException) -> str:
+    """What a log reader needs: the status or the kind of failure, never the server's text."""
+    status = getattr(error, "status_code", None)
+    return f"status {status}" if status else type(error).__name__
+
+
+def _is_worth_a_retry(error: BaseException) -> bool:
+    status = getattr(error, "status_code", None)
+    return status is None or is_retryable(status)
+
+
+def with_short_retries(model: ChatModel) -> ChatModel:
+    """The model as it is asked for what rules can do, too: without a long series of retries, where it has one."""
+    return model.hasty() if isinstance(model, OpenAIChatModel) else model

@@ -1,0 +1,1 @@
+"""Rerankers: how well a passage answers a question."""

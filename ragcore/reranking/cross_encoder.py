@@ -1,0 +1,249 @@
+"""Cross-encoders: models that read question and passage together (D5).
+
+Any model that sentence-transformers loads as CrossEncoder, such as gte-multilingual-reranker-base, run by torch or
+OpenVINO, or exported to ONNX and run by ONNX Runtime without importing torch.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from ragcore.errors import ModelUnavailableError, RerankerRefusedError
+
+DEFAULT_MODEL = "Alibaba-NLP/gte-multilingual-reranker-base"
+MAX_TOKENS = 1024  # of question and passage; passages have 800 (D11)
+
+Backend = Literal["torch", "onnx", "openvino"]
+
+
+class PairModel(Protocol):
+    """A loaded model."""
+
+    @property
+    def batch(self) -> int:
+        """How many pairs it scores best at a time."""
+        ...
+
+    def logits(self, question: str, texts: Sequence[str]) -> list[float]:
+        """One batch."""
+        ...
+
+
+class CrossEncoderScorer:
+    """Implements PairScorer. Scores are logits (no sigmoid), higher is better.
+
+    The model is loaded on first use, on the GPU if there is one. Pairs are scored in batches of like length, one
+    question at a time. Raises RerankerRefusedError with the reason if the model cannot be loaded, and
+    ModelUnavailableError if it is busy, out of memory, or not done after `budget_seconds`, which are looked at between
+    batches and do not count loading.
+    """
+
+    cliff = 0.8
+    low = 0.0  # a probability of one half
+
+    def __init__(
+        self,
+        model: str = DEFAULT_MODEL,
+        *,
+        backend: Backend = "torch",
+        batch: int = 0,  # 0: as suits the backend
+        max_tokens: int = MAX_TOKENS,
+        budget_seconds: float = 5.0,
+        trust_remote_code: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = f"cross_encoder:{model}" + ("" if backend == "torch" else f" ({backend})")
+        self._model, self._backend = model, backend
+        self._batch, self._max_tokens = batch, max_tokens
+        self._trust_remote_code = trust_remote_code
+        self._budget_seconds, self._clock = budget_seconds, clock
+        self._lock = threading.Lock()  # a torch module is not made for concurrent calls
+        self._loaded: PairModel | None = None
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """See PairScorer."""
+        if not texts:
+            return []
+        if not self._lock.acquire(timeout=self._budget_seconds):
+            raise ModelUnavailableError("The reranking model is busy.", model=self._model)
+        try:
+            model = self._loaded = self._loaded or self._load()
+            return self._in_batches(model, question, texts)
+        finally:
+            self._lock.release()
+
+    def _in_batches(self, model: PairModel, question: str, texts: Sequence[str]) -> list[float]:
+        """Longest texts first, so that memory runs out at once or never, and none is padded by much."""
+        deadline = self._clock() + self._budget_seconds
+        order = sorted(range(len(texts)), key=lambda at: len(texts[at]), reverse=True)
+        size = self._batch or model.batch
+        scores = [0.0] * len(texts)
+        for start in range(0, len(order), size):
+            if start and self._clock() >= deadline:
+                raise ModelUnavailableError("The reranking model is too slow.", model=self._model, scored=start)
+            places = order[start : start + size]
+            try:
+                found = model.logits(question, [texts[at] for at in places])
+            except RuntimeError as error:  # torch's and ONNX Runtime's, out of memory among them
+                raise ModelUnavailableError(f"The reranking model failed: {error}", model=self._model) from error
+            for at, score in zip(places, found, strict=True):
+                scores[at] = score
+        return scores
+
+    def _load(self) -> PairModel:
+        try:
+            if self._backend == "onnx":
+                return OnnxPairs(self._model, max_tokens=self._max_tokens)
+            return TorchPairs(
+                self._model,
+                backend=self._backend,
+                max_tokens=self._max_tokens,
+                trust_remote_code=self._trust_remote_code,
+            )
+        except RerankerRefusedError:
+            raise
+        except Exception as error:  # whatever a model's files and its code may raise
+            raise RerankerRefusedError(
+                f"The reranking model {self._model!r} cannot be loaded: {error}", model=self._model
+            ) from error
+
+
+GPU_BATCH = 32
+TORCH_CPU_BATCH = 8  # small, so that a slow model is noticed early
+ONNX_CPU_BATCH = 1  # nearly as fast as larger ones, and int8 scales, which are those of a batch, stay the pair's own
+
+
+class TorchPairs:
+    """Implements PairModel. Raises RerankerRefusedError for a model that does not rank, and what loading raises."""
+
+    def __init__(self, model: str, *, backend: str, max_tokens: int, trust_remote_code: bool) -> None:
+        if backend == "openvino" and not find_spec("optimum.intel" if find_spec("optimum") else "optimum"):
+            raise RerankerRefusedError(
+                "RERANKER_BACKEND=openvino needs the package optimum-intel with openvino, which is not installed. "
+                "Install it beside the product, or use torch or onnx.",
+                model=model,
+            )
+        from sentence_transformers import CrossEncoder
+        from torch.nn import Identity
+
+        kind: Any = backend
+        self._encoder: Any = CrossEncoder(
+            model, backend=kind, trust_remote_code=trust_remote_code, activation_fn=Identity()
+        )
+        _check_ranks(self._encoder, model)
+        self._encoder.max_seq_length = min(self._encoder.max_seq_length or max_tokens, max_tokens)
+        self.batch = TORCH_CPU_BATCH if str(self._encoder.device) == "cpu" else GPU_BATCH
+
+    def logits(self, question: str, texts: Sequence[str]) -> list[float]:
+        """See PairModel."""
+        pairs = [[question, text] for text in texts]
+        scores = self._encoder.predict(pairs, batch_size=len(pairs), show_progress_bar=False, convert_to_numpy=True)
+        return [float(score) for score in scores]
+
+
+def _check_ranks(encoder: Any, model: str) -> None:
+    """A model without a trained head gets a random one when it is loaded: its scores would be noise."""
+    config = getattr(encoder, "config", None)
+    heads = [name for name in getattr(config, "architectures", None) or () if name.endswith("Model")]
+    if heads:
+        raise RerankerRefusedError(f"{model!r} is a {heads[0]} without a head that ranks.", model=model)
+    if encoder.num_labels != 1:
+        raise RerankerRefusedError(f"{model!r} sorts into {encoder.num_labels} classes; it does not rank.", model=model)
+
+
+MODEL_FILES = ("onnx/model.onnx", "model.onnx", "onnx/model_int8.onnx", "onnx/model_quantized.onnx")
+OTHER_FILES = ("tokenizer.json", "tokenizer_config.json", "config.json")
+UNLIMITED = 1_000_000  # what configurations write for a model without a limit is far above
+
+
+class OnnxPairs:
+    """Implements PairModel with the files of a folder or of a model on the Hugging Face hub.
+
+    Needs one of MODEL_FILES with an output float[n, 1] or float[n], and tokenizer.json.
+    Raises RerankerRefusedError if something is missing or the model does not rank, and what reading files raises.
+    """
+
+    def __init__(self, model: str, *, max_tokens: int) -> None:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        folder = Path(model) if Path(model).is_dir() else _downloaded(model)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the cores
+        there = onnxruntime.get_available_providers()
+        wanted = [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in there]
+        self._session: Any = onnxruntime.InferenceSession(str(_model_file(folder)), options, providers=wanted)
+        self._inputs = {given.name for given in self._session.get_inputs()}
+        self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.enable_truncation(min(max_tokens, _limit(folder)), strategy="longest_first")
+        self._tokenizer.no_padding()
+        self._padding = _padding(folder, self._tokenizer)
+        self.batch = GPU_BATCH if "CUDAExecutionProvider" in self._session.get_providers() else ONNX_CPU_BATCH
+
+    def logits(self, question: str, texts: Sequence[str]) -> list[float]:
+        """See PairModel. Raises RerankerRefusedError if there is more than one number a pair."""
+        encodings = self._tokenizer.encode_batch([(question, text) for text in texts])
+        feeds = dict(self._feeds(encodings))
+        found = np.asarray(self._session.run(None, feeds)[0], dtype=np.float32)
+        if found.size != len(texts):
+            raise RerankerRefusedError(f"The model gives {found.size // len(texts)} numbers a pair; it does not rank.")
+        return [float(score) for score in found.reshape(-1)]
+
+    def _feeds(self, encodings: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+        """int64[n, longest] of what the model takes."""
+        rows = {
+            "input_ids": ([e.ids for e in encodings], self._padding),
+            "attention_mask": ([e.attention_mask for e in encodings], 0),
+            "token_type_ids": ([e.type_ids for e in encodings], 0),
+        }
+        for name, (values, padding) in rows.items():
+            if name in self._inputs:
+                longest = max(map(len, values))
+                yield name, np.array([[*row, *[padding] * (longest - len(row))] for row in values], np.int64)
+
+
+def _model_file(folder: Path) -> Path:
+    found = next((folder / name for name in MODEL_FILES if (folder / name).is_file()), None)
+    if found is None or not (folder / "tokenizer.json").is_file():
+        raise RerankerRefusedError(
+            f"{str(folder)!r} has no exported model: {' or '.join(MODEL_FILES)}, and tokenizer.json, are needed. "
+            "`python -m ragcore.reranking.cross_encoder_export MODEL FOLDER` makes them."
+        )
+    return found
+
+
+def _downloaded(model: str) -> Path:
+    """The files of a model on the hub, kept in its cache."""
+    from huggingface_hub import snapshot_download
+
+    wanted = [*OTHER_FILES, *MODEL_FILES[:1], f"{MODEL_FILES[0]}_data"]
+    return Path(snapshot_download(model, allow_patterns=wanted))
+
+
+def _limit(folder: Path) -> int:
+    """How many tokens the model was made for."""
+    said = (
+        _json(folder / "tokenizer_config.json").get("model_max_length"),
+        _json(folder / "config.json").get("max_position_embeddings"),
+    )
+    return min((int(limit) for limit in said if isinstance(limit, (int, float)) and 0 < limit < UNLIMITED), default=512)
+
+
+def _padding(folder: Path, tokenizer: Any) -> int:
+    """The id that fills a row; the mask makes it count for nothing."""
+    said = _json(folder / "config.json").get("pad_token_id")
+    return said if isinstance(said, int) else tokenizer.token_to_id("[PAD]") or 0
+
+
+def _json(path: Path) -> Mapping[str, Any]:
+    read = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return read if isinstance(read, dict) else {}

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+
+from ragcore.embedding.openai_api import OpenAIEmbedder
+from ragcore.errors import EmbedderRefusedError, ModelUnavailableError
+from tests.contracts.embedder import EmbedderContract
+from tests.scripted_llm import Reply
+
+
+@pytest.fixture
+def embedder(llm, waits):
+    embedder = OpenAIEmbedder(llm.url, "key-2", "scripted", batch=3, sleep=waits.append)
+    yield embedder
+    embedder.close()
+
+
+class TestOpenAIEmbedder(EmbedderContract):
+    def test_texts_are_sent_in_batches_and_come_back_in_order(self, embedder, llm):
+        texts = ["a" * length for length in range(1, 8)]
+
+        vectors = embedder.embed_documents(texts)
+
+        assert [len(request.body["input"]) for request in llm.requests] == [3, 3, 1]
+        assert vectors.argmax(axis=1).tolist() == list(range(1, 8))
+        assert llm.requests[0].authorization == "Bearer key-2"
+
+    def test_longer_vectors_are_cut_to_768_and_normalised(self, embedder, llm):
+        llm.dimensions = 1024
+
+        vectors = embedder.embed_queries(["abc"])
+
+        assert vectors.shape == (1, 768)
+        assert np.linalg.norm(vectors) == pytest.approx(1, abs=1e-4)
+
+    def test_shorter_vectors_are_refused_with_the_reason(self, embedder, llm):
+        llm.dimensions = 384
+
+        with pytest.raises(EmbedderRefusedError, match="384 dimensions"):
+            embedder.warm()
+
+    def test_a_busy_server_is_asked_again(self, embedder, llm, waits):
+        llm.script(Reply(status=429), Reply(status=502))
+
+        assert embedder.embed_queries(["abc"]).shape == (1, 768)
+        assert [int(seconds) for seconds in waits] == [1, 2]
+
+    def test_after_three_retries_it_gives_up(self, embedder, llm, waits):
+        llm.default = Reply(status=500)
+
+        with pytest.raises(ModelUnavailableError, match="status 500"):
+            embedder.embed_queries(["abc"])
+
+        assert [int(seconds) for seconds in waits] == [1, 2, 4]
+
+    def test_a_slow_server_is_unavailable(self, llm, waits):
+        embedder = OpenAIEmbedder("http://127.0.0.1:9/v1", "", "none", timeout_seconds=0.2, sleep=waits.append)
+
+        with pytest.raises(ModelUnavailableError):
+            embedder.embed_queries(["abc"])
+
+    @pytest.mark.parametrize(
+        "reply",
+        [Reply(status=401), Reply(body=b"<html>"), Reply(body=b'{"data": [{"index": 0}]}'), Reply(vectors=())],
+    )
+    def test_wrong_answers_are_refused_at_once(self, embedder, llm, waits, reply):
+        llm.script(reply)
+
+        with pytest.raises(EmbedderRefusedError):
+            embedder.embed_queries(["abc"])
+
+        assert waits == []

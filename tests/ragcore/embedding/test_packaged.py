@@ -1,0 +1,92 @@
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from ragcore.embedding import packaged
+from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.errors import EmbedderRefusedError
+from tests.contracts.embedder import EmbedderContract
+
+
+@pytest.fixture(scope="module")
+def cache_dir(request):
+    """Kept between test runs: the export takes half a minute."""
+    return request.config.rootpath / ".pytest_cache" / "models"
+
+
+@pytest.fixture(scope="module")
+def embedder(cache_dir):
+    return EmbeddedEmbedder(cache_dir)
+
+
+def best(embedder, question, passages, columns=768):
+    scores = embedder.embed_documents(passages)[:, :columns] @ embedder.embed_queries([question])[0, :columns]
+    return passages[int(scores.argmax())]
+
+
+class TestEmbeddedEmbedder(EmbedderContract):
+    def test_english_is_matched_by_meaning(self, embedder):
+        passages = ["The cat sleeps outdoors on the lawn.", "Invoices are paid within a month.", "He plays the guitar."]
+
+        assert best(embedder, "a kitten resting in the garden", passages) == passages[0]
+
+    @pytest.mark.parametrize("columns", [384, 768])
+    def test_chinese_is_matched_by_its_characters_also_in_the_coarse_half(self, embedder, columns):
+        passages = ["基站断电后应先检查电源模块。", "年假需要提前两周申请。", "網路切片把一張實體網路分成多張。"]
+
+        assert best(embedder, "电源模块坏了怎么办", passages, columns) == passages[0]
+        assert best(embedder, "什麼是網路切片", passages, columns) == passages[2]
+
+    def test_vectors_do_not_depend_on_the_process(self, embedder, cache_dir):
+        code = (
+            "import sys; from pathlib import Path; from ragcore.embedding.packaged import EmbeddedEmbedder\n"
+            "e = EmbeddedEmbedder(Path(sys.argv[1])); print(e.embed_queries(['5G 核心网 restart']).round(4).tolist())"
+        )
+
+        out = subprocess.run([sys.executable, "-c", code, str(cache_dir)], capture_output=True, text=True, check=True)
+
+        theirs = np.array(eval(out.stdout))
+        np.testing.assert_allclose(theirs, embedder.embed_queries(["5G 核心网 restart"]), atol=1e-3)
+
+    def test_serving_does_not_import_torch(self, embedder, cache_dir):
+        code = (
+            "import sys; from pathlib import Path; from ragcore.embedding.packaged import EmbeddedEmbedder\n"
+            "EmbeddedEmbedder(Path(sys.argv[1])).warm(); assert not {'torch', 'transformers'} & set(sys.modules)"
+        )
+        embedder.warm()
+
+        subprocess.run([sys.executable, "-c", code, str(cache_dir)], check=True)
+
+    def test_an_empty_text_has_a_vector(self, embedder):
+        assert np.isfinite(embedder.embed_documents(["", "，。"])).all()
+
+    def test_chinese_is_trusted_less_than_english(self, embedder):
+        assert embedder.trust(0.0) > embedder.trust(0.5) > embedder.trust(1.0) > 0
+
+
+def test_of_several_that_start_together_one_exports(tmp_path, monkeypatch):
+    exports = []
+
+    def export(target):
+        exports.append(target)
+        target.write_bytes(b"model")
+
+    monkeypatch.setattr(packaged, "_export", export)
+
+    with ThreadPoolExecutor(4) as pool:
+        files = list(pool.map(packaged.ensure_exported, [tmp_path] * 4))
+
+    assert len(exports) == 1
+    assert {file.read_bytes() for file in files} == {b"model"}
+
+
+def test_a_failed_export_is_told_with_its_reason_and_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(packaged.sys, "executable", "/bin/false")
+
+    with pytest.raises(EmbedderRefusedError, match="could not be prepared"):
+        packaged.ensure_exported(tmp_path)
+
+    assert not (tmp_path / packaged.MODEL_FILE).exists()

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from ragcore.embedding.sentence_transformers import SentenceTransformersEmbedder
+from ragcore.errors import EmbedderRefusedError
+from tests.contracts.embedder import TEXTS, EmbedderContract
+
+
+@pytest.fixture(scope="module")
+def save_bert(tmp_path_factory):
+    """Writes a tiny BERT with random weights that reads single characters."""
+
+    def save(hidden):
+        from transformers import BertConfig, BertModel, BertTokenizer
+
+        folder = tmp_path_factory.mktemp(f"bert-{hidden}")
+        characters = sorted(set("".join(TEXTS).lower().replace(" ", "")))
+        words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *characters, *(f"##{c}" for c in characters)]
+        (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+        config = BertConfig(
+            vocab_size=len(words), hidden_size=hidden, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
+        )
+        BertModel(config).save_pretrained(folder)
+        BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+        return str(folder)
+
+    return save
+
+
+@pytest.fixture(scope="module")
+def embedder(save_bert):
+    return SentenceTransformersEmbedder(save_bert(768), device="cpu")
+
+
+class TestSentenceTransformersEmbedder(EmbedderContract):
+    def test_prefixes_are_put_in_front_of_their_kind(self, embedder):
+        prefixed = SentenceTransformersEmbedder(embedder.model, "cpu", query_prefix="x x ", document_prefix="5 ")
+
+        np.testing.assert_allclose(prefixed.embed_queries(["text"]), embedder.embed_documents(["x x text"]), atol=1e-5)
+        np.testing.assert_allclose(prefixed.embed_documents(["text"]), embedder.embed_queries(["5 text"]), atol=1e-5)
+
+    def test_a_model_below_768_dimensions_is_refused_with_the_reason(self, save_bert):
+        small = SentenceTransformersEmbedder(save_bert(32), device="cpu")
+
+        with pytest.raises(EmbedderRefusedError, match="32 dimensions; the index needs 768"):
+            small.warm()
+
+    def test_a_longer_vector_is_cut_and_normalised(self, save_bert):
+        large = SentenceTransformersEmbedder(save_bert(800), device="cpu")
+
+        vectors = large.embed_queries(["text"])
+
+        assert vectors.shape == (1, 768)
+        assert np.linalg.norm(vectors) == pytest.approx(1, abs=1e-4)
+
+    def test_a_folder_without_a_model_is_refused(self, tmp_path):
+        with pytest.raises(EmbedderRefusedError, match="cannot be loaded"):
+            SentenceTransformersEmbedder(str(tmp_path), device="cpu").warm()

@@ -1,0 +1,247 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcore.extractive.choice import Limits
+from ragcore.extractive.generator import ExtractiveGenerator
+from ragcore.extractive.sentences import statements
+from ragcore.ports import GenerationRequest
+from ragcore.text.tokenise import JiebaTokenizer
+from tests.contracts.generator import GeneratorContract, source
+
+TOKENIZER = JiebaTokenizer()
+
+MAST = source(
+    1, "# The mast\n\nThe **mast** stands in Ulm. It was built in 1987 by Weber. It is painted red and white."
+)
+POWER = source(2, "The battery lasts four hours. The diesel engine of the mast was built later.", title="Power")
+SLICING = source(
+    1, "网络切片是把一张物理网络分成多张逻辑网络的技术。每个切片有自己的资源。切片由运营商管理。", title="网络切片"
+)
+RADIO = source(2, "网络切片也用于无线接入网。切片是按业务划分的。", title="无线接入")
+
+
+@pytest.fixture
+def generator():
+    return ExtractiveGenerator(TOKENIZER)
+
+
+def answer(generator, question, *sources, language="en"):
+    return "".join(generator.blocks(GenerationRequest(question=question, sources=sources, language=language)))
+
+
+class TestExtractiveGenerator(GeneratorContract):
+    async def test_it_yields_block_by_block(self, generator):
+        request = GenerationRequest(question="When was the mast built?", sources=(MAST, POWER), language="en")
+
+        events = [event async for event in generator.stream(request)]
+
+        assert len(events) == 3
+        assert events[1].text.startswith("\n\n**Also relevant**")
+
+    async def test_without_sources_there_is_only_the_final_event(self, generator):
+        events = [event async for event in generator.stream(GenerationRequest(question="Why?", sources=()))]
+
+        assert [(event.text, event.final) for event in events] == [("", True)]
+
+
+def test_the_core_answer_holds_the_asked_for_sentence_with_its_marker(generator):
+    text = answer(generator, "Who built the mast in Ulm?", POWER, MAST)
+
+    assert "It was built in 1987 by Weber. [1]" in text.split("**Also relevant**")[0]
+
+
+def test_a_chinese_question_gets_chinese_form(generator):
+    text = answer(generator, "什么是网络切片？", SLICING, RADIO, language="zh")
+
+    assert text.startswith("网络切片是把一张物理网络分成多张逻辑网络的技术。[1]")
+    assert "**补充要点**" in text
+    assert "Also relevant" not in text
+
+
+def test_the_language_is_found_when_it_is_not_given(generator):
+    assert "**补充要点**" in answer(generator, "什么是网络切片？", SLICING, RADIO, language="other")
+
+
+def test_every_sentence_is_verbatim_and_cited(generator):
+    text = answer(generator, "Who built the mast in Ulm?", MAST, POWER)
+
+    pieces = re.findall(r"(.+?) \[(\d)\]\s*", text.replace("**Also relevant**", "").replace("\n\n- ", ""))
+    plain = {1: MAST.text.replace("**", ""), 2: POWER.text}
+    assert len(pieces) >= 3
+    assert all(sentence.removeprefix("- ") in plain[int(number)] for sentence, number in pieces)
+    assert (
+        sum(len(sentence) + len(" [1]") for sentence, _ in pieces)
+        >= len(text) - len("\n\n**Also relevant**\n\n- \n- ") - 5
+    )
+
+
+def test_headings_rules_and_links_are_no_statements():
+    text = "# Title\n\n---\n\n5.7.1 General\n\nhttps://example.org/a\n\n| --- | --- |\nThe cell is on."
+
+    assert [s.text for s in statements([source(1, text)], TOKENIZER)] == ["The cell is on."]
+
+
+def test_a_sentence_that_announces_a_list_comes_with_its_first_item():
+    text = "The cell restarts when:\n- the power fails.\n- the timer ends."
+
+    assert [s.text for s in statements([source(1, text)], TOKENIZER)] == [
+        "The cell restarts when: the power fails.",
+        "the timer ends.",
+    ]
+
+
+def test_markers_of_the_source_itself_are_not_mistaken_for_citations(generator):
+    text = answer(
+        generator, "Where is the interface specified?", source(1, "The interface is specified in TS 32.297 [52].")
+    )
+
+    assert "TS 32.297 ［52］. [1]" in text
+    assert "[52]" not in text
+
+
+def test_the_same_statement_is_not_given_twice(generator):
+    text = answer(generator, "When was the mast built?", MAST, source(2, "It was built in 1987 by Weber."))
+
+    assert text.count("1987") == 1
+
+
+def test_a_definition_is_preferred_to_a_mention(generator):
+    text = answer(
+        generator,
+        "What is OCS?",
+        source(
+            1, "The OCS refuses expired accounts. All requests go to the Online Charging System (OCS). The OCS logs."
+        ),
+    )
+
+    assert "Online Charging System (OCS)" in text.split("**Also relevant**")[0]
+
+
+def test_the_answer_stays_short_however_long_the_sources_are(generator):
+    long = "".join(
+        f"第{n}号基站的电源模块型号为P{n}，额定功率为{n}千瓦，安装在机房的第{n}排机柜里。" for n in range(60)
+    )
+
+    text = answer(generator, "基站的电源模块功率是多少？", source(1, long), language="zh")
+
+    assert len(re.findall("[\u4e00-\u9fff]", text)) <= 260
+
+
+def test_an_embedder_adds_meaning_to_words():
+    class Synonyms:
+        model, dimensions = "synonyms", 768
+
+        def embed_documents(self, texts):
+            axes = ["feline" in t or "cat" in t for t in texts]
+            return np.eye(2, 768, dtype=np.float32)[[int(a) for a in axes]]
+
+        embed_queries = embed_documents
+
+        def trust(self, cjk_share):
+            return 1.0
+
+    text = "Dogs eat. Birds sing. Dogs eat sand. Cows eat. The feline sleeps. Ants walk. Fish swim."
+    sources = (source(1, text),)
+    best = Limits(core_sentences=1)
+    blind, seeing = (ExtractiveGenerator(TOKENIZER, embedder, limits=best) for embedder in (None, Synonyms()))
+
+    assert "feline" not in answer(blind, "Where does a cat lie?", *sources)
+    assert "feline" in answer(seeing, "Where does a cat lie?", *sources)
+
+
+@given(st.text(), st.lists(st.text(), max_size=3))
+def test_any_text_gives_an_answer_or_nothing(question, texts):
+    sources = tuple(source(n, text) for n, text in enumerate(texts, 1))
+
+    blocks = ExtractiveGenerator(TOKENIZER).blocks(GenerationRequest(question=question, sources=sources))
+
+    assert bool(blocks) == any(statements([s], TOKENIZER) for s in sources)
+
+
+def test_a_row_says_the_names_of_its_columns_and_the_head_is_no_statement():
+    table = source(1, "| | Limit | Tool |\n|---|---|---|\n| Earth | 10 Ω | |\n| Mast | 1° | Level |\n")
+
+    found = [statement.text for statement in statements([table], TOKENIZER)]
+
+    assert found == ["Earth · Limit: 10 Ω", "Mast · Limit: 1° · Tool: Level"]
+
+
+def test_rows_without_a_head_are_their_cells():
+    table = source(1, "| Earth | 10 Ω |\n| Mast | 1° |\n")
+
+    assert [statement.text for statement in statements([table], TOKENIZER)] == ["Earth · 10 Ω", "Mast · 1°"]
+
+
+def test_the_row_that_answers_stands_below_its_head(generator):
+    text = answer(
+        generator,
+        "How high may the resistance of the earthing be?",
+        source(1, "| Checked | Limit |\n|---|---|\n| Resistance of the earthing | 10 Ω |\n| Lean of the mast | 1° |\n"),
+    )
+
+    assert text == "| Checked | Limit |\n| --- | --- |\n| Resistance of the earthing | 10 Ω [1] |"
+
+
+def test_a_sentence_that_sends_the_reader_to_a_table_comes_with_it(generator):
+    text = answer(
+        generator,
+        "What must be checked before the mast is climbed?",
+        source(
+            1, "Check the following before the mast is climbed.\n\n| Part | Limit |\n|---|---|\n| Rope | 5 years |\n"
+        ),
+    )
+
+    assert text == (
+        "Check the following before the mast is climbed. [1]\n\n| Part | Limit |\n| --- | --- |\n| Rope | 5 years [1] |"
+    )
+
+
+def test_what_a_document_says_of_itself_is_no_answer_unless_it_is_asked_for(generator):
+    guide = source(1, "This guide describes how the mast is painted. Masts are painted red and white by climbers.")
+
+    assert "This guide" not in answer(generator, "How is the mast painted?", guide)
+    assert "This guide" in answer(generator, "What does this guide describe?", guide)
+
+
+def test_a_definition_comes_with_the_sentence_that_goes_on_with_it_and_little_else(generator):
+    text = answer(
+        generator,
+        "What is a feeder?",
+        source(1, "Climbers fix the feeder. The feeder is a coaxial cable. It leads to the antenna. Feeders age."),
+    )
+
+    assert text.startswith("The feeder is a coaxial cable. [1] It leads to the antenna. [1]")
+
+
+def test_a_question_of_the_source_is_never_the_answer(generator):
+    text = answer(
+        generator,
+        "How long does the battery last?",
+        source(1, "How long does the battery last? Four hours at full load."),
+    )
+
+    assert "?" not in text
+    assert "Four hours at full load. [1]" in text
+
+
+def test_emphasis_is_taken_off_and_factors_are_not():
+    marked = source(1, "It is *very* steep, *indeed*. The area is 2 * 3 * 4 metres. The mass is 5*6*7 grams.")
+
+    assert [s.text for s in statements([marked], TOKENIZER)] == [
+        "It is very steep, indeed.",
+        "The area is 2 * 3 * 4 metres.",
+        "The mass is 5*6*7 grams.",
+    ]
+
+
+def test_a_sentence_with_every_word_of_a_short_question_comes_before_one_without_its_subject(generator):
+    early = source(1, "# Weber Ltd\n\nIn 1972 the brothers founded a bakery.", title="Weber Ltd")
+    right = source(2, "Weber Ltd was founded in 1987. It builds masts.", title="Weber Ltd")
+
+    text = answer(generator, "When was Weber Ltd founded?", early, right)
+
+    assert text.startswith("Weber Ltd was founded in **1987**. [2]")
