@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from evaluation.services.lab_types import Fate, Where
 from knowledge.models import Document
-from knowledge.option_words import OPTION_WORDS
+from ragcore.options import RetrievalOptions, option_fields
 
 STAGE_WORDS: Mapping[str, Any] = {
     "correct.terms": gettext_lazy("spelling"),
@@ -102,9 +102,10 @@ NOTE_WORDS: Mapping[str, Any] = {
 VALUE_WORDS: Mapping[str, Any] = {  # what notes hold besides numbers
     "formula": gettext_lazy("the length of the question"),
     "style": gettext_lazy("the style of the answer"),
-    "vector_weight": OPTION_WORDS["retrieval", "vector_weight"][0],
-    "vector_weight_zh": OPTION_WORDS["retrieval", "vector_weight_zh"][0],
-    "vector_weight_en": OPTION_WORDS["retrieval", "vector_weight_en"][0],
+    **{
+        name: gettext_lazy(option_fields(RetrievalOptions)[name].option.label)
+        for name in ("vector_weight", "vector_weight_zh", "vector_weight_en")
+    },
     "a long question": gettext_lazy("a long question"),
     "title": gettext_lazy("its title"),
     "recent set": gettext_lazy("a knowledge set asked lately"),

@@ -16,10 +16,9 @@ from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.admin.acting import numbers_of
 from knowledge.admin.diffs import side_by_side
-from knowledge.admin.option_forms import layer_words, shown
+from knowledge.admin.option_forms import layer_label, shown
 from knowledge.models import Attribute, Document, DocumentVersion
-from knowledge.option_words import GROUP_NAMES, OPTION_WORDS
-from knowledge.selectors.options import pipeline_options, pipeline_origin
+from knowledge.selectors.options import group_label, option_label, pipeline_options, pipeline_origin
 from knowledge.selectors.passages import entries_counted
 from knowledge.selectors.versions import version_diff
 
@@ -137,12 +136,12 @@ def pipeline_of(*, scope: Scope, document: Document, version: DocumentVersion | 
     resolved = pipeline_origin(scope=scope, document=document)
     groups = [
         (
-            str(GROUP_NAMES[code]),
+            group_label(code),
             [
                 OptionFact(
-                    str(OPTION_WORDS[code, field.name][0]),
+                    option_label(code, field.name),
                     shown(getattr(found.value, field.name)),
-                    layer_words(found.origin[field.name]),
+                    layer_label(found.origin[field.name]),
                 )
                 for field in fields(found.value)
             ],

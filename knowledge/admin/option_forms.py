@@ -10,8 +10,7 @@ from django import forms
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from knowledge.option_words import choice_words
-from knowledge.selectors.options import OptionGroupShown, OptionShown, Stored
+from knowledge.selectors.options import OptionGroupShown, OptionShown, Stored, choice_label
 
 YES, NO = "true", "false"
 EMPTY_WORD = "-"  # the choice of an empty word; an empty field inherits
@@ -42,7 +41,7 @@ class OptionsForm(forms.Form):
     def lines(self) -> list[tuple[OptionGroupShown, list[Line]]]:
         """Groups with their options, each with its field and where its value comes from."""
         return [
-            (group, [Line(o, self[f"{group.code}.{o.name}"], origin_words(o)) for o in group.options])
+            (group, [Line(o, self[f"{group.code}.{o.name}"], origin_label(o)) for o in group.options])
             for group in self.groups
         ]
 
@@ -60,8 +59,8 @@ def field_for(option: OptionShown) -> forms.Field:
         choices = [("", inherited), (YES, _("yes")), (NO, _("no"))]
         return forms.TypedChoiceField(choices=choices, coerce=lambda value: value == YES, empty_value=None, **common)
     if option.choices:
-        words = [(word or EMPTY_WORD, choice_words(option.name, word)) for word in option.choices]
-        inherited = _("inherited: %(value)s") % {"value": value_words(option.name, option.inherited)}
+        words = [(value or EMPTY_WORD, label) for value, label in option.choices]
+        inherited = _("inherited: %(value)s") % {"value": value_label(option.group, option.name, option.inherited)}
         choices = [("", inherited), *words]
         return forms.TypedChoiceField(choices=choices, coerce=_word, empty_value=None, **common)
     if option.kind == "str":
@@ -73,15 +72,15 @@ def field_for(option: OptionShown) -> forms.Field:
     return kind(min_value=option.low, max_value=option.high, widget=number, **common)  # type: ignore[arg-type]
 
 
-def origin_words(option: OptionShown) -> str:
+def origin_label(option: OptionShown) -> str:
     """`60 (from the site)`."""
     return _("%(value)s (%(origin)s)") % {
-        "value": value_words(option.name, option.value),
-        "origin": layer_words(option.origin, option),
+        "value": value_label(option.group, option.name, option.value),
+        "origin": layer_label(option.origin, option),
     }
 
 
-def layer_words(origin: str, option: OptionShown | None = None) -> str:
+def layer_label(origin: str, option: OptionShown | None = None) -> str:
     """The layer that a value comes from, in words."""
     if option is not None and option.own is not None:
         return _("own value")
@@ -92,10 +91,10 @@ def layer_words(origin: str, option: OptionShown | None = None) -> str:
     return _("from the knowledge set %(code)s") % {"code": origin.removeprefix("set ")}
 
 
-def value_words(option: str, value: Any) -> str:
-    """A value of an option for people; a word of a program with what it means."""
-    words = choice_words(option, value) if isinstance(value, str) else ""
-    return words or shown(value)
+def value_label(group: str, name: str, value: Any) -> str:
+    """A value of an option as people read it: the label of a choice, or the value itself."""
+    label = choice_label(group, name, value) if isinstance(value, str) else ""
+    return label or shown(value)
 
 
 def shown(value: Any) -> str:

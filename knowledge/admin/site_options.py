@@ -22,12 +22,11 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.wording import worded
 from knowledge.admin.acting import numbers_of
-from knowledge.admin.option_forms import value_words
+from knowledge.admin.option_forms import value_label
 from knowledge.admin.rights import CuratorAdmin
 from knowledge.admin.site_options_forms import FORMAT, ImportForm, faults_of
 from knowledge.models import OptionsChange
-from knowledge.option_words import GROUP_NAMES, OPTION_WORDS
-from knowledge.selectors.options import Stored, options_shown
+from knowledge.selectors.options import Stored, group_label, option_label, options_shown
 from knowledge.selectors.options_history import (
     Difference,
     OptionsOwner,
@@ -123,13 +122,14 @@ def _rows(request: HttpRequest, old: Stored, new: Stored) -> list[Row]:
 
 
 def _row(found: Difference) -> Row:
-    label, _help = OPTION_WORDS.get((found.group, found.option), (found.option, ""))
-    group = GROUP_NAMES.get(found.group, found.group)
-    return Row(str(group), str(label), _value(found.option, found.old), _value(found.option, found.new))
+    group, name = found.group, found.option
+    return Row(
+        group_label(group), option_label(group, name), _value(group, name, found.old), _value(group, name, found.new)
+    )
 
 
-def _value(option: str, value: Any) -> str:
-    return str(_("inherited")) if value is None else value_words(option, value)
+def _value(group: str, name: str, value: Any) -> str:
+    return str(_("inherited")) if value is None else value_label(group, name, value)
 
 
 @admin.register(OptionsChange)
@@ -160,7 +160,7 @@ class OptionsChangeAdmin(CuratorAdmin):
     @admin.display(description=_("what changed"))
     def what(self, row: OptionsChange) -> str:
         names = [
-            str(OPTION_WORDS.get((code, name), (name, ""))[0])
+            option_label(code, name)
             for code in {**row.before, **row.after}
             for name in {**row.before.get(code, {}), **row.after.get(code, {})}
             if row.before.get(code, {}).get(name) != row.after.get(code, {}).get(name)

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.utils.translation import gettext
 
 from accounts.errors import NotAllowedError
 from accounts.models import Tenant
 from accounts.scope import Scope
 from knowledge.models import Document, KnowledgeSet, SiteOptions
-from knowledge.option_words import GROUP_NAMES, OPTION_WORDS
 from knowledge.selectors.sets import set_get
-from ragcore.cleaning.clean import CleaningOptions
 from ragcore.options import (
-    AnswerOptions,
-    Between,
+    OPTION_GROUPS,
     ChunkingOptions,
-    OneOf,
+    CleaningOptions,
     ParsingOptions,
     RepresentationOptions,
     Resolved,
-    RetrievalOptions,
+    find_option,
+    option_fields,
     options_sha256,
     resolve,
 )
 from ragcore.text.once import once
 
-PIPELINE_GROUPS: Mapping[str, type] = {
-    "parsing": ParsingOptions,
-    "cleaning": CleaningOptions,
-    "chunking": ChunkingOptions,
-    "representations": RepresentationOptions,
-}
-QUERY_GROUPS: Mapping[str, type] = {"retrieval": RetrievalOptions, "answer": AnswerOptions}
-GROUPS: Mapping[str, type] = {**PIPELINE_GROUPS, **QUERY_GROUPS}
+GROUPS: Mapping[str, type] = {code: group.options for code, group in OPTION_GROUPS.items()}
+QUERY_GROUPS: Mapping[str, type] = {code: GROUPS[code] for code in ("retrieval", "answer")}
+PIPELINE_GROUPS: Mapping[str, type] = {code: group for code, group in GROUPS.items() if code not in QUERY_GROUPS}
 
 Layer = tuple[str, Mapping[str, Any]]
 Stored = Mapping[str, Mapping[str, Any]]  # options by group, as in KnowledgeSet.options
@@ -59,6 +54,7 @@ class PipelineOptions:
 class OptionShown:
     """One option as its form shows it."""
 
+    group: str  # code
     name: str
     label: str
     help: str
@@ -69,7 +65,7 @@ class OptionShown:
     origin: str  # default, site or the code of the set that the value in force comes from
     low: float | None = None
     high: float | None = None
-    choices: tuple[str, ...] = ()  # the words that it may be
+    choices: tuple[tuple[str, str], ...] = ()  # the values that it may have, each with its label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +149,7 @@ def _shown(above: Sequence[tuple[str, Stored]], *, own: Stored, own_name: str) -
     return [
         OptionGroupShown(
             code=code,
-            name=str(GROUP_NAMES[code]),
+            name=group_label(code),
             options=tuple(_options_shown(code, group, above, own.get(code, {}), own_name)),
         )
         for code, group in GROUPS.items()
@@ -166,28 +162,40 @@ def _options_shown(
     layers = [(name, stored.get(code, {})) for name, stored in above]
     inherited: Resolved[Any] = resolve(group, *layers)
     now: Resolved[Any] = resolve(group, *layers, (own_name, own))
-    hints = get_type_hints(group, include_extras=True)
-    for field in fields(group):
-        kind, limits = _kind(hints[field.name])
-        between = limits if isinstance(limits, Between) else None
-        label, help_text = OPTION_WORDS[code, field.name]
+    for name, field in option_fields(group).items():
+        declared = field.option
         yield OptionShown(
-            name=field.name,
-            label=str(label),
-            help=str(help_text),
-            kind=kind,
-            value=getattr(now.value, field.name),
-            own=own.get(field.name),
-            inherited=getattr(inherited.value, field.name),
-            origin=now.origin[field.name],
-            low=between.low if between else None,
-            high=between.high if between else None,
-            choices=limits.words if isinstance(limits, OneOf) else (),
+            group=code,
+            name=name,
+            label=gettext(declared.label),
+            help=gettext(declared.help) if declared.help else "",
+            kind=field.kind.__name__,
+            value=getattr(now.value, name),
+            own=own.get(name),
+            inherited=getattr(inherited.value, name),
+            origin=now.origin[name],
+            low=declared.low,
+            high=declared.high,
+            choices=tuple((choice.value, gettext(choice.label)) for choice in declared.choices),
         )
 
 
-def _kind(hint: Any) -> tuple[str, Between | OneOf | None]:
-    if get_origin(hint) is not None:
-        kind, limits = get_args(hint)[:2]
-        return kind.__name__, limits
-    return hint.__name__, None
+# ── labels, in the language of the reader ───────────────────────────────────────────────────────
+
+
+def group_label(code: str) -> str:
+    """The label of an option group; the code where there is no such group."""
+    return gettext(OPTION_GROUPS[code].label) if code in OPTION_GROUPS else code
+
+
+def option_label(group: str, name: str) -> str:
+    """The label of an option; its name where there is no such option."""
+    declared = find_option(group, name)
+    return gettext(declared.label) if declared else name
+
+
+def choice_label(group: str, name: str, value: str) -> str:
+    """The label of one value of an option; the value where it has none."""
+    declared = find_option(group, name)
+    label = declared.choice_label(value) if declared else value
+    return gettext(label) if label else ""

@@ -13,20 +13,11 @@ from ragcore.cleaning.log_timestamps import strip_log_timestamps
 from ragcore.cleaning.mojibake import repair_mojibake
 from ragcore.cleaning.side_notes import drop_side_notes
 from ragcore.cleaning.whitespace import tidy_code, tidy_whitespace
+from ragcore.options import CleaningOptions
 from ragcore.types import Block, ParsedDocument
 
 MAX_ROUNDS = 10
 _VERBATIM = frozenset({"code", "formula"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CleaningOptions:
-    """Rules that a set may switch."""
-
-    log_timestamps: bool = False  # strip the time at the beginning of lines
-    contents: bool = True  # drop tables of contents
-    covers: bool = True  # drop a first page without text, but its title
-    side_notes: bool = True  # drop what stands in the margin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

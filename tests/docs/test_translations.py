@@ -14,8 +14,8 @@ import unfold
 from django.utils import translation
 
 from accounts.wording import reasons_worded, worded
-from knowledge.option_words import GROUP_NAMES, OPTION_WORDS
 from ragcore.errors import RagError
+from ragcore.options import OPTION_GROUPS, option_fields
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGS = sorted((ROOT / "locale" / "zh_Hans" / "LC_MESSAGES").glob("*.po"))
@@ -160,9 +160,10 @@ def test_the_sentences_of_reports_are_found():
 
 def option_words() -> list[str]:
     """Labels and helps of all options, in English."""
-    with translation.override("en"):
-        pairs = [*OPTION_WORDS.values(), *((name, "") for name in GROUP_NAMES.values())]
-        return sorted({str(text) for pair in pairs for text in pair if text})
+    groups = OPTION_GROUPS.values()
+    options = [field.option for group in groups for field in option_fields(group.options).values()]
+    texts = {text for one in options for text in (one.label, one.help, *(choice.label for choice in one.choices))}
+    return sorted({*texts, *(group.label for group in groups)} - {""})
 
 
 @pytest.mark.parametrize("words", option_words())

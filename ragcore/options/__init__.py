@@ -1,0 +1,51 @@
+"""Options: declared in `groups`, combined from layers in `layers`."""
+
+from ragcore.options.declaration import (
+    OPTION_GROUPS,
+    Choice,
+    Option,
+    OptionField,
+    OptionGroup,
+    find_option,
+    option_fields,
+)
+from ragcore.options.groups import (
+    COMPRESSION_METHODS,
+    MODES,
+    PRESETS,
+    REWRITE_METHODS,
+    STRATEGIES,
+    AnswerOptions,
+    ChunkingOptions,
+    CleaningOptions,
+    ParsingOptions,
+    RepresentationOptions,
+    RetrievalOptions,
+)
+from ragcore.options.layers import Conflict, Resolved, conflicts, options_sha256, resolve
+
+__all__ = [
+    "COMPRESSION_METHODS",
+    "MODES",
+    "OPTION_GROUPS",
+    "PRESETS",
+    "REWRITE_METHODS",
+    "STRATEGIES",
+    "AnswerOptions",
+    "Choice",
+    "ChunkingOptions",
+    "CleaningOptions",
+    "Conflict",
+    "Option",
+    "OptionField",
+    "OptionGroup",
+    "ParsingOptions",
+    "RepresentationOptions",
+    "Resolved",
+    "RetrievalOptions",
+    "conflicts",
+    "find_option",
+    "option_fields",
+    "options_sha256",
+    "resolve",
+]

@@ -1,0 +1,129 @@
+"""How an option is declared: everything that people and forms need to know stands on its field.
+
+    top_k: int = option(10, _("Passages found"), _("Where the request does not say how many."), low=1, high=50)
+
+Labels are English message ids (ragcore.labels); who shows them translates them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any, TypeVar, cast, get_type_hints
+
+T = TypeVar("T")
+_KEY = "option"  # of the declaration in the metadata of a field
+Kind = type[bool] | type[int] | type[float] | type[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of an option, and how a form lists it."""
+
+    value: str
+    label: str
+
+
+def choice_values(choices: Iterable[Choice]) -> tuple[str, ...]:
+    """The values alone."""
+    return tuple(choice.value for choice in choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What a form needs to know of an option besides its name, type and default."""
+
+    label: str
+    help: str = ""
+    low: float | None = None  # inclusive range of a number
+    high: float | None = None
+    unit: str = ""  # tokens or seconds; "": a plain number
+    choices: tuple[Choice, ...] = ()  # the only values of a str
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values that an option with choices may have."""
+        return choice_values(self.choices)
+
+    def choice_label(self, value: str) -> str:
+        """How a form lists a value; the value itself where it has no label."""
+        return next((choice.label for choice in self.choices if choice.value == value), value)
+
+
+def option(
+    default: T,
+    label: str,
+    help: str = "",
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    unit: str = "",
+    choices: tuple[Choice, ...] = (),
+) -> T:
+    """A dataclass field with this default and its declaration."""
+    declared = Option(label, help, low=low, high=high, unit=unit, choices=choices)
+    return cast(T, field(default=default, metadata={_KEY: declared}))
+
+
+@dataclass(frozen=True, slots=True)
+class OptionField:
+    """A declared option with the name, type and default value of its field."""
+
+    name: str
+    kind: Kind
+    default: Any
+    option: Option
+
+    def fault(self, value: Any) -> str | None:
+        """What is wrong with a value, as the end of a sentence; None if nothing is. A whole number is a float, too."""
+        allowed = (int, float) if self.kind is float else (self.kind,)
+        if not isinstance(value, allowed) or (isinstance(value, bool) and self.kind is not bool):
+            return f"must be of type {self.kind.__name__}"
+        low, high, known = self.option.low, self.option.high, self.option.values
+        if known and value not in known:
+            return f"must be one of {', '.join(word or '(empty)' for word in known)}"
+        if low is not None and high is not None and not low <= value <= high:
+            return f"must be between {low:g} and {high:g}"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class OptionGroup:
+    """A class of options under its code and label."""
+
+    code: str  # retrieval
+    label: str
+    options: type  # the dataclass
+
+
+OPTION_GROUPS: dict[str, OptionGroup] = {}  # by code, in the order of forms
+
+
+def option_group(code: str, label: str) -> Callable[[type[T]], type[T]]:
+    """Register a frozen dataclass of options. Raises TypeError for a field without a declaration."""
+
+    def register(group: type[T]) -> type[T]:
+        option_fields(group)
+        OPTION_GROUPS[code] = OptionGroup(code, label, group)
+        return group
+
+    return register
+
+
+@cache
+def option_fields(group: type) -> Mapping[str, OptionField]:
+    """The options of a group by name, in the order of the form. Raises TypeError for a field without a declaration."""
+    kinds = get_type_hints(group)
+    found = {}
+    for one in fields(group):
+        if _KEY not in one.metadata:
+            raise TypeError(f"{group.__name__}.{one.name} has no label")
+        found[one.name] = OptionField(one.name, kinds[one.name], one.default, one.metadata[_KEY])
+    return found
+
+
+def find_option(group: str, name: str) -> Option | None:
+    """The declaration of an option by the code of its group and its name; None where there is no such option."""
+    found = option_fields(OPTION_GROUPS[group].options).get(name) if group in OPTION_GROUPS else None
+    return found.option if found else None

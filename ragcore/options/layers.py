@@ -1,0 +1,109 @@
+"""Values of options from layers: site, set, preset, request (V14).
+
+A layer is a plain mapping of names to values. A missing key inherits from the layer before. An unknown key or a value
+outside its range is an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Generic, TypeVar
+
+from ragcore.errors import InvalidOptionsError
+from ragcore.options.declaration import option_fields
+from ragcore.options.groups import AnswerOptions
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved(Generic[T]):
+    """The value of an option group and, per option, the name of the layer that it came from."""
+
+    value: T
+    origin: Mapping[str, str] = field(default_factory=dict)
+
+    def sha256(self) -> str:
+        """Fingerprint of the values, stored with every answer."""
+        return options_sha256(self.value)
+
+
+def options_sha256(*groups: object) -> str:
+    """A fingerprint that is the same for the same values, in any process."""
+    data = [{type(g).__name__: asdict(g)} for g in groups]  # type: ignore[call-overload]
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[T]:
+    """Combine layers, the later one wins; keys that are absent or None inherit.
+
+    Raises InvalidOptionsError that names every unknown key and every value outside its range.
+    """
+    known = option_fields(group)
+    values: dict[str, Any] = {}
+    origin = dict.fromkeys(known, "default")
+    faults: list[str] = []
+    for layer, given in layers:
+        for key, value in given.items():
+            if key not in known:
+                faults.append(f"{layer}: unknown option {key!r}")
+            elif value is not None:
+                if fault := known[key].fault(value):
+                    faults.append(f"{layer}: {key} {fault}")
+                else:
+                    values[key], origin[key] = value, layer
+    if faults:
+        raise InvalidOptionsError("; ".join(faults), faults=faults)
+    return Resolved(group(**values), origin)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Two options that cannot work together; `option`, as "group.name", is the one at which a form shows it."""
+
+    option: str
+    other: str
+    message: str
+
+
+# The first must not be more than the second where somebody has set both; a default gives way.
+_NOT_MORE_THAN = (
+    ("chunking.min_tokens", "chunking.max_tokens"),
+    ("chunking.max_tokens", "chunking.section_tokens"),
+    ("chunking.max_tokens", "answer.context_tokens"),  # the best passage would never stand in a prompt as a whole
+    ("retrieval.fine_limit", "retrieval.coarse_limit"),
+    ("retrieval.top_k", "retrieval.fine_limit"),  # of one arm, where only one is asked
+    ("retrieval.top_k", "retrieval.fused_limit"),
+    ("answer.max_chunks", "retrieval.fused_limit"),
+)
+
+
+def conflicts(groups: Mapping[str, Resolved[Any]]) -> list[Conflict]:
+    """What in these option groups, by code, cannot work together; groups that are missing are not looked at (V14)."""
+    found = []
+    for option, other in _NOT_MORE_THAN:
+        low, high = _own(groups, option), _own(groups, other)
+        if low is not None and high is not None and low > high:
+            message = f"Must not be more than {high:g}, the value of {other}."
+            found.append(Conflict(option=option, other=other, message=message))
+    return found + ([fault] if "answer" in groups and (fault := _loop_fault(groups["answer"].value)) else [])
+
+
+def _own(groups: Mapping[str, Resolved[Any]], option: str) -> float | None:
+    """The value that some layer has given; None: it is the default."""
+    code, _, name = option.partition(".")
+    group = groups.get(code)
+    return None if group is None or group.origin[name] == "default" else getattr(group.value, name)
+
+
+def _loop_fault(options: AnswerOptions) -> Conflict | None:
+    """A loop whose budget does not hold one prompt and one answer ends before its first round."""
+    loops = options.mode in ("agentic", "ultimate") or options.strategy in ("adaptive", "self_rag")
+    least = options.context_tokens + options.max_tokens
+    if not loops or options.loop_tokens >= least:
+        return None
+    message = f"Must be at least {least}, the tokens of one context and one answer."
+    return Conflict(option="answer.loop_tokens", other="answer.max_tokens", message=message)
