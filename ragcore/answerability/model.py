@@ -22,7 +22,7 @@ import numpy as np
 
 from ragcore.answerability.signs import SIGNS, signs
 from ragcore.ports import Embedder, FloatArray, Tokenizer
-from ragcore.text.scripts import ZH_SHARE, cjk_share
+from ragcore.text.scripts import ZH_SHARE, cjk_share, is_traditional
 from ragcore.types import Language, Source
 
 WEIGHTS_FILE = "weights.json"
@@ -91,13 +91,7 @@ def script_of(question: str) -> Script:
     """Which weights judge a question: those for simplified or traditional Chinese, or for anything else."""
     if cjk_share(question) < ZH_SHARE:
         return "en"
-    return "zht" if _traditional().intersection(question) else "zh"
-
-
-@cache
-def _traditional() -> frozenset[str]:
-    lines = files("ragcore.text").joinpath("traditional_han.txt").read_text(encoding="utf-8").splitlines()
-    return frozenset("".join(line for line in lines if not line.startswith("#")).replace(" ", ""))
+    return "zht" if is_traditional(question) else "zh"
 
 
 def design(matrix: FloatArray) -> FloatArray:

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 
+from ragcore.text.word_lists import read_lines, read_section
 
-def _lines(name: str) -> list[str]:
-    text = files("ragcore.answerability").joinpath(name).read_text(encoding="utf-8")
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
+PACKAGE = "ragcore.answerability"
 
 
 @cache
 def cue(section: str) -> re.Pattern[str]:
     """A pattern of the words of a section of cues.txt, in any case. Raises KeyError for an unknown section."""
-    sections: dict[str, list[str]] = {}
-    words: list[str] = []
-    for line in _lines("cues.txt"):
-        if line.startswith("="):
-            sections[line[1:].strip()] = words = []
-        elif line.isascii():
-            words.extend(re.escape(word.strip()) for word in line.split("|"))
-        else:
-            words.extend(map(re.escape, line.split()))
-    return re.compile("|".join(rf"(?<![a-z]){word}(?![a-z])" for word in sections[section]), re.IGNORECASE)
+    words = map(re.escape, read_section(PACKAGE, "cues.txt", section))
+    return re.compile("|".join(rf"(?<![a-z]){word}(?![a-z])" for word in words), re.IGNORECASE)
 
 
 def negated(text: str) -> bool:
@@ -35,7 +25,7 @@ def negated(text: str) -> bool:
 @cache
 def _opposites() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     pairs = []
-    for line in _lines("opposites.txt"):
+    for line in read_lines(PACKAGE, "opposites.txt"):
         one, other = ("|".join(re.escape(w) for w in side.strip().split("/")) for side in line.split("|"))
         pairs.append((re.compile(rf"(?<![a-z])(?:{one})(?![a-z])"), re.compile(rf"(?<![a-z])(?:{other})(?![a-z])")))
     return tuple(pairs)

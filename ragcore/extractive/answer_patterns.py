@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
 
 from ragcore.text.question_type import Wanted, question_type
 from ragcore.text.scripts import CJK
+from ragcore.text.word_lists import cue_pattern, read_sections
 
 _NUMBER_WORDS = (
     "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|third|hundred|thousand|million|billion"
@@ -95,16 +95,6 @@ def signs_of(question: str) -> re.Pattern[str] | None:
 
 @cache
 def _signs() -> dict[str, re.Pattern[str]]:
-    """Section of the data file -> a pattern of its words."""
-    sections: dict[str, list[str]] = {}
-    section: list[str] = []
-    text = files("ragcore.extractive").joinpath("answer_signs.txt").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if line.startswith("="):
-            section = sections.setdefault(line[1:].strip(), [])
-        elif line and not line.startswith("#"):
-            if line.isascii():
-                section.extend(rf"\b{re.escape(word.strip())}\b" for word in line.split("|"))
-            else:
-                section.extend(map(re.escape, line.split()))
-    return {kind: re.compile("|".join(words)) for kind, words in sections.items()}
+    """Section of answer_signs.txt -> a pattern of its words."""
+    sections = read_sections("ragcore.extractive", "answer_signs.txt")
+    return {kind: cue_pattern(words) for kind, words in sections.items()}

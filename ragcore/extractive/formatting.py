@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from itertools import groupby
 from typing import Literal
 
@@ -14,7 +12,7 @@ from ragcore.extractive.answer_patterns import TIME
 from ragcore.extractive.sections import SectionAnswer
 from ragcore.extractive.sentences import Statement
 from ragcore.text.question_type import wanted
-from ragcore.text.scripts import language_of
+from ragcore.text.scripts import is_traditional, language_of
 from ragcore.types import Language
 
 Script = Literal["zh", "zht", "en"]
@@ -43,7 +41,7 @@ def words_for(question: str, language: Language) -> Words:
     """The words for a question; traditional Chinese is recognised by its characters."""
     if (language if language != "other" else language_of(question)) != "zh":
         return _WORDS["en"]
-    return _WORDS["zht" if _traditional().intersection(question) else "zh"]
+    return _WORDS["zht" if is_traditional(question) else "zh"]
 
 
 def marked(text: str, number: int, words: Words) -> str:
@@ -121,9 +119,3 @@ def with_figure(question: str, text: str) -> str:
         return text
     start, end = found[0].span()
     return f"{text[:start]}**{text[start:end]}**{text[end:]}"
-
-
-@cache
-def _traditional() -> frozenset[str]:
-    lines = files("ragcore.text").joinpath("traditional_han.txt").read_text(encoding="utf-8").splitlines()
-    return frozenset("".join(line for line in lines if not line.startswith("#")).replace(" ", ""))

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from itertools import chain
 
 from ragcore.extractive.marks import plain_text
@@ -20,6 +19,7 @@ from ragcore.extractive.tables import Table, is_row, tables
 from ragcore.ports import Tokenizer
 from ragcore.text.scripts import columns
 from ragcore.text.tokenise import stop_words
+from ragcore.text.word_lists import read_spaced_words
 from ragcore.types import Source
 
 MAX_ITEMS = 9
@@ -204,5 +204,4 @@ def _unnumbered(title: str) -> str:
 @cache
 def _aspects() -> frozenset[str]:
     """Words that say which side of a thing is asked for, not which thing."""
-    lines = files("ragcore.extractive").joinpath("aspects.txt").read_text(encoding="utf-8").splitlines()
-    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+    return frozenset(read_spaced_words("ragcore.extractive", "aspects.txt"))

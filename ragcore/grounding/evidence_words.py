@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
+
+from ragcore.text.word_lists import read_sections
 
 
 def gives_cause(text: str) -> bool:
@@ -19,8 +20,6 @@ def hedges(text: str) -> bool:
 
 @cache
 def _cues(name: str) -> re.Pattern[str]:
-    text = (files("ragcore.grounding") / name).read_text(encoding="utf-8")
-    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    english, _, chinese = lines.partition("=chinese")
-    words = [re.escape(word).replace(r"\*", r"[a-z]*") for part in english.split("|") if (word := part.strip())]
-    return re.compile("|".join([rf"\b(?:{'|'.join(words)})\b", *chinese.split()]), re.IGNORECASE)
+    sections = read_sections("ragcore.grounding", name)
+    words = [re.escape(word).replace(r"\*", r"[a-z]*") for word in sections[""]]
+    return re.compile("|".join([rf"\b(?:{'|'.join(words)})\b", *sections["chinese"]]), re.IGNORECASE)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 
 from ragcore.text.normalise import nfkc
 from ragcore.text.tokenise import stem, stop_words
+from ragcore.text.word_lists import bounded, cue_pattern, read_lines, read_sections, read_spaced_words
+
+PACKAGE = "ragcore.grounding"
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -72,41 +74,32 @@ def clauses(text: str) -> list[str]:
 
 @cache
 def _connectives() -> re.Pattern[str]:
-    text = (files("ragcore.grounding") / "connectives.txt").read_text(encoding="utf-8")
-    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    english, _, chinese = lines.partition("=chinese")
-    words = [rf"\b{re.escape(word)}\b" for part in english.split("|") if (word := part.strip())]
-    return re.compile("|".join([r"[,;:，；：](?!\d)", *words, *chinese.split()]), re.IGNORECASE)
+    sections = read_sections(PACKAGE, "connectives.txt")
+    words = [bounded(word) for word in (*sections[""], *sections["chinese"])]
+    return re.compile("|".join([r"[,;:，；：](?!\d)", *words]), re.IGNORECASE)
 
 
 @cache
 def _number_words() -> tuple[dict[str, str], dict[str, str]]:
     """English and Chinese words of number_words.txt with their figures."""
-    text = (files("ragcore.grounding") / "number_words.txt").read_text(encoding="utf-8")
-    pairs = [
-        (word, row[0]) for line in text.splitlines() if line[:1] != "#" for row in [line.split()] for word in row[1:]
-    ]
+    rows = [line.split() for line in read_lines(PACKAGE, "number_words.txt")]
+    pairs = [(word, row[0]) for row in rows for word in row[1:]]
     return {w: f for w, f in pairs if w.isascii()}, {w: f for w, f in pairs if not w.isascii()}
 
 
 @cache
 def _negations() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    text = (files("ragcore.grounding") / "negations.txt").read_text(encoding="utf-8")
-    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    english, _, rest = lines.partition("=chinese")
-    chinese, _, exceptions = rest.partition("=not negations")
-    words = [word for part in english.split("|") if (word := part.strip())]
-    patterns = [re.escape(word) if word == "n't" else rf"\b{re.escape(word)}\b" for word in words]
+    sections = read_sections(PACKAGE, "negations.txt")
+    english = [re.escape(word) if word == "n't" else bounded(word) for word in sections[""]]
     return (
-        re.compile("|".join(patterns)),
-        re.compile("|".join(chinese.split())),
-        re.compile("|".join(sorted(exceptions.split(), key=len, reverse=True))),
+        re.compile("|".join(english)),
+        re.compile("|".join(sections["chinese"])),
+        cue_pattern(sections["not negations"]),
     )
 
 
 @cache
 def reporting_words() -> frozenset[str]:
     """Words of reporting_words.txt as the tokenizer gives them."""
-    text = (files("ragcore.grounding") / "reporting_words.txt").read_text(encoding="utf-8")
-    words = [word for line in text.splitlines() if not line.startswith("#") for word in line.split()]
+    words = read_spaced_words(PACKAGE, "reporting_words.txt")
     return frozenset(words) | {stem(word) for word in words if word.isascii()}

@@ -13,10 +13,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 
 from ragcore.grounding.code_spans import CodeSpans
 from ragcore.text.normalise import nfkc
+from ragcore.text.word_lists import longest_first, read_sections
 from ragcore.types import Source
 
 MAX_MARKER = 80  # characters between the brackets
@@ -176,12 +176,8 @@ def document_ids(sources: Sequence[Source]) -> dict[str, int]:
 @cache
 def _label(*, anywhere: bool) -> re.Pattern[str]:
     """A word of marker_labels.txt that stands before a number; `anywhere`: only words of the first section."""
-    text = (files("ragcore.grounding") / "marker_labels.txt").read_text(encoding="utf-8")
-    first, _, second = text.partition("=square")
-    lines = [line for line in (first if anywhere else first + second).splitlines() if line[:1] not in ("#", "=")]
-    words = sorted(
-        (word for line in lines for part in line.split("|") if (word := part.strip())), key=len, reverse=True
-    )
+    sections = read_sections("ragcore.grounding", "marker_labels.txt")
+    words = longest_first([*sections["anywhere"], *([] if anywhere else sections["square"])])
     return re.compile(rf"(?:{'|'.join(map(re.escape, words))})\s*[:#.]?\s*(?=\^?\d)", re.IGNORECASE)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 
 from ragcore.text.scripts import cjk_share, language_of
+from ragcore.text.word_lists import read_section
 
 LETTERS = 40  # of the answer's own words; with fewer of them nothing can be said
 _CODE = re.compile(r"(?ms)^(`{3,}|~{3,}).*?^\1[^\n]*$|`[^`\n]+`")
@@ -32,6 +32,5 @@ def is_other_language(question: str, answer: str) -> bool:
 
 @cache
 def _names_a_language() -> re.Pattern[str]:
-    lines = (files("ragcore.llm") / "language_wishes.txt").read_text(encoding="utf-8").splitlines()
-    cues = [cue for line in lines if not line.startswith("#") for cue in line.split("|") if cue.strip()]
-    return re.compile("|".join(re.escape(cue.strip()) for cue in cues), re.IGNORECASE)
+    cues = read_section("ragcore.llm", "language_wishes.txt")
+    return re.compile("|".join(map(re.escape, cues)), re.IGNORECASE)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
-from importlib.resources import files
 
 from ragcore.llm.tiers import TIER_NAMES, Tier, TierName, estimate_cost
 from ragcore.ports import Tokenizer
 from ragcore.text.normalise import normalise_query
+from ragcore.text.word_lists import cue_pattern, read_section
 
 # 5G-NR, TS 38.331, gNodeB, PRACH, max_retries: recognised by their form
 _FORM = re.compile(
@@ -53,13 +53,7 @@ def _found(file: str, text: str) -> frozenset[str]:
 
 @cache
 def _pattern(file: str) -> re.Pattern[str]:
-    """All cues of a data file, longer ones first."""
-    cues: list[str] = []
-    for line in (files("ragcore.llm") / file).read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            cues.extend(cue.strip() for cue in (line.split("|") if line.isascii() else line.split()))
-    found = sorted((cue for cue in cues if cue), key=len, reverse=True)
-    return re.compile("|".join(rf"\b{re.escape(cue)}\b" if cue.isascii() else re.escape(cue) for cue in found))
+    return cue_pattern(read_section("ragcore.llm", file))
 
 
 SIMPLE, MEDIUM = 0.3, 0.6  # complexity below it: fast, standard; from there on: advanced

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
+from ragcore.text.word_lists import read_spaced_words
 from ragcore.types import Language
 
 HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -39,3 +41,13 @@ def language_of(text: str) -> Language:
 def columns(text: str) -> int:
     """Width of a text; a CJK character takes two."""
     return len(text) if text.isascii() else len(text) + sum(map(len, _WIDE.findall(text)))
+
+
+def is_traditional(text: str) -> bool:
+    """Whether a text holds a character of traditional_han.txt: common characters that only traditional Chinese has."""
+    return not _traditional_han().isdisjoint(text)
+
+
+@cache
+def _traditional_han() -> frozenset[str]:
+    return frozenset("".join(read_spaced_words("ragcore.text", "traditional_han.txt")))
