@@ -109,17 +109,20 @@ def run(*, folders: Sequence[Path], size: int, rounds: int, cache: Path, bases: 
     from bench.scale_load import Corpus
     from bench.scale_measure import embedded, questions_chosen
     from knowledge import engines
-    from knowledge.indexes import planning
-    from knowledge.services import indexes
+    from knowledge.indexes import access_paths
+    from knowledge.services import maintenance
 
     corpus_bootstrap()
-    indexes.MERGE_FROM, indexes.BULK_FROM = size // 4, size // 2  # large for its size, and fed row by row afterwards
-    planning.NEAR_START = -1e9  # what is measured is the index, whatever an exact scan would cost
+    maintenance.MERGE_FROM, maintenance.BULK_FROM = (
+        size // 4,
+        size // 2,
+    )  # large for its size, and fed row by row afterwards
+    access_paths.NEAR_START = -1e9  # what is measured is the index, whatever an exact scan would cost
     embedder = engines.embedder()
     pool = pool_made(folders, embedder=embedder, tokenizer=engines.tokenizer(), cache=cache, bases=bases or BASES)
     corpus = Corpus.empty(pool, model=embedder.model)
     note(f"{size} passages loaded in {corpus.grow(size):.0f} s")
-    indexes.vectors_merge()
+    maintenance.vectors_merge()
     questions = questions_chosen(corpus, QUESTIONS)
     queries = embedded(questions, embedder)
     rows = [_round(corpus, number, questions, queries) for number in range(1, rounds + 1)]
@@ -130,10 +133,8 @@ def run(*, folders: Sequence[Path], size: int, rounds: int, cache: Path, bases: 
 def _round(corpus: Corpus, number: int, questions: Sequence[str], queries: Sequence[Query]) -> Round:
     """Delete and load a fifth, feed the index row by row, measure; then build it anew and measure again."""
     from bench.scale_measure import recall
-    from knowledge.indexes.tail import entries_purge
-    from knowledge.services.checking import index_check
-    from knowledge.services.indexes import vectors_merge
-    from knowledge.services.maintenance import indexes_rebuild
+    from knowledge.indexes.index_maintenance import entries_purge
+    from knowledge.services.maintenance import index_check, indexes_rebuild, vectors_merge
 
     corpus.replace(SHARE)
     with Reader(corpus, questions) as reader:

@@ -87,9 +87,8 @@ def measured(corpus: Corpus, size: int, questions: int) -> Row:
     from bench.scale_load import SHARES
     from bench.scale_measure import counting_ms, embedded, overlap, questions_chosen, recall, sizes, timed
     from knowledge import engines
-    from knowledge.indexes.building import hnsw_is_valid
-    from knowledge.indexes.tail import tables_analyse
-    from knowledge.services.indexes import vectors_merge
+    from knowledge.indexes.index_maintenance import hnsw_is_valid, tables_analyse
+    from knowledge.services.maintenance import vectors_merge
 
     load_seconds = corpus.grow(size)
     note(f"{size} passages loaded in {load_seconds:.0f} s")

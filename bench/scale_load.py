@@ -14,13 +14,12 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from bench.scale_corpus import MAX_PASSAGES, SEED, Draft, Pool, document_lengths, draft_made, vectors_made
 from knowledge.indexes.bm25 import document_side
-from knowledge.indexes.copy import EntryRow, entries_copy
-from knowledge.indexes.epoch import epoch_advance
-from knowledge.indexes.identifiers import chunk_ids
-from knowledge.indexes.statistics import reference_length_set, statistics_lock, term_ids, versions_count
+from knowledge.indexes.copy import EntryRow, chunk_ids, entries_copy
+from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.indexes.lexical_statistics import reference_length_set, statistics_lock, term_ids, versions_count
 from knowledge.models import Chunk, Document, DocumentVersion, KnowledgeSet
 from knowledge.services.registration import DEFAULT_SOURCE, source_ensure
-from knowledge.services.withdrawing import documents_withdraw
+from knowledge.services.soft_delete import documents_withdraw
 from ragcore.ports import FloatArray
 
 BATCH = 200  # documents a transaction

@@ -18,7 +18,7 @@ from bench.ingest_pipeline import resident_bytes
 from bench.scale_corpus import draft_made
 from bench.scale_load import Corpus
 from knowledge.backends import ScopedLexicalIndex, ScopedVectorIndex
-from knowledge.indexes.local import terms_counted
+from knowledge.indexes.lexical import terms_counted
 from knowledge.indexes.visibility import Visible, visible_sql
 from knowledge.selectors import documents_askable
 from knowledge.services import retrieve

@@ -1,7 +1,7 @@
 """What a filter on attributes may say (V3, D13): a value, any of several, or a range.
 
 `{"product": "BTS"}`, `{"release": ["16", "17"]}`, `{"year": {"gte": 2020, "lte": 2024}}`. Read here once; the search
-in Postgres compiles it (knowledge.indexes.attributes), other backends may do so in their own way.
+in Postgres compiles it (knowledge.indexes.document_attributes), other backends may do so in their own way.
 """
 
 from __future__ import annotations

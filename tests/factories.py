@@ -13,7 +13,7 @@ from accounts.models import Tenant, User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import tenant_ensure_default
-from knowledge.indexes.reweighing import reweigh_begin, reweigh_step
+from knowledge.indexes.lexical_statistics import reweigh_begin, reweigh_step
 from knowledge.models import Document, IngestItem, KnowledgeSet, LexicalStatistics
 from knowledge.services import documents_bulk, ingestion_advance
 from knowledge.services.ingestion.leases import free

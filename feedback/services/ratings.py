@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 
 from chat.models import Message, MessageCitation
 from feedback.models import Vote
-from knowledge.services.ratings import document_ratings_apply
+from knowledge.services.document_weights import document_ratings_apply
 
 BEST, WORST = 5.0, 1.0
 GIVEN = Coalesce(

@@ -36,7 +36,7 @@ from knowledge.admin.upload import recent_view, upload_view
 from knowledge.admin.weights import weigh_address, weigh_view
 from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors.desk import documents_managed, items_shown
-from knowledge.services.rebuilds import document_rebuild
+from knowledge.services.reingest import document_rebuild
 from ragcore.errors import RagError
 
 SETS_NAMED = 2  # in a row of the list; the others are counted

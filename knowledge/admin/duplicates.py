@@ -19,7 +19,7 @@ from knowledge.models import DuplicatePair
 from knowledge.selectors import sets_managed
 from knowledge.selectors.duplicates import pairs_of
 from knowledge.selectors.versions import texts_diff
-from knowledge.services.duplicates import pair_keep
+from knowledge.services.near_duplicates import pair_keep
 
 
 class SetFilter(admin.SimpleListFilter):

@@ -24,7 +24,7 @@ from knowledge.selectors.desk import documents_rebuildable
 from knowledge.selectors.options import options_shown
 from knowledge.services.options import Why, set_options_update, site_options_update
 from knowledge.services.previews import chunking_preview
-from knowledge.services.rebuilds import set_rebuild
+from knowledge.services.reingest import set_rebuild
 from ragcore.errors import InvalidOptionsError, RagError
 
 REBUILDING = _("The documents are being rebuilt; answers use the old passages until then.")

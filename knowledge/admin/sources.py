@@ -21,7 +21,7 @@ from knowledge.admin.source_forms import SourceForm
 from knowledge.models import IngestJob, SetSource, Source
 from knowledge.selectors.sources import source_list, sources_managed
 from knowledge.services.sources import source_create, source_delete, source_run_start, source_update
-from knowledge.services.sources.listing import LISTED
+from knowledge.services.sources.items import LISTED_KINDS
 
 COLOURS = {"": "info", "running": "info", "succeeded": "success", "failed": "danger"}
 FIGURES = (
@@ -108,7 +108,7 @@ class SourceAdmin(CuratorAdmin):
 
     @badge(description=_("last run"), ordering="outcome", colours=COLOURS)
     def outcome_badge(self, row: Source) -> tuple[str, str]:
-        if row.kind not in LISTED:
+        if row.kind not in LISTED_KINDS:
             return "–", ""  # what others send is never run; a key without a colour is shown as it is
         words = worded(row.message)
         return row.outcome, f"{row.get_outcome_display()}: {words}" if words else row.get_outcome_display()
@@ -119,7 +119,7 @@ class SourceAdmin(CuratorAdmin):
 
     @admin.display(description=_("next run"), ordering="next_run")
     def next_shown(self, row: Source) -> SafeString | str:
-        waits = row.kind in LISTED and row.enabled and row.outcome != Source.Outcome.RUNNING
+        waits = row.kind in LISTED_KINDS and row.enabled and row.outcome != Source.Outcome.RUNNING
         return ago(row.next_run) if waits and row.next_run else "–"
 
     @admin.display(description=_("documents"), ordering="document_count")
@@ -177,7 +177,7 @@ def _runs_of(source: Source) -> dict[str, Any]:
     return {
         "source": source,
         "runs": _runs(source),
-        "may_run": source.kind in LISTED,
+        "may_run": source.kind in LISTED_KINDS,
         "composed": [one.knowledge_set for one in composed],
     }
 

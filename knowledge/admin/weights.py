@@ -19,7 +19,7 @@ from accounts.wording import worded
 from knowledge.admin.acting import numbers_of
 from knowledge.errors import InvalidWeightError
 from knowledge.models import Document
-from knowledge.services.weights import HIGHEST, LOWEST, documents_weigh
+from knowledge.services.document_weights import HIGHEST, LOWEST, documents_weigh
 
 NAMED = 10  # titles on the page
 

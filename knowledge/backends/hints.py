@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from accounts.scope import Scope
-from knowledge.indexes.facts import facts_load, heads_load
 from knowledge.indexes.fuzzy import characters_between, terms_alike, terms_unseen, titles_near
 from knowledge.indexes.visibility import Visible
+from knowledge.indexes.visible_passages import facts_load, heads_load
 from knowledge.selectors import sets_readable
 from ragcore.types import DocumentFacts, Hit
 

@@ -8,18 +8,18 @@ from time import perf_counter
 from typing import Any
 
 from accounts.scope import Scope
+from knowledge.indexes.access_paths import PlannedHits
 from knowledge.indexes.lexical import LexicalQuery, lexical_many_search, lexical_query
-from knowledge.indexes.passages import passages_around, passages_load, passages_of_sections
-from knowledge.indexes.planning import Found
 from knowledge.indexes.vectors import coarse_many_search, fine_search
 from knowledge.indexes.visibility import Visible
+from knowledge.indexes.visible_passages import passages_around, passages_load, passages_of_sections
 from ragcore.ports import FloatArray
 from ragcore.types import Hit, Passage, Query
 
 Asked = tuple[tuple[str, ...], tuple[tuple[str, tuple[tuple[str, float], ...]], ...]]  # terms, corrections
 
 
-def plan_note(found: Found, start: float) -> dict[str, object]:
+def plan_note(found: PlannedHits, start: float) -> dict[str, object]:
     """The way that a search went and its milliseconds, for the trace."""
     return {**found.plan.as_note(), "ms": round(1000 * (perf_counter() - start), 2)}
 

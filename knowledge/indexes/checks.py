@@ -1,15 +1,15 @@
-"""Recounting what the lexical index should say, and finding half of a document.
+"""Recount what the lexical index should say, and find documents that are only half indexed.
 
 A passage counts, by all its entries together, while its version is live and its document is not deleted (see
-`knowledge.indexes.statistics`). Each check is one statement, so it sees one state of the database, also while documents
-are published.
+`knowledge.indexes.lexical_statistics`). Each check is one statement, so it sees one state of the database, even while
+documents are published.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from knowledge.indexes.rows import execute, fetch
+from knowledge.indexes.statements import execute, fetch
 
 LIVE = """
 live AS (

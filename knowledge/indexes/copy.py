@@ -12,7 +12,8 @@ from struct import pack
 import numpy as np
 from django.db import connection
 
-from knowledge.indexes.sparse import TERM_SPACE
+from knowledge.indexes.bm25 import TERM_SPACE
+from knowledge.indexes.statements import fetch
 from knowledge.models.index import COARSE_DIMENSIONS
 from ragcore.ports import FloatArray
 
@@ -89,3 +90,16 @@ def _sparsevec(weights: Mapping[int, float]) -> bytes:
 def _tsvector(weights: Mapping[int, float]) -> bytes:
     lexemes = sorted(str(i).encode() for i in weights)
     return pack(">i", len(lexemes)) + b"".join(lexeme + b"\0" + pack(">h", 0) for lexeme in lexemes)
+
+
+# ── ids ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+CHUNK_IDS = """
+SELECT nextval(pg_get_serial_sequence('knowledge_chunk', 'id')) FROM generate_series(1, %(count)s)
+"""
+
+
+def chunk_ids(count: int) -> list[int]:
+    """This many fresh chunk ids, ascending."""
+    return sorted(row[0] for row in fetch(CHUNK_IDS, {"count": count}))

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from django.db import transaction
 
 from accounts.scope import Scope
-from knowledge.indexes.rows import fetch
+from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
 from ragcore.text.spelling import likeness
 from ragcore.types import Hit

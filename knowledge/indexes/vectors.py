@@ -1,8 +1,9 @@
 """Nearest neighbours in Postgres: exact where that is cheap, HNSW plus an exactly scanned tail beyond (D27).
 
-Three ways (`knowledge.indexes.planning`). Two of them fetch more hits than are wanted and check the asker's rights in
-the order of distance, inside the same statement; where too few of them are visible they fetch more, and in the end the
-third one goes through every visible document. So k hits come back wherever k exist, at any share of the corpus.
+There are three access paths (`knowledge.indexes.access_paths`). Two of them fetch more hits than wanted and check the
+asker's rights in the order of distance, in the same statement. Where too few hits are visible, they fetch more; the
+last resort, the third path, goes through every visible document. So k hits come back wherever k exist, at any share
+of the corpus.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import Any
 from django.db import transaction
 
 from accounts.scope import Scope
-from knowledge.indexes.planning import Found, Plan, vector_plan
-from knowledge.indexes.rows import fetch, fetch_many
-from knowledge.indexes.terrain import terrain_of
+from knowledge.indexes.access_paths import AccessPlan, PlannedHits, vector_plan
+from knowledge.indexes.search_space import search_space_of
+from knowledge.indexes.statements import fetch, fetch_many
 from knowledge.indexes.visibility import Visible, seen_in_order
 from knowledge.models.index import COARSE_DIMENSIONS
 from ragcore.ports import FloatArray
@@ -49,7 +50,7 @@ WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND d.id IN ({v
 ORDER BY e.coarse <=> %(vector)s::halfvec, e.chunk_id
 LIMIT %(limit)s
 """
-WAYS = {"scan": SCAN, "index": INDEX, "documents": DOCUMENTS}
+PATHS = {"scan": SCAN, "index": INDEX, "documents": DOCUMENTS}
 
 FINE = seen_in_order(
     """
@@ -81,15 +82,17 @@ def vector_text(vector: FloatArray) -> str:
     return "[" + ",".join(f"{x:.5g}" for x in vector.tolist()) + "]"
 
 
-def coarse_search(*, scope: Scope, visible: Visible, vector: FloatArray, model: str, limit: int) -> Found:
+def coarse_search(*, scope: Scope, visible: Visible, vector: FloatArray, model: str, limit: int) -> PlannedHits:
     """Best first by cosine of the 384-d prefix; `vector` is float32[768]."""
     return coarse_many_search(scope=scope, visible=visible, vectors=vector[None, :], model=model, limit=limit)[0]
 
 
-def coarse_many_search(*, scope: Scope, visible: Visible, vectors: FloatArray, model: str, limit: int) -> list[Found]:
+def coarse_many_search(
+    *, scope: Scope, visible: Visible, vectors: FloatArray, model: str, limit: int
+) -> list[PlannedHits]:
     """The same for each row of float32[q, 768], in one round trip."""
     is_clean = time.monotonic() - crowded.get(scope.tenant_id, -CROWDED_SECONDS) >= CROWDED_SECONDS
-    plan = vector_plan(terrain_of(scope=scope, visible=visible), limit=limit, is_clean=is_clean)
+    plan = vector_plan(search_space_of(scope=scope, visible=visible), limit=limit, is_clean=is_clean)
     params = [
         {
             **visible.params,
@@ -102,28 +105,28 @@ def coarse_many_search(*, scope: Scope, visible: Visible, vectors: FloatArray, m
     ]
     found = _rows(plan, visible, params)
     return [
-        Found(_hits(rows if len(rows) >= limit else _all_rows(plan, visible, one, rows)), plan)
+        PlannedHits(_hits(rows if len(rows) >= limit else _all_rows(plan, visible, one, rows)), plan)
         for one, rows in zip(params, found, strict=True)
     ]
 
 
 def _all_rows(
-    plan: Plan, visible: Visible, params: Mapping[str, Any], rows: list[tuple[Any, ...]]
+    plan: AccessPlan, visible: Visible, params: Mapping[str, Any], rows: list[tuple[Any, ...]]
 ) -> list[tuple[Any, ...]]:
     """More hits where checking rights has left too few: first from further away, then from every visible document."""
-    if plan.way == "documents":
+    if plan.path == "documents":
         return rows
     crowded[params["tenant"]] = time.monotonic()
-    further = Plan(way=plan.way, fetched=plan.fetched * MORE, costs=plan.costs)
+    further = AccessPlan(path=plan.path, fetched=plan.fetched * MORE, costs=plan.costs)
     rows = _rows(further, visible, [params])[0]
     if len(rows) >= params["limit"]:
         return rows
-    return _rows(Plan(way="documents", fetched=0, costs={}), visible, [params])[0]
+    return _rows(AccessPlan(path="documents", fetched=0, costs={}), visible, [params])[0]
 
 
-def _rows(plan: Plan, visible: Visible, params: Sequence[Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
-    sql = WAYS[plan.way].format(visible=visible.sql)
-    limits: AbstractContextManager[None] = index_scanned() if plan.way == "index" else nullcontext()
+def _rows(plan: AccessPlan, visible: Visible, params: Sequence[Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
+    sql = PATHS[plan.path].format(visible=visible.sql)
+    limits: AbstractContextManager[None] = index_scanned() if plan.path == "index" else nullcontext()
     with limits:
         return fetch_many(sql, [{**one, "fetched": plan.fetched} for one in params])
 

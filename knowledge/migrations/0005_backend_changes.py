@@ -3,7 +3,7 @@ import django.utils.timezone
 from django.db import migrations, models
 
 # Statement triggers note every document whose findability a transaction changes, whoever writes: services, cascades,
-# bulk updates. They are disabled until a tenant is moved to another backend (knowledge.indexes.outbox), so that they
+# bulk updates. They are disabled until a tenant is moved to another backend (knowledge.indexes.backend_outbox), so that they
 # cost nothing where there is none.
 DOCUMENTS = """
 CREATE FUNCTION knowledge_note_documents() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -77,39 +77,47 @@ ALTER TABLE knowledge_indexentry DISABLE TRIGGER knowledge_note_entry_delete;
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0002_ranking_facts'),
-        ('knowledge', '0004_large_index'),
+        ("accounts", "0002_ranking_facts"),
+        ("knowledge", "0004_large_index"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='BackendChange',
+            name="BackendChange",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('tenant_id', models.BigIntegerField()),
-                ('document_id', models.BigIntegerField()),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('not_before', models.DateTimeField(default=django.utils.timezone.now)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("tenant_id", models.BigIntegerField()),
+                ("document_id", models.BigIntegerField()),
+                ("attempts", models.PositiveIntegerField(default=0)),
+                ("not_before", models.DateTimeField(default=django.utils.timezone.now)),
             ],
             options={
-                'verbose_name': 'change for a search backend',
-                'verbose_name_plural': 'changes for a search backend',
+                "verbose_name": "change for a search backend",
+                "verbose_name_plural": "changes for a search backend",
             },
         ),
         migrations.CreateModel(
-            name='TenantBackend',
+            name="TenantBackend",
             fields=[
-                ('tenant', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to='accounts.tenant')),
-                ('collection', models.CharField(max_length=128)),
-                ('after', models.PositiveBigIntegerField(default=0)),
-                ('started', models.DateTimeField(default=django.utils.timezone.now)),
-                ('ready', models.DateTimeField(blank=True, null=True)),
+                (
+                    "tenant",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="+",
+                        serialize=False,
+                        to="accounts.tenant",
+                    ),
+                ),
+                ("collection", models.CharField(max_length=128)),
+                ("after", models.PositiveBigIntegerField(default=0)),
+                ("started", models.DateTimeField(default=django.utils.timezone.now)),
+                ("ready", models.DateTimeField(blank=True, null=True)),
             ],
             options={
-                'verbose_name': 'search backend',
-                'verbose_name_plural': 'search backends',
+                "verbose_name": "search backend",
+                "verbose_name_plural": "search backends",
             },
         ),
         migrations.RunSQL(DOCUMENTS, "DROP FUNCTION knowledge_note_documents() CASCADE"),

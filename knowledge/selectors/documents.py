@@ -8,8 +8,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
-from knowledge.indexes.attributes import attribute_conditions
-from knowledge.indexes.counting import epoch_now
+from knowledge.indexes.corpus_epoch import epoch_now
+from knowledge.indexes.document_attributes import attribute_conditions
 from knowledge.models import Chunk, Document, KnowledgeSet
 from knowledge.selectors.sets import sets_managed, sets_readable
 from knowledge.types import Filters

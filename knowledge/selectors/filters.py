@@ -12,7 +12,7 @@ from django.utils.translation import get_language
 from accounts.scope import Scope
 from knowledge.errors import UnknownFilterError
 from knowledge.filtering import MAX_VALUE_CHARACTERS
-from knowledge.indexes.facets import (
+from knowledge.indexes.document_attributes import (
     FacetQuestion,
     attributes_counted,
     documents_counted,

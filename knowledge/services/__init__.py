@@ -1,13 +1,12 @@
 """Writing knowledge, and searching it. The same functions serve admin, web, REST, tasks and commands."""
 
-from knowledge.services.backends import backend_changes_apply
+from knowledge.services.backend_sync import backend_changes_apply
 from knowledge.services.bulk import BulkAccepted, Rejected, documents_bulk
 from knowledge.services.composition import source_settle
 from knowledge.services.documents import Uploaded, document_delete, document_upload
-from knowledge.services.indexes import indexes_refresh
 from knowledge.services.ingestion import ingestion_advance, leases_sweep, rendition_make, versions_compare
 from knowledge.services.jobs import document_retry, job_cancel, job_pause, job_resume, job_retry
-from knowledge.services.maintenance import maintenance_run
+from knowledge.services.maintenance import indexes_refresh, maintenance_run
 from knowledge.services.retrieval import retrieve
 from knowledge.services.sources import sources_start_due, sync_run
 

@@ -17,7 +17,7 @@ from accounts.models import Tenant, User
 from accounts.scope import Scope
 from accounts.storable import storable_bytes
 from knowledge.errors import MixedTenantsError
-from knowledge.indexes.epoch import epoch_advance
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import DocumentVersion, IngestJob, KnowledgeSet, Source
 from knowledge.selectors import set_owned
 from knowledge.services.documents import items_add, job_hold, job_start, job_work, upload_check

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from django.db import transaction
@@ -23,12 +24,11 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import MixedTenantsError
-from knowledge.indexes.epoch import epoch_advance
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet, SetSource, Source
 from knowledge.queue import SETTLE_SOURCE, enqueue_on_commit
 from knowledge.selectors import set_owned
 from knowledge.selectors.sources import source_get, sources_usable
-from knowledge.services.globs import glob_matches
 from knowledge.types import SourceFilter, strictly
 
 BATCH = 500  # documents a transaction
@@ -208,3 +208,12 @@ def _present(document_ids: Sequence[int]) -> Mapping[int, set[int]]:
     for document_id, set_id in rows.values_list("document_id", "knowledgeset_id"):
         found[document_id].add(set_id)
     return found
+
+
+# ── globs ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def glob_matches(path: str, globs: Sequence[str]) -> bool:
+    """Whether a path is like any of the globs; `*` also stands for slashes, case does not count."""
+    lowered = path.casefold()
+    return any(fnmatchcase(lowered, one.casefold()) for one in globs)

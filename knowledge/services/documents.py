@@ -15,8 +15,8 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import JobOverError, UploadTooLargeError
-from knowledge.indexes.epoch import epoch_advance
-from knowledge.indexes.statistics import statistics_lock, versions_count
+from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
 from knowledge.selectors import document_get

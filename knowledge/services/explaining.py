@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from accounts.scope import Scope
 from knowledge import engines
-from knowledge.indexes.evidence import EntryEvidence, evidence_load
+from knowledge.indexes.entry_scores import EntryScores, entry_scores_load
 from knowledge.indexes.lexical import known_terms, lexical_query
-from knowledge.indexes.passages import passages_load
 from knowledge.indexes.visibility import Visible, visible_sql
+from knowledge.indexes.visible_passages import passages_load
 from knowledge.selectors import documents_askable
 from knowledge.types import Filters
 from ragcore.types import Passage, Query
@@ -65,7 +65,7 @@ def passages_explained(
     visible = visible_sql(documents_askable(scope=scope, sets=sets, filters=filters, within=within))
     passages = passages_load(scope=scope, visible=visible, chunks=chunks)
     asked = _asked(scope=scope, visible=visible, query=query)
-    entries = evidence_load(
+    entries = entry_scores_load(
         scope=scope,
         visible=visible,
         chunks=list(passages),
@@ -73,7 +73,7 @@ def passages_explained(
         vector=query.vector,
         model=engines.embedder().model,
     )
-    by_chunk: dict[int, list[EntryEvidence]] = {}
+    by_chunk: dict[int, list[EntryScores]] = {}
     for entry in entries:
         by_chunk.setdefault(entry.chunk, []).append(entry)
     return {chunk: _evidence(passage, by_chunk.get(chunk, []), asked) for chunk, passage in passages.items()}
@@ -99,7 +99,7 @@ def _asked(*, scope: Scope, visible: Visible, query: Query) -> list[_Asked]:
     ]
 
 
-def _evidence(passage: Passage, entries: Sequence[EntryEvidence], asked: Sequence[_Asked]) -> PassageEvidence:
+def _evidence(passage: Passage, entries: Sequence[EntryScores], asked: Sequence[_Asked]) -> PassageEvidence:
     parts = {
         place: [weight * term.weight for weight, term in zip(entry.weights, asked, strict=True)]
         for place, entry in enumerate(entries)

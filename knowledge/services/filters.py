@@ -9,8 +9,8 @@ from django.db import OperationalError
 
 from accounts.scope import Scope
 from knowledge.errors import RetrievalUnavailableError
-from knowledge.indexes.counting import passages_visible
-from knowledge.indexes.limits import statements_limited
+from knowledge.indexes.search_space import passages_visible
+from knowledge.indexes.statements import statements_limited
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Document
 from knowledge.selectors import corpus_epoch, documents_askable

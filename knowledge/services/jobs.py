@@ -18,8 +18,8 @@ from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
 from knowledge.queue import RUN_SYNC, advance_enqueue, enqueue_on_commit
 from knowledge.selectors import jobs_readable
 from knowledge.services.documents import document_managed, job_start
-from knowledge.services.ingestion.outcomes import document_say
-from knowledge.services.ingestion.stored import stored_forget
+from knowledge.services.ingestion.item_state import document_say
+from knowledge.services.ingestion.parse_cache import stored_forget
 
 Stage = IngestItem.Stage
 Queue = IngestItem.Queue

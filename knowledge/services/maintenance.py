@@ -1,25 +1,48 @@
-"""The weekly hour: purge, then build the indexes anew while people search, then check (D28)."""
+"""Maintenance of the index: refresh in the background, weekly rebuild, check and repair (D28)."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.db import connection, transaction
 
 from knowledge.errors import MaintenanceRunningError
-from knowledge.indexes.maintenance import (
+from knowledge.indexes.advisory_locks import maintenance_try_lock
+from knowledge.indexes.checks import (
+    Drift,
+    frequencies_drift,
+    halves_found,
+    passages_drift,
+    statistics_recount,
+    totals_drift,
+)
+from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.indexes.index_maintenance import (
+    entries_purge,
+    entries_vacuum,
+    hnsw_create,
+    hnsw_drop,
+    hnsw_is_valid,
     index_rebuild,
     index_size,
     indexes_rebuilt,
     leftover_drop,
     leftovers_found,
-    maintenance_alone,
+    parts_counted,
+    statistics_are_old,
+    tables_analyse,
+    tail_merge,
+    tenants_beyond,
 )
-from knowledge.services.checking import index_check
-from knowledge.services.purging import purge
+from knowledge.indexes.lexical_statistics import reweigh_begin, reweigh_step, reweighing_due, statistics_lock
+from knowledge.services.purge import purge
+
+# ── weekly: purge, rebuild, check ─────────────────────────────────────────────────────────────────
+
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +63,7 @@ def indexes_rebuild() -> Iterator[Rebuilt]:
     What an interrupted run has left is dropped first. Call outside a transaction.
     Raises MaintenanceRunningError while another process does the same.
     """
-    with maintenance_alone() as alone:
+    with maintenance_try_lock() as alone:
         if not alone:
             raise MaintenanceRunningError
         for name in leftovers_found():
@@ -68,3 +91,124 @@ def maintenance_run() -> None:
         return
     for drift in index_check():
         logger.error("the index does not say what its entries say: %s", drift)
+
+
+# ── check and repair ──────────────────────────────────────────────────────────────────────────────
+
+
+COUNTABLE = frozenset(
+    {"entries", "length", "frequencies", "passages"}
+)  # the others need their documents ingested again
+
+
+def index_check() -> list[Drift]:
+    """Every difference between the stored statistics and a recount, and every document that is only half there."""
+    return [*totals_drift(), *frequencies_drift(), *passages_drift(), *halves_found()]
+
+
+def index_repair(found: Sequence[Drift]) -> list[Drift]:
+    """Count again for every tenant that needs it; returns what is still wrong."""
+    for tenant_id in sorted({d.tenant_id for d in found if d.kind in COUNTABLE and d.tenant_id is not None}):
+        with transaction.atomic():
+            statistics_lock(tenant_id=tenant_id)
+            statistics_recount(tenant_id=tenant_id)
+            epoch_advance(tenant_id=tenant_id)
+    return index_check()
+
+
+# ── every few minutes ─────────────────────────────────────────────────────────────────────────────
+
+
+MERGE_FROM = 60_000  # live entries of a tenant; some more, and its searches begin to use the index
+MERGE_BATCH = 500  # entries; HNSW inserts are slow, so each batch is its own transaction
+MAX_MERGE_BATCHES = 20  # per run; the next run goes on
+BULK_FROM = 20_000  # entries outside of the index
+BULK_SHARE = 0.25  # of those in it; beyond both the index is built anew: at 200 inserts a second that is faster
+BULK_BATCHES = 10  # without the index rows are moved quickly; between two batches the room of the first is freed
+PURGE_AGE_SECONDS = 24 * 3600.0
+PURGE_BATCH = 5000
+REWEIGH_SECONDS = 0.3  # for which publishing may wait
+REWEIGH_ROWS = (50, 4000)  # of a batch, at least and at most
+ANALYSE_SHARE, ANALYSE_LEAST = 0.1, 5000  # rows changed since the last time
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """How many entries were touched."""
+
+    reweighed: int
+    merged: int
+    purged: int
+
+
+def indexes_refresh() -> Refreshed:
+    """Recompute drifted BM25 weights, feed the HNSW index of large tenants, delete what nothing can reach."""
+    if statistics_are_old(share=ANALYSE_SHARE, least=ANALYSE_LEAST):
+        tables_analyse()
+    return Refreshed(reweighed=_reweigh(), merged=vectors_merge(), purged=_purge())
+
+
+def _reweigh() -> int:
+    """In batches: whoever publishes waits for one of them at most."""
+    changed, rows = 0, REWEIGH_ROWS[0]
+    for tenant_id, language in reweighing_due():
+        with transaction.atomic():
+            reweigh_begin(tenant_id=tenant_id, language=language)
+        while True:
+            start = time.monotonic()
+            with transaction.atomic():
+                step = reweigh_step(tenant_id=tenant_id, language=language, limit=rows)
+            changed += step.changed
+            if step.is_over:
+                break
+            faster = time.monotonic() - start < REWEIGH_SECONDS / 2
+            rows = min(max(rows * 2 if faster else rows // 2, REWEIGH_ROWS[0]), REWEIGH_ROWS[1])
+    return changed
+
+
+def vectors_merge() -> int:
+    """Feed the HNSW index with the entries of large tenants: row by row, or all at once where there are very many."""
+    large = tenants_beyond(MERGE_FROM)
+    if large and not connection.in_atomic_block:
+        tail, merged = parts_counted(large)
+        if tail > max(BULK_FROM, BULK_SHARE * merged) or (merged and not hnsw_is_valid()):
+            return _merge_at_once(large, tail=tail)
+    return sum(_merge_some(tenant_id) for tenant_id in large)
+
+
+def _merge_some(tenant_id: int) -> int:
+    moved = 0
+    for _ in range(MAX_MERGE_BATCHES):
+        with transaction.atomic():
+            count = tail_merge(tenant_id=tenant_id, limit=MERGE_BATCH)
+        moved += count
+        if count < MERGE_BATCH:
+            break
+    return moved
+
+
+def _merge_at_once(tenants: list[int], *, tail: int) -> int:
+    """Drop the index, move the rows, build it. An interrupted run leaves none, and the next one builds it."""
+    with maintenance_try_lock() as alone:
+        if not alone:
+            return 0
+        start, moved = time.monotonic(), 0
+        hnsw_drop()
+        batch = max(BULK_FROM, tail // BULK_BATCHES)
+        for tenant_id in tenants:
+            while True:
+                with transaction.atomic():
+                    count = tail_merge(tenant_id=tenant_id, limit=batch)
+                moved += count
+                entries_vacuum()
+                if count < batch:
+                    break
+        tables_analyse()
+        hnsw_create()
+        logger.info("the vector index was built with %d new entries in %.0f s", moved, time.monotonic() - start)
+        return moved
+
+
+def _purge() -> int:
+    with transaction.atomic():
+        return entries_purge(age_seconds=PURGE_AGE_SECONDS, limit=PURGE_BATCH)

@@ -12,7 +12,7 @@ from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.indexes.epoch import epoch_advance
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet, OptionsChange, SiteOptions
 from knowledge.selectors import set_owned
 from knowledge.selectors.options import GROUPS, site_options, tenant_of_site

@@ -16,7 +16,7 @@ from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from knowledge.errors import ClearanceTooHighError, MixedTenantsError, SetNotOwnedError
-from knowledge.indexes.maintenance import files_share
+from knowledge.indexes.advisory_locks import files_lock_shared
 from knowledge.models import Document, DocumentVersion, KnowledgeSet, Source
 from knowledge.selectors import documents_readable, set_owned, sets_managed
 from knowledge.services.composition import documents_settle, memberships_by_hand
@@ -193,7 +193,7 @@ def is_kept(*, scope: Scope, document: Document) -> bool:
 def version_add(*, document: Document, arrival: Arrival) -> DocumentVersion:
     """The next version of a document, its original stored by content."""
     last = document.versions.aggregate(last=Max("number"))["last"] or 0
-    files_share(tenant_id=document.tenant_id)  # the weekly purge must not remove what we are about to name
+    files_lock_shared(tenant_id=document.tenant_id)  # the weekly purge must not remove what we are about to name
     version = version_new(document=document, arrival=arrival, number=last + 1)
     version.save()
     document.state = Document.State.LIVE if document.live_version_id else Document.State.PROCESSING
@@ -203,7 +203,7 @@ def version_add(*, document: Document, arrival: Arrival) -> DocumentVersion:
 
 
 def version_new(*, document: Document, arrival: Arrival, number: int = 1) -> DocumentVersion:
-    """The row of a version, not saved yet, with its original stored; under `files_share` of the tenant."""
+    """The row of a version, not saved yet, with its original stored; under `files_lock_shared` of the tenant."""
     version = DocumentVersion(
         document=document,
         number=number,

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from accounts.models import User
 from accounts.scope import Scope
-from knowledge.indexes.maintenance import files_share
+from knowledge.indexes.advisory_locks import files_lock_shared
 from knowledge.models import Document, DocumentVersion, Source
 from knowledge.services.composition import documents_settle
 from knowledge.services.registration import (
@@ -119,7 +119,7 @@ def _documents_create(actor: User | None, arrivals: Sequence[Addressed]) -> list
 
 def _versions_create(documents: Sequence[Document], arrivals: Sequence[Addressed]) -> list[DocumentVersion]:
     for tenant_id in sorted({document.tenant_id for document in documents}):
-        files_share(tenant_id=tenant_id)
+        files_lock_shared(tenant_id=tenant_id)
     return DocumentVersion.objects.bulk_create(
         [version_new(document=document, arrival=one.arrival) for document, one in zip(documents, arrivals, strict=True)]
     )

@@ -14,11 +14,10 @@ from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge import engines
 from knowledge.errors import GraphNotBuiltError, RetrievalTimeoutError, RetrievalUnavailableError
-from knowledge.indexes.counting import passages_visible
-from knowledge.indexes.limits import statements_limited
-from knowledge.indexes.parallel import together
-from knowledge.indexes.passages import passages_of_sections
+from knowledge.indexes.search_space import passages_visible
+from knowledge.indexes.statements import run_concurrently, statements_limited
 from knowledge.indexes.visibility import Visible, visible_sql
+from knowledge.indexes.visible_passages import passages_of_sections
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import corpus_epoch, documents_askable, sets_listed
 from knowledge.selectors.bounds import search_bounds
@@ -118,7 +117,7 @@ def retrieve_many(
                 mode=request.mode,
                 options=options,
                 within=within,
-                together=partial(together, seconds=STATEMENT_SECONDS) if sees_all else one_after_the_other,
+                together=partial(run_concurrently, seconds=STATEMENT_SECONDS) if sees_all else one_after_the_other,
             )
             states = run_many(pipeline, asked, on_stage=on_stage)
             searched = passages_visible(scope=scope, visible=visible, epoch=epoch)

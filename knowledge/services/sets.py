@@ -13,7 +13,7 @@ from accounts.models import Tenant, User, UserGroup
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import OwnerNeededError, UnknownPeopleError, UnknownTenantError
-from knowledge.indexes.epoch import epoch_advance
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import set_owned
 

@@ -12,7 +12,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import MixedTenantsError
-from knowledge.indexes.epoch import epoch_advance
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_readable, set_owned, sets_managed
 from knowledge.services.composition import memberships_by_hand

@@ -45,7 +45,7 @@ def test_vectors_are_near_to_their_base_text_in_both_halves(pool):
 @pytest.mark.django_db
 def test_a_small_corpus_is_loaded_measured_and_without_drift(tmp_path):
     from bench.scale import run
-    from knowledge.services.checking import index_check
+    from knowledge.services.maintenance import index_check
 
     table = run(folders=[], sizes=[SIZE, 2 * SIZE], questions=4, cache=tmp_path, bases=12)
 
@@ -60,10 +60,10 @@ def test_a_small_corpus_is_loaded_measured_and_without_drift(tmp_path):
 @pytest.mark.django_db(transaction=True)
 def test_documents_come_and_go_beside_a_reader(tmp_path, monkeypatch):
     from bench import churn
-    from knowledge.indexes import planning
-    from knowledge.services import indexes
+    from knowledge.indexes import access_paths
+    from knowledge.services import maintenance
 
-    for module, name in ((planning, "NEAR_START"), (indexes, "MERGE_FROM"), (indexes, "BULK_FROM")):
+    for module, name in ((access_paths, "NEAR_START"), (maintenance, "MERGE_FROM"), (maintenance, "BULK_FROM")):
         monkeypatch.setattr(module, name, getattr(module, name))  # what the benchmark sets is put back
 
     table = churn.run(folders=[], size=150, rounds=2, cache=tmp_path, bases=12)

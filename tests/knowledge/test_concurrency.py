@@ -13,9 +13,8 @@ from accounts.errors import NotFoundError
 from knowledge.errors import PassageChangedError
 from knowledge.models import Chunk, Document
 from knowledge.services import document_delete, retrieve
-from knowledge.services.checking import index_check
 from knowledge.services.edits import chunk_replace
-from knowledge.services.indexes import indexes_refresh
+from knowledge.services.maintenance import index_check, indexes_refresh
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_admin, make_set, scope_of
 

@@ -12,7 +12,7 @@ from knowledge.models import Document, DocumentVersion, DuplicatePair, IngestIte
 from knowledge.selectors.duplicates import pairs_of
 from knowledge.services import versions_compare
 from knowledge.services.documents import document_delete
-from knowledge.services.duplicates import duplicates_record, pair_keep
+from knowledge.services.near_duplicates import duplicates_record, pair_keep
 from tests.factories import ingest, make_set, make_user, run_job, scope_of
 from tests.knowledge.uploads import upload
 
@@ -112,7 +112,7 @@ def test_the_report_of_one_set_has_its_own_pairs_only(owner):
 
 
 def test_texts_without_letters_do_not_keep_the_comparison_busy(owner, monkeypatch):
-    monkeypatch.setattr("knowledge.services.ingestion.comparing.BATCH", 2)
+    monkeypatch.setattr("knowledge.services.near_duplicates.BATCH", 2)
     sent = []
     monkeypatch.setattr("knowledge.queue._send", lambda name, *_: sent.append(name))
     kept = make_set(owners=[owner])
@@ -124,7 +124,7 @@ def test_texts_without_letters_do_not_keep_the_comparison_busy(owner, monkeypatc
 
 
 def test_of_many_that_share_a_phrase_only_the_most_alike_are_compared(owner, monkeypatch):
-    monkeypatch.setattr("knowledge.services.duplicates.CANDIDATES", 1)
+    monkeypatch.setattr("knowledge.services.near_duplicates.CANDIDATES", 1)
     kept = make_set(owners=[owner])
     ingest(owner, kept, far=report(1, changed="Other words follow here. " * 6), near=report(1, changed="One word."))
 

@@ -11,10 +11,10 @@ from knowledge import engines
 from knowledge.errors import PassageChangedError
 from knowledge.models import Chunk, ChunkEdit, IndexEntry
 from knowledge.selectors import chunk_get, chunks_of
-from knowledge.services.checking import index_check
+from knowledge.services.edit_reapply import edits_reapply
 from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace, edit_undo
-from knowledge.services.reapplying import edits_reapply
-from knowledge.services.rebuilds import document_rebuild
+from knowledge.services.maintenance import index_check
+from knowledge.services.reingest import document_rebuild
 from knowledge.services.retrieval import retrieve
 from knowledge.types import RetrievalRequest
 from ragcore.errors import EmptyDocumentError
@@ -290,7 +290,7 @@ def test_whoever_edits_a_version_that_is_replaced_meanwhile_is_told(owner, docum
 def test_nothing_is_locked_while_a_passage_is_embedded(owner, document, monkeypatch):
     depths = []
     monkeypatch.setattr(
-        "knowledge.services.reindexing.embedder",
+        "knowledge.services.edits.embedder",
         lambda: depths.append(connection.in_atomic_block) or engines.embedder(),
     )
 

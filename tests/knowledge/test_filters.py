@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from accounts.models import User
 from knowledge.errors import InvalidFilterError, UnknownFilterError
-from knowledge.indexes.epoch import epoch_advance
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Attribute, Document, KnowledgeSet
 from knowledge.selectors import documents_askable

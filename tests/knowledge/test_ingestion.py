@@ -17,7 +17,7 @@ from knowledge.services import (
     ingestion_advance,
     leases_sweep,
 )
-from knowledge.services.ingestion import advance, outcomes
+from knowledge.services.ingestion import advance, item_state
 from ragcore.errors import EmptyDocumentError, ModelUnavailableError, UnsupportedFormatError
 from tests.factories import ingest, make_set, make_user, reweighed, run_job, scope_of
 from tests.knowledge.uploads import upload
@@ -241,7 +241,7 @@ class Unreachable:
 def test_a_passing_fault_puts_an_item_off_and_loses_nothing(owner, common, monkeypatch):
     uploaded = upload(owner, common)
     with monkeypatch.context() as patch:
-        patch.setattr("knowledge.services.ingestion.embedding.embedder", Unreachable)
+        patch.setattr("knowledge.services.ingestion.chunk_and_represent.embedder", Unreachable)
         ingestion_advance(job_id=uploaded.job.pk)
 
     item = IngestItem.objects.get(job=uploaded.job)
@@ -258,14 +258,14 @@ def test_a_passing_fault_puts_an_item_off_and_loses_nothing(owner, common, monke
 def test_a_model_server_that_is_away_for_hours_loses_nothing(owner, common, monkeypatch):
     uploaded = upload(owner, common)
     with monkeypatch.context() as patch:
-        patch.setattr("knowledge.services.ingestion.embedding.embedder", Unreachable)
+        patch.setattr("knowledge.services.ingestion.chunk_and_represent.embedder", Unreachable)
         for hours_ago in range(20):
             IngestItem.objects.update(not_before=timezone.now(), waiting_since=timezone.now() - hours(hours_ago))
             ingestion_advance(job_id=uploaded.job.pk)
 
     waiting = IngestItem.objects.get(job=uploaded.job)
     assert (waiting.finished, waiting.error_code, waiting.losses) == (None, "model_unavailable", 0)
-    assert waiting.not_before <= timezone.now() + timedelta(seconds=outcomes.LONGEST_PAUSE_SECONDS * 1.25)
+    assert waiting.not_before <= timezone.now() + timedelta(seconds=item_state.LONGEST_PAUSE_SECONDS * 1.25)
     IngestItem.objects.update(not_before=timezone.now())
     run_job(uploaded.job.pk)
     assert Document.objects.get(pk=uploaded.document.pk).state == "live"
@@ -273,7 +273,7 @@ def test_a_model_server_that_is_away_for_hours_loses_nothing(owner, common, monk
 
 def test_a_passing_fault_that_does_not_pass_within_a_day_ends_with_its_reason(owner, common, monkeypatch):
     uploaded = upload(owner, common)
-    monkeypatch.setattr("knowledge.services.ingestion.embedding.embedder", Unreachable)
+    monkeypatch.setattr("knowledge.services.ingestion.chunk_and_represent.embedder", Unreachable)
     ingestion_advance(job_id=uploaded.job.pk)
 
     IngestItem.objects.update(not_before=timezone.now(), waiting_since=timezone.now() - hours(25))

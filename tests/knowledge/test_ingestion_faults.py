@@ -11,14 +11,14 @@ from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 
 from knowledge.engines import embedder
-from knowledge.indexes.epoch import epoch_advance
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, IngestJob
 from knowledge.selectors import job_get
 from knowledge.selectors.options import pipeline_options
 from knowledge.services import documents_bulk, ingestion_advance, leases_sweep
-from knowledge.services.ingestion import advance, embedding, leases, outcomes, reading
-from knowledge.services.ingestion.describing import item_describe
-from knowledge.services.ingestion.leases import Holding, WorkStoppedError, items_claim
+from knowledge.services.ingestion import advance, chunk_and_represent, item_state, leases, parse_and_ocr
+from knowledge.services.ingestion.chunk_and_represent import item_describe
+from knowledge.services.ingestion.leases import ItemLease, WorkStoppedError, items_claim
 from ragcore.errors import CorruptDocumentError
 from tests.factories import ingest, run_job, scope_of
 from tests.knowledge.uploads import upload
@@ -151,7 +151,7 @@ def test_a_worker_that_lost_its_lease_cannot_fail_what_another_one_finished(owne
     slow = lease_lost(uploaded.job.pk)
     ingestion_advance(job_id=uploaded.job.pk)
 
-    outcomes.items_put_off_or_fail([slow], CorruptDocumentError())
+    item_state.items_put_off_or_fail([slow], CorruptDocumentError())
 
     status = job_get(scope=scope_of(owner), job_id=uploaded.job.pk)
     assert (status.state, Document.objects.get().error_code) == ("succeeded", "")
@@ -163,8 +163,8 @@ def test_a_worker_that_lost_its_lease_does_not_take_the_item_from_its_new_holder
     (mine,) = items_claim(job_id=uploaded.job.pk)
 
     with pytest.raises(WorkStoppedError):
-        Holding([slow]).alive(seconds=1)
-    outcomes.items_put_off_or_fail([slow], outcomes.StoreUnavailableError())
+        ItemLease([slow]).alive(seconds=1)
+    item_state.items_put_off_or_fail([slow], item_state.StoreUnavailableError())
 
     held = IngestItem.objects.get()
     assert (held.attempt, held.not_before, held.error_code) == (mine.attempt, None, "")
@@ -175,7 +175,7 @@ def test_two_workers_with_the_same_version_publish_it_once(owner, common):
     uploaded = upload(owner, common)
     slow = lease_lost(uploaded.job.pk)
     options = pipeline_options(documents=[slow.version.document])[slow.version.document_id]
-    late = item_describe(reading.item_read(slow, options, Holding([slow])), Holding([slow]))
+    late = item_describe(parse_and_ocr.item_read(slow, options, ItemLease([slow])), ItemLease([slow]))
     vectors = embedder().embed_documents([r.embedded_text for r in late.representations])
     ingestion_advance(job_id=uploaded.job.pk)
 
@@ -200,8 +200,8 @@ class Slow:
 
 def test_a_long_document_keeps_its_lease_while_it_is_embedded(owner, common, monkeypatch):
     monkeypatch.setattr(Slow, "leases", ())
-    monkeypatch.setattr(embedding, "embedder", Slow)
-    monkeypatch.setattr(embedding, "EMBEDDED_TEXTS", 1)
+    monkeypatch.setattr(chunk_and_represent, "embedder", Slow)
+    monkeypatch.setattr(chunk_and_represent, "EMBEDDED_TEXTS", 1)
     monkeypatch.setattr(leases, "RENEW_SECONDS", 0)
     text = "\n\n".join(f"# Part {n}\n\n" + "A sentence about beams. " * 120 for n in range(3))
     uploaded = upload(owner, common, content=text.encode())
@@ -218,7 +218,7 @@ def test_an_old_version_that_fails_late_says_nothing_about_the_document(owner, c
     second = upload(owner, common, content=b"two", external_id="x")
     run_job(second.job.pk)
 
-    outcomes.items_put_off_or_fail([late], CorruptDocumentError())
+    item_state.items_put_off_or_fail([late], CorruptDocumentError())
 
     document = Document.objects.get()
     assert (document.state, document.error_code, document.live_version.number) == ("live", "", 2)

@@ -18,7 +18,7 @@ from knowledge.services import (
     job_retry,
     leases_sweep,
 )
-from knowledge.services.ingestion import advance, embedding, leases
+from knowledge.services.ingestion import advance, chunk_and_represent, leases
 from ragcore.errors import CorruptDocumentError
 from tests.factories import ingest, make_user, run_job, scope_of
 from tests.knowledge.uploads import upload
@@ -51,8 +51,8 @@ class StoppingEmbedder:
 
 def during_embedding(monkeypatch, act):
     """Let something happen while the batch is embedded, just before the next checkpoint."""
-    stopping = StoppingEmbedder(embedding.embedder(), act)
-    monkeypatch.setattr(embedding, "embedder", lambda: stopping)
+    stopping = StoppingEmbedder(chunk_and_represent.embedder(), act)
+    monkeypatch.setattr(chunk_and_represent, "embedder", lambda: stopping)
     monkeypatch.setattr(leases, "RENEW_SECONDS", 0)
 
 
@@ -85,7 +85,7 @@ def test_a_running_item_stops_at_the_next_checkpoint_and_goes_on_where_it_was(ow
 
 
 def test_signs_of_life_that_come_fast_cost_nothing(owner, common, django_assert_num_queries):
-    holding = leases.Holding(leases.items_claim(job_id=load(owner, common, "a")))
+    holding = leases.ItemLease(leases.items_claim(job_id=load(owner, common, "a")))
 
     with django_assert_num_queries(0):
         for _ in range(50):
@@ -238,7 +238,7 @@ def test_a_retry_from_a_later_stage_does_not_read_the_original_again(owner, comm
     with monkeypatch.context() as patch:
         patch.setattr(advance, "texts_embed", lambda *args: 1 / 0)
         ingestion_advance(job_id=uploaded.job.pk)
-    monkeypatch.setattr("knowledge.services.ingestion.reading.parse_contained", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr("knowledge.services.ingestion.parse_and_ocr.parse_contained", lambda *args, **kwargs: 1 / 0)
 
     job = document_retry(**by(owner, document_id=uploaded.document.pk, stage=stage))
     run_job(job.pk)
@@ -251,7 +251,7 @@ def test_a_retry_from_the_beginning_reads_the_original_again(owner, common, monk
     with monkeypatch.context() as patch:
         patch.setattr(advance, "texts_embed", lambda *args: 1 / 0)
         ingestion_advance(job_id=uploaded.job.pk)
-    monkeypatch.setattr("knowledge.services.ingestion.reading.parse_contained", fail_as_corrupt)
+    monkeypatch.setattr("knowledge.services.ingestion.parse_and_ocr.parse_contained", fail_as_corrupt)
 
     job = document_retry(**by(owner, document_id=uploaded.document.pk))
     run_job(job.pk)
@@ -304,7 +304,7 @@ def test_the_progress_of_a_long_text_counts_its_passages(owner, common, monkeypa
     uploaded = upload(owner, common, content=text.encode())
     seen = []
     during_embedding(monkeypatch, lambda: seen.extend(progress_of(owner, uploaded.job.pk)))
-    monkeypatch.setattr(embedding, "EMBEDDED_TEXTS", 1)
+    monkeypatch.setattr(chunk_and_represent, "EMBEDDED_TEXTS", 1)
 
     run_job(uploaded.job.pk)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from knowledge.indexes.checks import frequencies_drift, halves_found, totals_drift
-from knowledge.indexes.statistics import effective_length
+from knowledge.indexes.lexical_statistics import effective_length
 from knowledge.models import (
     Chunk,
     Document,

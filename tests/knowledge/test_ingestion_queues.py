@@ -13,9 +13,9 @@ from reportlab.pdfgen.canvas import Canvas
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, IngestItem, KnowledgeSet
 from knowledge.selectors import job_get
 from knowledge.services import documents_bulk, ingestion_advance, leases_sweep, rendition_make
-from knowledge.services.ingestion import advance, leases, reading, recognising, rendition
+from knowledge.services.ingestion import advance, leases, parse_and_ocr, rendition
 from knowledge.services.ingestion.leases import items_claim
-from knowledge.services.ingestion.stored import Stored, reading_sha256, stored_load, stored_save
+from knowledge.services.ingestion.parse_cache import Stored, reading_sha256, stored_load, stored_save
 from ragcore.errors import CorruptDocumentError, RecognitionUnavailableError, ResourceLimitError
 from ragcore.options import ParsingOptions
 from ragcore.types import Block, ParsedDocument, RecognisedLine
@@ -45,7 +45,7 @@ class ScriptedRecogniser:
 @pytest.fixture
 def recogniser(monkeypatch):
     scripted = ScriptedRecogniser()
-    monkeypatch.setattr(recognising, "recogniser", lambda: scripted)
+    monkeypatch.setattr(parse_and_ocr, "recogniser", lambda: scripted)
     return scripted
 
 
@@ -126,7 +126,7 @@ def test_a_recogniser_that_is_away_puts_the_scan_off_without_reading_it_again(ow
     assert (item().queue, item().error_code, item().finished) == ("ocr", "recognition_unavailable", None)
 
     recogniser.error = None
-    monkeypatch.setattr(reading, "parse_contained", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr(parse_and_ocr, "parse_contained", lambda *args, **kwargs: 1 / 0)
     IngestItem.objects.update(not_before=None)
     run_job(uploaded.job.pk)
 
@@ -170,7 +170,7 @@ def test_a_long_document_is_embedded_by_another_task_from_what_was_stored(owner,
 
     assert ingestion_advance(job_id=uploaded.job.pk, queue="ingest") == 0
     assert (item().queue, item().stage, item().lease_until) == ("embed", "cleaned", None)
-    monkeypatch.setattr(reading, "parse_contained", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr(parse_and_ocr, "parse_contained", lambda *args, **kwargs: 1 / 0)
 
     assert ingestion_advance(job_id=uploaded.job.pk, queue="embed") == 1
 
@@ -253,7 +253,7 @@ def test_an_item_whose_worker_was_lost_is_taken_alone(owner, common, monkeypatch
 
 def test_a_document_that_ends_its_worker_again_and_again_is_set_aside(owner, common):
     uploaded = upload(owner, common)
-    for _ in range(reading.MAX_LOSSES + 1):
+    for _ in range(parse_and_ocr.MAX_LOSSES + 1):
         assert items_claim(job_id=uploaded.job.pk)
         expire_leases()
 

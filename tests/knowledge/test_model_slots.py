@@ -11,7 +11,7 @@ from django.utils import timezone
 from knowledge.models import Document, IndexEntry, IngestItem
 from knowledge.selectors import job_get
 from knowledge.services import documents_bulk, ingestion_advance, model_slots
-from knowledge.services.ingestion import advance, embedding
+from knowledge.services.ingestion import advance, chunk_and_represent
 from knowledge.services.model_slots import SlottedChatModel, embedding_slot, model_slot
 from ragcore.embedding.openai_api import OpenAIEmbedder
 from ragcore.ports import ChatMessage, GenerationEvent
@@ -127,7 +127,7 @@ def test_a_load_survives_an_embedding_server_that_fails_every_third_time(slots, 
     job_id = documents_bulk(scope=scope_of(owner), actor=owner, lines=[json.dumps(r).encode() for r in rows]).job_id
     with serving() as server:
         client = OpenAIEmbedder(server.url, "", "scripted", batch=4, sleep=lambda seconds: None)
-        monkeypatch.setattr(embedding, "embedder", lambda: client)
+        monkeypatch.setattr(chunk_and_represent, "embedder", lambda: client)
         monkeypatch.setattr(advance, "embedder", lambda: client)
         trouble = [Reply(status=429), Reply(status=500), Reply(status=503), Reply(status=429)]  # one call, given up
         good = [Reply()] * 2

@@ -5,7 +5,7 @@ import pytest
 from knowledge.models import Document, SiteOptions
 from knowledge.selectors import corpus_epoch
 from knowledge.services import retrieve
-from knowledge.services.ratings import document_ratings_apply
+from knowledge.services.document_weights import document_ratings_apply
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_tenant, scope_of
 

@@ -12,7 +12,7 @@ from knowledge.selectors import chunks_of
 from knowledge.services import document_delete, job_cancel
 from knowledge.services.options import set_options_update
 from knowledge.services.previews import chunking_preview
-from knowledge.services.rebuilds import document_rebuild, set_rebuild
+from knowledge.services.reingest import document_rebuild, set_rebuild
 from ragcore.errors import InvalidOptionsError
 from tests.factories import ingest, make_set, make_user, run_job, scope_of
 from tests.knowledge.test_edits import once_before
@@ -105,12 +105,12 @@ def test_rebuilding_a_set_asks_no_more_for_more_documents(owner, kept, django_as
 
 
 def test_rebuilding_passes_over_what_is_rebuilt_already_or_deleted_meanwhile(owner, kept, monkeypatch):
-    monkeypatch.setattr("knowledge.services.rebuilds.BATCH", 1)
+    monkeypatch.setattr("knowledge.services.reingest.BATCH", 1)
     documents = ingest(owner, kept, a="Alpha.", b="Beta.", c="Gamma.")
     document_rebuild(scope=scope_of(owner), actor=owner, document_id=documents["a"].pk)
     once_before(
         monkeypatch,
-        "knowledge.services.rebuilds.items_add",
+        "knowledge.services.reingest.items_add",
         lambda: document_delete(scope=scope_of(owner), actor=owner, document_id=documents["c"].pk),
     )
 
@@ -120,15 +120,15 @@ def test_rebuilding_passes_over_what_is_rebuilt_already_or_deleted_meanwhile(own
 
 
 def test_a_rebuild_that_is_cancelled_while_it_is_prepared_ends(owner, kept, monkeypatch):
-    monkeypatch.setattr("knowledge.services.rebuilds.BATCH", 1)
+    monkeypatch.setattr("knowledge.services.reingest.BATCH", 1)
     ingest(owner, kept, a="Alpha.", b="Beta.")
-    real = import_string("knowledge.services.rebuilds.job_work")
+    real = import_string("knowledge.services.reingest.job_work")
 
     def cancelling(job, **options):
         real(job, **options)
         job_cancel(scope=scope_of(owner), actor=owner, job_id=job.pk)
 
-    monkeypatch.setattr("knowledge.services.rebuilds.job_work", cancelling)
+    monkeypatch.setattr("knowledge.services.reingest.job_work", cancelling)
 
     with pytest.raises(JobOverError):
         set_rebuild(scope=scope_of(owner), actor=owner, set_id=kept.pk)

@@ -5,8 +5,7 @@ from django.db import OperationalError
 
 from accounts.errors import NotFoundError
 from knowledge.errors import GraphNotBuiltError
-from knowledge.indexes.limits import statements_limited
-from knowledge.indexes.rows import fetch
+from knowledge.indexes.statements import fetch, statements_limited
 from knowledge.services import document_delete, retrieve
 from knowledge.types import Filters, RetrievalRequest
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of

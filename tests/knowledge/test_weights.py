@@ -6,7 +6,7 @@ from accounts.models import AuditEvent
 from knowledge.errors import InvalidWeightError
 from knowledge.models import Document
 from knowledge.selectors import corpus_epoch
-from knowledge.services.weights import documents_weigh
+from knowledge.services.document_weights import documents_weigh
 from tests.admin.conftest import make_document
 from tests.factories import make_admin, make_set, make_tenant, make_user, scope_of
 

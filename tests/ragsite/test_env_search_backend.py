@@ -53,7 +53,7 @@ def test_tokens_are_not_shown():
 
 def test_the_client_is_loaded_by_nobody_who_does_not_search_there():
     script = (
-        "import sys, django; django.setup(); import knowledge.services.backends, knowledge.wiring\n"
+        "import sys, django; django.setup(); import knowledge.services.backend_sync, knowledge.wiring\n"
         "import knowledge.backends.milvus.search\n"
         "print([m for m in ('pymilvus', 'grpc', 'pandas') if m in sys.modules])"
     )

@@ -15,7 +15,7 @@ from evaluation.services.lab import lab_run
 from evaluation.services.lab_replay import replay_get, stored_ranking
 from evaluation.services.lab_saving import lab_json
 from evaluation.services.lab_types import LabConfiguration
-from knowledge.indexes.epoch import epoch_advance
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document
 from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_user, scope_of

@@ -15,7 +15,7 @@ import numpy as np
 from django.conf import settings
 
 from knowledge.backends.milvus.client import WRITE_SECONDS, builders, call, data_types, is_lite
-from knowledge.indexes.export import LiveEntry
+from knowledge.indexes.backend_outbox import LiveEntry
 from knowledge.models.index import COARSE_DIMENSIONS, FINE_DIMENSIONS
 
 logger = logging.getLogger(__name__)

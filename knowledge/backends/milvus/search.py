@@ -13,8 +13,8 @@ from knowledge.backends.milvus.client import SEARCH_SECONDS, call, is_lite
 from knowledge.backends.milvus.expressions import expression_of, is_empty
 from knowledge.backends.postgres import ScopedLexicalIndex
 from knowledge.errors import BackendTooDeepError
-from knowledge.indexes.confirming import Confirmed, confirmed_load, documents_load
 from knowledge.indexes.visibility import Bounds, Visible
+from knowledge.indexes.visible_passages import Confirmed, confirmed_load, documents_load
 from knowledge.models.index import COARSE_DIMENSIONS
 from ragcore.ports import FloatArray
 from ragcore.types import Hit, Query

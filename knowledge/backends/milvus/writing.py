@@ -7,7 +7,7 @@ from typing import Any
 
 from knowledge.backends.milvus.client import WRITE_SECONDS, call
 from knowledge.backends.milvus.collection import COMPARED, row_of
-from knowledge.indexes.export import LiveEntry
+from knowledge.indexes.backend_outbox import LiveEntry
 
 MAX_ROWS = 500  # a request: some 3 MB
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from knowledge.services.checking import index_check, index_repair
+from knowledge.services.maintenance import index_check, index_repair
 
 
 class Command(BaseCommand):

@@ -12,7 +12,7 @@ from accounts.models import Tenant
 from knowledge.errors import MaintenanceRunningError
 from knowledge.management.progress import ProgressLine
 from knowledge.models import KnowledgeSet
-from knowledge.services.backends import Copied, backend_check, backend_copy, backend_leave, backend_refresh
+from knowledge.services.backend_sync import Copied, backend_check, backend_copy, backend_leave, backend_refresh
 from knowledge.services.maintenance import indexes_rebuild
 from ragcore.errors import RagError
 

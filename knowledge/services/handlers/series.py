@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from knowledge.errors import SupersededError
 from knowledge.models import Document
-from knowledge.services.withdrawing import documents_withdraw
+from knowledge.services.soft_delete import documents_withdraw
 
 Key = tuple[tuple[int, int, str], ...]
 

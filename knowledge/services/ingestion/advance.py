@@ -9,27 +9,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import TypeVar
 
 from django.db import OperationalError, transaction
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
 from redis import RedisError
 
 from knowledge.engines import embedder
-from knowledge.models import IngestItem
+from knowledge.models import IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
 from knowledge.selectors.options import PipelineOptions, pipeline_options
-from knowledge.services.ingestion.describing import Prepared, item_describe
-from knowledge.services.ingestion.embedding import texts_embed
-from knowledge.services.ingestion.leases import Holding, WorkStoppedError, has_free_items, items_claim
-from knowledge.services.ingestion.outcomes import (
+from knowledge.services.ingestion.chunk_and_represent import Prepared, item_describe, texts_embed
+from knowledge.services.ingestion.item_state import (
     IngestionFaultError,
     StoreUnavailableError,
     item_hand_over,
     items_put_off_or_fail,
 )
+from knowledge.services.ingestion.leases import ItemLease, WorkStoppedError, free, has_free_items, items_claim
+from knowledge.services.ingestion.parse_and_ocr import Read, item_read, item_recognise
 from knowledge.services.ingestion.publish import versions_publish
-from knowledge.services.ingestion.reading import Read, item_read
-from knowledge.services.ingestion.recognising import item_recognise
 from ragcore.errors import RagError, TransientError
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ def ingestion_advance(*, job_id: int, queue: str = "") -> int:
 
 
 def _advance(job_id: int, queue: str) -> int:
-    holding = Holding(items_claim(job_id=job_id, queue=queue))
+    holding = ItemLease(items_claim(job_id=job_id, queue=queue))
     live = 0
     try:
         if holding.items:
@@ -66,7 +67,7 @@ def _advance(job_id: int, queue: str) -> int:
 # ── the queues ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _to_live(holding: Holding, queue: str) -> int:
+def _to_live(holding: ItemLease, queue: str) -> int:
     """Read a batch and take it live, but for what other queues go on with."""
     options = _options(holding.items)
     prepared = []
@@ -77,7 +78,7 @@ def _to_live(holding: Holding, queue: str) -> int:
     return _finish(prepared)
 
 
-def _prepare(item: IngestItem, options: PipelineOptions, holding: Holding, queue: str) -> Prepared | None:
+def _prepare(item: IngestItem, options: PipelineOptions, holding: ItemLease, queue: str) -> Prepared | None:
     """Read and describe one item; None where another queue goes on with it."""
     read = item_read(item, options, holding)
     return None if _handed_over(read, queue) else item_describe(read, holding)
@@ -94,14 +95,14 @@ def _handed_over(read: Read, queue: str) -> bool:
     return True
 
 
-def _recognise(holding: Holding) -> int:
+def _recognise(holding: ItemLease) -> int:
     options = _options(holding.items)
     for item in holding.items:
         _each(item, lambda item: _recognise_item(item, options[item.version.document_id], holding))
     return 0
 
 
-def _recognise_item(item: IngestItem, options: PipelineOptions, holding: Holding) -> None:
+def _recognise_item(item: IngestItem, options: PipelineOptions, holding: ItemLease) -> None:
     read = item_read(item, options, holding)
     if not read.stored.recognised:
         item_recognise(read, holding)
@@ -131,7 +132,7 @@ def _finish(prepared: list[Prepared]) -> int:
 
 
 def _embed_and_publish(prepared: list[Prepared]) -> int:
-    mine = Holding([one.item for one in prepared])
+    mine = ItemLease([one.item for one in prepared])
     mine.alive(stage=Stage.REPRESENTED)
     vectors = texts_embed(prepared, mine)
     mine.alive(stage=Stage.EMBEDDED, progress_done=0, progress_total=0)
@@ -159,3 +160,33 @@ def _expected(error: Exception) -> RagError:
         return StoreUnavailableError()
     logger.exception("unexpected fault", exc_info=error)
     return IngestionFaultError()
+
+
+# ── items without a worker ────────────────────────────────────────────────────────────────────────
+
+
+FORGOTTEN_SECONDS = 30  # an item that no worker has taken by then has perhaps lost its message
+REPEAT_SECONDS = 60  # between two messages for the same job: it may only be waiting in a long queue
+
+
+@transaction.atomic
+def leases_sweep() -> list[int]:
+    """Call workers to every job that has items with an expired lease, or without one; returns the job ids.
+
+    A queue in which a job shows signs of life is left alone: whoever works there goes on with its other items, and more
+    messages would only let the job take more than its share of the workers.
+    """
+    now = timezone.now()
+    silent_since = now - timedelta(seconds=FORGOTTEN_SECONDS)
+    forgotten = Q(lease_until__isnull=False) | Q(job__created__lt=silent_since)
+    recently = Q(job__swept__gte=now - timedelta(seconds=REPEAT_SECONDS))
+    at_work = IngestItem.objects.filter(
+        job=OuterRef("job"), queue=OuterRef("queue"), finished=None, lease_until__gt=now, heartbeat__gt=silent_since
+    )
+    rows = IngestItem.objects.filter(free(now), forgotten, ~recently, ~Exists(at_work))
+    found = sorted(set(rows.order_by().values_list("job_id", "queue").distinct()))
+    jobs = sorted({job_id for job_id, _ in found})
+    IngestJob.objects.filter(pk__in=jobs).update(swept=now)
+    for job_id, queue in found:
+        advance_enqueue(job_id=job_id, queue=queue)
+    return jobs

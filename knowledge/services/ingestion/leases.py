@@ -109,15 +109,15 @@ def held(items: Sequence[IngestItem]) -> QuerySet[IngestItem]:
 
 
 @dataclass(slots=True)
-class Holding:
+class ItemLease:
     """The items that a worker holds, and its signs of life. Not to be shared between threads."""
 
     items: Sequence[IngestItem]
     _renewed: float = field(default_factory=time.monotonic)
 
-    def only(self, item: IngestItem) -> Holding:
+    def only(self, item: IngestItem) -> ItemLease:
         """A holding of one of the items, for what concerns only that one."""
-        return Holding([item])
+        return ItemLease([item])
 
     def alive(self, *, seconds: float = 0, **progress: int | str) -> None:
         """A sign of life, to be given more often than every LEASE_SECONDS; a checkpoint at which work may stop.

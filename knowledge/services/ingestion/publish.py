@@ -1,26 +1,35 @@
-"""Making versions live: chunks, entries, statistics and the switch in one transaction (D28)."""
+"""Make versions live: chunks, index entries, statistics and the switch in one transaction (D28)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
-from knowledge.indexes.epoch import epoch_advance
-from knowledge.indexes.identifiers import chunk_ids
-from knowledge.indexes.reweighing import statistics_drifted
-from knowledge.indexes.statistics import statistics_lock, versions_count
+from knowledge.indexes.bm25 import document_side
+from knowledge.indexes.copy import EntryRow, chunk_ids, entries_copy
+from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.indexes.lexical_statistics import (
+    Totals,
+    effective_length,
+    reference_length_set,
+    statistics_drifted,
+    statistics_lock,
+    term_ids,
+    versions_count,
+)
 from knowledge.models import Chunk, Document, DocumentVersion, IngestItem
 from knowledge.queue import RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
+from knowledge.services.edit_reapply import edits_present, edits_settle
 from knowledge.services.handlers import series_settle
-from knowledge.services.ingestion.describing import Prepared
-from knowledge.services.ingestion.entries import NewEntry, entries_create
+from knowledge.services.ingestion.chunk_and_represent import Prepared
 from knowledge.services.ingestion.leases import held
 from knowledge.services.ingestion.rendition import rendition_enqueue
-from knowledge.services.reapplying import edits_present, edits_settle
+from knowledge.services.representations import Representation
 from ragcore.ports import FloatArray
 from ragcore.types import ChunkDraft
 
@@ -186,3 +195,58 @@ def _afterwards(tenant_id: int, batch: Sequence[Ready]) -> None:
         enqueue_on_commit(RECORD_DUPLICATES)
     if any(tenant == tenant_id for tenant, _ in statistics_drifted()):
         enqueue_on_commit(REFRESH_INDEXES)
+
+
+# ── entries of the index, under the lock of the tenant's statistics ───────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """A representation of a stored chunk with its vector, float32[768]."""
+
+    chunk_id: int
+    version_id: int
+    representation: Representation
+    vector: FloatArray
+
+
+def entries_create(*, tenant_id: int, entries: Sequence[NewEntry], totals: Mapping[str, Totals], model: str) -> None:
+    """Copy entries into the unindexed tail; `totals` are what `statistics_lock` returned for their languages.
+
+    Frequencies and totals are counted by whoever makes the entries live.
+    """
+    for language, total in totals.items():
+        mine = [entry for entry in entries if entry.representation.language == language]
+        if not mine:
+            continue
+        reference = total.reference_length or _mean_length(mine)
+        if not total.reference_length:
+            reference_length_set(tenant_id=tenant_id, language=language, reference=reference)
+        texts = {term for entry in mine for term in entry.representation.terms}
+        ids = term_ids(tenant_id=tenant_id, language=language, texts=texts)
+        entries_copy([_row(tenant_id, entry, ids, reference, model) for entry in mine])
+
+
+def _mean_length(entries: Sequence[NewEntry]) -> float:
+    """Terms of a passage on average, by its longest entry, as the statistics count them."""
+    longest: dict[int, int] = {}
+    for entry in entries:
+        longest[entry.chunk_id] = max(longest.get(entry.chunk_id, 0), len(entry.representation.terms))
+    return sum(longest.values()) / len(longest)
+
+
+def _row(tenant_id: int, entry: NewEntry, ids: Mapping[str, int], reference: float, model: str) -> EntryRow:
+    representation = entry.representation
+    frequencies = Counter(ids[term] for term in representation.terms)
+    length = effective_length(representation.kind, len(representation.terms), reference)
+    return EntryRow(
+        chunk_id=entry.chunk_id,
+        version_id=entry.version_id,
+        tenant_id=tenant_id,
+        representation=representation.kind,
+        language=representation.language,
+        length=len(representation.terms),
+        vector=entry.vector,
+        weights=document_side(frequencies, length=length, average_length=reference),
+        embedding_model=model,
+    )

@@ -3,15 +3,15 @@
 from knowledge.services.sources.archives import ArchiveUploaded, archive_upload
 from knowledge.services.sources.changes import (
     credentials_set,
+    folder_source_ensure,
     source_check,
     source_create,
     source_delete,
     source_update,
 )
-from knowledge.services.sources.commanded import folder_source_ensure
-from knowledge.services.sources.running import sync_run
-from knowledge.services.sources.single import document_from_url
-from knowledge.services.sources.starting import run_open, set_ingest, source_run_start, sources_start_due
+from knowledge.services.sources.single_page import document_from_url
+from knowledge.services.sources.sync_run import sync_run
+from knowledge.services.sources.sync_schedule import run_open, set_ingest, source_run_start, sources_start_due
 from knowledge.services.sources.webhooks import (
     EventsTaken,
     WebhookEvent,

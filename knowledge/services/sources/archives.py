@@ -12,7 +12,7 @@ from django.db import transaction
 from accounts.models import User
 from accounts.scope import Scope
 from knowledge.errors import NothingTakenError
-from knowledge.indexes.epoch import epoch_advance
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import DocumentVersion, IngestJob, KnowledgeSet, Source
 from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.registration import (
@@ -23,7 +23,7 @@ from knowledge.services.registration import (
     sets_owned,
     source_ensure,
 )
-from knowledge.services.sources.reports import RunReport
+from knowledge.services.sources.run_report import RunReport
 from ragcore.errors import RagError
 
 INSIDE = "!/"  # between the name of an archive and the path in it

@@ -1,10 +1,11 @@
-"""Making, changing and removing sources (D12). Credentials go in and never come out."""
+"""Create, change and delete sources."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -15,16 +16,17 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import SourceInUseError, SourceSettingsError, UnknownPeopleError
-from knowledge.models import Document, Source, SourceHandler
-from knowledge.selectors import sets_managed
+from knowledge.models import Document, SetSource, Source, SourceHandler
+from knowledge.selectors import set_owned, sets_managed
 from knowledge.selectors.sources import handlers_listed, source_managed
+from knowledge.services.composition import sources_settle_soon
 from knowledge.services.registration import clearance_check, source_ensure
+from knowledge.services.soft_delete import documents_withdraw
 from knowledge.services.sources.credentials import credentials_check, credentials_named, sealed
 from knowledge.services.sources.folders import folder_allowed
+from knowledge.services.sources.items import LISTED_KINDS
 from knowledge.services.sources.leases import next_run_after
-from knowledge.services.sources.listing import LISTED
 from knowledge.services.sources.web import hosts_of, location_check
-from knowledge.services.withdrawing import documents_withdraw
 from knowledge.types import SourceOptions, strictly
 
 CHANGEABLE = ("name", "location", "schedule", "enabled", "options", "handler", "owner")
@@ -144,9 +146,9 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
 
 
 def _settings_check(source: Source) -> None:
-    if source.schedule != Schedule.MANUAL and source.kind not in LISTED:
+    if source.schedule != Schedule.MANUAL and source.kind not in LISTED_KINDS:
         raise SourceSettingsError("Sources of this kind send their documents themselves and have no schedule.")
-    if source.kind not in LISTED:
+    if source.kind not in LISTED_KINDS:
         if source.location:
             raise SourceSettingsError("Sources of this kind have no place.")
     elif not source.location.strip():
@@ -197,3 +199,30 @@ def _save(source: Source, fields: list[str] | None = None) -> None:
             source.save(update_fields=fields)
     except IntegrityError as error:
         raise NameTakenError(f"There is already a source with the name {source.name!r}.", name=source.name) from error
+
+
+# ── folders named on the command line ─────────────────────────────────────────────────────────────
+
+
+@transaction.atomic
+def folder_source_ensure(
+    *, scope: Scope, actor: User, name: str, folder: Path, set_id: int, delete_missing: bool
+) -> Source:
+    """The folder source of this name, made if it is new, and the set composed of it, whole unless it has a filter.
+
+    SOURCE_FOLDERS is not asked: who runs commands here can read the folder anyway. Runs from elsewhere do ask.
+    Raises NotFoundError, NotAllowedError for the set, NameTakenError where the name is another source's.
+    """
+    chosen = set_owned(scope=scope, set_id=set_id)
+    location = str(folder.resolve())
+    values = {"kind": Source.Kind.FOLDER, "location": location, "owner": actor}
+    source, is_new = Source.objects.get_or_create(tenant_id=chosen.tenant_id, name=name[:128], defaults=values)
+    if (source.kind, source.location) != (Source.Kind.FOLDER, location):
+        raise NameTakenError(f"There is already a source with the name {name!r}.", name=name)
+    if bool(source.options.get("delete_missing")) != delete_missing:
+        source.options = {**source.options, "delete_missing": delete_missing}
+        source.save(update_fields=["options"])
+    _, composed = SetSource.objects.get_or_create(knowledge_set=chosen, source=source)
+    if composed and not is_new:
+        sources_settle_soon(source_ids=[source.pk])
+    return source

@@ -6,6 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from knowledge.models import Source
+
+LISTED_KINDS = frozenset({Source.Kind.FOLDER, Source.Kind.URL, Source.Kind.SITEMAP})  # the others send what they have
+
 Stamp = Mapping[str, Any]  # what tells a changed item from one that is as it was; JSON values
 
 

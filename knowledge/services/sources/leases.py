@@ -18,9 +18,9 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from knowledge.errors import RunLostError
-from knowledge.indexes.turns import turns_taken_singly
+from knowledge.indexes.advisory_locks import sync_runs_lock
 from knowledge.models import IngestJob, Source
-from knowledge.services.sources.reports import RunReport
+from knowledge.services.sources.run_report import RunReport
 
 LEASE_SECONDS = 300.0
 BEAT_SECONDS = 10.0  # between two signs of life
@@ -64,7 +64,7 @@ def job_claim(*, job_id: int, in_turn: bool = True) -> RunReport | None:
 
     `in_turn`: also None while as many others of its kind go on as may at once.
     """
-    turns_taken_singly()
+    sync_runs_lock()
     job = IngestJob.objects.select_for_update().get(pk=job_id)
     report = RunReport.of(job.report)
     alive = report.state == "running" and time.time() - report.heartbeat < LEASE_SECONDS

@@ -16,16 +16,16 @@ from django.db.models import Q
 
 from accounts.errors import NotAuthenticatedError
 from knowledge.errors import CredentialsUnreadableError, WebhookReplayedError
-from knowledge.indexes.epoch import epoch_advance
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, IngestJob, Source
 from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.registration import Arrival, document_register
-from knowledge.services.sources.bringing import source_scope
+from knowledge.services.soft_delete import documents_withdraw
 from knowledge.services.sources.credentials import unsealed
-from knowledge.services.sources.reports import RunReport
-from knowledge.services.sources.single import fetch_open
+from knowledge.services.sources.run_report import RunReport
+from knowledge.services.sources.single_page import fetch_open
+from knowledge.services.sources.sync_items import source_scope
 from knowledge.services.sources.web import address_check
-from knowledge.services.withdrawing import documents_withdraw
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
 

@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from chat.threads import run_db
-from knowledge.indexes.epoch import epoch_advance
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Attribute, Document
 from ragsite.openapi import merged_schema
 from tests.chat.conftest import Api, sse

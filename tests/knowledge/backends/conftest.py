@@ -14,13 +14,12 @@ from knowledge import engines
 from knowledge.backends import backend_of
 from knowledge.backends.milvus import client
 from knowledge.backends.milvus.collection import collection_ensure
-from knowledge.indexes.outbox import outbox_watch
+from knowledge.indexes.backend_outbox import outbox_watch
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Document
 from knowledge.selectors import documents_askable
 from knowledge.selectors.bounds import search_bounds
-from knowledge.services.backends import backend_changes_apply, backend_copy
-from knowledge.services.backends.applying import documents_write
+from knowledge.services.backend_sync import backend_changes_apply, backend_copy, documents_write
 from tests.factories import scope_of
 
 

@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from knowledge.backends.milvus import writing
 from knowledge.errors import BackendUnavailableError
-from knowledge.indexes.outbox import outbox_is_watching
+from knowledge.indexes.backend_outbox import outbox_is_watching
 from knowledge.models import BackendChange, Document, IndexEntry, TenantBackend
-from knowledge.services import backend_changes_apply, document_delete, retrieve
-from knowledge.services.backends import backend_check, moving
+from knowledge.services import backend_changes_apply, backend_sync, document_delete, retrieve
+from knowledge.services.backend_sync import backend_check
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_admin, make_set, make_tenant, scope_of
 from tests.knowledge.backends.conftest import copy_all, watch
@@ -63,15 +63,15 @@ def test_one_tenant_may_move_and_the_others_stay(milvus, owner, corpus, capsys):
 
 
 def test_an_interrupted_copy_goes_on_where_it_was(milvus, owner, corpus, monkeypatch, capsys):
-    monkeypatch.setattr(moving, "PAGE", 2)
-    steps = moving.backend_copy(tenant=owner.tenant)
+    monkeypatch.setattr(backend_sync, "PAGE", 2)
+    steps = backend_sync.backend_copy(tenant=owner.tenant)
     first = next(steps)
     steps.close()  # killed
     assert (first.done, first.is_ready) == (2, False)
     assert searched_in(owner) == (None, ["d3"])
     written = []
     monkeypatch.setattr(
-        moving, "entries_upsert", lambda _, page: written.extend(page) or writing.entries_upsert(_, page)
+        backend_sync, "entries_upsert", lambda _, page: written.extend(page) or writing.entries_upsert(_, page)
     )
 
     said(capsys, "--backend", "milvus")
@@ -83,15 +83,15 @@ def test_an_interrupted_copy_goes_on_where_it_was(milvus, owner, corpus, monkeyp
 def test_another_collection_is_not_searched_before_it_is_full(milvus, owner, corpus, settings):
     TenantBackend.objects.create(tenant=owner.tenant, collection="former", ready=timezone.now(), after=10**9)
 
-    first = next(iter(moving.backend_copy(tenant=owner.tenant)))
+    first = next(iter(backend_sync.backend_copy(tenant=owner.tenant)))
 
     assert not first.is_ready
     assert searched_in(owner) == (None, ["d3"])
 
 
 def test_what_changes_during_the_copy_is_there_when_it_is_searched(milvus, owner, common, corpus, monkeypatch):
-    monkeypatch.setattr(moving, "PAGE", 2)
-    for step in moving.backend_copy(tenant=owner.tenant):
+    monkeypatch.setattr(backend_sync, "PAGE", 2)
+    for step in backend_sync.backend_copy(tenant=owner.tenant):
         if step.done == 4 and not step.is_ready:
             document_delete(scope=scope_of(owner), actor=owner, document_id=corpus["d0"].pk)
             ingest(owner, common, late="alpha latecomer")
@@ -161,7 +161,7 @@ def test_a_dead_milvus_ends_the_copy_with_words_and_switches_nothing(milvus, own
 def test_only_one_process_writes_at_a_time(milvus, owner, corpus, monkeypatch):
     from contextlib import nullcontext
 
-    monkeypatch.setattr(moving, "backend_alone", lambda: nullcontext(False))
+    monkeypatch.setattr(backend_sync, "backend_try_lock", lambda: nullcontext(False))
 
     with pytest.raises(CommandError, match="Another process"):
         call_command("reindex", "--backend", "milvus")
@@ -188,8 +188,8 @@ def test_a_write_that_fails_in_the_middle_leaves_the_old_state_searched(milvus, 
     def down(*_):
         raise BackendUnavailableError
 
-    monkeypatch.setattr(moving, "entries_upsert", down)
+    monkeypatch.setattr(backend_sync, "entries_upsert", down)
     with pytest.raises(BackendUnavailableError):
-        list(moving.backend_copy(tenant=owner.tenant))
+        list(backend_sync.backend_copy(tenant=owner.tenant))
 
     assert searched_in(owner) == ("milvus", ["d3"])

@@ -11,12 +11,11 @@ from django.utils import timezone
 
 from knowledge.backends.milvus import client, writing
 from knowledge.errors import BackendRefusedError, BackendUnavailableError
-from knowledge.indexes import export, outbox
+from knowledge.indexes import backend_outbox
 from knowledge.models import BackendChange, Document, IndexEntry, TenantBackend
-from knowledge.services import backend_changes_apply, document_delete
-from knowledge.services.backends import applying
+from knowledge.services import backend_changes_apply, backend_sync, document_delete
 from knowledge.services.edits import chunk_disable, chunk_replace
-from knowledge.services.purging import purge
+from knowledge.services.purge import purge
 from knowledge.services.sets import set_delete
 from tests.factories import ingest, make_set, make_tenant, scope_of
 from tests.knowledge.backends.conftest import copy_all, watch
@@ -95,7 +94,7 @@ def test_nothing_is_noted_while_nobody_is_searched_elsewhere(owner, document):
     CHANGES["tags"](owner, document)
     delete(owner, document)
 
-    assert not outbox.outbox_is_watching()
+    assert not backend_outbox.outbox_is_watching()
     assert noted() == set()
 
 
@@ -157,13 +156,13 @@ def test_changes_wait_while_milvus_is_down_and_are_applied_when_it_is_back(milvu
         raise BackendUnavailableError
 
     delete(owner, copied)
-    monkeypatch.setattr(applying, "documents_write", down)
+    monkeypatch.setattr(backend_sync, "documents_write", down)
 
     assert backend_changes_apply() == 0
     waiting = BackendChange.objects.count()
     monkeypatch.undo()
     assert backend_changes_apply() == 0, "it is left alone for a while"
-    cache.delete(applying.PAUSE_KEY)  # the while is over
+    cache.delete(backend_sync.PAUSE_KEY)  # the while is over
     assert backend_changes_apply() == waiting > 0
     assert stored(milvus, copied) == set()
 
@@ -171,11 +170,11 @@ def test_changes_wait_while_milvus_is_down_and_are_applied_when_it_is_back(milvu
 def test_pauses_grow_with_every_failure_up_to_five_minutes(milvus, copied, monkeypatch):
     pauses = []
     monkeypatch.setattr(
-        applying, "enqueue_on_commit", lambda name, *, countdown_seconds: pauses.append(countdown_seconds)
+        backend_sync, "enqueue_on_commit", lambda name, *, countdown_seconds: pauses.append(countdown_seconds)
     )
 
     for _ in range(12):
-        applying._pause()
+        backend_sync._pause()
 
     assert pauses[:4] == [3, 5, 9, 17]
     assert pauses[-1] == 301
@@ -183,14 +182,14 @@ def test_pauses_grow_with_every_failure_up_to_five_minutes(milvus, copied, monke
 
 def test_a_document_that_is_refused_does_not_hold_up_the_others(milvus, owner, common, copied, monkeypatch):
     other = ingest(owner, common, b="delta")["b"]
-    real = applying.entries_upsert
+    real = backend_sync.entries_upsert
 
     def picky(collection, entries):
         if any(entry.document_id == copied.pk for entry in entries):
             raise BackendRefusedError("too long")
         real(collection, entries)
 
-    monkeypatch.setattr(applying, "entries_upsert", picky)
+    monkeypatch.setattr(backend_sync, "entries_upsert", picky)
     CHANGES["tags"](owner, copied)
 
     backend_changes_apply()
@@ -199,7 +198,7 @@ def test_a_document_that_is_refused_does_not_hold_up_the_others(milvus, owner, c
     [left] = BackendChange.objects.all()
     assert (left.document_id, left.attempts) == (copied.pk, 1)
     assert left.not_before > timezone.now()
-    assert outbox.changes_waiting(tenant_id=owner.tenant_id) == (1, 1)
+    assert backend_outbox.changes_waiting(tenant_id=owner.tenant_id) == (1, 1)
 
 
 def test_tenants_that_are_not_moved_leave_nothing_in_the_outbox(milvus, owner, copied):
@@ -241,9 +240,9 @@ def test_a_second_writer_goes_at_once(milvus, owner, copied):
     delete(owner, copied)
     beside = connection.copy()
     with beside.cursor() as cursor:
-        cursor.execute(outbox.TRY_ALONE)
+        cursor.execute(backend_outbox.TRY_ALONE)
         assert backend_changes_apply() == 0
-        cursor.execute(outbox.NO_LONGER_ALONE)
+        cursor.execute(backend_outbox.NO_LONGER_ALONE)
     beside.close()
 
     assert backend_changes_apply() > 0
@@ -257,7 +256,7 @@ def test_entries_are_read_as_they_were_written(owner, common):
     Document.objects.filter(pk=made.pk).update(tags=["t1", "资料"])
     entry = IndexEntry.objects.get()
 
-    [read] = export.entries_of_tenant(tenant_id=owner.tenant_id, after=0, limit=10)
+    [read] = backend_outbox.entries_of_tenant(tenant_id=owner.tenant_id, after=0, limit=10)
 
     assert (read.id, read.chunk_id, read.document_id) == (entry.pk, entry.chunk_id, made.pk)
     assert (read.clearance, list(read.tags), list(read.sets)) == (3, ["t1", "资料"], [common.pk])
@@ -267,7 +266,7 @@ def test_entries_are_read_as_they_were_written(owner, common):
         text = cursor.fetchone()[0]
     pairs = dict(pair.split(":") for pair in text[1 : text.index("}")].split(","))
     assert {str(i): pytest.approx(w) for i, w in read.weights.items()} == {i: float(w) for i, w in pairs.items()}
-    assert export.entries_of_tenant(tenant_id=owner.tenant_id, after=entry.pk, limit=10) == []
+    assert backend_outbox.entries_of_tenant(tenant_id=owner.tenant_id, after=entry.pk, limit=10) == []
 
 
 @pytest.mark.usefixtures("milvus")

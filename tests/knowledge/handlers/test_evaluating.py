@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from knowledge.errors import RuleInvalidError
 from knowledge.seeds import seed_handlers
 from knowledge.services.handlers import Handler, Rule, handled, pattern_check, template_check, version_key
-from knowledge.services.handlers.patterns import groups_found
+from knowledge.services.handlers.rules import groups_found
 
 
 def seeded(code: str) -> Handler:

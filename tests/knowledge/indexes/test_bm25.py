@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.indexes.bm25 import K1, B, document_side, length_norm, query_side, rarest_within, term_frequency
-from knowledge.indexes.sparse import sparse_parse, sparse_text
+from knowledge.indexes.bm25 import (
+    K1,
+    B,
+    document_side,
+    length_norm,
+    query_side,
+    rarest_within,
+    sparse_parse,
+    sparse_text,
+    term_frequency,
+)
 
 
 def test_the_inner_product_is_bm25():

@@ -7,12 +7,12 @@ import pytest
 from django.db import connection, transaction
 
 from knowledge.backends import ScopedVectorIndex
-from knowledge.indexes import building, terrain
-from knowledge.indexes.maintenance import index_rebuild
+from knowledge.indexes import index_maintenance, search_space
+from knowledge.indexes.index_maintenance import index_rebuild
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import IndexEntry
 from knowledge.selectors import documents_askable
-from knowledge.services import indexes
+from knowledge.services import maintenance
 from tests.factories import ingest, make_admin, make_set, scope_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,15 +29,15 @@ def owner():
 @pytest.fixture(autouse=True)
 def _as_it_was():
     yield
-    terrain.indexed.clear()
-    if not building.hnsw_is_valid():
-        building.hnsw_drop()
-        building.hnsw_create()
+    search_space.indexed.clear()
+    if not index_maintenance.hnsw_is_valid():
+        index_maintenance.hnsw_drop()
+        index_maintenance.hnsw_create()
 
 
 def large(monkeypatch, *, bulk):
-    monkeypatch.setattr(indexes, "MERGE_FROM", 5)
-    monkeypatch.setattr(indexes, "BULK_FROM", bulk)
+    monkeypatch.setattr(maintenance, "MERGE_FROM", 5)
+    monkeypatch.setattr(maintenance, "BULK_FROM", bulk)
 
 
 def definition():
@@ -50,30 +50,30 @@ def test_very_many_new_entries_are_indexed_all_at_once(owner, monkeypatch, setti
     large(monkeypatch, bulk=5)
     settings.HNSW_M, settings.HNSW_EF_CONSTRUCTION = 16, 64
 
-    moved = indexes.vectors_merge()
+    moved = maintenance.vectors_merge()
 
     assert moved == IndexEntry.objects.count()
     assert not IndexEntry.objects.filter(merged=False).exists()
-    assert building.hnsw_is_valid()
+    assert index_maintenance.hnsw_is_valid()
     assert "m='16'" in definition()
     assert "ef_construction='64'" in definition()
 
 
 def test_some_new_entries_are_indexed_one_by_one(owner, monkeypatch):
     large(monkeypatch, bulk=1000)
-    monkeypatch.setattr(building, "hnsw_drop", pytest.fail)
+    monkeypatch.setattr(maintenance, "hnsw_drop", pytest.fail)
 
-    assert indexes.vectors_merge() == IndexEntry.objects.count()
+    assert maintenance.vectors_merge() == IndexEntry.objects.count()
 
 
 def test_an_index_that_an_interrupted_build_left_out_is_built_by_the_next_run(owner, monkeypatch):
     large(monkeypatch, bulk=1000)
-    indexes.vectors_merge()
-    building.hnsw_drop()
+    maintenance.vectors_merge()
+    index_maintenance.hnsw_drop()
 
-    indexes.vectors_merge()
+    maintenance.vectors_merge()
 
-    assert building.hnsw_is_valid()
+    assert index_maintenance.hnsw_is_valid()
 
 
 def test_people_find_the_same_while_there_is_no_index(owner):
@@ -85,8 +85,8 @@ def test_people_find_the_same_while_there_is_no_index(owner):
     vector = np.random.default_rng(1).standard_normal(768).astype(np.float32)
     before = index.coarse(vector, limit=5)
 
-    building.hnsw_drop()
-    terrain.indexed.clear()
+    index_maintenance.hnsw_drop()
+    search_space.indexed.clear()
 
     assert index.coarse(vector, limit=5) == before
     assert "index" not in index.said["vector_plan"]["costs"]
@@ -95,7 +95,7 @@ def test_people_find_the_same_while_there_is_no_index(owner):
 def test_a_rebuild_uses_the_present_settings(settings):
     settings.HNSW_M, settings.HNSW_EF_CONSTRUCTION = 24, 128
 
-    index_rebuild(building.NAME)
+    index_rebuild(index_maintenance.NAME)
 
     assert "m='24'" in definition()
 
@@ -104,7 +104,7 @@ def test_the_memory_of_a_build_is_given_back():
     with connection.cursor() as cursor:
         cursor.execute("SHOW maintenance_work_mem")
         before = cursor.fetchone()
-        with building.memory_for_build():
+        with index_maintenance.memory_for_build():
             pass
         cursor.execute("SHOW maintenance_work_mem")
 
@@ -113,4 +113,4 @@ def test_the_memory_of_a_build_is_given_back():
 
 def test_inside_a_transaction_it_is_refused_in_words():
     with pytest.raises(RuntimeError, match="outside"), transaction.atomic():
-        building.hnsw_drop()
+        index_maintenance.hnsw_drop()

@@ -8,15 +8,16 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from knowledge.indexes import counting
-from knowledge.indexes.counting import Counted, Memory, epoch_now, epoch_of, visible_counted
-from knowledge.indexes.tail import tenants_beyond
+from knowledge.indexes import corpus_epoch
+from knowledge.indexes.corpus_epoch import EpochCache, epoch_now, epoch_of
+from knowledge.indexes.index_maintenance import tenants_beyond
+from knowledge.indexes.search_space import CorpusSize, visible_size
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Chunk, Document, IndexEntry, KnowledgeSet
 from knowledge.selectors import documents_askable
 from knowledge.services import document_delete
-from knowledge.services.checking import index_check, index_repair
 from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace, edit_undo
+from knowledge.services.maintenance import index_check, index_repair
 from knowledge.services.retrieval import retrieve
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_admin, make_set, scope_of
@@ -63,7 +64,7 @@ def test_a_tenant_is_large_by_its_vectors(owner):
 
 def counted(owner):
     scope = scope_of(owner)
-    return visible_counted(
+    return visible_size(
         scope=scope, visible=visible_sql(documents_askable(scope=scope)), epoch=epoch_now(tenant_id=scope.tenant_id)
     )
 
@@ -71,7 +72,7 @@ def counted(owner):
 def recounted():
     live = IndexEntry.objects.filter(version__live_for__isnull=False, version__live_for__deleted=None)
     passages = live.values("chunk").distinct().count()
-    return Counted(passages, live.count(), live.values("version").distinct().count())
+    return CorpusSize(passages, live.count(), live.values("version").distinct().count())
 
 
 def test_numbers_follow_every_way_in_which_passages_come_and_go(owner, rich):
@@ -107,7 +108,7 @@ def test_a_wrong_number_is_found_and_counted_again():
 
 
 def test_a_cheap_count_is_made_again_after_every_change():
-    memory = Memory()
+    memory = EpochCache()
 
     values = [memory.get(("key",), epoch=epoch, make=lambda: next(numbers), stale=60) for epoch in (1, 1, 2)]
 
@@ -115,8 +116,8 @@ def test_a_cheap_count_is_made_again_after_every_change():
 
 
 def test_a_dear_count_may_be_a_minute_old_and_no_older(monkeypatch):
-    memory, clock = Memory(), iter([0.0, 5.0, 5.0, 30.0, 70.0, 70.1, 70.1])  # now, after it, when it was put, …
-    monkeypatch.setattr(counting.time, "monotonic", lambda: next(clock))
+    memory, clock = EpochCache(), iter([0.0, 5.0, 5.0, 30.0, 70.0, 70.1, 70.1])  # now, after it, when it was put, …
+    monkeypatch.setattr(corpus_epoch.time, "monotonic", lambda: next(clock))
 
     values = [memory.get(("key",), epoch=epoch, make=lambda: next(numbers), stale=60) for epoch in (1, 2, 3)]
 
@@ -124,7 +125,7 @@ def test_a_dear_count_may_be_a_minute_old_and_no_older(monkeypatch):
 
 
 def test_a_process_remembers_only_so_many():
-    memory = Memory(limit=2)
+    memory = EpochCache(limit=2)
     for key in "abc":
         memory.put((key,), key, epoch=1)
 

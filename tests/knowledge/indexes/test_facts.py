@@ -3,7 +3,7 @@
 import pytest
 
 from knowledge.backends.hints import ScopedFactsIndex
-from knowledge.indexes import facts
+from knowledge.indexes import visible_passages
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Chunk, Document
 from knowledge.selectors import documents_askable
@@ -63,9 +63,9 @@ def test_nothing_is_told_of_hidden_documents(owner, common):
 
 def test_facts_and_headings_are_read_by_id(visible):  # noqa: F811 (the fixture)
     told = indexes_used(
-        facts.FACTS.format(visible=visible.sql), {**visible.params, "readable": [1], "documents": [1, 2]}
+        visible_passages.FACTS.format(visible=visible.sql), {**visible.params, "readable": [1], "documents": [1, 2]}
     )
-    heads = indexes_used(facts.HEADS.format(visible=visible.sql), {**visible.params, "chunks": [1, 2]})
+    heads = indexes_used(visible_passages.HEADS.format(visible=visible.sql), {**visible.params, "chunks": [1, 2]})
 
     assert "knowledge_document_pkey" in told
     assert "knowledge_chunk_pkey" in heads

@@ -8,7 +8,7 @@ import re
 import pytest
 from django.db import connection
 
-from knowledge.indexes import facets
+from knowledge.indexes import document_attributes
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Document
 from knowledge.selectors import documents_askable
@@ -77,7 +77,10 @@ def test_what_can_be_filtered_by_is_counted_from_what_may_be_seen(owner):
     visible = visible_sql(documents_askable(scope=scope_of(asker), sets=[small.pk]))
     more = {"words": "", "limit": 50, "longest": 1024, "newest": 50_000, "sets": [small.pk]}
 
-    several = [facets.of_documents(sql, visible) for sql in (facets.COUNTED, facets.TAGS, facets.ATTRIBUTES)]
-    for sql in (facets.SETS.format(visible=visible.sql), *several):
+    several = [
+        document_attributes.of_documents(sql, visible)
+        for sql in (document_attributes.COUNTED, document_attributes.TAGS, document_attributes.ATTRIBUTES)
+    ]
+    for sql in (document_attributes.SETS.format(visible=visible.sql), *several):
         used = indexes_used(sql, {**visible.params, **more})
         assert any(name.startswith("knowledge_document_sets_knowledgeset_id") for name in used), sql

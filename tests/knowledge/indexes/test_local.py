@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from knowledge.backends import ScopedLexicalIndex
-from knowledge.indexes import counting, local
+from knowledge.indexes import lexical, search_space
 from knowledge.indexes.lexical import lexical_query
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import KnowledgeSet
@@ -21,7 +21,7 @@ EVERYTHING = {"representations": {"summaries": True, "questions": True}}
 
 @pytest.fixture(autouse=True)
 def _forgotten():
-    for memory in (counting.counts, local.totals, local.terms_counted):
+    for memory in (search_space.counts, lexical.totals, lexical.terms_counted):
         memory.clear()
 
 
@@ -93,9 +93,9 @@ def test_a_passage_counts_once_whatever_stands_for_it(owner, shelves):
 def test_each_term_is_counted_once_until_the_corpus_changes(owner, shelves, monkeypatch):
     small, _ = shelves
     counted = []
-    original = local._counted
+    original = lexical._counted
     monkeypatch.setattr(
-        local, "_counted", lambda visible, terms: counted.append(len(terms)) or original(visible, terms)
+        lexical, "_counted", lambda visible, terms: counted.append(len(terms)) or original(visible, terms)
     )
 
     for text in ("beam", "beam", "beam antenna", "antenna"):
@@ -110,7 +110,7 @@ def test_where_much_or_everything_is_visible_the_tenants_statistics_serve(owner,
     everything = lexical_query(scope=scope_of(owner), terms=("beam",), visible=visible)
     assert list(everything.frequencies.values()) == [13]
 
-    monkeypatch.setattr(local, "LOCAL_PASSAGES", 5)
+    monkeypatch.setattr(lexical, "LOCAL_PASSAGES", 5)
 
     assert list(asked(owner, large, "beam").frequencies.values()) == [13]
     assert list(asked(owner, small, "beam").frequencies.values()) == [1]

@@ -7,8 +7,7 @@ import threading
 import pytest
 from django.db import OperationalError
 
-from knowledge.indexes.parallel import SLOTS, together
-from knowledge.indexes.rows import fetch
+from knowledge.indexes.statements import SLOTS, fetch, run_concurrently
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -18,7 +17,7 @@ def backend() -> int:
 
 
 def test_each_search_has_a_connection_of_its_own() -> None:
-    first, second = together(backend, backend, seconds=5)
+    first, second = run_concurrently(backend, backend, seconds=5)
 
     assert first != second
 
@@ -30,7 +29,7 @@ def test_both_run_at_the_same_time() -> None:
         meeting.wait()
         return True
 
-    assert together(meet, meet, seconds=5) == (True, True)
+    assert run_concurrently(meet, meet, seconds=5) == (True, True)
 
 
 def test_without_a_free_slot_they_run_one_after_the_other_on_the_callers_connection() -> None:
@@ -38,7 +37,7 @@ def test_without_a_free_slot_they_run_one_after_the_other_on_the_callers_connect
     while SLOTS.acquire(blocking=False):
         taken += 1
     try:
-        first, second = together(backend, backend, seconds=5)
+        first, second = run_concurrently(backend, backend, seconds=5)
     finally:
         for _ in range(taken):
             SLOTS.release()
@@ -51,7 +50,7 @@ def test_the_limit_holds_for_the_search_on_the_other_connection() -> None:
         fetch("SELECT pg_sleep(30)", {})
 
     with pytest.raises(OperationalError):
-        together(slow, backend, seconds=0.2)
+        run_concurrently(slow, backend, seconds=0.2)
 
 
 def test_an_error_of_either_is_raised_and_the_slot_is_free_again() -> None:
@@ -60,6 +59,6 @@ def test_an_error_of_either_is_raised_and_the_slot_is_free_again() -> None:
 
     for pair in ((fail, backend), (backend, fail)):
         with pytest.raises(ValueError, match="no"):
-            together(*pair, seconds=5)
+            run_concurrently(*pair, seconds=5)
 
-    assert len(set(together(backend, backend, seconds=5))) == 2
+    assert len(set(run_concurrently(backend, backend, seconds=5))) == 2

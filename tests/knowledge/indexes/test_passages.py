@@ -3,8 +3,8 @@
 import pytest
 from django.utils import timezone
 
-from knowledge.indexes.passages import passages_around, passages_load, passages_of_sections
 from knowledge.indexes.visibility import visible_sql
+from knowledge.indexes.visible_passages import passages_around, passages_load, passages_of_sections
 from knowledge.models import Chunk, Document
 from knowledge.selectors import documents_askable
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of

@@ -4,14 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.indexes.planning import Terrain, fetched_for, lexical_plan, vector_plan
+from knowledge.indexes.access_paths import fetched_for, lexical_plan, vector_plan
+from knowledge.indexes.search_space import SearchSpace
 
 PER_DOCUMENT = 10
 
 
-def terrain(total, share=1.0, **fields):
+def space(total, share=1.0, **fields):
     visible = int(total * share)
-    return Terrain(visible=visible, documents=max(visible // PER_DOCUMENT, 1), total=total, **fields)
+    return SearchSpace(visible=visible, documents=max(visible // PER_DOCUMENT, 1), total=total, **fields)
 
 
 @pytest.mark.parametrize(
@@ -27,41 +28,41 @@ def terrain(total, share=1.0, **fields):
     ],
 )
 def test_few_visible_entries_are_gone_through_and_very_many_are_looked_up(total, share, way):
-    assert vector_plan(terrain(total, share), limit=1500).way == way
+    assert vector_plan(space(total, share), limit=1500).path == way
 
 
 def test_without_an_index_everything_is_compared():
-    assert vector_plan(terrain(1_000_000, is_indexed=False), limit=1500).way == "scan"
+    assert vector_plan(space(1_000_000, is_indexed=False), limit=1500).path == "scan"
 
 
 def test_a_long_tail_makes_the_index_worth_less():
-    short, long = (vector_plan(terrain(300_000, tail=tail), limit=1500).costs["index"] for tail in (0, 200_000))
+    short, long = (vector_plan(space(300_000, tail=tail), limit=1500).costs["index"] for tail in (0, 200_000))
 
     assert long - short > 100
 
 
 def test_rare_words_are_looked_up_and_common_ones_within_few_documents_are_not():
-    assert lexical_plan(terrain(100_000, 0.01), candidates=20, limit=1500).way == "terms"
-    assert lexical_plan(terrain(100_000, 0.01), candidates=20_000, limit=1500).way == "documents"
-    assert lexical_plan(terrain(100_000), candidates=20_000, limit=1500).way == "terms"
+    assert lexical_plan(space(100_000, 0.01), candidates=20, limit=1500).path == "terms"
+    assert lexical_plan(space(100_000, 0.01), candidates=20_000, limit=1500).path == "documents"
+    assert lexical_plan(space(100_000), candidates=20_000, limit=1500).path == "terms"
 
 
 @given(total=st.integers(0, 10**7), share=st.floats(0, 1), limit=st.integers(1, 5000))
 def test_the_way_taken_is_never_dearer_than_another(total, share, limit):
-    plan = vector_plan(terrain(total, share), limit=limit)
+    plan = vector_plan(space(total, share), limit=limit)
 
-    assert plan.costs[plan.way] == min(plan.costs.values())
+    assert plan.costs[plan.path] == min(plan.costs.values())
 
 
 @given(total=st.integers(1, 10**6), share=st.floats(0.0001, 1), limit=st.integers(1, 5000))
 def test_more_is_fetched_the_less_of_it_is_visible(total, share, limit):
-    found = terrain(total, share)
+    found = space(total, share)
 
     assert fetched_for(found, limit=limit) >= limit / found.share
 
 
 def test_the_trace_says_the_way_and_what_the_others_would_have_cost():
-    note = vector_plan(terrain(20_000), limit=10).as_note()
+    note = vector_plan(space(20_000), limit=10).as_note()
 
     assert note["way"] == "scan"
     assert set(note["costs"]) == {"scan", "documents", "index"}

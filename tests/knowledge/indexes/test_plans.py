@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from django.db import connection
 
-from knowledge.indexes import counting, evidence, lexical, local, passages, reweighing, statistics, tail, vectors
+from knowledge.indexes import (
+    entry_scores,
+    index_maintenance,
+    lexical,
+    lexical_statistics,
+    search_space,
+    vectors,
+    visible_passages,
+)
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Document, IndexEntry
 from knowledge.selectors import documents_askable
@@ -112,7 +120,7 @@ def test_fine_vectors_are_read_by_chunk(visible):
 
 
 def test_passages_are_read_by_id(visible):
-    used = indexes_used(passages.LOAD.format(visible=visible.sql), {**visible.params, "chunks": [1, 2]})
+    used = indexes_used(visible_passages.LOAD.format(visible=visible.sql), {**visible.params, "chunks": [1, 2]})
 
     assert "knowledge_chunk_pkey" in used
 
@@ -120,7 +128,7 @@ def test_passages_are_read_by_id(visible):
 def test_neighbours_are_read_by_version_and_place(visible):
     params = {**visible.params, "chunks": [1, 2], "around": 1}
 
-    used = indexes_used(passages.NEIGHBOURS.format(visible=visible.sql), params)
+    used = indexes_used(visible_passages.NEIGHBOURS.format(visible=visible.sql), params)
 
     assert "knowledge_chunk_pkey" in used  # the hits
     assert used & {"knowledge_chunk_ordinal_once"} or any(n.startswith("knowledge_chunk_version_id") for n in used)
@@ -129,7 +137,7 @@ def test_neighbours_are_read_by_version_and_place(visible):
 def test_the_passages_of_a_section_are_read_by_their_parent(visible):
     params = {**visible.params, "chunks": [1, 2], "tokens": 1600, "least": 1, "share": 0.0}
 
-    used = indexes_used(passages.SECTIONS.format(visible=visible.sql), params)
+    used = indexes_used(visible_passages.SECTIONS.format(visible=visible.sql), params)
 
     assert any(name.startswith("knowledge_chunk_parent_id") for name in used)
 
@@ -144,7 +152,7 @@ def test_terms_are_looked_up_by_tenant_and_text():
 
 
 def test_the_recount_of_statistics_reads_entries_by_version():
-    sql = statistics.COUNT_TERMS.format(which=statistics.OF_VERSIONS)
+    sql = lexical_statistics.COUNT_TERMS.format(which=lexical_statistics.OF_VERSIONS)
 
     used = indexes_used(sql, {"ids": [1], "sign": 1})
 
@@ -161,7 +169,7 @@ def test_evidence_for_named_passages_is_read_by_chunk(visible):
         "chunks": [1, 2],
     }
 
-    used = indexes_used(evidence.EVIDENCE.format(visible=visible.sql), params)
+    used = indexes_used(entry_scores.EVIDENCE.format(visible=visible.sql), params)
 
     assert any(name.startswith("knowledge_indexentry_chunk_id") for name in used)
 
@@ -190,8 +198,8 @@ def test_few_visible_documents_lead_to_their_entries(narrow):
 
     assert of_versions(indexes_used(vectors.DOCUMENTS.format(visible=narrow.sql), near))
     assert of_versions(indexes_used(lexical.DOCUMENTS.format(visible=narrow.sql), words))
-    assert of_versions(indexes_used(local.FREQUENCIES.format(visible=narrow.sql), term))
-    assert of_versions(indexes_used(local.TOTALS.format(visible=narrow.sql), narrow.params))
+    assert of_versions(indexes_used(lexical.FREQUENCIES.format(visible=narrow.sql), term))
+    assert of_versions(indexes_used(lexical.TOTALS.format(visible=narrow.sql), narrow.params))
 
 
 def test_a_scan_looks_up_only_the_documents_of_what_it_found(visible):
@@ -211,7 +219,11 @@ def test_rights_are_checked_one_hit_after_another_and_not_for_all_documents(visi
 
 
 def test_counting_reads_documents_and_no_entries(visible):
-    for sql in (counting.VISIBLE.format(visible=visible.sql), counting.OF_TENANT, tail.LARGE_TENANTS):
+    for sql in (
+        search_space.VISIBLE.format(visible=visible.sql),
+        search_space.OF_TENANT,
+        index_maintenance.LARGE_TENANTS,
+    ):
         plan = explained(sql, {**visible.params, "tenant": 1, "limit": 10})
 
         assert "knowledge_indexentry" not in plan
@@ -224,7 +236,7 @@ def test_the_tail_is_counted_and_moved_by_its_own_index(visible):
         cursor.execute(ANALYSE)
     tenant = IndexEntry.objects.values_list("tenant", flat=True).first()
 
-    for sql in (counting.TAIL, tail.MERGE):
+    for sql in (search_space.TAIL, index_maintenance.MERGE):
         assert "knowledge_entry_tail" in indexes_used(sql, {"tenant": tenant, "limit": 10})
 
 
@@ -233,15 +245,15 @@ def test_entries_are_reweighed_by_their_ids():
     last = IndexEntry.objects.order_by("-pk").first()
     next_ones = {"tenant": last.tenant_id, "language": "en", "after": last.pk - 20, "until": last.pk, "limit": 10}
 
-    assert "knowledge_indexentry_pkey" in indexes_used(reweighing.NEXT, next_ones)
+    assert "knowledge_indexentry_pkey" in indexes_used(lexical_statistics.NEXT, next_ones)
     weights = {"ids": [last.pk], "weights": ["{1:1}/1000000000"]}
-    assert "knowledge_indexentry_pkey" in indexes_used(reweighing.REWEIGH, weights)
+    assert "knowledge_indexentry_pkey" in indexes_used(lexical_statistics.REWEIGH, weights)
 
 
 @pytest.mark.usefixtures("visible")
 def test_documents_get_their_numbers_from_the_entries_of_their_versions_and_passages():
     entry = IndexEntry.objects.first()
 
-    assert of_versions(indexes_used(statistics.PASSAGES_OF_VERSIONS, {"ids": [entry.version_id]}))
-    used = indexes_used(statistics.PASSAGES_OF_CHUNKS, {"ids": [entry.chunk_id], "sign": 1})
+    assert of_versions(indexes_used(lexical_statistics.PASSAGES_OF_VERSIONS, {"ids": [entry.version_id]}))
+    used = indexes_used(lexical_statistics.PASSAGES_OF_CHUNKS, {"ids": [entry.chunk_id], "sign": 1})
     assert any(name.startswith("knowledge_indexentry_chunk_id") for name in used)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from knowledge.indexes import confirming, export, outbox
+from knowledge.indexes import backend_outbox, visible_passages
 from knowledge.models import BackendChange, IndexEntry
 from tests.knowledge.indexes.test_plans import indexes_used, visible  # noqa: F401 (a fixture)
 
@@ -12,12 +12,12 @@ pytestmark = pytest.mark.django_db
 def test_what_was_found_is_confirmed_by_id(visible):  # noqa: F811
     params = {**visible.params, "tenant": tenant(), "ids": [1, 2, 3]}
 
-    assert "knowledge_indexentry_pkey" in indexes_used(confirming.CONFIRM.format(visible=visible.sql), params)
+    assert "knowledge_indexentry_pkey" in indexes_used(visible_passages.CONFIRM.format(visible=visible.sql), params)
 
 
 @pytest.mark.usefixtures("visible")
 def test_entries_are_copied_page_by_page_in_the_order_of_their_ids():
-    used = indexes_used(export.OF_TENANT, {"tenant": tenant(), "after": 5, "limit": 10})
+    used = indexes_used(backend_outbox.OF_TENANT, {"tenant": tenant(), "after": 5, "limit": 10})
 
     assert "knowledge_indexentry_pkey" in used
 
@@ -25,7 +25,7 @@ def test_entries_are_copied_page_by_page_in_the_order_of_their_ids():
 @pytest.mark.usefixtures("visible")
 def test_entries_of_changed_documents_are_read_by_version():
     documents = list(IndexEntry.objects.values_list("version__document", flat=True)[:3])
-    for sql in (export.OF_DOCUMENTS, export.IDS_OF_DOCUMENTS):
+    for sql in (backend_outbox.OF_DOCUMENTS, backend_outbox.IDS_OF_DOCUMENTS):
         used = indexes_used(sql, {"documents": documents, "after": 0, "limit": 10})
 
         assert any(name.startswith("knowledge_indexentry_version_id") for name in used)
@@ -36,7 +36,7 @@ def test_the_outbox_is_taken_in_order_without_reading_all_of_it():
     mine = tenant()
     BackendChange.objects.bulk_create(BackendChange(tenant_id=mine, document_id=n) for n in range(5000))
 
-    assert "knowledge_backendchange_pkey" in indexes_used(outbox.TAKE, {"tenant": mine, "limit": 10})
+    assert "knowledge_backendchange_pkey" in indexes_used(backend_outbox.TAKE, {"tenant": mine, "limit": 10})
 
 
 def tenant():

@@ -5,11 +5,17 @@ from __future__ import annotations
 import pytest
 
 from knowledge.indexes.bm25 import document_side
-from knowledge.indexes.reweighing import DRIFT, reweigh_begin, reweigh_step, reweighing_due, statistics_drifted
-from knowledge.indexes.statistics import effective_length
+from knowledge.indexes.lexical_statistics import (
+    DRIFT,
+    effective_length,
+    reweigh_begin,
+    reweigh_step,
+    reweighing_due,
+    statistics_drifted,
+)
 from knowledge.models import IndexEntry, LexicalStatistics
-from knowledge.services import indexes
-from knowledge.services.checking import index_check
+from knowledge.services import maintenance
+from knowledge.services.maintenance import index_check
 from tests.factories import ingest, make_admin, make_set, reweighed
 
 pytestmark = pytest.mark.django_db
@@ -105,7 +111,7 @@ def test_a_step_without_a_beginning_changes_nothing(drifted):
 def test_the_task_works_off_what_has_drifted(drifted):
     assert statistics_drifted() == [(drifted.tenant_id, drifted.language)]
 
-    done = indexes.indexes_refresh()
+    done = maintenance.indexes_refresh()
 
     drifted.refresh_from_db()
     assert done.reweighed == IndexEntry.objects.count()

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from knowledge.backends import ScopedLexicalIndex, ScopedVectorIndex
-from knowledge.indexes import counting, lexical, local, planning, terrain, vectors
+from knowledge.indexes import access_paths, lexical, search_space, vectors
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Document, IndexEntry, KnowledgeSet
 from knowledge.selectors import documents_askable
@@ -36,7 +36,13 @@ FROM (
 
 @pytest.fixture(autouse=True)
 def _forgotten():
-    for memory in (counting.counts, counting.tails, terrain.indexed, local.totals, local.terms_counted):
+    for memory in (
+        search_space.counts,
+        search_space.tails,
+        search_space.indexed,
+        lexical.totals,
+        lexical.terms_counted,
+    ):
         memory.clear()
 
 
@@ -69,11 +75,13 @@ def corpus():
 def forced(monkeypatch, way):
     """Every plan goes this way, and asks for no more hits than are wanted, so that more have to be fetched."""
     for module, name in ((vectors, "vector_plan"), (lexical, "lexical_plan")):
-        original = getattr(planning, name)
+        original = getattr(access_paths, name)
 
-        def plan(terrain, *, limit, original=original, **given):
-            made = original(terrain, limit=limit, **given)
-            return planning.Plan(way=way if way in made.costs else made.way, fetched=limit, costs=made.costs)
+        def plan(space, *, limit, original=original, **given):
+            made = original(space, limit=limit, **given)
+            return access_paths.AccessPlan(
+                path=way if way in made.costs else made.path, fetched=limit, costs=made.costs
+            )
 
         monkeypatch.setattr(module, name, plan)
 

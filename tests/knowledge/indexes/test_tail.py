@@ -3,8 +3,8 @@
 import pytest
 from django.db import connection
 
-from knowledge.indexes.tail import statistics_are_old, tables_analyse
-from knowledge.services import indexes
+from knowledge.indexes.index_maintenance import statistics_are_old, tables_analyse
+from knowledge.services import maintenance
 from tests.factories import ingest, make_admin, make_set
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,10 +28,10 @@ def test_after_a_large_load_the_planner_looks_again():
 
 def test_the_task_has_it_look(monkeypatch):
     looked = []
-    monkeypatch.setattr(indexes, "statistics_are_old", lambda **limits: True)
-    monkeypatch.setattr(indexes, "tables_analyse", lambda: looked.append(1) or tables_analyse())
+    monkeypatch.setattr(maintenance, "statistics_are_old", lambda **limits: True)
+    monkeypatch.setattr(maintenance, "tables_analyse", lambda: looked.append(1) or tables_analyse())
 
-    indexes.indexes_refresh()
+    maintenance.indexes_refresh()
 
     flushed()
     assert looked == [1]

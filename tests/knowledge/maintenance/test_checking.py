@@ -5,7 +5,7 @@ from django.core.management import call_command
 from django.db.models import F
 
 from knowledge.models import Chunk, IndexEntry, LexicalStatistics, Term
-from knowledge.services.checking import index_check, index_repair
+from knowledge.services.maintenance import index_check, index_repair
 from tests.factories import ingest
 
 pytestmark = pytest.mark.django_db

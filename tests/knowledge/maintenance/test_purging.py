@@ -9,10 +9,10 @@ from django.core.management import call_command
 from django.db import connection, connections, transaction
 
 from chat.models import Conversation, Message, MessageCitation
-from knowledge.indexes.maintenance import files_own
+from knowledge.indexes.advisory_locks import files_lock_exclusive
 from knowledge.models import Chunk, Document, DocumentVersion, IndexEntry, IngestItem, Term
-from knowledge.services.checking import index_check
-from knowledge.services.purging import Purged, purge
+from knowledge.services.maintenance import index_check
+from knowledge.services.purge import Purged, purge
 from tests.factories import ingest
 from tests.knowledge.maintenance.conftest import ago
 
@@ -221,7 +221,7 @@ def test_the_purge_waits_for_an_upload_that_names_a_stored_file(owner, common, d
 def purge_files_alone(tenant_id):
     try:
         with transaction.atomic():
-            files_own(tenant_id=tenant_id)
+            files_lock_exclusive(tenant_id=tenant_id)
     finally:
         connections.close_all()
 

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection, connections, transaction
 
-from knowledge.indexes import maintenance, planning
+from knowledge.indexes import access_paths, advisory_locks, index_maintenance
 from knowledge.models import IndexEntry
 from knowledge.services.maintenance import indexes_rebuild, maintenance_run
 from knowledge.services.retrieval import retrieve
@@ -49,7 +49,7 @@ class Searching(threading.Thread):
 
 
 def test_people_search_while_the_indexes_are_built_anew(owner, document, monkeypatch):
-    monkeypatch.setattr(planning, "NEAR_START", -1e9)  # always through the index
+    monkeypatch.setattr(access_paths, "NEAR_START", -1e9)  # always through the index
     searching = Searching(owner)
     searching.start()
 
@@ -80,12 +80,12 @@ def test_a_reader_in_a_long_transaction_is_waited_for_and_not_stopped(owner, doc
 
     rebuilding.join(30)
     assert not rebuilding.is_alive()
-    assert maintenance.leftovers_found() == []
+    assert index_maintenance.leftovers_found() == []
 
 
 def rebuild_one():
     try:
-        maintenance.index_rebuild("knowledge_entry_coarse")
+        index_maintenance.index_rebuild("knowledge_entry_coarse")
     finally:
         connections.close_all()
 
@@ -103,11 +103,11 @@ def test_what_an_interrupted_rebuild_left_is_dropped_first():
         cursor.execute(
             "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'knowledge_entry_lexemes_ccnew'::regclass"
         )
-    assert maintenance.leftovers_found() == ["knowledge_entry_lexemes_ccnew"]
+    assert index_maintenance.leftovers_found() == ["knowledge_entry_lexemes_ccnew"]
 
     names = [done.name for done in indexes_rebuild()]
 
-    assert maintenance.leftovers_found() == []
+    assert index_maintenance.leftovers_found() == []
     assert "knowledge_entry_lexemes_ccnew" not in names
 
 
@@ -127,7 +127,7 @@ def test_two_rebuilds_at_once_are_refused():
 
 def hold(held, free):
     try:
-        with maintenance.maintenance_alone() as alone:
+        with advisory_locks.maintenance_try_lock() as alone:
             assert alone
             held.set()
             free.wait(20)
@@ -145,7 +145,7 @@ def test_the_command_says_how_long_each_index_took(capsys):
 @pytest.mark.usefixtures("document")
 def test_inside_a_transaction_it_is_refused_in_words():
     with pytest.raises(RuntimeError, match="outside"), transaction.atomic():
-        maintenance.index_rebuild("knowledge_entry_coarse")
+        index_maintenance.index_rebuild("knowledge_entry_coarse")
 
 
 @pytest.mark.usefixtures("document")

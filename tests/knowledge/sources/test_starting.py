@@ -144,7 +144,7 @@ def test_an_unexpected_fault_is_said_without_its_details(owner, source, monkeypa
     def broken(*args, **kwargs):
         raise ValueError("a secret path")
 
-    monkeypatch.setattr("knowledge.services.sources.running.items_of", broken)
+    monkeypatch.setattr("knowledge.services.sources.sync_run.items_of", broken)
 
     job = run(owner, source)
 

@@ -12,7 +12,7 @@ from knowledge.selectors import job_get
 from knowledge.services import documents_bulk, job_cancel, job_pause, job_resume
 from knowledge.services.sources import source_run_start, sync_run
 from knowledge.services.sources.leases import FETCHES_AT_ONCE, RUNS_AT_ONCE, job_claim, job_release
-from knowledge.services.sources.single import fetch_open
+from knowledge.services.sources.single_page import fetch_open
 from tests.factories import run_job, scope_of
 from tests.knowledge.sources.building import folder_source, here
 from tests.knowledge.test_ingestion_faults import lines_of
@@ -124,7 +124,7 @@ def test_a_paused_run_goes_on_when_it_is_resumed(owner, sources, sent, django_ca
 
 
 def test_a_run_that_is_paused_in_the_middle_waits_and_is_taken_up_again(owner, sources, monkeypatch):
-    monkeypatch.setattr("knowledge.services.sources.running.BEAT_SECONDS", 0)
+    monkeypatch.setattr("knowledge.services.sources.sync_run.BEAT_SECONDS", 0)
     job = waiting(owner, sources[0])
     doing_in_the_middle(monkeypatch, lambda: job_pause(**by(owner, job_id=job.pk)))
 
@@ -165,9 +165,9 @@ def test_nothing_is_added_to_a_load_that_was_cancelled(owner, common, monkeypatc
 
 def doing_in_the_middle(monkeypatch, act):
     """Let something happen once, after the first item of a run."""
-    from knowledge.services.sources.bringing import Bringing
+    from knowledge.services.sources.sync_items import ItemSync
 
-    take, left = Bringing.take, [act]
+    take, left = ItemSync.take, [act]
 
     def taking(self, item):
         done = take(self, item)
@@ -175,7 +175,7 @@ def doing_in_the_middle(monkeypatch, act):
             left.pop()()
         return done
 
-    monkeypatch.setattr(Bringing, "take", taking)
+    monkeypatch.setattr(ItemSync, "take", taking)
 
 
 def sources_folder(source):

@@ -1,0 +1,106 @@
+"""The corpus epoch of a tenant, and values cached for one epoch (D17)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from django.conf import settings
+
+from accounts.scope import Scope
+from knowledge.indexes.statements import execute, fetch
+from knowledge.indexes.visibility import Visible
+from knowledge.queue import APPLY_BACKEND_CHANGES, enqueue_on_commit
+
+T = TypeVar("T")
+
+MAX_VALUES = 1000  # of one cache
+CHEAP_SECONDS = 0.02  # a value that takes less is made again after every change
+
+EPOCH = "SELECT value FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s"
+ADVANCE = """
+INSERT INTO knowledge_corpusepoch (tenant_id, value) VALUES (%(tenant)s, 1)
+ON CONFLICT (tenant_id) DO UPDATE SET value = knowledge_corpusepoch.value + 1
+"""
+
+
+def epoch_advance(*, tenant_id: int) -> None:
+    """Make every cached answer of the tenant stale, as of the commit of the running transaction.
+
+    Whoever changes what people can find calls this, so another search backend is told from here, too.
+    """
+    execute(ADVANCE, {"tenant": tenant_id})
+    if settings.SEARCH_BACKEND != "postgres":
+        enqueue_on_commit(APPLY_BACKEND_CHANGES)
+
+
+def epoch_now(*, tenant_id: int) -> int:
+    """The corpus epoch of a tenant."""
+    found = fetch(EPOCH, {"tenant": tenant_id})
+    return int(found[0][0]) if found else 0
+
+
+def epoch_of(*, scope: Scope, visible: Visible) -> int:
+    """The corpus epoch of a search: the one it began with, if that was read."""
+    return epoch_now(tenant_id=scope.tenant_id) if visible.epoch is None else visible.epoch
+
+
+# ── values of one epoch ─────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[T]):
+    value: T
+    epoch: int
+    at: float  # time.monotonic()
+    seconds: float  # it took to make
+
+
+@dataclass(slots=True)
+class EpochCache(Generic[T]):
+    """Values that are right for one corpus epoch, by key; the least recently used one leaves first.
+
+    One a process. Thread-safe; two threads may make the same value at once.
+    """
+
+    limit: int = MAX_VALUES
+    entries: OrderedDict[tuple[object, ...], _Entry[T]] = field(default_factory=OrderedDict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, key: tuple[object, ...], *, epoch: int, make: Callable[[], T], stale: float | None = None) -> T:
+        """The value of this epoch; an older one if it was slow to make and is younger than `stale` seconds."""
+        entry, now = self._find(key), time.monotonic()
+        if entry is not None and (entry.epoch == epoch or _is_fresh_enough(entry, now, stale)):
+            return entry.value
+        value = make()
+        self.put(key, value, epoch=epoch, seconds=time.monotonic() - now)
+        return value
+
+    def peek(self, key: tuple[object, ...], *, epoch: int) -> T | None:
+        """The value of this epoch, or None."""
+        entry = self._find(key)
+        return entry.value if entry is not None and entry.epoch == epoch else None
+
+    def put(self, key: tuple[object, ...], value: T, *, epoch: int, seconds: float = 0.0) -> None:
+        with self.lock:
+            self.entries[key] = _Entry(value, epoch, time.monotonic(), seconds)
+            if len(self.entries) > self.limit:
+                self.entries.popitem(last=False)
+
+    def _find(self, key: tuple[object, ...]) -> _Entry[T] | None:
+        with self.lock:
+            if (entry := self.entries.get(key)) is not None:
+                self.entries.move_to_end(key)
+            return entry
+
+    def clear(self) -> None:
+        with self.lock:
+            self.entries.clear()
+
+
+def _is_fresh_enough(entry: _Entry[T], now: float, stale: float | None) -> bool:
+    return stale is not None and entry.seconds > CHEAP_SECONDS and now - entry.at < stale

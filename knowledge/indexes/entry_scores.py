@@ -1,0 +1,70 @@
+"""How well named passages match a question, whether a search found them or not (B1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from accounts.scope import Scope
+from knowledge.indexes.bm25 import sparse_text
+from knowledge.indexes.statements import fetch
+from knowledge.indexes.vectors import vector_text
+from knowledge.indexes.visibility import Visible
+from knowledge.models.index import COARSE_DIMENSIONS
+from ragcore.ports import FloatArray
+
+EVIDENCE = """
+SELECT e.chunk_id, e.representation, e.embedding_model = %(model)s,
+    CASE WHEN e.embedding_model = %(model)s THEN 1 - (e.coarse <=> %(coarse)s::halfvec) END,
+    CASE WHEN e.embedding_model = %(model)s THEN 1 - (e.fine <=> %(fine)s::halfvec) END,
+    ARRAY(
+        SELECT -(e.bm25 <#> asked.one::sparsevec)
+        FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS asked (one, place) ORDER BY asked.place
+    )
+FROM knowledge_indexentry e
+JOIN knowledge_document d ON d.live_version_id = e.version_id
+WHERE e.chunk_id = ANY(%(chunks)s) AND d.id IN ({visible})
+ORDER BY e.chunk_id, e.id
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryScores:
+    """One entry of a passage against a question."""
+
+    chunk: int
+    representation: str
+    is_of_model: bool  # False: its vectors come from another embedding model and cannot be compared
+    coarse: float | None  # cosine of the 384-d prefix, -1 to 1; None without a vector to compare
+    fine: float | None  # cosine of the whole vector
+    weights: tuple[float, ...]  # document side of BM25 of each term, 0 where the entry does not hold it
+
+
+def entry_scores_load(
+    *,
+    scope: Scope,
+    visible: Visible,
+    chunks: Sequence[int],
+    terms: Sequence[int],
+    vector: FloatArray | None,
+    model: str,
+) -> list[EntryScores]:
+    """Every entry of these passages that the asker may see; `terms` are ids, `vector` is float32[768]."""
+    del scope  # bound in `visible`; asked for so that no caller can forget it
+    if not chunks:
+        return []
+    params = {
+        **visible.params,
+        "model": model,
+        "coarse": None if vector is None else vector_text(vector[:COARSE_DIMENSIONS]),
+        "fine": None if vector is None else vector_text(vector),
+        "terms": [sparse_text({term: 1.0}) for term in terms],
+        "chunks": list(chunks),
+    }
+    rows = fetch(EVIDENCE.format(visible=visible.sql), params)
+    return [
+        EntryScores(
+            chunk=chunk, representation=name, is_of_model=same, coarse=coarse, fine=fine, weights=tuple(weights)
+        )
+        for chunk, name, same, coarse, fine, weights in rows
+    ]

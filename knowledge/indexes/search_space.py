@@ -1,0 +1,133 @@
+"""How much there is to search: within the asker's rights (B6), in the whole tenant, and outside of the HNSW index.
+
+Each document carries how many passages and entries its live version has (`knowledge.indexes.lexical_statistics`), so
+counting reads documents and no entries. A count is made again when the corpus epoch has moved. Where counting is slow
+it may be a minute old. Counts are shown to people and choose the access path; no result depends on them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+
+from accounts.scope import Scope
+from knowledge.indexes.corpus_epoch import EpochCache, epoch_of
+from knowledge.indexes.index_maintenance import hnsw_is_valid
+from knowledge.indexes.statements import fetch
+from knowledge.indexes.visibility import Visible
+
+STALE_SECONDS = 60.0  # how old a slow count may be
+TAIL_LIMIT = 200_000  # longer tails count as this long
+TAIL_SECONDS = 10.0  # how old the length of the tail may be: merging advances no epoch
+INDEX_SECONDS = 10.0  # how long a process believes that the index is there
+
+VISIBLE = """
+SELECT coalesce(sum(d.passages), 0), coalesce(sum(d.entries), 0), count(*)
+FROM knowledge_document d
+WHERE d.entries > 0 AND d.live_version_id IS NOT NULL AND d.id IN ({visible})
+"""
+OF_TENANT = """
+SELECT coalesce(sum(d.passages), 0), coalesce(sum(d.entries), 0), count(*)
+FROM knowledge_document d
+WHERE d.entries > 0 AND d.live_version_id IS NOT NULL AND d.deleted IS NULL AND d.tenant_id = %(tenant)s
+"""
+TAIL = """
+SELECT count(*) FROM (
+    SELECT 1 FROM knowledge_indexentry WHERE tenant_id = %(tenant)s AND NOT merged LIMIT %(limit)s
+) counted
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSpace:
+    """How much a search would go through; in entries, except `documents`."""
+
+    visible: int
+    documents: int  # visible ones
+    total: int  # live in the tenant
+    tail: int = 0  # outside of the HNSW index
+    is_indexed: bool = True  # whether there is an HNSW index that can be used
+
+    @property
+    def share(self) -> float:
+        """Of the live entries, those that the asker may see; above 0."""
+        return min(1.0, max(self.visible, 1) / max(self.total, self.visible, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusSize:
+    """Live passages, their entries in the index, and the documents that they belong to."""
+
+    passages: int
+    entries: int
+    documents: int
+
+
+counts: EpochCache[CorpusSize] = EpochCache()
+tails: EpochCache[int] = EpochCache()
+indexed: EpochCache[bool] = EpochCache()
+
+
+def visible_key(visible: Visible) -> str:
+    """What tells the rights and filters of one search from those of another."""
+    return hashlib.blake2b(f"{visible.sql} {sorted(visible.params.items())!r}".encode()).hexdigest()
+
+
+def passages_visible(*, scope: Scope, visible: Visible, epoch: int) -> int:
+    """Live passages that the asker may see, each once, whatever stands for it in the index."""
+    return visible_size(scope=scope, visible=visible, epoch=epoch).passages
+
+
+def visible_size(*, scope: Scope, visible: Visible, epoch: int) -> CorpusSize:
+    """What the asker may see."""
+
+    def make() -> CorpusSize:
+        return _size(VISIBLE.format(visible=visible.sql), {**visible.params, "tenant": scope.tenant_id})
+
+    return counts.get((scope.tenant_id, visible_key(visible)), epoch=epoch, make=make, stale=STALE_SECONDS)
+
+
+def tenant_size(*, tenant_id: int, epoch: int) -> CorpusSize:
+    """What is live in a tenant, whoever may see it."""
+    return counts.get(
+        (tenant_id, ""),
+        epoch=epoch,
+        make=lambda: _size(OF_TENANT, {"tenant": tenant_id}),
+        stale=STALE_SECONDS,
+    )
+
+
+def tail_length(*, tenant_id: int) -> int:
+    """Entries outside of the HNSW index, at most TAIL_LIMIT; some seconds old at most."""
+    ticks = int(time.monotonic() / TAIL_SECONDS)
+    params = {"tenant": tenant_id, "limit": TAIL_LIMIT}
+    return tails.get((tenant_id,), epoch=ticks, make=lambda: int(fetch(TAIL, params)[0][0]))
+
+
+def _size(sql: str, params: dict[str, object]) -> CorpusSize:
+    passages, entries, documents = fetch(sql, params)[0]
+    return CorpusSize(int(passages), int(entries), int(documents))
+
+
+# ── search space ──────────────────────────────────────────────────────────────────────────────────
+
+
+def search_space_of(*, scope: Scope, visible: Visible) -> SearchSpace:
+    """What there is to search; counted once per rights and corpus epoch."""
+    epoch = epoch_of(scope=scope, visible=visible)
+    seen = visible_size(scope=scope, visible=visible, epoch=epoch)
+    total = tenant_size(tenant_id=scope.tenant_id, epoch=epoch)
+    return SearchSpace(
+        visible=seen.entries,
+        documents=seen.documents,
+        total=total.entries,
+        tail=tail_length(tenant_id=scope.tenant_id),
+        is_indexed=_is_indexed(),
+    )
+
+
+def _is_indexed() -> bool:
+    """False while the index is built for the first time, or anew for very many entries."""
+    ticks = int(time.monotonic() / INDEX_SECONDS)
+    return indexed.get((), epoch=ticks, make=hnsw_is_valid)

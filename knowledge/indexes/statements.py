@@ -1,0 +1,96 @@
+"""Run hand-written SQL: named parameters, one round trip for many, a time limit, two searches at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import cache
+from threading import BoundedSemaphore
+from typing import Any, TypeVar
+
+from django.db import connection, transaction
+
+
+def fetch(sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """All rows of a query."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        return cursor.fetchall()
+
+
+def fetch_many(sql: str, params: Sequence[Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
+    """All rows of the same query for each set of parameters, in one round trip."""
+    if len(params) == 1:
+        return [fetch(sql, params[0])]
+    connection.ensure_connection()
+    with connection.connection.pipeline():
+        cursors = [connection.connection.execute(sql, one) for one in params]
+    return [cursor.fetchall() for cursor in cursors]
+
+
+def execute(sql: str, params: Mapping[str, Any]) -> int:
+    """The number of rows that a statement touched."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        return cursor.rowcount
+
+
+# ── time limits ───────────────────────────────────────────────────────────────────────────────────
+
+
+LIMIT = "SELECT set_config('statement_timeout', %(milliseconds)s, true)"
+
+
+@contextmanager
+def statements_limited(*, seconds: float) -> Iterator[None]:
+    """A transaction in which no statement runs longer: one that nobody waits for any more must not keep a connection.
+
+    A statement over the limit raises OperationalError.
+    """
+    with transaction.atomic():
+        fetch(LIMIT, {"milliseconds": str(int(1000 * seconds))})
+        yield
+
+
+# ── two searches at once ──────────────────────────────────────────────────────────────────────────
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+CORES = os.cpu_count() or 1
+SLOTS = BoundedSemaphore(max(1, CORES - 1))  # with more questions than that at once, nobody would be any faster
+
+
+def run_concurrently(first: Callable[[], A], second: Callable[[], B], *, seconds: float) -> tuple[A, B]:
+    """Both results; `first` on a connection of its own, with `seconds` for each of its statements.
+
+    One after the other while all slots are taken, so waiting for a connection never waits for another one that waits.
+    What `first` reads must be committed. Errors of either are raised, when both are over.
+    """
+    if not SLOTS.acquire(blocking=False):
+        return first(), second()
+    try:
+        running = _threads().submit(_apart, first, seconds)
+        try:
+            other = second()
+        finally:
+            wait([running])
+        return running.result(), other
+    finally:
+        SLOTS.release()
+
+
+def _apart(search: Callable[[], A], seconds: float) -> A:
+    try:
+        with statements_limited(seconds=seconds):
+            return search()
+    finally:
+        connection.close()  # back to the pool
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=max(1, CORES - 1), thread_name_prefix="search")

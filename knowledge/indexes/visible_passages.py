@@ -1,0 +1,194 @@
+"""Load passages, document facts and entries of known ids, within the asker's rights (B6, D4, D13, D39)."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.scope import Scope
+from knowledge.indexes.statements import fetch
+from knowledge.indexes.visibility import Visible
+from ragcore.types import DocumentFacts, Passage
+
+# ── passages ──────────────────────────────────────────────────────────────────────────────────────
+
+
+COLUMNS = """c.id, d.id, c.version_id, c.text, d.title, d.external_id, c.heading_path, c.page, c.tokens, c.ordinal,
+    c.kind, d.rating, d.weight"""
+LOAD = """
+SELECT {columns}
+FROM knowledge_chunk c
+JOIN knowledge_document d ON d.live_version_id = c.version_id
+WHERE c.id = ANY(%(chunks)s) AND d.id IN ({visible})
+""".replace("{columns}", COLUMNS)
+NEIGHBOURS = """
+SELECT {columns}
+FROM knowledge_chunk hit
+JOIN knowledge_chunk c ON c.version_id = hit.version_id AND c.heading_path = hit.heading_path
+    AND c.ordinal BETWEEN hit.ordinal - %(around)s AND hit.ordinal + %(around)s
+    AND c.retired IS NULL AND c.kind = 'body'
+JOIN knowledge_document d ON d.live_version_id = c.version_id
+WHERE hit.id = ANY(%(chunks)s) AND hit.kind = 'body' AND d.id IN ({visible})
+""".replace("{columns}", COLUMNS)
+# The smaller side first: sections of the few hits, then the children of these.
+SECTIONS = """
+WITH hits AS (
+    SELECT parent_id, count(*) AS number
+    FROM knowledge_chunk
+    WHERE id = ANY(%(chunks)s) AND parent_id IS NOT NULL AND kind = 'body' AND retired IS NULL
+    GROUP BY parent_id HAVING count(*) >= %(least)s
+), sections AS (
+    SELECT child.parent_id
+    FROM hits JOIN knowledge_chunk child ON child.parent_id = hits.parent_id
+    WHERE child.kind = 'body' AND child.retired IS NULL
+    GROUP BY child.parent_id, hits.number
+    HAVING hits.number > %(share)s * count(*) AND sum(child.tokens) <= %(tokens)s
+)
+SELECT {columns}, c.parent_id
+FROM sections
+JOIN knowledge_chunk c ON c.parent_id = sections.parent_id AND c.kind = 'body' AND c.retired IS NULL
+JOIN knowledge_document d ON d.live_version_id = c.version_id
+WHERE d.id IN ({visible})
+ORDER BY c.parent_id, c.ordinal
+""".replace("{columns}", COLUMNS)
+
+
+def passages_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> dict[int, Passage]:
+    """Passages by chunk id; chunks that the asker may not see are left out."""
+    del scope  # bound in `visible`
+    rows = fetch(LOAD.format(visible=visible.sql), {**visible.params, "chunks": list(chunks)})
+    return {row[0]: _passage(row) for row in rows}
+
+
+def passages_around(*, scope: Scope, visible: Visible, chunks: Sequence[int], around: int) -> list[Passage]:
+    """Passages up to `around` before and after each chunk, of its live version and under its headings, each once."""
+    del scope  # bound in `visible`
+    params = {**visible.params, "chunks": list(chunks), "around": around}
+    rows = fetch(NEIGHBOURS.format(visible=visible.sql), params)
+    given = set(chunks)
+    return list({row[0]: _passage(row) for row in rows if row[0] not in given}.values())
+
+
+def passages_of_sections(
+    *, scope: Scope, visible: Visible, chunks: Sequence[int], max_tokens: int, any_share: bool = False
+) -> list[tuple[Passage, ...]]:
+    """All passages of each section of which more than half, and at least two, are `chunks`, in reading order.
+
+    `any_share`: of each section in which one of them stands. A section of more than `max_tokens` is left out.
+    """
+    del scope  # bound in `visible`
+    limits = {"least": 1, "share": 0.0} if any_share else {"least": 2, "share": 0.5}
+    params = {**visible.params, **limits, "chunks": list(chunks), "tokens": max_tokens}
+    sections: dict[int, list[Passage]] = defaultdict(list)
+    for row in fetch(SECTIONS.format(visible=visible.sql), params):
+        sections[row[-1]].append(_passage(row))
+    return [tuple(passages) for passages in sections.values()]
+
+
+def _passage(row: Sequence[Any]) -> Passage:
+    """Of COLUMNS."""
+    return Passage(
+        chunk=row[0],
+        document=row[1],
+        version=row[2],
+        text=row[3],
+        title=row[4],
+        external_id=row[5],
+        heading_path=tuple(row[6]),
+        page=row[7],
+        tokens=row[8],
+        ordinal=row[9],
+        kind=row[10],
+        rating=row[11],
+        weight=row[12],
+    )
+
+
+# ── facts of documents, headings of passages (D4, D13) ────────────────────────────────────────────
+
+
+FACTS = """
+SELECT d.id, d.tags, d.metadata,
+    jsonb_agg(jsonb_build_array(s.id, s.axis, s.code, s.name) ORDER BY s.id) FILTER (WHERE s.id IS NOT NULL)
+FROM knowledge_document d
+LEFT JOIN knowledge_document_sets m ON m.document_id = d.id
+LEFT JOIN knowledge_knowledgeset s ON s.id = m.knowledgeset_id AND s.id = ANY(%(readable)s)
+WHERE d.id = ANY(%(documents)s) AND d.id IN ({visible})
+GROUP BY d.id
+"""
+HEADS = """
+SELECT c.id, d.title, c.heading_path
+FROM knowledge_chunk c
+JOIN knowledge_document d ON d.live_version_id = c.version_id
+WHERE c.id = ANY(%(chunks)s) AND d.id IN ({visible})
+"""
+
+
+def facts_load(
+    *, scope: Scope, visible: Visible, readable: Sequence[int], documents: Sequence[int]
+) -> dict[int, DocumentFacts]:
+    """Facts by document id; documents that the asker may not see are left out, and so are sets not in `readable`."""
+    del scope  # bound in `visible` and `readable`; asked for so that no caller can forget it
+    if not documents:
+        return {}
+    params = {**visible.params, "readable": list(readable), "documents": sorted(set(documents))}
+    rows = fetch(FACTS.format(visible=visible.sql), params)
+    return {row[0]: _facts(row[1], json.loads(row[2]), json.loads(row[3] or "[]")) for row in rows}
+
+
+def heads_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> dict[int, str]:
+    """Title and headings by chunk id, one text each; chunks that the asker may not see are left out."""
+    del scope  # bound in `visible`
+    if not chunks:
+        return {}
+    rows = fetch(HEADS.format(visible=visible.sql), {**visible.params, "chunks": list(chunks)})
+    return {chunk: " ".join([title, *headings]) for chunk, title, headings in rows}
+
+
+def _facts(tags: Iterable[str], metadata: Mapping[str, Any], sets: Iterable[Sequence[Any]]) -> DocumentFacts:
+    values: dict[str, tuple[str, ...]] = {"tag": tuple(tags)}
+    ids: list[int] = []
+    for key, value in metadata.items():
+        values[key] = tuple(map(str, value)) if isinstance(value, list) else (str(value),)
+    for set_id, axis, code, name in sets:
+        ids.append(set_id)
+        kind = f"axis {axis}"
+        values[kind] = (*values.get(kind, ()), code, name)
+    return DocumentFacts(sets=tuple(ids), values=values)
+
+
+# ── hits of another search backend, checked against Postgres (D39) ────────────────────────────────
+
+
+CONFIRM = """
+SELECT e.id, e.chunk_id, d.id, e.representation
+FROM knowledge_indexentry e
+JOIN knowledge_document d ON d.live_version_id = e.version_id
+WHERE e.id = ANY(%(ids)s) AND e.tenant_id = %(tenant)s AND d.id IN ({visible})
+"""
+DOCUMENTS = "SELECT id FROM knowledge_document WHERE id IN ({visible}) LIMIT %(limit)s"
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """An entry that is there, live, and visible to the asker."""
+
+    id: int
+    chunk: int
+    document: int
+    representation: str
+
+
+def confirmed_load(*, scope: Scope, visible: Visible, entries: Sequence[int]) -> dict[int, Confirmed]:
+    """Those of the entries that the asker may find now, by id."""
+    params = {**visible.params, "tenant": scope.tenant_id, "ids": list(entries)}
+    return {row[0]: Confirmed(*row) for row in fetch(CONFIRM.format(visible=visible.sql), params)}
+
+
+def documents_load(*, scope: Scope, visible: Visible, limit: int) -> list[int]:
+    """Ids of visible documents, at most `limit`."""
+    del scope  # bound in `visible`
+    return [row[0] for row in fetch(DOCUMENTS.format(visible=visible.sql), {**visible.params, "limit": limit})]

@@ -1,0 +1,95 @@
+"""How much a document counts in the ranking: its owner's weight (D5, D27) and its readers' ratings (U15)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+from django.db import transaction
+from django.db.models import Q
+
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge.errors import InvalidWeightError
+from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.models import Document, KnowledgeSet, SiteOptions
+from knowledge.selectors import documents_readable, sets_managed
+from knowledge.services.documents import KEPT_BY_OTHERS
+from knowledge.services.transfers import Refused, Transferred
+
+# ── weights ───────────────────────────────────────────────────────────────────────────────────────
+
+
+LOWEST, HIGHEST = 0.5, 2.0
+
+
+@transaction.atomic
+def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], weight: float) -> Transferred:
+    """Give documents a weight, 1 being normal; kept answers that were ranked otherwise are stale from then on.
+
+    Raises InvalidWeightError; documents that are not all the asker's own are refused singly. What the asker cannot
+    see is left out without a word.
+    """
+    if not isfinite(weight) or not LOWEST <= weight <= HIGHEST:
+        raise InvalidWeightError(weight=weight)
+    rows = documents_readable(scope=scope).filter(pk__in=document_ids).order_by("pk")
+    documents = list(rows.select_for_update(of=("self",)))
+    kept = _kept(scope, documents)
+    refused = [Refused(d.pk, d.title, "not_allowed", KEPT_BY_OTHERS) for d in documents if d.pk not in kept]
+    changed = [d for d in documents if d.pk in kept and d.weight != weight]
+    for document in changed:
+        document.weight = weight
+        document.save(update_fields=["weight", "updated"])
+    for tenant_id in sorted({document.tenant_id for document in changed}):
+        epoch_advance(tenant_id=tenant_id)
+    if changed:
+        ids = [document.pk for document in changed]
+        audit_record(actor=actor, action="documents.weigh", target=changed[0].title, documents=ids, weight=weight)
+    return Transferred(len(changed), tuple(refused))
+
+
+def _kept(scope: Scope, documents: Sequence[Document]) -> set[int]:
+    """Documents that the asker may change: an administrator all, an owner those of which they own every set."""
+    ids = {document.pk for document in documents}
+    if scope.administers != "nothing":
+        return ids
+    links = Document.sets.through.objects.filter(document_id__in=ids)
+    held = set(links.values_list("document_id", flat=True))
+    mine = sets_managed(scope=scope).order_by().values("pk")
+    return held - set(links.exclude(knowledgeset_id__in=mine).values_list("document_id", flat=True))
+
+
+# ── ratings ───────────────────────────────────────────────────────────────────────────────────────
+
+
+WORST, BEST = 1.0, 5.0
+
+
+@transaction.atomic
+def document_ratings_apply(*, tenant_id: int, ratings: Mapping[int, tuple[float, int]]) -> int:
+    """Set mean (1 to 5) and number of the ratings of documents, by id; how many changed. Number 0: not rated.
+
+    Documents of other tenants are left alone. Cached answers become stale only where a set of the tenant, or its site,
+    lets ratings take part in the order (option `quality`): elsewhere a vote must not cost everybody their cache.
+    Raises ValueError for a mean outside 1 to 5.
+    """
+    documents = Document.objects.filter(tenant_id=tenant_id, pk__in=ratings, deleted=None)
+    changed = []
+    for document in documents.select_for_update().order_by("pk").only("pk", "rating", "ratings"):
+        mean, number = ratings[document.pk]
+        if number and not WORST <= mean <= BEST:
+            raise ValueError(f"a rating is from {WORST:g} to {BEST:g}, not {mean}")
+        given = (mean if number else None, number)
+        if given != (document.rating, document.ratings):
+            document.rating, document.ratings = given
+            changed.append(document)
+    Document.objects.bulk_update(changed, ["rating", "ratings"])  # `updated` stays: the content did not change
+    if changed and _takes_part(tenant_id):
+        epoch_advance(tenant_id=tenant_id)
+    return len(changed)
+
+
+def _takes_part(tenant_id: int) -> bool:
+    wanted = Q(options__retrieval__quality=True)
+    return any(kind.objects.filter(wanted, tenant_id=tenant_id).exists() for kind in (KnowledgeSet, SiteOptions))

@@ -1,0 +1,160 @@
+"""Writing on documents what their handler says, so that it can be taken back (D10).
+
+`Document.handled` remembers what was written. Values that people or the source itself gave are never overwritten: a
+handler fills what is missing. The exception is the title, whose former wording is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from accounts.models import Tenant
+from knowledge.errors import LeftOutError, SupersededError
+from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.models import Attribute, Document, DocumentVersion, HandlerRule, Source, SourceHandler
+from knowledge.seeds import seed_attributes, seed_handlers
+from knowledge.services.composition import documents_settle
+from knowledge.services.handlers.rules import Handled, Handler, handled, handler_value
+from knowledge.services.handlers.series import newer_in_series
+from ragcore.errors import RagError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plain:
+    """A document as it would be without its handler."""
+
+    title: str
+    tags: list[str]
+    metadata: dict[str, Any]
+
+
+@transaction.atomic
+def handlers_apply(version: DocumentVersion, parsed_text: str | None) -> Handled:
+    """Run the handler of a version's source over it and write the outcome on its document.
+
+    Ingestion calls it after reading a file, before it is cut; `version.document` is the fresh row afterwards. The
+    outcome replaces the former one, so it may be repeated at will, also after the rules have changed; without a handler
+    it only takes back. With `parsed_text` None, rules about the text are left out. A version that a newer one has
+    overtaken says nothing about the document any more.
+    Raises LeftOutError and SupersededError, which end the ingestion of this version.
+    """
+    rows = Document.objects.select_for_update(of=("self",)).select_related("source__handler")
+    document = version.document = rows.get(pk=version.document_id)
+    row = document.source.handler
+    handler = Handler() if row is None else handler_value(row)
+    if (row is None and not document.handled) or _is_outdated(version):
+        return Handled()
+    plain = plain_of(document)
+    wanted = handled(
+        handler=handler,
+        path=version.sent_as or document.external_id or version.file_name,
+        name=version.file_name,
+        title=plain.title,
+        text=parsed_text,
+        metadata=plain.metadata,
+    )
+    if wanted.skip:
+        raise LeftOutError
+    if not handler.keep_latest:
+        wanted = replace(wanted, series="", series_version="")
+    elif refusal := _superseded(document, wanted):
+        raise refusal
+    _write(document, plain, wanted)
+    documents_settle(document_ids=[document.pk])
+    document.refresh_from_db(fields=["handled"])
+    if document.live_version_id is not None:  # its present passages are found by other sets, tags and attributes now
+        epoch_advance(tenant_id=document.tenant_id)
+    return wanted
+
+
+def _is_outdated(version: DocumentVersion) -> bool:
+    """Whether a newer version is live or on its way."""
+    newer = DocumentVersion.objects.filter(document=version.document_id, number__gt=version.number)
+    return newer.filter(Q(live_for__isnull=False) | Q(items__isnull=False, items__finished=None)).exists()
+
+
+def arrival_refusal(
+    *, source: Source, handler: Handler, path: str, name: str, title: str = "", metadata: Mapping[str, Any]
+) -> RagError | None:
+    """Why the handler would refuse a file by its path and name, before its bytes are fetched; None if it would not."""
+    title = title or PurePosixPath(name).stem
+    wanted = handled(handler=handler, path=path, name=name, title=title, text=None, metadata=metadata)
+    if wanted.skip:
+        return LeftOutError()
+    if not handler.keep_latest:
+        return None
+    unsaved = Document(source=source, tenant_id=source.tenant_id, external_id=path)
+    return _superseded(unsaved, wanted)
+
+
+def plain_of(document: Document) -> Plain:
+    """What the handler wrote, taken off; what has been changed by people since stays."""
+    written: Mapping[str, Any] = document.handled.get("metadata", {})
+    title = document.handled.get("title") or {}
+    return Plain(
+        title=title["was"] if title and document.title == title["wrote"] else document.title,
+        tags=[tag for tag in document.tags if tag not in document.handled.get("tags", [])],
+        metadata={
+            key: value for key, value in document.metadata.items() if key not in written or written[key] != value
+        },
+    )
+
+
+def _superseded(document: Document, wanted: Handled) -> SupersededError | None:
+    if not (wanted.series and wanted.series_version):
+        return None
+    newer = newer_in_series(document=document, series=wanted.series, version=wanted.series_version)
+    if newer is None:
+        return None
+    return SupersededError(f"{newer.title} is a newer document of the same series.", document=newer.pk)
+
+
+def _write(document: Document, plain: Plain, wanted: Handled) -> None:
+    tags = [tag for tag in wanted.tags if tag not in plain.tags]
+    metadata = {key: value for key, value in wanted.metadata.items() if key not in plain.metadata}
+    retitled = wanted.title not in ("", plain.title)
+    document.title = wanted.title if retitled else plain.title
+    document.tags = sorted({*plain.tags, *tags})
+    document.metadata = {**plain.metadata, **metadata}
+    document.is_whole, document.series = wanted.whole, wanted.series
+    kept = {key: document.handled[key] for key in ("seen", "sets") if key in document.handled}
+    said = {
+        "tags": tags,
+        "metadata": metadata,
+        "title": {"was": plain.title, "wrote": wanted.title} if retitled else None,
+        "series_version": wanted.series_version,
+    }
+    document.handled = {**kept, **{key: value for key, value in said.items() if value}}
+    fields = ["title", "tags", "metadata", "is_whole", "series", "handled", "updated"]
+    document.save(update_fields=fields)
+
+
+# ── the handlers and attributes that a tenant begins with ─────────────────────────────────────────
+
+
+@transaction.atomic
+def handlers_seed(tenant: Tenant) -> int:
+    """Support documents, wiki, cases, design documents, 3GPP, questions and answers (D10); returns how many are new."""
+    if SourceHandler.objects.filter(tenant=tenant).exists():
+        return 0
+    rows = seed_handlers()
+    for row in rows:
+        values = {name: value for name, value in row.items() if name != "rules"}
+        made = SourceHandler.objects.create(tenant=tenant, **values)
+        HandlerRule.objects.bulk_create(
+            [HandlerRule(handler=made, position=number, **rule) for number, rule in enumerate(row["rules"])]
+        )
+    return len(rows)
+
+
+def attributes_seed(tenant: Tenant) -> int:
+    """The four groups of attributes (D13); returns how many are new."""
+    if Attribute.objects.filter(tenant=tenant).exists():
+        return 0
+    return len(Attribute.objects.bulk_create([Attribute(tenant=tenant, **row) for row in seed_attributes()]))

@@ -1,0 +1,242 @@
+"""What a source handler says, and what its rules make of one document; nothing is written (D10).
+
+Patterns run in the `regex` library because it can stop in the middle of a match. The standard library cannot, and one
+pattern such as `(a|aa)+$` would block a worker for ever.
+
+Templates look like `TS {1}.{2}` or `Rel-{3|base36}`: names or groups, and functions on them.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import Any
+
+import regex
+
+from knowledge.errors import RuleInvalidError
+from knowledge.models import HandlerRule, SourceHandler
+
+# ── values ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule: where the pattern matches, something is written. Words are those of HandlerRule's choices."""
+
+    looks: str
+    match: str
+    pattern: str
+    action: str
+    attribute: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handler:
+    """A handler with its rules in order; the default does nothing."""
+
+    whole: bool = False
+    keep_latest: bool = False
+    series_template: str = ""
+    version_template: str = ""
+    title_template: str = ""
+    field_map: Mapping[str, str] = field(default_factory=dict)  # name in the source system -> attribute
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handled:
+    """What a handler wants on a document. Nothing of it is written yet."""
+
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ""  # empty: as it is
+    whole: bool = False  # not cut into passages
+    skip: bool = False  # the document is left out
+    series: str = ""
+    series_version: str = ""
+    slow: tuple[str, ...] = ()  # patterns that were given up after their time
+
+
+def handler_value(row: SourceHandler) -> Handler:
+    """The handler of a row, its rules read in one query."""
+    rules = row.rules.values_list("looks", "match", "pattern", "action", "attribute", "value")
+    names = ("looks", "match", "pattern", "action", "attribute", "value")
+    return Handler(
+        whole=row.splitting == SourceHandler.Splitting.WHOLE,
+        keep_latest=row.keep_latest,
+        series_template=row.series_template,
+        version_template=row.version_template,
+        title_template=row.title_template,
+        field_map=dict(row.field_map),
+        rules=tuple(Rule(**dict(zip(names, rule, strict=True))) for rule in rules.order_by("position", "id")),
+    )
+
+
+# ── patterns ──────────────────────────────────────────────────────────────────────────────────────
+
+
+MAX_PATTERN = 512  # characters
+MAX_TEXT = 200_000  # characters of a document that rules look at
+MATCH_SECONDS = 0.5  # for one rule on one document
+CHECK_SECONDS = 0.2
+HARD_TEXTS = ("a" * 3000 + "!", "ab" * 1500 + "!", "1" * 3000 + "!", " " * 3000 + "!", "a b-1_" * 500 + "!")
+
+Match = HandlerRule.Match
+
+
+def groups_found(*, match: str, pattern: str, text: str) -> Mapping[str, str] | None:
+    """What the first match captured, "0" being all of it; None without a match. Case does not count.
+
+    Raises TimeoutError after MATCH_SECONDS, RuleInvalidError for an expression that cannot be read.
+    """
+    looked_at = text[:MAX_TEXT]
+    if match == Match.CONTAINS:
+        return {"0": pattern} if pattern.casefold() in looked_at.casefold() else None
+    expression = _compiled(fnmatch.translate(pattern) if match == Match.GLOB else pattern)
+    found = expression.search(looked_at, timeout=MATCH_SECONDS)
+    if found is None:
+        return None
+    captured = {str(number): text or "" for number, text in enumerate(found.groups(), 1)}
+    return {"0": found.group(0), **captured, **{name: text or "" for name, text in found.groupdict().items()}}
+
+
+def pattern_check(*, match: str, pattern: str) -> None:
+    """Raises RuleInvalidError for patterns that cannot be read, or that take long on texts made to be hard."""
+    if not pattern or len(pattern) > MAX_PATTERN:
+        raise RuleInvalidError(f"A pattern has 1 to {MAX_PATTERN} characters.")
+    if match != Match.REGEX:
+        return
+    expression = _compiled(pattern)
+    try:
+        for text in HARD_TEXTS:
+            expression.search(text, timeout=CHECK_SECONDS)
+    except TimeoutError:
+        raise RuleInvalidError(
+            f"The expression {pattern} takes too long on some texts. Avoid repetitions inside repetitions."
+        ) from None
+
+
+@lru_cache(maxsize=512)
+def _compiled(expression: str) -> regex.Pattern[str]:
+    try:
+        return regex.compile(expression, flags=regex.IGNORECASE)
+    except (regex.error, OverflowError, RecursionError) as error:
+        raise RuleInvalidError(f"The expression {expression} cannot be read: {error}") from None
+
+
+# ── templates ─────────────────────────────────────────────────────────────────────────────────────
+
+
+HOLE = re.compile(r"\{(\w+)((?:\|\w+)*)\}")
+
+FUNCTIONS: Mapping[str, Callable[[str], str]] = {
+    "base36": lambda text: str(int(text, 36)),  # 3GPP writes version 16 as g, 10 as a
+    "number": lambda text: str(int(text)),  # without zeros in front
+    "upper": str.upper,
+    "lower": str.lower,
+    "words": lambda text: " ".join(re.split(r"[\s_\-]+", text.strip())),
+    "trail": lambda text: " > ".join(part for part in text.split("/") if part),  # a path as a page hierarchy
+}
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """The template with its holes filled; empty where a hole has no value or a function cannot take it."""
+    try:
+        return HOLE.sub(lambda hole: _value(hole, values), template).strip()
+    except (KeyError, ValueError):
+        return ""
+
+
+def template_check(template: str) -> None:
+    """Raises RuleInvalidError for functions that do not exist and braces that belong to no hole."""
+    for hole in HOLE.finditer(template):
+        for name in filter(None, hole[2].split("|")):
+            if name not in FUNCTIONS:
+                known = ", ".join(sorted(FUNCTIONS))
+                raise RuleInvalidError(f"There is no function {name} for templates; there are {known}.")
+    if set(HOLE.sub("", template)) & set("{}"):
+        raise RuleInvalidError(f"The template {template} has a brace too many or too few.")
+
+
+def _value(hole: re.Match[str], values: Mapping[str, str]) -> str:
+    text = values[hole[1]]
+    if not text:
+        raise KeyError(hole[1])
+    for name in filter(None, hole[2].split("|")):
+        text = FUNCTIONS[name](text)
+    return text
+
+
+# ── evaluation ────────────────────────────────────────────────────────────────────────────────────
+
+
+logger = logging.getLogger(__name__)
+
+Action, Looks = HandlerRule.Action, HandlerRule.Looks
+HIDDEN = "_"  # attributes that begin with it serve templates and are not written on the document
+MAX_VALUE = 512  # characters of an attribute
+
+
+def handled(
+    *, handler: Handler, path: str, name: str, title: str, text: str | None, metadata: Mapping[str, Any]
+) -> Handled:
+    """What the handler says about a document.
+
+    With `text` None (at registration) rules about the text are left out; once it is known, all rules run again and
+    the outcome replaces the former one. Rules run in order: later ones overwrite the attributes of earlier ones.
+    Attributes whose names begin with `_` are only seen by templates.
+    """
+    looked_at = {Looks.PATH: path, Looks.NAME: name, Looks.TITLE: title, Looks.TEXT: text}
+    attributes = {ours: metadata[theirs] for theirs, ours in handler.field_map.items() if metadata.get(theirs)}
+    tags: list[str] = []
+    slow: list[str] = []
+    whole, skip = handler.whole, False
+    for rule in handler.rules:
+        found = _found(rule, looked_at[Looks(rule.looks)], slow)
+        if found is None:
+            continue
+        value = filled(rule.value, found)[:MAX_VALUE]
+        match rule.action:
+            case Action.ADD_TAG if value:
+                tags.append(value[:64])
+            case Action.SET_ATTRIBUTE if value and rule.attribute:
+                attributes[rule.attribute] = value
+            case Action.SPLIT_WHOLE:
+                whole = True
+            case Action.SKIP:
+                skip = True
+    known = _known({**metadata, **attributes}, path=path, name=name, title=title)
+    return Handled(
+        tags=tuple(dict.fromkeys(tags)),
+        metadata={key: value for key, value in attributes.items() if not key.startswith(HIDDEN)},
+        title=filled(handler.title_template, known)[:512],
+        whole=whole,
+        skip=skip,
+        series=filled(handler.series_template, known)[:256],
+        series_version=filled(handler.version_template, known)[:128],
+        slow=tuple(slow),
+    )
+
+
+def _found(rule: Rule, text: str | None, slow: list[str]) -> Mapping[str, str] | None:
+    if text is None:
+        return None
+    try:
+        return groups_found(match=rule.match, pattern=rule.pattern, text=text)
+    except TimeoutError:  # a document must not wait for a pattern; the handler's page shows which one it was
+        logger.warning("a rule was given up after its time: %s", rule.pattern)
+        slow.append(rule.pattern)
+        return None
+
+
+def _known(attributes: Mapping[str, Any], *, path: str, name: str, title: str) -> dict[str, str]:
+    """What templates may name, as text."""
+    texts = {key: str(value) for key, value in attributes.items() if isinstance(value, (str, int, float))}
+    return {"path": path, "name": name, "stem": PurePosixPath(name).stem, "title": title, **texts}

@@ -1,0 +1,144 @@
+"""From clean blocks to passages, their representations and their vectors (D6, D11, D30, U6).
+
+Owners' edits of earlier versions are applied again to the new passages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from knowledge.engines import counter, embedder
+from knowledge.models import DocumentVersion, IngestItem
+from knowledge.models.index import FINE_DIMENSIONS
+from knowledge.services.edit_reapply import Reapplied, edits_reapply
+from knowledge.services.ingestion.leases import ItemLease
+from knowledge.services.ingestion.parse_and_ocr import Read
+from knowledge.services.model_slots import background_model, embedding_slot
+from knowledge.services.representations import Representation, question_representation, represented
+from ragcore.chunking import splitter_for
+from ragcore.errors import EmptyDocumentError
+from ragcore.ocr.unread import unread_counts
+from ragcore.ports import FloatArray
+from ragcore.text.minhash import sketch
+from ragcore.types import ChunkDraft
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """All that publishing needs of one version; nothing of it is stored yet."""
+
+    item: IngestItem
+    drafts: tuple[ChunkDraft, ...]  # also the disabled ones, which have no representation
+    representations: tuple[Representation, ...]
+    edits: Reapplied
+    values: Mapping[str, Any]  # of the version's row
+
+
+def item_describe(read: Read, holding: ItemLease) -> Prepared:
+    """Cut a document and write down everything by which its passages are found.
+
+    Raises EmptyDocumentError where there is nothing to cut, WorkStoppedError.
+    """
+    document = read.item.version.document
+    drafts = splitter_for(read.options.chunking, counter()).split(read.document)
+    if not drafts:
+        raise EmptyDocumentError
+    edits = _edits(read.item.version, drafts)
+    made = represented(
+        title=document.title,
+        parsed=read.document,
+        drafts=[draft for draft in edits.drafts if draft.ordinal not in edits.disabled],
+        options=read.options.representations,
+        model=background_model(),
+        alive=holding.alive,
+    )
+    disabled = [draft for draft in edits.drafts if draft.ordinal in edits.disabled]
+    representations = (*made.representations, *_questions(document.title, edits))
+    return Prepared(
+        item=read.item,
+        drafts=tuple(sorted([*made.drafts, *disabled], key=lambda draft: draft.ordinal)),
+        representations=representations,
+        edits=edits,
+        values={**_values(read), "report": _report(read, edits, drafts, representations, made.counts)},
+    )
+
+
+def _edits(version: DocumentVersion, drafts: Sequence[ChunkDraft]) -> Reapplied:
+    """What owners changed in the passages of earlier versions; the first one finds none."""
+    if version.number == 1:
+        return Reapplied(drafts=tuple(drafts))
+    return edits_reapply(document_id=version.document_id, drafts=drafts)
+
+
+def _questions(title: str, edits: Reapplied) -> list[Representation]:
+    """What owners say that a passage answers."""
+    return [
+        question_representation(ordinal=ordinal, title=title, text=question)
+        for ordinal, questions in edits.questions.items()
+        if ordinal not in edits.disabled
+        for question in questions
+    ]
+
+
+def _values(read: Read) -> dict[str, Any]:
+    text = read.document.markdown()
+    return {
+        "markdown": text,
+        "title": read.document.title[:512],
+        "pages": read.document.pages,
+        "pipeline": read.options.sha256,
+        "text_sha256": hashlib.sha256(" ".join(text.split()).casefold().encode()).hexdigest(),
+        "sketch": sketch(text).tobytes(),
+    }
+
+
+def _report(
+    read: Read,
+    edits: Reapplied,
+    drafts: Sequence[ChunkDraft],
+    representations: Sequence[Representation],
+    counts: Mapping[str, int],
+) -> dict[str, Any]:
+    """What ingestion met, for the document's page: counts by name."""
+    return {
+        "passages": len(drafts),
+        "entries": dict(Counter(representation.kind for representation in representations)),
+        "representations": dict(counts),
+        "edits": {"applied": len(edits.applied), "lost": len(edits.lost), "disabled": len(edits.disabled)},
+        "pages_recognised": read.stored.pages_recognised,
+        "pictures": len(read.document.pictures),
+        "pictures_unread": unread_counts(read.document),
+    }
+
+
+# ── vectors ───────────────────────────────────────────────────────────────────────────────────────
+
+
+EMBEDDED_TEXTS = 64  # at a time: some seconds on a processor, far below the length of a lease
+
+
+def texts_embed(prepared: Sequence[Prepared], holding: ItemLease) -> FloatArray:
+    """float32[n, 768] for all representations of a batch, in order.
+
+    Texts of like length are sent together, as models pad the shorter ones, and equal texts once.
+    Raises ModelUnavailableError, EmbedderRefusedError, WorkStoppedError, ValueError for numbers that are not finite.
+    """
+    texts = [r.embedded_text for one in prepared for r in one.representations]
+    unique = sorted(set(texts), key=len)
+    rows: dict[str, FloatArray] = {}
+    for start in range(0, len(unique), EMBEDDED_TEXTS):
+        group = unique[start : start + EMBEDDED_TEXTS]
+        with embedding_slot(alive=holding.alive):
+            rows.update(zip(group, embedder().embed_documents(group), strict=True))
+        if len(rows) < len(unique):  # the end of the stage is written down with the next one
+            holding.progress(len(rows), len(unique))
+    vectors = np.stack([rows[text] for text in texts]) if texts else np.zeros((0, FINE_DIMENSIONS), np.float32)
+    if not np.isfinite(vectors).all():
+        raise ValueError("the embedder returned numbers that are not finite")
+    return vectors

@@ -1,0 +1,155 @@
+"""From an original to clean blocks: parse, apply the source's handler, read scans and pictures (D9, D10, D24, D31)."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+from knowledge.engines import recogniser
+from knowledge.errors import WorkerLostError
+from knowledge.models import DocumentVersion, IngestItem
+from knowledge.selectors.options import PipelineOptions
+from knowledge.services.handlers import handlers_apply
+from knowledge.services.ingestion.leases import ItemLease
+from knowledge.services.ingestion.parse_cache import (
+    Stored,
+    pictures_drop,
+    pictures_save,
+    pictures_wanted,
+    reading_sha256,
+    stored_load,
+    stored_save,
+    with_pictures,
+)
+from ragcore.cleaning import clean
+from ragcore.errors import EmptyDocumentError, ResourceLimitError
+from ragcore.options import ParsingOptions
+from ragcore.parsing import parse
+from ragcore.parsing.sandbox.parse import needs_containment, parse_contained
+from ragcore.types import ParsedDocument
+
+MAX_LOSSES = 5  # workers that may end over a document before it is set aside
+CONTAINED_SECONDS = 30.0  # that a reading process may take without a sign of life, and
+CONTAINED_SECONDS_A_MB = 30.0  # so much more for large files; beyond that another worker may begin as well
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """A document that has been read. `stored.recognised` False: its pictures wait for character recognition."""
+
+    item: IngestItem
+    stored: Stored
+    options: PipelineOptions
+
+    @property
+    def document(self) -> ParsedDocument:
+        return self.stored.document
+
+    @property
+    def characters(self) -> int:
+        """Length of the text; about that of its passages together."""
+        return sum(len(block.text) for block in self.document.blocks)
+
+
+def item_read(item: IngestItem, options: PipelineOptions, holding: ItemLease) -> Read:
+    """Read and clean an original, or take what was kept of it with the same options. Safe to repeat.
+
+    Raises what parsers and handlers raise, EmptyDocumentError, WorkerLostError after too many losses.
+    """
+    if item.losses > MAX_LOSSES:
+        raise WorkerLostError
+    version = item.version
+    fingerprint = reading_sha256(options.parsing, options.cleaning)
+    stored = stored_load(version, fingerprint=fingerprint) or _stored(version, options, holding, fingerprint)
+    if version.document.source.handler_id or version.document.handled:
+        handlers_apply(version, stored.document.markdown())
+    return Read(item=item, stored=stored, options=_as_handled(version, options))
+
+
+def _as_handled(version: DocumentVersion, options: PipelineOptions) -> PipelineOptions:
+    """A handler may have said only now that the document stays in one piece."""
+    if version.document.is_whole and options.chunking.split:
+        return replace(options, chunking=replace(options.chunking, split=False))
+    return options
+
+
+def _stored(version: DocumentVersion, options: PipelineOptions, holding: ItemLease, fingerprint: str) -> Stored:
+    with version.file.open("rb") as file:
+        content = file.read()
+    contained = needs_containment(version.file_name, len(content))
+    if contained:
+        holding.alive(seconds=CONTAINED_SECONDS + CONTAINED_SECONDS_A_MB * len(content) / 2**20)
+        parsed = parse_contained(content, name=version.file_name)
+    else:
+        parsed = parse(content, name=version.file_name)
+    stored = Stored(
+        document=clean(parsed, options=options.cleaning), recognised=not _is_unread(parsed, options.parsing)
+    )
+    if stored.recognised and not stored.document.blocks:
+        raise EmptyDocumentError
+    if contained or not stored.recognised:
+        pictures_save(version, pictures_wanted(parsed, options.parsing))
+        stored_save(version, stored, fingerprint=fingerprint)
+    return stored
+
+
+def _is_unread(parsed: ParsedDocument, options: ParsingOptions) -> bool:
+    """Whether there is text that only character recognition can read."""
+    pages = options.recognise_pages and bool(parsed.unread_pages)
+    return pages or (options.recognise_pictures and bool(parsed.pictures))
+
+
+# ── character recognition, in the workers of the queue `ocr` ──────────────────────────────────────
+
+
+logger = logging.getLogger(__name__)
+
+PAGE_SECONDS = 150.0  # that one page may take without a sign of life: a slow picture, and a new process for it
+
+
+def item_recognise(read: Read, holding: ItemLease) -> None:
+    """Read the pages and pictures that hold text, and keep the document with it. Safe to repeat.
+
+    A document that has other text does not fail because of a picture that is too large to be read.
+    Raises EmptyDocumentError where nothing was found anywhere, RecognitionUnavailableError.
+    """
+    version, options = read.item.version, read.options
+    try:
+        document = _recognised(read, holding)
+    except ResourceLimitError as error:
+        if not read.document.blocks:
+            raise
+        logger.warning("version %s goes on without the text of its pictures: %s", version.pk, error)
+        document = read.document
+    document = clean(document, options=options.cleaning)
+    if not document.blocks:
+        raise EmptyDocumentError
+    if not options.parsing.keep_pictures:
+        pictures_drop(version)
+    pages = len(read.document.unread_pages) - len(document.unread_pages)
+    stored = Stored(document=document, recognised=True, pages_recognised=pages)
+    stored_save(version, stored, fingerprint=reading_sha256(options.parsing, options.cleaning))
+
+
+def _recognised(read: Read, holding: ItemLease) -> ParsedDocument:
+    from ragcore.ocr.documents import recognised
+
+    version = read.item.version
+
+    def progress(done: int, total: int) -> None:
+        holding.alive(seconds=PAGE_SECONDS, progress_done=done, progress_total=total)
+
+    progress(0, max(1, len(read.document.unread_pages)))
+    return recognised(
+        with_pictures(version, read.document),
+        _content(version),
+        name=version.file_name,
+        recogniser=recogniser(),
+        options=read.options.parsing,
+        progress=progress,
+    )
+
+
+def _content(version: DocumentVersion) -> bytes:
+    with version.file.open("rb") as file:
+        return file.read()

@@ -1,0 +1,182 @@
+"""Removing for good what was deleted or replaced long ago and what no citation needs (D28, B3).
+
+Whoever needs a passage for ever says so in its model: a foreign key to a document, a version or a chunk with PROTECT
+keeps the version. Files go last and by themselves: whatever no row names any more, also after a killed process.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.core.files.storage import Storage, default_storage
+from django.db import IntegrityError, models, transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
+
+from accounts.models import Tenant
+from knowledge.indexes.advisory_locks import files_lock_exclusive
+from knowledge.indexes.index_maintenance import terms_orphaned, terms_purge, terms_until
+from knowledge.indexes.lexical_statistics import statistics_lock
+from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, IndexEntry, IngestItem
+
+logger = logging.getLogger(__name__)
+
+TERMS_BATCH = 5000  # looked at while the tenant's statistics are locked: some milliseconds
+VERSION_FILES = ("file", "parsed", "rendition")
+FILE_AGE = timedelta(days=1)  # an upload or a worker may write a file long before its row is committed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """How much was removed, or would be."""
+
+    versions: int = 0
+    documents: int = 0
+    terms: int = 0
+    files: int = 0
+    file_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Files:
+    """Stored files of one folder that no row names."""
+
+    tenant_id: int
+    names: list[str] = field(default_factory=list)
+
+
+def purge(*, days: int, dry_run: bool = False) -> Purged:
+    """Remove what was deleted or replaced more than `days` ago, row by row; safe to interrupt and to repeat."""
+    cutoff = timezone.now() - timedelta(days=days)
+    versions = _versions(cutoff)
+    if dry_run:
+        files, size = _files_remove(dry_run=True)
+        return Purged(
+            versions=versions.count(),
+            documents=_documents(cutoff).count(),
+            terms=terms_orphaned(),
+            files=files,
+            file_bytes=size,
+        )
+    removed = sum(_version_remove(pk, cutoff) for pk in list(versions.values_list("pk", flat=True)))
+    documents = sum(_document_remove(pk, cutoff) for pk in list(_documents(cutoff).values_list("pk", flat=True)))
+    terms = sum(_terms_remove(tenant_id) for tenant_id in Tenant.objects.order_by("pk").values_list("pk", flat=True))
+    files, size = _files_remove(dry_run=False)
+    return Purged(versions=removed, documents=documents, terms=terms, files=files, file_bytes=size)
+
+
+# ── rows ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _versions(cutoff: datetime) -> QuerySet[DocumentVersion]:
+    """Versions that nobody can find, that nobody works on, and that no citation needs."""
+    newest = DocumentVersion.objects.filter(document=OuterRef("document")).order_by("-number").values("pk")[:1]
+    replaced = Q(retired__lt=cutoff, live_for=None)
+    never_live = Q(live_since=None, retired=None, created__lt=cutoff, live_for=None) & ~Q(pk=Subquery(newest))
+    worked_on = IngestItem.objects.filter(version=OuterRef("pk"), finished=None)
+    return (
+        DocumentVersion.objects.filter(Q(document__deleted__lt=cutoff) | replaced | never_live)
+        .filter(~Exists(worked_on), *(~needed for needed in _needed(DocumentVersion, "")))
+        .filter(*(~needed for needed in _needed(Chunk, "__version")))
+        .order_by("pk")
+    )
+
+
+def _documents(cutoff: datetime) -> QuerySet[Document]:
+    """Deleted documents of which no version is left, in rows that no citation needs."""
+    left = DocumentVersion.objects.filter(document=OuterRef("pk"))
+    found = Document.objects.filter(~Exists(left), deleted__lt=cutoff)
+    return found.filter(*(~needed for needed in _needed(Document, ""))).order_by("pk")
+
+
+def _needed(model: type[models.Model], path: str) -> Iterator[Exists]:
+    """One condition for every foreign key that protects rows of this model."""
+    for relation in model._meta.related_objects:
+        if getattr(relation, "on_delete", None) is models.PROTECT and relation.field.name:
+            rows = relation.related_model._base_manager.order_by()  # type: ignore[union-attr]  # never "self"
+            yield Exists(rows.filter(**{f"{relation.field.name}{path}": OuterRef("pk")}))
+
+
+def _version_remove(pk: int, cutoff: datetime) -> int:
+    """1 if it was removed, 0 if somebody needs it by now."""
+    try:
+        with transaction.atomic():
+            version = _versions(cutoff).select_for_update(of=("self",), skip_locked=True).filter(pk=pk).first()
+            if version is None:
+                return 0
+            IndexEntry.objects.filter(version=version).delete()
+            version.delete()
+    except (IntegrityError, models.ProtectedError):
+        logger.info("version %s is needed after all and stays", pk)
+        return 0
+    return 1
+
+
+def _document_remove(pk: int, cutoff: datetime) -> int:
+    try:
+        with transaction.atomic():
+            document = _documents(cutoff).select_for_update(of=("self",), skip_locked=True).filter(pk=pk).first()
+            if document is None:
+                return 0
+            document.delete()
+    except (IntegrityError, models.ProtectedError):
+        logger.info("document %s is needed after all and stays", pk)
+        return 0
+    return 1
+
+
+def _terms_remove(tenant_id: int) -> int:
+    """Terms that no entry contains, some thousand at a time: publishing waits for the lock meanwhile."""
+    after = removed = 0
+    while (last := terms_until(tenant_id=tenant_id, after=after, limit=TERMS_BATCH)) is not None:
+        with transaction.atomic():
+            statistics_lock(tenant_id=tenant_id)
+            removed += terms_purge(tenant_id=tenant_id, after=after, last=last)
+        after = last
+    return removed
+
+
+# ── files ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _files_remove(*, dry_run: bool) -> tuple[int, int]:
+    """Number and bytes of the files that no row names and that are older than a day."""
+    files = size = 0
+    for folder in _orphans(default_storage):
+        with (
+            transaction.atomic()
+        ):  # whoever stores the same bytes again waits, then finds them gone, or we find its row
+            files_lock_exclusive(tenant_id=folder.tenant_id)
+            for name in sorted(set(folder.names) - _named(folder.names)):
+                files, size = files + 1, size + default_storage.size(name)
+                if not dry_run:
+                    default_storage.delete(name)
+    return files, size
+
+
+def _orphans(storage: Storage) -> Iterator[_Files]:
+    """Files that no row names, folder by folder. First-level folders that are no tenant's are not ours."""
+    for tenant in sorted(storage.listdir("")[0] if storage.exists("") else []):
+        if tenant.isdigit():
+            yield from _orphans_below(storage, int(tenant), tenant)
+
+
+def _orphans_below(storage: Storage, tenant_id: int, folder: str) -> Iterator[_Files]:
+    folders, files = storage.listdir(folder)
+    names = [f"{folder}/{name}" for name in files]
+    before = timezone.now() - FILE_AGE
+    orphans = [name for name in sorted(set(names) - _named(names)) if storage.get_modified_time(name) < before]
+    if orphans:
+        yield _Files(tenant_id=tenant_id, names=orphans)
+    for name in sorted(folders):
+        yield from _orphans_below(storage, tenant_id, f"{folder}/{name}")
+
+
+def _named(names: list[str]) -> set[str]:
+    """Those of the names that a row keeps."""
+    versions, pictures = DocumentVersion.objects.order_by(), DocumentPicture.objects.order_by()
+    kept = [versions.filter(**{f"{column}__in": names}).values_list(column) for column in VERSION_FILES]
+    return {row[0] for row in kept[0].union(*kept[1:], pictures.filter(file__in=names).values_list("file"))}

@@ -1,0 +1,180 @@
+"""Taking the items of one source one by one, and deciding what is missing at the end."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from django.db import transaction
+
+from accounts.models.people import MAX_CLEARANCE
+from accounts.scope import Scope
+from knowledge.errors import JobOverError, LeftOutError, RunLostError, SupersededError
+from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.models import Document, IngestJob, Source
+from knowledge.services.composition import glob_matches
+from knowledge.services.documents import items_add, job_hold, job_work, upload_check
+from knowledge.services.handlers import Handler, arrival_refusal, handler_value
+from knowledge.services.registration import Arrival, document_register
+from knowledge.services.soft_delete import documents_withdraw
+from knowledge.services.sources.items import Fetched, Item, Stamp, Unlisted
+from knowledge.services.sources.run_report import RunReport
+from knowledge.types import SourceOptions, strictly
+from ragcore.errors import RagError
+
+CALL_WORKERS_EVERY = 20  # versions: reading them begins while others are still fetched
+FEW = 10  # so many may always be deleted, whatever their share
+UNWANTED = (LeftOutError, SupersededError)
+
+
+def source_scope(source: Source) -> Scope:
+    """The authority of a source over its own documents, whoever owns the sets in which they stand."""
+    return Scope(
+        tenant_id=source.tenant_id, user_id=source.owner_id or 0, clearance=MAX_CLEARANCE, administers="tenant"
+    )
+
+
+class ItemSync:
+    """One run of one source. `take` each item, then `finish`. Both raise RunLostError once the job was cancelled."""
+
+    def __init__(self, *, job: IngestJob, source: Source, report: RunReport) -> None:
+        self.job, self.source, self.report = job, source, report
+        self.options = strictly(SourceOptions, source.options)
+        self.handler = handler_value(source.handler) if source.handler else Handler()
+        self._scope = source_scope(source)
+        self._seen: set[int] = set()
+        self._is_complete = True
+        self._called_for = self._versions = 0
+
+    def take(self, item: Item | Unlisted) -> bool:
+        """Deal with one item; False: the limit of the source is reached."""
+        if isinstance(item, Unlisted):
+            self._is_complete &= not item.hides
+            self.report.found += 1
+            self._seen.add(_key(item.path))  # it is there, though it cannot be taken
+            self.report.refuse(path=item.path, code=item.code, message=item.message)
+            return True
+        if not self._is_wanted(item.external_id):
+            return True
+        if len(self._seen) >= self.options.max_documents:
+            self._is_complete = False
+            self._note("limit_reached", f"Only the first {self.options.max_documents} documents were taken.")
+            return False
+        self._seen.add(_key(item.external_id))
+        self.report.found += 1
+        try:
+            self._take(item)
+        except UNWANTED:
+            self.report.left_out += 1
+        except JobOverError:
+            raise RunLostError from None
+        except RagError as error:
+            self.report.refuse(path=item.external_id, code=error.code, message=error.message)
+        except OSError:
+            self.report.refuse(path=item.external_id, code="unreadable", message="This file cannot be read.")
+        return True
+
+    def finish(self) -> None:
+        """Call workers for the rest, and delete what the source does not have any more, if it is to."""
+        if self._versions > self._called_for:
+            self._call_workers()
+        if self.options.delete_missing:
+            self._delete_missing()
+
+    def _is_wanted(self, path: str) -> bool:
+        included = not self.options.include or glob_matches(path, self.options.include)
+        return included and not glob_matches(path, self.options.exclude)
+
+    def _take(self, item: Item) -> None:
+        known = self._known(item.external_id)
+        last: Stamp = known.handled.get("seen", {}) if known else {}
+        if last and last == item.stamp:
+            return
+        if refusal := arrival_refusal(
+            source=self.source,
+            handler=self.handler,
+            path=item.external_id,
+            name=item.name,
+            metadata=self.options.metadata,
+        ):
+            raise refusal
+        fetched = item.read(last)
+        if fetched is None:
+            return
+        upload_check(name=fetched.name, size_bytes=len(fetched.content))
+        if known and known.sha256 == hashlib.sha256(fetched.content).hexdigest():
+            stamp_keep(document_id=known.pk, stamp=fetched.stamp)
+            return
+        self._register(item, fetched)
+        self.report.changed += known is not None
+        self.report.new += known is None
+
+    def _known(self, external_id: str) -> Document | None:
+        rows = Document.objects.filter(source=self.source, external_id=external_id, deleted=None)
+        return rows.only("pk", "sha256", "handled").first()
+
+    @transaction.atomic
+    def _register(self, item: Item, fetched: Fetched) -> None:
+        job_hold(self.job)
+        arrival = Arrival(
+            name=fetched.name,
+            content=fetched.content,
+            sets=(),
+            external_id=item.external_id,
+            clearance=self.options.clearance,
+            metadata=self.options.metadata,
+            tags=self.options.tags,
+            sent_as=item.external_id,
+        )
+        done = document_register(scope=self._scope, actor=self.source.owner, arrival=arrival, source=self.source)
+        stamp_keep(document_id=done.document.pk, stamp=fetched.stamp)
+        if done.version is not None:
+            items_add(self.job, [done.version])
+            self._versions += 1
+        if self._versions - self._called_for >= CALL_WORKERS_EVERY:
+            self._call_workers()
+        if done.merged:
+            epoch_advance(tenant_id=self.source.tenant_id)
+
+    def _call_workers(self) -> None:
+        job_work(self.job, workers=1)
+        self._called_for = self._versions
+
+    def _delete_missing(self) -> None:
+        """Delete what was not seen, unless the list may have been wrong; then the report says so."""
+        here = Document.objects.filter(source=self.source, deleted=None).values_list("pk", "external_id")
+        total, missing = 0, []
+        for pk, external_id in here.iterator(chunk_size=2000):
+            total += 1
+            if _key(external_id) not in self._seen:
+                missing.append(pk)
+        if not missing:
+            return
+        if not self._is_complete:
+            self._note("not_deleted", "Nothing was deleted, because the source could not be listed completely.")
+        elif not self._seen:
+            self._note("not_deleted", "Nothing was deleted, because the source seems to be empty.")
+        elif len(missing) > max(FEW, total * self.options.delete_at_most_percent / 100):
+            self._note(
+                "not_deleted",
+                f"{len(missing)} of {total} documents are missing in the source. So many are not deleted at once.",
+            )
+        else:
+            self.report.deleted += documents_withdraw(tenant_id=self.source.tenant_id, document_ids=missing)
+
+    def _note(self, code: str, message: str) -> None:
+        self.report.note(source=self.source.name, code=code, message=message)
+
+
+@transaction.atomic
+def stamp_keep(*, document_id: int, stamp: Stamp) -> None:
+    """Remember how the source's item looked, for the next run."""
+    handled: Mapping[str, object] = (
+        Document.objects.select_for_update().values_list("handled", flat=True).get(pk=document_id)
+    )
+    Document.objects.filter(pk=document_id).update(handled={**handled, "seen": dict(stamp)})
+
+
+def _key(external_id: str) -> int:
+    """64 bits of a hash: a million items are remembered in some tens of megabytes."""
+    return int.from_bytes(hashlib.blake2b(external_id.encode(), digest_size=8).digest(), "big")

@@ -1,0 +1,111 @@
+"""Asking for runs: by a person, by a set that is composed of sources, by the clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge.models import IngestJob, Source
+from knowledge.queue import RUN_SYNC, enqueue_on_commit
+from knowledge.selectors import set_owned
+from knowledge.selectors.sources import source_managed
+from knowledge.services.sources.items import LISTED_KINDS
+from knowledge.services.sources.leases import INTERVALS, LEASE_SECONDS, next_run_after, runs_next, runs_open
+from knowledge.services.sources.run_report import RunReport
+
+FORGOTTEN_SECONDS = 90.0  # a run that nobody has taken up by then has perhaps lost its message
+SENT_AT_ONCE = 20  # of them; most find that it is not their turn
+BROKEN_OFF = "The last run was broken off."
+
+
+@transaction.atomic
+def source_run_start(*, scope: Scope, actor: User, source_id: int) -> IngestJob:
+    """Run a source now; a run that already waits or goes on is returned instead of a second one.
+
+    Raises NotFoundError, NotAllowedError.
+    """
+    source = source_managed(scope=scope, source_id=source_id)
+    Source.objects.select_for_update().get(pk=source.pk)
+    for job in runs_open().filter(source=source):
+        return job
+    audit_record(actor=actor, action="source.run", target=source.name, source=source.pk)
+    return run_open(sources=[source], actor=actor, trigger="person")
+
+
+@transaction.atomic
+def set_ingest(*, scope: Scope, actor: User, set_id: int) -> IngestJob:
+    """Run all sources in use of which a set is composed, and put what matches into the set (D12).
+
+    Raises NotFoundError, NotAllowedError.
+    """
+    chosen = set_owned(scope=scope, set_id=set_id)
+    sources = list(Source.objects.filter(set_sources__knowledge_set=chosen, enabled=True).order_by("pk"))
+    audit_record(actor=actor, action="set.ingest", target=chosen.code, set=chosen.pk, sources=[s.pk for s in sources])
+    return run_open(sources=sources, actor=actor, trigger="person", tenant_id=chosen.tenant_id)
+
+
+def run_open(
+    *, sources: Sequence[Source], actor: User | None, trigger: str, tenant_id: int | None = None, send: bool = True
+) -> IngestJob:
+    """A job that runs these sources one after another, sent to a worker when the transaction is committed."""
+    report = RunReport(trigger=trigger, waiting=[source.pk for source in sources], heartbeat=time.time())
+    job = IngestJob.objects.create(
+        tenant_id=tenant_id or sources[0].tenant_id,
+        created_by=actor,
+        kind=IngestJob.Kind.SYNC,
+        source=sources[0] if len(sources) == 1 else None,
+        report=report.json(),
+    )
+    if send:
+        enqueue_on_commit(RUN_SYNC, job_id=job.pk)
+    return job
+
+
+def sources_start_due() -> list[int]:
+    """Start what is due and take up what was broken off; returns job ids. Called every minute.
+
+    One message a run and a minute at most: due sources get their next time at once, broken-off runs a fresh heartbeat.
+    """
+    return [*_due_started(), *_broken_off_sent()]
+
+
+@transaction.atomic
+def _due_started() -> list[int]:
+    now = timezone.now()
+    due = Source.objects.filter(
+        kind__in=LISTED_KINDS, enabled=True, next_run__lte=now, schedule__in=[str(name) for name in INTERVALS]
+    )
+    started = []
+    for source in due.select_for_update(of=("self",), skip_locked=True).select_related("owner").order_by("next_run"):
+        broken_off = source.outcome == Source.Outcome.RUNNING  # its lease ended at next_run
+        said = {"outcome": Source.Outcome.FAILED, "message": BROKEN_OFF} if broken_off else {}
+        Source.objects.filter(pk=source.pk).update(next_run=next_run_after(source.schedule, now), **said)
+        if not runs_open().filter(source=source).exists():
+            started.append(run_open(sources=[source], actor=source.owner, trigger="schedule").pk)
+    return started
+
+
+@transaction.atomic
+def _broken_off_sent() -> list[int]:
+    now = time.time()
+    lost = Q(report__state="waiting", report__heartbeat__lt=now - FORGOTTEN_SECONDS)
+    dead = Q(report__state="running", report__heartbeat__lt=now - LEASE_SECONDS)
+    jobs = list(runs_open().filter(lost | dead, paused=None).select_for_update(skip_locked=True)[:SENT_AT_ONCE])
+    for job in jobs:
+        if job.report["state"] == "waiting":  # claimed again only by its lease, so it may keep its heartbeat
+            IngestJob.objects.filter(pk=job.pk).update(report={**job.report, "heartbeat": now})
+        enqueue_on_commit(RUN_SYNC, job_id=job.pk)
+    return [job.pk for job in jobs]
+
+
+def runs_next_start() -> None:
+    """Call workers to the runs whose turn it is now that another one is over."""
+    for job_id in runs_next():
+        enqueue_on_commit(RUN_SYNC, job_id=job_id)
