@@ -19,15 +19,15 @@ from accounts.errors import NotAuthenticatedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from chat import services
 from chat.api.schemas import FiltersIn, Identifier, QueryText, SetId
+from chat.errors import failure_words
+from chat.executors import run_db
 from chat.limits import questions_counted
 from chat.models import Conversation, Message
 from chat.selectors import message_get
-from chat.streaming import read_events
-from chat.threads import run_db
+from chat.turns.lifecycle import turn_start, turn_stop
+from chat.turns.stream_reader import read_events
 from chat.types import AnswerRequest
-from chat.wording import failure_words
 from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if isinstance(message, Ask):
             await self._ask(message, user, scope)
         elif isinstance(message, Stop):
-            await services.turn_stop(scope=scope, message_id=message.message_id)
+            await turn_stop(scope=scope, message_id=message.message_id)
         else:
             found = await run_db(message_get, scope=scope, message_id=message.message_id)
             await self._announce(found)
@@ -139,7 +139,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             given=frozenset({"sets"} if message.sets else ()),
         )
         await questions_counted(user)
-        turn = await services.turn_start(scope=scope, user=user, request=request, channel=Conversation.Channel.WEB)
+        turn = await turn_start(scope=scope, user=user, request=request, channel=Conversation.Channel.WEB)
         await self._announce(turn)
         await self._follow(turn.pk, 0, scope)
 

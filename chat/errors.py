@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext as _
+
+from accounts.wording import worded
 from ragcore.errors import PermanentError, TransientError
 
 
@@ -63,3 +66,17 @@ class TurnRefusedError(PermanentError):
     def __init__(self, code: str, message: str, **data: Any) -> None:
         super().__init__(message, **data)
         self.code = code  # type: ignore[misc]  # each instance stands for another error
+
+
+# Nothing that the reader could do better; the sentences of these errors are for operators and programs.
+DOWN = frozenset({"retrieval_unavailable", "unavailable", "internal"})
+
+
+def failure_words(code: str, message: str) -> str:
+    """An error in the language of the thread or task; one sentence for everything that is down (U14)."""
+    if code in DOWN:
+        return _(
+            "The system has a technical problem at the moment. Please try again later. If it does not go away, "
+            "please contact technical support."
+        )
+    return worded(message)

@@ -1,16 +1,26 @@
-"""Connections to Redis for asynchronous code."""
+"""Connections to Redis for asynchronous code, and locks in it."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.lock import Lock
+from redis.exceptions import LockError, RedisError
+
+logger = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 64  # commands wait for a free one instead of failing
 WAIT_SECONDS = 10
 SOCKET_SECONDS = 5.0  # for each answer of the server, also to a command that waits for something
+
+LOCK_EXPIRE_SECONDS = 15  # a process that has died gives its locks up soon
+LOCK_RENEW_SECONDS = 5  # a living one keeps them as long as it works
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Redis] = WeakKeyDictionary()
 
@@ -41,3 +51,42 @@ async def close() -> None:
     if found := _clients.pop(asyncio.get_running_loop(), None):
         await found.aclose()
         await found.connection_pool.disconnect()
+
+
+@asynccontextmanager
+async def redis_lock(name: str, *, wait_seconds: float) -> AsyncIterator[bool]:
+    """True while this process holds the lock; False if it could not be had in time.
+
+    Acquired, renewed and released by compare-and-set in Lua scripts: only the holder's token counts.
+    """
+    lock = client().lock(name, timeout=LOCK_EXPIRE_SECONDS, blocking=wait_seconds > 0, blocking_timeout=wait_seconds)
+    if not await lock.acquire():
+        yield False
+        return
+    renewing = asyncio.create_task(_renew(lock))
+    try:
+        yield True
+    finally:
+        renewing.cancel()
+        await asyncio.shield(_release(lock))
+
+
+async def _renew(lock: Lock) -> None:
+    while True:
+        await asyncio.sleep(LOCK_RENEW_SECONDS)
+        try:
+            await lock.reacquire()
+        except LockError:
+            logger.warning("the lock %s was lost", lock.name)
+            return
+        except RedisError as error:  # there are two more tries before it expires
+            logger.warning("the lock %s could not be renewed: %s", lock.name, error)
+
+
+async def _release(lock: Lock) -> None:
+    try:
+        await lock.release()
+    except LockError:  # it had expired, e.g. after a long pause of the machine; nothing is left to release
+        return
+    except RedisError as error:  # what was done under the lock is done, and the lock expires by itself
+        logger.warning("the lock %s could not be released: %s", lock.name, error)

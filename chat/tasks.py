@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from chat import services
 from chat.queue import SWEEP_TURNS
+from chat.turns.turn_sweeper import turns_sweep
 
 
 @shared_task(name=SWEEP_TURNS)
 def sweep_turns() -> None:
     """Mark turns whose web process has died."""
-    services.turns_sweep()
+    turns_sweep()

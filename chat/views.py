@@ -12,12 +12,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.pages import page
 from accounts.scope import Scope
-from chat import pages, selectors
+from chat import selectors, view_models
+from chat.conversations import edits
+from chat.filter_summary import filters_start
 from chat.forms import PinForm, RenameForm, SetsForm
+from chat.js_messages import page_strings
 from chat.models import Conversation
-from chat.narrowing import filters_start
-from chat.services import conversation_edits as edits
-from chat.strings import page_strings
 from chat.types import MAX_QUERY_CHARACTERS
 
 
@@ -45,7 +45,7 @@ def conversation(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID)
 @page
 def conversations(request: HttpRequest, scope: Scope) -> HttpResponse:
     """The list of the side bar, `?q=` narrows it."""
-    groups = pages.conversation_groups(scope=scope, search=request.GET.get("q", "").strip()[:200])
+    groups = view_models.conversation_groups(scope=scope, search=request.GET.get("q", "").strip()[:200])
     return render(request, "chat/conversations.html", {"groups": groups, "searched": "q" in request.GET})
 
 
@@ -54,7 +54,7 @@ def conversations(request: HttpRequest, scope: Scope) -> HttpResponse:
 @page
 def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
     """One turn, as it is stored."""
-    return render(request, "chat/turn.html", {"turn": pages.turn(scope=scope, message_id=message_id)})
+    return render(request, "chat/turn.html", {"turn": view_models.turn(scope=scope, message_id=message_id)})
 
 
 @require_safe
@@ -62,7 +62,7 @@ def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpRe
 @page
 def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: int) -> HttpResponse:
     """The evidence panel of one citation; rights are checked at each opening (B3)."""
-    shown = pages.evidence(scope=scope, message_id=message_id, number=number)
+    shown = view_models.evidence(scope=scope, message_id=message_id, number=number)
     return render(request, "chat/evidence.html", {"shown": shown})
 
 
@@ -91,7 +91,7 @@ def pin(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpR
 @page
 def choose_sets(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
     """Remember where a conversation asks."""
-    listed = [choice.id for axis in pages.set_choices(scope=scope, conversation=None) for choice in axis.sets]
+    listed = [choice.id for axis in view_models.set_choices(scope=scope, conversation=None) for choice in axis.sets]
     form = SetsForm(request.POST, listed=listed)
     if not form.is_valid():
         return HttpResponse(status=422)
@@ -109,18 +109,18 @@ def delete(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> Ht
 
 def _chat(request: HttpRequest, scope: Scope, *, conversation: Conversation | None) -> HttpResponse:
     messages = selectors.messages_of(scope=scope, conversation_id=conversation.pk) if conversation else []
-    documents, sets = pages.corpus_size(scope=scope)
+    documents, sets = view_models.corpus_size(scope=scope)
     context = {
         "conversation": conversation,
-        "turns": pages.turns(scope=scope, messages=messages),
-        "groups": pages.conversation_groups(scope=scope),
-        "axes": pages.set_choices(scope=scope, conversation=conversation),
+        "turns": view_models.turns(scope=scope, messages=messages),
+        "groups": view_models.conversation_groups(scope=scope),
+        "axes": view_models.set_choices(scope=scope, conversation=conversation),
         "filters": filters_start(scope=scope, conversation=conversation),
-        "examples": [] if conversation else pages.examples(scope=scope),
+        "examples": [] if conversation else view_models.examples(scope=scope),
         "documents": documents,
-        "reading": 0 if documents else pages.corpus_reading(scope=scope),
+        "reading": 0 if documents else view_models.corpus_reading(scope=scope),
         "sets": sets,
-        "may_upload": pages.may_upload(scope=scope),
+        "may_upload": view_models.may_upload(scope=scope),
         "strings": page_strings(),
         "max_characters": MAX_QUERY_CHARACTERS,
     }

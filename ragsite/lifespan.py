@@ -10,8 +10,9 @@ from django.db import connections
 from redis.exceptions import RedisError
 
 from chat import redis_client
-from chat.services import turns_shutdown, turns_sweep
-from chat.streaming import close_hub
+from chat.turns.lifecycle import turns_shutdown
+from chat.turns.stream_hub import close_hub
+from chat.turns.turn_sweeper import turns_sweep
 from knowledge import engines
 
 logger = logging.getLogger(__name__)

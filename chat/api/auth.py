@@ -14,7 +14,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from chat.errors import CsrfFailedError
-from chat.threads import run_db
+from chat.executors import run_db
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 from accounts.scope import Scope
 from chat.errors import InvalidAnswerRequestError
+from chat.executors import run_db
 from chat.services.prompting import answer_options_sent, set_alone
-from chat.threads import run_db
 from chat.types import AnswerRequest
 from knowledge.selectors.options import QUERY_GROUPS, site_options
 from ragcore.options import Conflict, Resolved, conflicts, resolve

@@ -11,8 +11,8 @@ from chat.api.auth import caller_of
 from chat.api.rag import rag_router
 from chat.api.responses import FilterCountOut, FiltersOut, described
 from chat.api.schemas import FilterCountIn, FilterQuery
+from chat.executors import run_db
 from chat.services.presenting import warnings_present
-from chat.threads import run_db
 from knowledge.selectors.filters import FilterChoices
 from knowledge.services.filters import filters_count, filters_offered
 from knowledge.types import Facet

@@ -17,8 +17,8 @@ from celery import current_app
 from django.conf import settings
 from django.db import connection
 
+from chat.executors import run_cpu, run_db
 from chat.redis_client import client
-from chat.threads import run_cpu, run_db
 from knowledge import engines
 from ragcore.ports import Reranker, RerankInput
 from ragcore.types import Passage, Query

@@ -17,8 +17,8 @@ from chat.api.rag import answered, start
 from chat.api.responses import CompletionOut, ModelOut, ModelsOut, described
 from chat.api.sse import event_stream
 from chat.errors import UnknownModelError
+from chat.executors import run_db
 from chat.models import Message
-from chat.threads import run_db
 from chat.types import Event
 
 openai_router = Router(tags=["OpenAI-compatible"], auth=CallerAuth())

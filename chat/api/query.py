@@ -13,8 +13,8 @@ from chat.api.rag import answered, rag_router, start
 from chat.api.responses import QueryOut, described, streamed
 from chat.api.schemas import QueryIn
 from chat.api.sse import Vocabulary, event_stream
+from chat.executors import run_db
 from chat.models import MessageCitation
-from chat.threads import run_db
 from chat.types import Event
 
 QUERY_EVENTS = (

@@ -9,7 +9,6 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Router
 
 from accounts.selectors import tenant_check
-from chat import services
 from chat.api.auth import Caller, CallerAuth, caller_of
 from chat.api.checking import answer_checked, search_checked
 from chat.api.health import health_report
@@ -18,11 +17,12 @@ from chat.api.responses import BatchOut, GenerateOut, HealthOut, RetrieveOut, de
 from chat.api.schemas import BatchIn, GenerateIn, RetrieveIn
 from chat.api.sse import Vocabulary, event_stream, generate_vocabulary
 from chat.errors import InvalidAnswerRequestError
+from chat.executors import run_db
 from chat.limits import Slot, questions_counted
 from chat.models import Conversation, Message
 from chat.selectors import message_get
 from chat.services.passages import conversation_turns, passages_find
-from chat.threads import run_db
+from chat.turns.lifecycle import answer_batch, answer_now, turn_start
 from chat.types import AnswerRequest
 
 EVENTS = "context, step, chunk, citations, done or error, each with its id; then data: [DONE]"
@@ -86,7 +86,7 @@ async def batch(request: HttpRequest, body: BatchIn) -> dict[str, Any]:
     value = body.values("")
     await answer_checked(scope=caller.scope, request=value)
     await questions_counted(caller.user, questions=len(body.queries))
-    items = await services.answer_batch(scope=caller.scope, user=caller.user, queries=body.queries, request=value)
+    items = await answer_batch(scope=caller.scope, user=caller.user, queries=body.queries, request=value)
     return {
         "results": [
             {"index": item.index, "result": item.result}
@@ -107,16 +107,14 @@ async def answered(caller: Caller, value: AnswerRequest) -> dict[str, Any]:
     """The whole answer for a client of the API."""
     await answer_checked(scope=caller.scope, request=value)
     await questions_counted(caller.user)
-    return await services.answer_now(scope=caller.scope, user=caller.user, request=value)
+    return await answer_now(scope=caller.scope, user=caller.user, request=value)
 
 
 async def start(caller: Caller, value: AnswerRequest) -> Message:
     """Start a turn for a client of the API."""
     await answer_checked(scope=caller.scope, request=value)
     await questions_counted(caller.user)
-    return await services.turn_start(
-        scope=caller.scope, user=caller.user, request=value, channel=Conversation.Channel.API
-    )
+    return await turn_start(scope=caller.scope, user=caller.user, request=value, channel=Conversation.Channel.API)
 
 
 def _vocabulary(include_inline: bool, include_citations: bool) -> Vocabulary:

@@ -15,9 +15,8 @@ from accounts.scope import Scope
 from chat.errors import TurnFailedError, TurnRefusedError
 from chat.redis_client import client
 from chat.services.presenting import without_markers
-from chat.streaming import read_events
-from chat.streaming.keys import events_key
-from chat.streaming.log import FINAL
+from chat.turns.stream_log import FINAL, events_key
+from chat.turns.stream_reader import read_events
 from chat.types import Event
 from ragcore.errors import ModelUnavailableError, RagError
 

@@ -10,7 +10,7 @@ from mcp.server.mcpserver import Context
 from accounts.errors import NotAuthenticatedError
 from accounts.selectors import api_key_user, scope_for
 from chat.api.auth import Caller
-from chat.threads import run_db
+from chat.executors import run_db
 
 CALLER = "ragsite.caller"  # in the ASGI scope of a request
 

@@ -15,10 +15,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from accounts.errors import NotAuthenticatedError
+from chat.executors import run_db
 from chat.mcp.callers import CALLER, caller_of_key, of_request
 from chat.mcp.results import UNAVAILABLE
 from chat.mcp.server import mcp_server
-from chat.threads import run_db
 
 PATH = "/mcp"
 MAX_BODY_BYTES = 256 * 1024  # a question has 2000 characters

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from chat import redis_client
-from chat.services import turns_shutdown
-from chat.streaming import close_hub
+from chat.turns.lifecycle import turns_shutdown
+from chat.turns.stream_hub import close_hub
 from knowledge import engines
 
 logger = logging.getLogger(__name__)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from chat.executors import run_db
 from chat.mcp.callers import always, caller_of_key
 from chat.mcp.life import prepared
 from chat.mcp.server import mcp_server
-from chat.threads import run_db
 
 
 async def serve_stdio(key: str) -> None:

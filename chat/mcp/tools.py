@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 
-from chat import services
 from chat.api.auth import Caller
 from chat.api.presenting import hits_present
 from chat.errors import InvalidAnswerRequestError
+from chat.executors import run_db
 from chat.limits import Slot, questions_counted
 from chat.mcp.callers import CallerOf
 from chat.mcp.reading import sets_named, sets_out, source_out
@@ -31,7 +31,7 @@ from chat.mcp.schemas import (
 )
 from chat.services.finding import search
 from chat.services.profiles import profile_of
-from chat.threads import run_db
+from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest, Style
 from knowledge.types import RetrievalRequest
 
@@ -104,6 +104,6 @@ async def answered(caller: Caller, *, query: str, sets: tuple[int, ...], style: 
     given: dict[str, Any] = {} if style is None else {"style": style}
     await questions_counted(caller.user)
     request = AnswerRequest(query=query, sets=sets, given=frozenset(given), **given)
-    made = await services.answer_now(scope=caller.scope, user=caller.user, request=request)
+    made = await answer_now(scope=caller.scope, user=caller.user, request=request)
     warnings = made["metadata"].get("warnings") or []
     return AnswerOut(**{name: made[name] for name in AnswerOut.model_fields if name != "warnings"}, warnings=warnings)

@@ -8,6 +8,7 @@ import time
 from accounts.models import User
 from accounts.scope import Scope
 from chat import metrics
+from chat.executors import run_cpu, run_db
 from chat.models import Message
 from chat.selectors import documents_still_askable
 from chat.services.cache import cache_key, from_cache, through_cache
@@ -16,7 +17,6 @@ from chat.services.patience import Patience
 from chat.services.profiles import profile_of
 from chat.services.prompting import manner_of
 from chat.services.questions import question_of, standalone_by_rules_of
-from chat.threads import run_cpu, run_db
 from chat.types import AnswerRecord, AnswerRequest, Emit, Exchange
 from ragcore.text.once import computed_once
 

@@ -14,8 +14,8 @@ from django.utils.translation import ngettext
 
 from accounts.scope import Scope
 from chat.errors import AnswerTimeoutError
+from chat.executors import run_db
 from chat.services.prompting import Manner
-from chat.threads import run_db
 from chat.types import AnswerRequest, Emit
 from knowledge.errors import RetrievalUnavailableError
 from knowledge.services import retrieve

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.scope import Scope
+from chat.executors import run_cpu
 from chat.models import Conversation, Message
 from chat.services.answerable import Verdict, verdict_on
 from chat.services.answering_metadata import with_metadata
@@ -27,7 +28,6 @@ from chat.services.prompting import Manner, refusal_for
 from chat.services.search_results import search_results
 from chat.services.tooling import Tooling
 from chat.services.writing import SECONDS, Draft, Writer, draft_of
-from chat.threads import run_cpu
 from chat.types import AnswerRecord, AnswerRequest, Emit, Exchange
 from knowledge import engines
 from ragcore.answering import stages  # noqa: F401 (registers the stages)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from django.utils.translation import gettext as _
 
 from chat import metrics
+from chat.executors import run_cpu
 from chat.services.generating import choice_of, spent_of
 from chat.services.output import Output
 from chat.services.telling import tier_step, told
-from chat.threads import run_cpu
 from chat.types import Emit
 from knowledge import engines
 from ragcore.answering.types import WrittenText

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.scope import Scope
-from chat.services import AnswerRequest, answer_now
+from chat.turns.lifecycle import answer_now
+from chat.types import AnswerRequest
 from evaluation.errors import NothingToEvaluateError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from evaluation.selectors import golden_cases

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from accounts import wording
 from accounts.models import User
-from chat.pages import Turn
+from chat.view_models import Turn
 from feedback.models import Vote
 from ragcore.text.scripts import cjk_share
 

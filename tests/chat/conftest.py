@@ -14,8 +14,8 @@ from django.test import AsyncClient
 from accounts.models import User
 from accounts.services import api_key_create
 from chat import redis_client as chat_redis
-from chat.services import turns_shutdown
-from chat.streaming import close_hub
+from chat.turns.lifecycle import turns_shutdown
+from chat.turns.stream_hub import close_hub
 from knowledge import engines
 from knowledge.models import Document, KnowledgeSet
 from ragcore.llm.generators import LLMAnswerGenerator

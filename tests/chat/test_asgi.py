@@ -9,7 +9,7 @@ import pytest
 import uvicorn
 import websockets
 
-from chat.threads import run_cpu, run_db
+from chat.executors import run_cpu, run_db
 from knowledge import engines
 from ragsite.asgi import application
 

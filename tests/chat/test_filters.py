@@ -9,8 +9,8 @@ import re
 import pytest
 from django.urls import reverse
 
+from chat.executors import run_db
 from chat.models import Message
-from chat.threads import run_db
 from knowledge.models import Attribute
 from tests.chat.sockets import Socket
 from tests.chat.test_views import answer, conversation_of, signed_in

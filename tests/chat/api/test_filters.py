@@ -5,7 +5,7 @@ import json
 import pytest
 import pytest_asyncio
 
-from chat.threads import run_db
+from chat.executors import run_db
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Attribute, Document
 from ragsite.openapi import merged_schema

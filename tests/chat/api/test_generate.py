@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from accounts.services import api_key_create
+from chat.executors import run_db
 from chat.models import Message
-from chat.threads import run_db
 from tests.chat.conftest import Api
 from tests.factories import make_tenant, make_user
 from tests.scripted_llm import Reply

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import openai
 import pytest
 
+from chat.executors import run_db
 from chat.models import Message
-from chat.threads import run_db
 from knowledge import engines
 from tests.chat.test_asgi import serving
 from tests.scripted_llm import Reply

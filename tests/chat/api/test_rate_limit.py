@@ -11,8 +11,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from accounts.services import api_key_create
 from chat import limits
 from chat.errors import InvalidAnswerRequestError
+from chat.executors import run_db
 from chat.limits import RateLimitedError, questions_counted
-from chat.threads import run_db
 from tests.chat.conftest import Api
 from tests.chat.mcp.conftest import given, refused
 

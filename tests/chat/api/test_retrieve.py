@@ -9,9 +9,11 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import User
 from accounts.services import api_key_create
 from chat.api.presenting import hits_present
+from chat.executors import run_db
 from chat.models import Conversation, Message
-from chat.services import AnswerRequest, answer_now, finding
-from chat.threads import run_db
+from chat.services import finding
+from chat.turns.lifecycle import answer_now
+from chat.types import AnswerRequest
 from knowledge.models import Document
 from knowledge.services import document_delete, retrieve
 from knowledge.types import RetrievalRequest

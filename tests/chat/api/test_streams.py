@@ -4,10 +4,10 @@ import asyncio
 
 from accounts.services import api_key_create
 from chat.api.sse import generate_vocabulary
+from chat.executors import run_db
 from chat.models import Message
 from chat.redis_client import client
-from chat.streaming.keys import events_key
-from chat.threads import run_db
+from chat.turns.stream_log import events_key
 from chat.types import Event
 from knowledge.models import KnowledgeSet
 from tests.chat.conftest import Api, sse

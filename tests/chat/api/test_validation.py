@@ -2,7 +2,7 @@
 
 import pytest
 
-from chat.threads import run_db
+from chat.executors import run_db
 from tests.chat.conftest import Api
 
 GENERATE = "/api/v1/rag/generate"

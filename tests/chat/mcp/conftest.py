@@ -11,9 +11,9 @@ from mcp import Client
 
 from accounts.models import ApiKey, User
 from accounts.services import api_key_create
+from chat.executors import run_db
 from chat.mcp.callers import always
 from chat.mcp.server import mcp_server
-from chat.threads import run_db
 from knowledge.models import Chunk, Document, KnowledgeSet
 from tests.factories import ingest, make_admin, make_set, make_tenant
 

@@ -6,9 +6,9 @@ import pytest
 from django.db import OperationalError
 
 from accounts.services import api_key_create
+from chat.executors import run_db
 from chat.mcp import reading, tools
 from chat.models import Message
-from chat.threads import run_db
 from knowledge.models import Chunk, Document
 from tests.chat.mcp.conftest import SECRET, agent, called, given, refused, revoke
 from tests.factories import ingest, make_admin, make_set, make_user

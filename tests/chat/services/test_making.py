@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from chat.executors import run_db
 from chat.services import finishing
 from chat.services.tooling import Tooling
-from chat.threads import run_db
 from knowledge import engines
 from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.llm.tiers import Price, build_tier

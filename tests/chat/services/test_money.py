@@ -7,8 +7,8 @@ import pytest
 from django.test import AsyncClient
 from prometheus_client.parser import text_string_to_metric_families
 
+from chat.executors import run_db
 from chat.models import Message
-from chat.threads import run_db
 from knowledge import engines
 from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
 from ragcore.llm.generators import LLMAnswerGenerator

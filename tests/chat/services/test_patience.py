@@ -7,8 +7,9 @@ from functools import partial
 import pytest
 
 from chat.services import patience as timing
-from chat.services import tooling, turns
+from chat.services import tooling
 from chat.services.patience import Patience
+from chat.turns import lifecycle
 from knowledge import engines
 from ragcore.llm.client import LlmClient
 from ragcore.llm.generators import LLMAnswerGenerator
@@ -102,7 +103,7 @@ async def test_what_a_model_refuses_at_once_does_not_keep_it_from_writing(api, l
 def hanging(monkeypatch, llm):
     """A server that takes requests and says nothing for half a minute; the times of an answer are short instead."""
     llm.default = Reply(hold_before=0)
-    monkeypatch.setattr(turns, "Patience", partial(Patience, seconds=4.0))
+    monkeypatch.setattr(lifecycle, "Patience", partial(Patience, seconds=4.0))
     monkeypatch.setattr(timing, "RESERVE_SECONDS", 1.0)
     monkeypatch.setattr(tooling, "SILENT_SECONDS", 0.1)
     monkeypatch.setattr(tooling, "Asker", partial(LlmClient, seconds=0.3, silent_after=0.3))

@@ -12,10 +12,9 @@ from dataclasses import asdict
 from django.utils import timezone
 
 from chat.errors import ConversationBusyError
+from chat.executors import run_db
 from chat.models import Message
-from chat.redis_client import client
-from chat.services.locks import redis_lock
-from chat.threads import run_db
+from chat.redis_client import client, redis_lock
 from chat.types import Exchange
 from ragcore.ports import TokenCounter
 

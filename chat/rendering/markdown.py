@@ -18,11 +18,15 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
 
-from chat.code_colours import coloured
-from chat.formulas import ATTRIBUTES as FORMULA_ATTRIBUTES
-from chat.formulas import TAGS as FORMULA_TAGS
-from chat.formulas import formula_mathml
+from chat.rendering.formulas import ATTRIBUTES as FORMULA_ATTRIBUTES
+from chat.rendering.formulas import TAGS as FORMULA_TAGS
+from chat.rendering.formulas import formula_mathml
 
 _CITE = re.compile(r"\[(\d{1,3})\]")
 _OPEN, _CLOSE = "\ue000", "\ue001"  # private use: around a marked sentence, `OPEN index OPEN … CLOSE`
@@ -48,6 +52,7 @@ _ATTRIBUTES = {
     "button": {"class", "type", "data-cite"},
     "span": {"class", "tabindex", "data-support-reason"},
 }
+MAX_CODE_CHARACTERS = 20_000  # longer code is shown without colours
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#-]{1,20}")
 
 
@@ -169,7 +174,7 @@ def _render_fence(self: RendererHTML, tokens: Sequence[Token], index: int, optio
     language = _LANGUAGE.match(token.info.strip())
     name = f' class="language-{language[0]}"' if language else ""
     content = _SPAN.sub("", token.content)
-    return f"<pre><code{name}>{coloured(content, language[0] if language else '')}</code></pre>\n"
+    return f"<pre><code{name}>{highlighted_code(content, language[0] if language else '')}</code></pre>\n"
 
 
 def _render_cell(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -254,3 +259,25 @@ def _sanitised(markup: str) -> str:
         url_schemes={"http", "https"},
         link_rel="noopener noreferrer",
     )
+
+
+# ── code ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def highlighted_code(code: str, language: str) -> str:
+    """Escaped HTML of the code with `<span class="k">` around its parts; without any for a language nobody knows."""
+    lexer = _lexer(language.lower()) if language and len(code) <= MAX_CODE_CHARACTERS else None
+    return str(highlight(code, lexer, _formatter())) if lexer else html.escape(code)
+
+
+@cache
+def _formatter() -> HtmlFormatter[str]:
+    return HtmlFormatter(nowrap=True)
+
+
+@cache
+def _lexer(language: str) -> Lexer | None:
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None

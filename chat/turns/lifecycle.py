@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,9 @@ from redis.exceptions import RedisError
 from accounts.models import User
 from accounts.scope import Scope
 from chat import metrics
-from chat.errors import AnswerTimeoutError, TurnFailedError
+from chat.conversations.memory import session_append, session_history, session_turn
+from chat.errors import AnswerTimeoutError, BusyError, TurnFailedError
+from chat.executors import run_db
 from chat.limits import Slot
 from chat.models import Conversation, Message
 from chat.redis_client import client
@@ -26,12 +28,9 @@ from chat.selectors import message_get
 from chat.services.answers import answer_run
 from chat.services.patience import Patience
 from chat.services.presenting import answer_present, metadata_present
-from chat.services.sessions import session_append, session_history, session_turn
-from chat.services.storing import message_fail, message_finish, message_open, message_prepare
-from chat.streaming import TurnLog
-from chat.streaming.keys import ALIVE_SECONDS, alive_key, stop_key
-from chat.streaming.reading import interrupted_message
-from chat.threads import run_db
+from chat.turns.message_store import message_fail, message_finish, message_open, message_prepare
+from chat.turns.stream_log import ALIVE_SECONDS, TurnLog, alive_key, stop_key
+from chat.turns.stream_reader import interrupted_message
 from chat.types import AnswerRecord, AnswerRequest, Emit, EventType, Exchange
 from ragcore.errors import PermanentError, RagError
 
@@ -77,7 +76,7 @@ async def answer_now(
 
 
 async def turn_start(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
-    """Store the message, start its turn and return; `chat.streaming.read_events` tells what happens.
+    """Store the message, start its turn and return; `chat.turns.stream_reader.read_events` tells what happens.
 
     Raises BusyError, NotFoundError.
     """
@@ -265,3 +264,45 @@ async def _beat(message_id: uuid.UUID, stop: asyncio.Event) -> None:
 
 async def _unheard(kind: EventType, /, **data: Any) -> None:
     """An `Emit` for answers that nobody watches."""
+
+
+CONCURRENT = 4
+BUSY_TRIES = 20
+BUSY_WAIT_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchItem:
+    """The fate of one question: a result or an error."""
+
+    index: int
+    result: dict[str, Any] | None = None
+    error: RagError | None = None
+
+
+async def answer_batch(*, scope: Scope, user: User, queries: Sequence[str], request: AnswerRequest) -> list[BatchItem]:
+    """Answer each question on its own, a few at a time, in the order given. One that fails does not hurt the others."""
+    places = asyncio.Semaphore(CONCURRENT)
+
+    async def one(index: int, query: str) -> BatchItem:
+        async with places:
+            try:
+                result = await _patiently(scope=scope, user=user, request=replace(request, query=query))
+            except RagError as error:
+                return BatchItem(index=index, error=error)
+            except Exception:
+                logger.exception("a question of a batch failed")
+                return BatchItem(index=index, error=TurnFailedError("internal", _("Something went wrong.")))
+            return BatchItem(index=index, result=result)
+
+    return list(await asyncio.gather(*(one(index, query) for index, query in enumerate(queries))))
+
+
+async def _patiently(*, scope: Scope, user: User, request: AnswerRequest) -> dict[str, Any]:
+    """A batch has time: it waits for a free place instead of failing half of its questions."""
+    for _try in range(BUSY_TRIES):
+        try:
+            return await answer_now(scope=scope, user=user, request=request)
+        except BusyError:
+            await asyncio.sleep(BUSY_WAIT_SECONDS)
+    return await answer_now(scope=scope, user=user, request=request)

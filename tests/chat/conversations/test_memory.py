@@ -4,14 +4,8 @@ import uuid
 
 import pytest
 
+from chat.conversations.memory import history_window, session_append, session_history, session_key, session_turn
 from chat.redis_client import client
-from chat.services.sessions import (
-    history_window,
-    session_append,
-    session_history,
-    session_key,
-    session_turn,
-)
 from chat.types import Exchange
 
 

@@ -11,10 +11,10 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.scope import Scope
+from chat.conversations.memory import session_key
 from chat.models import Conversation
 from chat.selectors import conversation_get, conversations_of
-from chat.services.sessions import session_key
-from chat.streaming.keys import events_key
+from chat.turns.stream_log import events_key
 from knowledge.selectors import sets_readable
 
 logger = logging.getLogger(__name__)

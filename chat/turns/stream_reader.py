@@ -13,15 +13,13 @@ from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
-from chat.models import Message
+from chat.executors import run_db
+from chat.models import Message, MessageCitation
 from chat.redis_client import client
-from chat.selectors import documents_openable
-from chat.streaming.hub import Queue, decode, hub
-from chat.streaming.keys import alive_key, events_key
-from chat.streaming.log import FINAL
-from chat.streaming.stored import stored_events
-from chat.threads import run_db
-from chat.types import Event
+from chat.selectors import citations_of, documents_openable
+from chat.turns.stream_hub import Queue, decode, hub
+from chat.turns.stream_log import FINAL, alive_key, events_key
+from chat.types import CitationRecord, Event, EventType
 
 logger = logging.getLogger(__name__)
 
@@ -106,3 +104,54 @@ async def _ended(message_id: uuid.UUID | str, after: int) -> list[Event]:
 def interrupted_message() -> str:
     """What a reader is told about a turn whose process has ended."""
     return _("The server was restarted while it wrote this answer. Please ask again.")
+
+
+def stored_events(message: Message, after: int) -> list[Event]:
+    """The events that bring a reader to the end.
+
+    From the beginning: the whole answer as one chunk. In the middle the offsets are no longer known, so `done` carries
+    the whole answer, which replaces what the reader has.
+    """
+    if message.state == Message.State.FAILED:
+        return _numbered(after, ("error", {"code": message.error_code, "message": message.error_message}))
+    citations = [_record(row).public() for row in citations_of(message=message) if row.cited]
+    done = {
+        "message_id": str(message.pk),
+        "status": message.status,
+        "metadata": message.metadata,
+        "answer": message.answer,
+        "html": message.answer_html,
+    }
+    if after:
+        return _numbered(after, ("citations", {"citations": citations}), ("done", done))
+    return _numbered(
+        0,
+        ("context", {"message_id": str(message.pk), "chunks_count": message.metadata.get("chunks_found", 0)}),
+        ("chunk", {"content": message.answer}),
+        ("citations", {"citations": citations}),
+        ("done", done),
+    )
+
+
+def _numbered(after: int, *events: tuple[EventType, dict[str, Any]]) -> list[Event]:
+    return [Event(sequence=after + n, type=kind, data=data) for n, (kind, data) in enumerate(events, 1)]
+
+
+def _record(row: MessageCitation) -> CitationRecord:
+    return CitationRecord(
+        number=row.number,
+        chunk_id=row.chunk_id,
+        document_id=row.document_id,
+        version_id=row.version_id,
+        version=row.version.number,
+        external_id=row.document.external_id,
+        title=row.document.title,
+        page=row.chunk.page,
+        content=row.excerpt,
+        score=row.score,
+        confidence=row.confidence,
+        position=row.position,
+        segment=row.segment,
+        weak=row.weak,
+        cited=row.cited,
+    )

@@ -9,8 +9,8 @@ from django.conf import settings
 from django.utils import timezone
 
 from chat.models import Message
-from chat.streaming.keys import alive_key
-from chat.streaming.reading import interrupted_message
+from chat.turns.stream_log import alive_key
+from chat.turns.stream_reader import interrupted_message
 
 GRACE_SECONDS = 30  # a turn that has just begun may not have its heartbeat yet
 

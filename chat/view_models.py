@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
 from chat import selectors
+from chat.errors import failure_words
+from chat.filter_summary import Narrowed, narrowed_by
 from chat.models import Conversation, Message, MessageCitation
-from chat.narrowing import Narrowed, narrowed_by
 from chat.services.telling import told
-from chat.wording import failure_words
 from knowledge.models import Document, KnowledgeSet
 from knowledge.pages import SourceView, source_view
 from knowledge.selectors import documents_askable, documents_readable, sets_listed, sets_managed, sets_readable

@@ -3,14 +3,14 @@
 import pytest
 
 from accounts.errors import NotFoundError
+from chat.conversations.edits import conversation_delete, conversation_pin, conversation_rename
+from chat.conversations.memory import session_key
+from chat.executors import run_db
 from chat.models import Conversation, Message
 from chat.models.strategies import StrategyStatistics
 from chat.selectors import conversation_get
-from chat.services.conversation_edits import conversation_delete, conversation_pin, conversation_rename
-from chat.services.sessions import session_key
-from chat.services.storing import message_finish, message_open, message_prepare
-from chat.streaming.keys import events_key
-from chat.threads import run_db
+from chat.turns.message_store import message_finish, message_open, message_prepare
+from chat.turns.stream_log import events_key
 from chat.types import AnswerRecord, AnswerRequest
 from tests.chat.conftest import sse
 from tests.factories import scope_of

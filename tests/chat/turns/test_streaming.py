@@ -8,9 +8,9 @@ import pytest
 from accounts.scope import Scope
 from chat import redis_client
 from chat.redis_client import client
-from chat.streaming import TurnLog, read_events
-from chat.streaming.hub import Hub, block_milliseconds, hub
-from chat.streaming.keys import alive_key, events_key
+from chat.turns.stream_hub import Hub, block_milliseconds, hub
+from chat.turns.stream_log import TurnLog, alive_key, events_key
+from chat.turns.stream_reader import read_events
 
 pytestmark = pytest.mark.usefixtures("redis_client")
 READER = Scope(tenant_id=1, user_id=1, clearance=0)
@@ -125,7 +125,7 @@ async def test_a_stream_on_which_nothing_happens_is_read_on_without_any_error(mo
 
     assert queue.empty()
     assert set(reads) == {600}
-    assert [record for record in caplog.records if record.name == "chat.streaming.hub"] == []
+    assert [record for record in caplog.records if record.name == "chat.turns.stream_hub"] == []
 
 
 @pytest.mark.parametrize(("limit", "block"), [(5.0, 3000), (60.0, 5000), (0.001, 1), (None, 5000)])

@@ -7,8 +7,8 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from chat.models import Conversation, Message
-from chat.services.turns import turn_start, turn_stop
-from chat.streaming import read_events
+from chat.turns.lifecycle import turn_start, turn_stop
+from chat.turns.stream_reader import read_events
 from chat.types import AnswerRequest
 from knowledge import engines
 from ragcore.llm.generators import LLMAnswerGenerator

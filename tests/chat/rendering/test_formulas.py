@@ -7,8 +7,8 @@ from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.formulas import ATTRIBUTES, MAX_CHARACTERS, TAGS, formula_mathml, symbols
 from chat.rendering import render_markdown
+from chat.rendering.formulas import ATTRIBUTES, MAX_CHARACTERS, TAGS, formula_mathml, symbols
 
 
 def words_of(source: str, *, display: bool = False) -> str:
