@@ -1,12 +1,10 @@
 """Documents to chunks (D11); a document that must stay whole is one chunk (D10)."""
 
-from ragcore.chunking.heading_tree import HeadingTreeSplitter
-from ragcore.chunking.whole import WholeDocumentSplitter
-from ragcore.chunking.windows import windows
+from ragcore.chunking.splitters import HeadingTreeSplitter, WholeDocumentSplitter, split_into_windows
 from ragcore.options import ChunkingOptions
 from ragcore.ports import ChunkSplitter, TokenCounter
 
-__all__ = ["HeadingTreeSplitter", "WholeDocumentSplitter", "splitter_for", "windows"]
+__all__ = ["HeadingTreeSplitter", "WholeDocumentSplitter", "split_into_windows", "splitter_for"]
 
 
 def splitter_for(options: ChunkingOptions, counter: TokenCounter) -> ChunkSplitter:

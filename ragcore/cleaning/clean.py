@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ragcore.cleaning.characters import normalise_characters, remove_invisible
-from ragcore.cleaning.contents import drop_contents
-from ragcore.cleaning.covers import drop_cover
-from ragcore.cleaning.log_timestamps import strip_log_timestamps
-from ragcore.cleaning.mojibake import repair_mojibake
-from ragcore.cleaning.side_notes import drop_side_notes
-from ragcore.cleaning.whitespace import tidy_code, tidy_whitespace
+from ragcore.cleaning.block_rules import drop_contents, drop_cover, drop_side_notes
+from ragcore.cleaning.text_rules import (
+    normalise_characters,
+    remove_invisible,
+    repair_mojibake,
+    strip_log_timestamps,
+    tidy_code,
+    tidy_whitespace,
+)
 from ragcore.options import CleaningOptions
 from ragcore.types import Block, ParsedDocument
 

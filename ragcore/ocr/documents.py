@@ -6,14 +6,13 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from typing import Literal, get_args
 
 from ragcore.errors import EmptyDocumentError, ResourceLimitError
-from ragcore.ocr.layout import ReadPage, read_blocks
-from ragcore.ocr.unread import Reason, unread_metadata
-from ragcore.ocr.upright import read_upright
+from ragcore.ocr.layout import ReadPage, read_blocks, read_upright
 from ragcore.options import ParsingOptions
 from ragcore.parsing.image.pixels import PICTURES_A_BATCH, RenderedPage, decode_contained, render_in_batches
 from ragcore.parsing.pdf.blocks import Layout
@@ -42,7 +41,7 @@ def recognised(
 
     Text of a page stands among the other pages, text of a picture right behind the block that shows it. Pages that
     could not be read stay in `unread_pages`. `progress` is called after each page and picture.
-    Pictures that were not read are counted in the metadata (unread.py).
+    Pictures that were not read are counted in the metadata, see `unread_metadata`.
     Raises EmptyDocumentError when no text was found at all, RecognitionUnavailableError, and what rendering raises.
     """
     is_picture = _is_picture_file(document)
@@ -175,3 +174,22 @@ def _behind(blocks: Iterable[Block], texts: dict[str, list[Block]]) -> Iterator[
         if block.kind == "image":
             for name in _SHOWN.findall(block.text):
                 yield from (replace(text, page=text.page or block.page) for text in texts.get(name, []))
+
+
+# left_out: over the limit of pictures, or not kept; time: the time was over; damaged: it cannot be decoded
+Reason = Literal["left_out", "time", "damaged"]
+
+_PREFIX = "pictures_unread_"
+
+
+def unread_metadata(counts: Mapping[Reason, int]) -> dict[str, str]:
+    """Entries for the metadata; reasons that did not occur are left out."""
+    return {f"{_PREFIX}{reason}": str(count) for reason, count in counts.items() if count}
+
+
+def unread_counts(document: ParsedDocument) -> dict[str, int]:
+    """How many pictures of a document are unread, by reason. A file may write there, too: numbers only."""
+    named = (
+        (name.removeprefix(_PREFIX), value) for name, value in document.metadata.items() if name.startswith(_PREFIX)
+    )
+    return {reason: int(value) for reason, value in named if reason in get_args(Reason) and value.isdecimal()}

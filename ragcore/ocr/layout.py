@@ -6,14 +6,15 @@ scaled by the size of the text of the document, and boxes are scaled back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from ragcore.ocr.rulings import pixel_lines
+from ragcore.parsing.image.pixels import RenderedPage
 from ragcore.parsing.pdf.blocks import Layout, layout_blocks
-from ragcore.parsing.pdf.page import CJK, PageText, Run
-from ragcore.parsing.pdf.ruled_table_text import take_tables
-from ragcore.parsing.pdf.ruled_tables import grids, split_lines
+from ragcore.parsing.pdf.layout import CJK, PageText, Run
+from ragcore.parsing.pdf.ruled_tables import grids, split_lines, take_tables
+from ragcore.ports import TextRecogniser
 from ragcore.types import Block, Box, Pixels, RecognisedLine
 
 TEXT_POINTS = 10.0
@@ -100,3 +101,116 @@ def _scaled(block: Block, scales: dict[int, float]) -> Block:
     by = scales[block.box.page]
     sides = {side: round(getattr(block.box, side) * by, 1) for side in ("x0", "y0", "x1", "y1")}
     return replace(block, box=Box(page=block.box.page, **sides))
+
+
+MIN_LINES = 3  # fewer do not tell how a page lies
+TALL = 1.5  # times as high as wide
+DOUBTFUL = 0.8  # mean score of lines below which a page may stand on its head
+SURE = 0.9  # score of a level line that is believed
+SURE_SHARE = 0.25  # of the lines that are level and sure: a chart whose many labels stand upright on their axis
+
+
+def read_upright(recogniser: TextRecogniser, frame: RenderedPage) -> ReadPage:
+    """The lines of a page, turned until they are read best. Raises what `recognise` raises.
+
+    Most pages are read once; those with hardly any but lines from top to bottom, or hardly legible ones, up to three
+    times.
+    """
+    best = _read(recogniser, frame, 0)
+    for turns in _turns_to_try(best.lines):
+        other = _read(recogniser, frame, turns)
+        if _worth(other.lines) > _worth(best.lines):
+            best = other
+    level = tuple(line for line in best.lines if not _is_tall(line))
+    # a few lines across an upright page are stamps at its margin (D24); many are text that runs downwards
+    return replace(best, lines=level) if len(level) > 0.5 * len(best.lines) else best
+
+
+def _read(recogniser: TextRecogniser, frame: RenderedPage, turns: int) -> ReadPage:
+    pixels = turned(frame.pixels, turns)
+    lines = tuple(recogniser.recognise(pixels))
+    return ReadPage(number=frame.page, pixels=pixels, lines=lines, scale=frame.scale, turns=turns)
+
+
+def _turns_to_try(lines: Sequence[RecognisedLine]) -> tuple[int, ...]:
+    if len(lines) < MIN_LINES:
+        return ()
+    if sum(map(_is_tall, lines)) > 0.5 * len(lines):
+        return () if sum(map(_is_surely_level, lines)) >= SURE_SHARE * len(lines) else (1, 3)
+    return (2,) if sum(line.score for line in lines) < DOUBTFUL * len(lines) else ()
+
+
+def _worth(lines: Sequence[RecognisedLine]) -> float:
+    """Characters that were read with confidence; lines that stand across count little."""
+    return sum(len(line.text) * line.score**4 for line in lines if not _is_tall(line))
+
+
+def _is_tall(line: RecognisedLine) -> bool:
+    return len(line.text) > 1 and line.y1 - line.y0 > TALL * (line.x1 - line.x0)
+
+
+def _is_surely_level(line: RecognisedLine) -> bool:
+    return len(line.text) > 1 and line.score >= SURE and line.x1 - line.x0 > line.y1 - line.y0
+
+
+def turned(pixels: Pixels, turns: int) -> Pixels:
+    """A picture after quarter turns clockwise."""
+    import numpy as np
+
+    if turns % 4 == 0:
+        return pixels
+    rows = np.frombuffer(pixels.data, dtype=np.uint8).reshape(pixels.height, pixels.width, pixels.channels)
+    upright = np.ascontiguousarray(np.rot90(rows, -turns))
+    height, width, channels = upright.shape
+    return Pixels(width=width, height=height, channels=channels, data=upright.tobytes())
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+CONTRAST = 24  # of 255, between a line and what is beside it
+REACH = 4  # pixels to each side at which the background is looked at: lines are thinner
+BREAK = 4  # pixels that may be missing in a line
+MAX_LINES = 4_000
+
+PixelLine = tuple[float, float, float, float]  # x0, y0, x1, y1
+
+
+def pixel_lines(pixels: Pixels, *, min_length: int) -> list[PixelLine]:
+    """Horizontal and vertical lines of at least `min_length` pixels, dark or light; [] for a picture full of them."""
+    import numpy as np
+
+    grey = np.frombuffer(pixels.data, dtype=np.uint8).reshape(pixels.height, pixels.width, pixels.channels)
+    plane = grey.mean(axis=2).astype(np.int16)
+    across = [(x0, y, x1, y) for y, x0, x1 in _rows(plane, min_length)]
+    down = [(x, y0, x, y1) for x, y0, y1 in _rows(plane.T, min_length)]
+    lines = across + down
+    return lines if len(lines) <= MAX_LINES else []
+
+
+def _rows(plane: npt.NDArray[np.int16], min_length: int) -> Iterator[tuple[float, float, float]]:
+    """Row, start and end of the stretches that differ from what is above and from what is below in the same way."""
+    import numpy as np
+
+    if plane.shape[0] <= 2 * REACH or plane.shape[1] < min_length:
+        return
+    inner, above, below = plane[REACH:-REACH], plane[: -2 * REACH], plane[2 * REACH :]
+    dark = (inner < above - CONTRAST) & (inner < below - CONTRAST)
+    light = (inner > above + CONTRAST) & (inner > below + CONTRAST)
+    for mask in (dark, light):
+        for row in np.flatnonzero(mask.sum(axis=1) >= 0.9 * min_length):
+            for start, end in _stretches(mask[row], min_length):
+                yield float(row + REACH), start, end
+
+
+def _stretches(row: npt.NDArray[np.bool_], min_length: int) -> Iterator[tuple[float, float]]:
+    """Start and end of long stretches of True with small breaks."""
+    import numpy as np
+
+    places = np.flatnonzero(row)
+    ends = np.flatnonzero(np.diff(places) > BREAK + 1)
+    starts = np.concatenate(([0], ends + 1))
+    for first, last in zip(starts, np.concatenate((ends, [len(places) - 1])), strict=True):
+        if places[last] - places[first] + 1 >= min_length:
+            yield float(places[first]), float(places[last] + 1)

@@ -7,14 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragcore.chunking.windows import windows
+from ragcore.chunking.splitters import split_into_windows
 from ragcore.options import RepresentationOptions
 from ragcore.ports import ChatModel, TokenCounter, Tokenizer
-from ragcore.representations.asking import Asker
-from ragcore.representations.captions import image_captions
-from ragcore.representations.markdown_blocks import markdown_blocks
-from ragcore.representations.table_sentences import TableReader
-from ragcore.representations.writer import NOTHING_WRITTEN, EntryKind, Writer, Written
+from ragcore.representations.derived_texts import TableReader, image_captions, markdown_blocks
+from ragcore.representations.writer import NOTHING_WRITTEN, Asker, EntryKind, Writer, Written
 from ragcore.types import ChunkDraft
 
 # A longer chunk (a short section with its subsections, a document that is not split) is found through windows too:
@@ -88,7 +85,7 @@ def _own(draft: ChunkDraft, counter: TokenCounter) -> list[tuple[EntryKind, str]
     body: list[tuple[EntryKind, str]] = [("body", draft.text)]
     if draft.tokens <= LONG_TOKENS:
         return body
-    texts = windows(markdown_blocks(draft.text), counter, limit=WINDOW_TOKENS, overlap=WINDOW_OVERLAP)
+    texts = split_into_windows(markdown_blocks(draft.text), counter, limit=WINDOW_TOKENS, overlap=WINDOW_OVERLAP)
     return ([] if draft.kind == "whole" else body) + [("window", text) for text in texts]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ragcore.extractive.sentences import plain_sentences
 from ragcore.ports import FloatArray, TokenCounter, Tokenizer
-from ragcore.representations.markdown_blocks import markdown_blocks
+from ragcore.representations.derived_texts import markdown_blocks
 from ragcore.text.keywords import keywords
 
 SHORT_WORDS = 50  # a text with fewer is its own summary

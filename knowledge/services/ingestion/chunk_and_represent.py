@@ -23,7 +23,7 @@ from knowledge.services.model_slots import background_model, embedding_slot
 from knowledge.services.representations import Representation, question_representation, represented
 from ragcore.chunking import splitter_for
 from ragcore.errors import EmptyDocumentError
-from ragcore.ocr.unread import unread_counts
+from ragcore.ocr.documents import unread_counts
 from ragcore.ports import FloatArray
 from ragcore.text.minhash import sketch
 from ragcore.types import ChunkDraft

@@ -11,7 +11,7 @@ from django.db import transaction
 from knowledge.models import DocumentVersion
 from knowledge.queue import RENDER_VERSION, enqueue_on_commit
 from ragcore.errors import RagError
-from ragcore.parsing.office.convert import pdf_rendition
+from ragcore.parsing.office.legacy import pdf_rendition
 
 logger = logging.getLogger(__name__)
 

@@ -56,7 +56,7 @@ def archive_upload(
     Raises UploadTooLargeError, UnsafeArchiveError, PasswordProtectedError, CorruptDocumentError, NothingTakenError
     and what an upload raises for sets and clearance. A file inside that cannot be taken is refused alone.
     """
-    from ragcore.parsing.archive.contained import unpack_contained
+    from ragcore.parsing.archive.parser import unpack_contained
 
     clearance_check(scope=scope, clearance=clearance)
     owned = sets_owned(scope=scope, set_ids=sets)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
+from tempfile import TemporaryFile
 
-from ragcore.errors import EmptyDocumentError, PasswordProtectedError, UnsafeArchiveError
+from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError, UnsafeArchiveError
 from ragcore.parsing.archive.safe_zip import DEFAULT_ARCHIVE_LIMITS, Allowance, ArchiveLimits, SafeZip, clean_name
 from ragcore.parsing.archive.sections import PartsBuilder, nesting
 from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.sandbox.process import ParseLimits, run_contained
+from ragcore.parsing.sandbox.serialization import load
 from ragcore.types import ParsedDocument
 
 MAX_DOCUMENT_MEMBERS = 500  # as one document; larger archives are unpacked into separate ones
@@ -67,13 +71,13 @@ def archive_members(content: bytes, *, name: str, limits: ArchiveLimits = DEFAUL
     """
     require_content(content, name=name)
     with coded_errors(name):
-        members = _members(content, name, "", Allowance(limits), 1)
+        members = _unpack(content, name, "", Allowance(limits), 1)
     if not members:
         raise EmptyDocumentError("The archive contains no file that can be read.", name=name)
     return members
 
 
-def _members(content: bytes, name: str, prefix: str, allowance: Allowance, depth: int) -> list[Member]:
+def _unpack(content: bytes, name: str, prefix: str, allowance: Allowance, depth: int) -> list[Member]:
     members: list[Member] = []
     for path, unpacked in SafeZip(content, name=name, allowance=allowance).files():
         if unpacked is None:
@@ -81,7 +85,48 @@ def _members(content: bytes, name: str, prefix: str, allowance: Allowance, depth
         if path.lower().endswith(".zip"):
             if depth >= allowance.limits.depth:  # else an archive that contains itself would come back for ever
                 raise UnsafeArchiveError(name=name, member=path, depth=depth + 1)
-            members += _members(unpacked, path, f"{prefix}{path}/", allowance, depth + 1)
+            members += _unpack(unpacked, path, f"{prefix}{path}/", allowance, depth + 1)
         else:
             members.append(Member(path=f"{prefix}{path}", content=unpacked))
+    return members
+
+
+UNPACK_LIMITS = ParseLimits(memory_bytes=768 * 1024 * 1024, output_bytes=300 * 1024 * 1024)
+
+
+def unpack_contained(
+    content: bytes,
+    *,
+    name: str,
+    limits: ParseLimits = UNPACK_LIMITS,
+    archive: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS,
+) -> list[Member]:
+    """Like `archive_members`, in a fresh process without network, programs or files.
+
+    Raises what `archive_members` raises, and ResourceLimitError.
+    """
+    with TemporaryFile() as source, TemporaryFile() as target:
+        source.write(content)
+        source.seek(0)
+        order = {"archive": asdict(archive)}
+        answer = run_contained("ragcore.parsing.archive.child", source, target, order=order, name=name, limits=limits)
+    try:
+        return _read_members(answer)
+    except (ValueError, KeyError, TypeError) as problem:
+        raise CorruptDocumentError(name=name, problem="the unpacking process gave no answer") from problem
+
+
+def _read_members(answer: bytes) -> list[Member]:
+    """The members that the process reported; it may have been taken over by the archive, so sizes are checked."""
+    head, _, body = answer.partition(b"\n")
+    said = json.loads(head)
+    if "error" in said:
+        load(head)  # raises it
+    members: list[Member] = []
+    start = 0
+    for path, size in said["members"]:
+        if not isinstance(path, str) or not isinstance(size, int) or not 0 <= size <= len(body) - start:
+            raise ValueError("not a member of the unpacking process")
+        members.append(Member(path=path, content=body[start : start + size]))
+        start += size
     return members

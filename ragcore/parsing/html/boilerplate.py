@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from bs4 import Tag
 
-from ragcore.parsing.html.tables import HEADINGS, is_data_table
+from ragcore.parsing.html.blocks import HEADINGS, is_data_table
 
 MAIN_SHARE = (
     0.3  # of the page's text; a <main> with less is not where the text is, furniture with more is not furniture

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from ragcore.errors import CorruptDocumentError, PasswordProtectedError, RagError, ResourceLimitError
-from ragcore.parsing.office.compound import is_encrypted
+from ragcore.parsing.office.package import is_encrypted
 from ragcore.parsing.sandbox.child import write_answer
 from ragcore.parsing.sandbox.confine import confine, private_tmp
 from ragcore.parsing.sandbox.process import LIMIT_EXIT, RSS_UNIT_BYTES, STARVED_SHARE

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragcore.parsing.office.pictures import PictureShelf
+from ragcore.parsing.office.graphics import PictureShelf
+from ragcore.parsing.tables import Cell
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -108,7 +109,110 @@ def _pictures(node: Element, links: Links) -> Iterator[str]:
 
 def _formula(node: Element) -> str:
     """Office Math as TeX."""
-    from ragcore.parsing.office.docx_math import tex
 
     source = tex(node).strip()
     return f"${source}$" if source else ""
+
+
+_SUMS = {"∑": r"\sum", "∏": r"\prod", "∫": r"\int", "∬": r"\iint", "⋃": r"\bigcup", "⋂": r"\bigcap", "": r"\int"}
+
+
+def tex(node: Element) -> str:
+    """TeX of a formula or a part of one."""
+    return "".join(_one(child) for child in node if isinstance(child.tag, str))
+
+
+def _one(node: Element) -> str:
+    match node.tag.removeprefix(M):
+        case "t":
+            return node.text or ""
+        case "f":
+            return rf"\frac{{{_part(node, 'num')}}}{{{_part(node, 'den')}}}"
+        case "sSup":
+            return f"{_part(node, 'e')}^{{{_part(node, 'sup')}}}"
+        case "sSub":
+            return f"{_part(node, 'e')}_{{{_part(node, 'sub')}}}"
+        case "sSubSup":
+            return f"{_part(node, 'e')}_{{{_part(node, 'sub')}}}^{{{_part(node, 'sup')}}}"
+        case "rad":
+            degree = _part(node, "deg")
+            return rf"\sqrt{f'[{degree}]' if degree else ''}{{{_part(node, 'e')}}}"
+        case "nary":
+            sign = _SUMS.get(_property(node, "naryPr", "chr"), _property(node, "naryPr", "chr"))
+            return f"{sign}_{{{_part(node, 'sub')}}}^{{{_part(node, 'sup')}}} {_part(node, 'e')}"
+        case "d":
+            opening = _property(node, "dPr", "begChr") or "("
+            closing = _property(node, "dPr", "endChr") or ")"
+            return f"{opening}{', '.join(tex(part) for part in node.findall(M + 'e'))}{closing}"
+        case "m":  # matrix
+            rows = [" & ".join(tex(cell) for cell in row.findall(M + "e")) for row in node.findall(M + "mr")]
+            return r"\begin{matrix}" + r" \\ ".join(rows) + r"\end{matrix}"
+        case tag if tag.endswith("Pr"):
+            return ""
+    return tex(node)
+
+
+def _part(node: Element, name: str) -> str:
+    found = node.find(M + name)
+    return tex(found) if found is not None else ""
+
+
+def _property(node: Element, group: str, name: str) -> str:
+    found = node.find(f"{M}{group}/{M}{name}")
+    return (found.get(M + "val") or "") if found is not None else ""
+
+
+_MAX_SPAN = 500
+
+
+def table_rows(table: Element) -> list[Element]:
+    """The table's own rows, without those of tables inside it and without deleted ones."""
+    rows = [row for row in table.iter(W + "tr") if next(row.iterancestors(W + "tbl")) is table]
+    return [row for row in rows if row.find(f"{W}trPr/{W}del") is None]
+
+
+def row_cells(row: Element) -> Iterator[Element]:
+    """The row's own cells, without those of tables inside them."""
+    for cell in row.iter(W + "tc"):
+        if next(cell.iterancestors(W + "tr")) is row:
+            yield cell
+
+
+def table_grid(rows: Sequence[Element], text_of: Callable[[Element], str]) -> list[list[Cell]]:
+    """Cells with their spans; Word says "continues" below, the grid wants a count above."""
+    grid: list[list[Cell]] = []
+    above: dict[int, tuple[int, int]] = {}  # column -> row and index of the cell that may continue there
+    for number, row in enumerate(rows):
+        column = _skipped(row)
+        cells = [Cell(text="")] * column
+        for node in row_cells(row):
+            width = _width(node)
+            if _continues(node) and column in above:
+                origin, index = above[column]
+                cell = grid[origin][index]
+                grid[origin][index] = Cell(text=cell.text, rows=number - origin + 1, columns=cell.columns)
+            else:
+                above[column] = (number, len(cells))
+                cells.append(Cell(text=text_of(node), columns=width))
+            column += width
+        grid.append(cells)
+    return grid
+
+
+def _skipped(row: Element) -> int:
+    found = row.find(f"{W}trPr/{W}gridBefore")
+    return _bounded(found.get(W + "val")) if found is not None else 0
+
+
+def _width(cell: Element) -> int:
+    found = cell.find(f"{W}tcPr/{W}gridSpan")
+    return max(1, _bounded(found.get(W + "val"))) if found is not None else 1
+
+
+def _bounded(value: str | None) -> int:
+    return min(int(value), _MAX_SPAN) if value and value.isdecimal() else 0
+
+
+def _continues(cell: Element) -> bool:
+    merge = cell.find(f"{W}tcPr/{W}vMerge")
+    return merge is not None and merge.get(W + "val") != "restart"

@@ -7,13 +7,17 @@ tables that a program exported "for Excel", or the new formats. The content deci
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import PurePath
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Literal
 
 from ragcore.errors import ConverterMissingError, CorruptDocumentError, PasswordProtectedError
 from ragcore.parsing import format_of, parser_for
-from ragcore.parsing.office.convert import Target, convert_contained, converter_available
 from ragcore.parsing.office.package import COMPOUND_FILE, ZIP
 from ragcore.parsing.parser_errors import require_content
+from ragcore.parsing.sandbox.process import ParseLimits, run_contained
+from ragcore.parsing.sandbox.serialization import load
 from ragcore.types import ParsedDocument
 
 _TARGETS: dict[str, Target] = {
@@ -120,3 +124,57 @@ def _text_ending(content: bytes, ending: str, name: str) -> str:
 
 def _is_text(head: bytes) -> bool:
     return not any(byte < 9 or 13 < byte < 27 for byte in head)
+
+
+Target = Literal["docx", "xlsx", "pptx", "pdf"]
+
+# LibreOffice holds about 220 MB and maps three times that; sandbox/confine.py allows half of the addresses as data
+CONVERT_LIMITS = ParseLimits(
+    memory_bytes=1024 * 1024 * 1024, cpu_seconds=60, wall_seconds=60.0, output_bytes=64 * 1024 * 1024
+)
+_MODULE = "ragcore.parsing.office.convert_child"
+_PROGRAMS = ("soffice", "libreoffice", "/Applications/LibreOffice.app/Contents/MacOS/soffice")
+
+
+def converter_available() -> bool:
+    """Whether LibreOffice is installed here."""
+    return _program() is not None
+
+
+def convert_contained(content: bytes, *, name: str, to: Target, limits: ParseLimits = CONVERT_LIMITS) -> bytes:
+    """A document in another format.
+
+    The ending of `name` tells LibreOffice what the content is. Macros never run, links are never followed.
+    Raises ConverterMissingError, CorruptDocumentError (LibreOffice cannot read it), PasswordProtectedError or
+    ResourceLimitError.
+    """
+    program = _program()
+    if program is None:
+        raise ConverterMissingError(name=name)
+    with TemporaryDirectory(prefix="convert-") as folder, TemporaryFile() as source, TemporaryFile() as target:
+        source.write(content)
+        source.seek(0)
+        order = {"program": program, "folder": folder, "to": to}
+        answer = run_contained(_MODULE, source, target, order=order, name=name, limits=limits)
+    head, _, converted = answer.partition(b"\n")
+    try:
+        if head != b"{}":
+            load(head)  # raises the error that the process reported
+    except ValueError as problem:
+        raise CorruptDocumentError(name=name, problem="the converter gave no answer") from problem
+    return converted
+
+
+def pdf_rendition(content: bytes, *, name: str) -> bytes | None:
+    """A document as PDF, for pictures of its pages; None where LibreOffice is not installed.
+
+    Raises CorruptDocumentError, PasswordProtectedError or ResourceLimitError.
+    """
+    return convert_contained(content, name=name, to="pdf") if converter_available() else None
+
+
+def _program() -> str | None:
+    for name in _PROGRAMS:
+        if found := shutil.which(name):
+            return found
+    return None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from ragcore.errors import CorruptDocumentError
-from ragcore.parsing.office.odf_text import OFFICE, TextReader, list_marks
+from collections.abc import Iterator
+
+from ragcore.errors import CorruptDocumentError, ResourceLimitError
+from ragcore.parsing.office.odf_text import DRAW, OFFICE, PRESENTATION, TABLE, TEXT, TextReader, list_marks
 from ragcore.parsing.office.package import check_package
-from ragcore.parsing.office.xml import Element, Package
+from ragcore.parsing.office.xml import Element, Package, whole
 from ragcore.parsing.parser_errors import coded_errors, finished, require_content
-from ragcore.types import ParsedDocument
+from ragcore.parsing.sheets import Grid, Merge, grid_blocks
+from ragcore.text.scripts import language_of
+from ragcore.types import Block, ParsedDocument
 
 _DC = "{http://purl.org/dc/elements/1.1/}"
 
@@ -58,3 +62,148 @@ def document_metadata(package: Package) -> dict[str, str]:
         for key, tag in (("title", "title"), ("author", "creator"), ("subject", "subject"))
     }
     return {key: value for key, value in said.items() if value}
+
+
+MAX_CELLS = 1_000_000  # with text, of one workbook
+MAX_PLACES = 2_000_000  # rows or columns; programs repeat empty ones up to their last one
+_CELLS = (TABLE + "table-cell", TABLE + "covered-table-cell")
+
+
+class OdsParser:
+    """Every sheet, hidden ones too."""
+
+    formats = (".ods",)
+
+    def parse(self, content: bytes, *, name: str) -> ParsedDocument:
+        """Raises what `ragcore.parsing.parse` raises."""
+        with coded_errors(name):
+            reader, body = open_document(content, name=name, kind="spreadsheet")
+            blocks = [block for sheet in body.findall(TABLE + "table") for block in _sheet(reader, sheet, name)]
+            metadata = document_metadata(reader.package)
+            return finished(
+                blocks,
+                name=name,
+                title=metadata.pop("title", ""),
+                metadata=metadata | reader.shelf.metadata(),
+                pictures=reader.shelf.pictures(),
+            )
+
+
+def _sheet(reader: TextReader, sheet: Element, name: str) -> Iterator[Block]:
+    grid = _grid(reader, sheet, name)
+    pictures = [block for shapes in sheet.findall(TABLE + "shapes") for block in reader.blocks(shapes)]
+    pictures += [
+        block
+        for cell in sheet.iter(TABLE + "table-cell")
+        if cell.find(DRAW + "frame") is not None
+        for block in reader.blocks(cell.findall(DRAW + "frame"))
+    ]
+    if grid.rows or pictures:
+        yield Block(kind="heading", text=" ".join((sheet.get(TABLE + "name") or "").split()), level=1)
+        yield from grid_blocks(grid)
+        yield from pictures
+
+
+def _grid(reader: TextReader, sheet: Element, name: str) -> Grid:
+    """Texts by place. Repeated cells and rows without text only move the place."""
+    rows: dict[int, dict[int, str]] = {}
+    merges: list[Merge] = []
+    number, count = 0, 0
+    for row in sheet.iter(TABLE + "table-row"):
+        cells, found = _row(reader, row, number)
+        height = _count(row, "rows")
+        count += len(cells) * height
+        if count > MAX_CELLS:
+            raise ResourceLimitError(name=name, limit=f"{MAX_CELLS} cells")
+        if cells:
+            rows.update((number + offset, cells) for offset in range(height))
+            merges += found
+        number += height
+    return Grid(rows=rows, merges=merges)
+
+
+def _row(reader: TextReader, row: Element, number: int) -> tuple[dict[int, str], list[Merge]]:
+    cells: dict[int, str] = {}
+    merges: list[Merge] = []
+    column = 0
+    for cell in row:
+        if cell.tag not in _CELLS:
+            continue
+        width = _count(cell, "columns")
+        if cell.tag == _CELLS[0] and (text := reader.cell_text(cell)):
+            if len(cells) + width > MAX_CELLS:
+                raise ResourceLimitError(limit=f"{MAX_CELLS} cells")
+            cells.update(dict.fromkeys(range(column, column + width), text))
+            tall, wide = _span(cell, "rows"), _span(cell, "columns")
+            if (tall, wide) != (1, 1):
+                merges.append(Merge(top=number, left=column, bottom=number + tall - 1, right=column + wide - 1))
+        column += width
+    return cells, merges
+
+
+def _count(node: Element, kind: str) -> int:
+    return whole(node.get(f"{TABLE}number-{kind}-repeated"), 1, low=1, high=MAX_PLACES)
+
+
+def _span(cell: Element, kind: str) -> int:
+    return whole(cell.get(f"{TABLE}number-{kind}-spanned"), 1, low=1, high=MAX_PLACES)
+
+
+_FURNITURE = frozenset(("header", "footer", "date-time", "page-number", "page"))
+
+
+class OdpParser:
+    """Every slide; the page of a block is the number of its slide."""
+
+    formats = (".odp",)
+
+    def parse(self, content: bytes, *, name: str) -> ParsedDocument:
+        """Raises what `ragcore.parsing.parse` raises."""
+        with coded_errors(name):
+            reader, body = open_document(content, name=name, kind="presentation")
+            slides = body.findall(DRAW + "page")
+            blocks = [block for number, slide in enumerate(slides, 1) for block in _slide(reader, slide, number)]
+            metadata = document_metadata(reader.package)
+            return finished(
+                blocks,
+                name=name,
+                title=metadata.pop("title", "") or _first_title(reader, slides),
+                pages=len(slides),
+                metadata=metadata | reader.shelf.metadata(),
+                pictures=reader.shelf.pictures(),
+            )
+
+
+def _slide(reader: TextReader, slide: Element, number: int) -> Iterator[Block]:
+    reader.page = number
+    title = _title(slide)
+    shapes = [one for one in slide if one is not title and one.get(PRESENTATION + "class") not in _FURNITURE]
+    content = [block for one in shapes if one.tag != PRESENTATION + "notes" for block in reader.blocks([one])]
+    notes = _notes(reader, slide)
+    heading = reader.cell_text(title) if title is not None else ""
+    is_chinese = language_of(" ".join([heading, notes, *(block.text for block in content)])) == "zh"
+    heading = heading or (f"第 {number} 页" if is_chinese else f"Slide {number}")
+    yield Block(kind="heading", text=heading, level=1, page=number)
+    yield from content
+    if notes:
+        yield Block(kind="paragraph", text=f"{'备注：' if is_chinese else 'Notes: '}{notes}", page=number)
+
+
+def _title(slide: Element) -> Element | None:
+    return next((one for one in slide if one.get(PRESENTATION + "class") == "title"), None)
+
+
+def _first_title(reader: TextReader, slides: list[Element]) -> str:
+    titles = (reader.cell_text(title) for slide in slides if (title := _title(slide)) is not None)
+    return next(filter(None, titles), "")
+
+
+def _notes(reader: TextReader, slide: Element) -> str:
+    """The speaker's notes on one line."""
+    frames = [
+        one
+        for notes in slide.findall(PRESENTATION + "notes")
+        for one in notes.iter(DRAW + "frame")
+        if one.get(PRESENTATION + "class") == "notes"
+    ]
+    return " ".join(" ".join(reader.text(part).split()) for one in frames for part in one.iter(TEXT + "p")).strip()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ragcore.parsing.office.docx_numbering import number_text
-from ragcore.parsing.office.pictures import PictureShelf
+from ragcore.parsing.office.docx_styles import number_text
+from ragcore.parsing.office.graphics import PictureShelf
 from ragcore.parsing.office.xml import Element, Package, whole
 from ragcore.parsing.tables import Cell, table_markdown
 from ragcore.types import Block

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
@@ -10,12 +11,8 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.shapes.shapetree import SlideShapeFactory
 
-from ragcore.parsing.office.chart import chart_blocks
-from ragcore.parsing.office.diagram import diagram_list
+from ragcore.parsing.office.graphics import PictureShelf, chart_blocks, diagram_list
 from ragcore.parsing.office.package import check_package
-from ragcore.parsing.office.pictures import PictureShelf
-from ragcore.parsing.office.pptx_order import Placed, reading_order
-from ragcore.parsing.office.pptx_text import A, paragraph_text, text_blocks
 from ragcore.parsing.office.xml import Element, read_xml, whole
 from ragcore.parsing.parser_errors import coded_errors, finished, require_content
 from ragcore.parsing.tables import Cell, table_markdown
@@ -188,3 +185,117 @@ def _notes(slide: Any) -> str:
     """The speaker's notes on one line."""
     frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
     return " ".join(frame.text.split()) if frame is not None else ""
+
+
+A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+MAX_DEPTH = 8
+
+
+def text_blocks(body: Element, *, page: int, bulleted: bool) -> Iterator[Block]:
+    """Paragraphs and lists of a text body. `bulleted`: whether paragraphs are bullets unless they say otherwise."""
+    items: list[str] = []
+    numbers: dict[int, int] = {}
+    for paragraph in body.findall(A + "p"):
+        text = paragraph_text(paragraph)
+        if not text:
+            continue
+        depth = _depth(paragraph)
+        mark = _mark(paragraph, depth, numbers, bulleted)
+        if mark:
+            items.append(f"{'  ' * depth}{mark} {' '.join(text.split())}")
+            continue
+        yield from _list(items, page)
+        numbers.clear()
+        yield Block(kind="paragraph", text=text, page=page)
+    yield from _list(items, page)
+
+
+def _list(items: list[str], page: int) -> Iterator[Block]:
+    """What has gathered; one bullet alone is a paragraph."""
+    if len(items) == 1:
+        yield Block(kind="paragraph", text=items[0].lstrip().removeprefix("- "), page=page)
+    elif items:
+        yield Block(kind="list", text="\n".join(items), page=page)
+    items.clear()
+
+
+def paragraph_text(paragraph: Element) -> str:
+    """Runs, fields and formulas of a paragraph; line breaks are kept."""
+    return "".join(_pieces(paragraph)).strip()
+
+
+def _pieces(paragraph: Element) -> Iterator[str]:
+    for node in paragraph.iter(A + "t", A + "br", A + "tab", _MATH + "t"):
+        if node.tag == A + "br":
+            yield "\n"
+        elif node.tag == A + "tab":
+            yield "\t" if next(node.iterancestors(A + "tabLst"), None) is None else ""
+        elif _is_shown(node):
+            yield (node.text or "").replace("\v", "\n")
+
+
+def _is_shown(node: Element) -> bool:
+    """False for the copy of a formula that older programs show, and for slide numbers."""
+    fallback = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+    field = next(node.iterancestors(A + "fld"), None)
+    if field is not None and (field.get("type") or "").lower() == "slidenum":
+        return False
+    return next(node.iterancestors(fallback), None) is None
+
+
+def _depth(paragraph: Element) -> int:
+    properties = paragraph.find(A + "pPr")
+    return whole(properties.get("lvl"), 0, high=MAX_DEPTH) if properties is not None else 0
+
+
+def _mark(paragraph: Element, depth: int, numbers: dict[int, int], bulleted: bool) -> str:
+    """ "-", "3." or "" for a paragraph without a mark; numbers start again below another parent."""
+    properties: Any = paragraph.find(A + "pPr")
+    for deeper in [other for other in numbers if other > depth]:
+        del numbers[deeper]
+    if properties is not None:
+        if properties.find(A + "buNone") is not None:
+            return ""
+        if (automatic := properties.find(A + "buAutoNum")) is not None:
+            numbers[depth] = numbers.get(depth, whole(automatic.get("startAt"), 1) - 1) + 1
+            return f"{numbers[depth]}."
+        if properties.find(A + "buChar") is not None or properties.find(A + "buBlip") is not None:
+            return "-"
+    return "-" if bulleted or depth else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A shape and where it lies, in the units of its surroundings; the top left corner is 0, 0."""
+
+    shape: Any
+    x0: int
+    y0: int
+    x1: int
+    y1: int
+
+
+def reading_order(shapes: Sequence[Placed]) -> list[Any]:
+    """Shapes from the top left to the bottom right, columns kept together where a wide gap divides them."""
+    if len(shapes) < 2:
+        return [one.shape for one in shapes]
+    rows, row_gap = _cut(shapes, vertical=True)
+    columns, column_gap = _cut(shapes, vertical=False)
+    parts = columns if column_gap > row_gap else rows
+    if len(parts) < 2:
+        return [one.shape for one in sorted(shapes, key=lambda one: (one.y0, one.x0))]
+    return [shape for part in parts for shape in reading_order(part)]
+
+
+def _cut(shapes: Sequence[Placed], *, vertical: bool) -> tuple[list[list[Placed]], int]:
+    """The shapes in two parts on both sides of the widest empty stripe, and its width; -1 where there is none."""
+    ends = [(one.y0, one.y1) if vertical else (one.x0, one.x1) for one in shapes]
+    order = sorted(range(len(shapes)), key=lambda place: ends[place])
+    best, best_gap, reached = 0, -1, ends[order[0]][1]
+    for place in range(1, len(order)):
+        start, end = ends[order[place]]
+        if start - reached > best_gap:
+            best, best_gap = place, start - reached
+        reached = max(reached, end)
+    parts = [order[:best], order[best:]] if best_gap >= 0 else [order]
+    return [[shapes[place] for place in part] for part in parts], best_gap

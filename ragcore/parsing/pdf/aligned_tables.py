@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ragcore.parsing.pdf.layout import Row
-from ragcore.parsing.pdf.page import Gap, Run
+from ragcore.parsing.pdf.layout import Gap, Row, Run
 from ragcore.parsing.pdf.paragraphs import joined
 from ragcore.parsing.tables import markdown_table
 

@@ -8,10 +8,17 @@ from dataclasses import dataclass, replace
 
 from ragcore.parsing.pdf.aligned_tables import split_tables, table_markdown, with_head
 from ragcore.parsing.pdf.boilerplate import without_furniture
-from ragcore.parsing.pdf.headings import HeadingSizes, heading_sizes, title_of
-from ragcore.parsing.pdf.layout import Row, flows
-from ragcore.parsing.pdf.page import CJK, Insert, PageText
-from ragcore.parsing.pdf.paragraphs import BULLET, Paragraph, compounds_of, joined, paragraphs
+from ragcore.parsing.pdf.layout import CJK, Insert, PageText, Row, flows
+from ragcore.parsing.pdf.paragraphs import (
+    BULLET,
+    HeadingSizes,
+    Paragraph,
+    compounds_of,
+    heading_sizes,
+    joined,
+    paragraphs,
+    title_of,
+)
 from ragcore.types import Block, Box
 
 NOTE_SIZE = 0.93  # of the body size: footnotes are set smaller

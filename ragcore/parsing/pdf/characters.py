@@ -17,7 +17,7 @@ from typing import Any
 import pypdfium2.raw as pdfium
 
 from ragcore.parsing.pdf.drawing import Drawing, read_drawing
-from ragcore.parsing.pdf.page import CJK, GAP, Gap, PageText, Run
+from ragcore.parsing.pdf.layout import CJK, GAP, Gap, PageText, Run
 
 CJK_GAP = 0.15  # font sizes between two Chinese characters up to which a space is none
 WORD_GAP = 0.22  # font sizes between two Latin characters from which a space is missing

@@ -13,11 +13,9 @@ from ragcore.errors import CorruptDocumentError, PasswordProtectedError, Resourc
 from ragcore.parsing.parser_errors import coded_errors, finished, require_content
 from ragcore.parsing.pdf.blocks import document_title, layout_blocks
 from ragcore.parsing.pdf.characters import read_page
-from ragcore.parsing.pdf.drawing import Drawing
-from ragcore.parsing.pdf.page import PageText
-from ragcore.parsing.pdf.pictures import PictureCollector, with_pictures
-from ragcore.parsing.pdf.ruled_table_text import take_tables
-from ragcore.parsing.pdf.ruled_tables import grids, split_lines
+from ragcore.parsing.pdf.drawing import Drawing, PictureCollector, with_pictures
+from ragcore.parsing.pdf.layout import PageText
+from ragcore.parsing.pdf.ruled_tables import grids, split_lines, take_tables
 from ragcore.types import ParsedDocument, Picture
 
 MAX_PAGES = 10_000

@@ -15,9 +15,10 @@ import stat
 import struct
 import sys
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
 
-from ragcore.parsing.sandbox.landlock import restrict_files
+import ragcore
 
 NOBODY = 65534
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
@@ -39,6 +40,7 @@ _SYSTEM_CALLS = {
 _SYSTEM_FOLDERS = ("/usr", "/lib", "/lib64", "/bin", "/opt", "/var/cache/fontconfig", "/dev/urandom")
 _NULL, TMP = Path("/dev/null"), Path("/tmp")  # noqa: S108 (programs expect this very path)
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/fonts", "/etc/localtime", "/etc/mime.types", "/etc/alternatives")
+_PACKAGE = Path(ragcore.__file__).resolve().parent  # all of our own modules
 _LIBREOFFICE = ("/etc/libreoffice", "/var/lib/libreoffice", "/var/spool/libreoffice")  # as Debian spreads it
 
 
@@ -110,9 +112,9 @@ def _drop_capabilities(libc: ctypes.CDLL) -> bool:
 
 def _installation() -> list[Path]:
     """Where this interpreter, its packages and our own modules lie, one file of each that must be readable."""
-    ours = Path(__file__).resolve()
     libraries = [Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
-    return [ours, ours.parents[1], *libraries, Path(sys.prefix), Path(sys.base_prefix), *map(Path, _imported())]
+    prefixes = [Path(sys.prefix), Path(sys.base_prefix)]
+    return [Path(__file__).resolve(), _PACKAGE, *libraries, *prefixes, *map(Path, _imported())]
 
 
 def _imported() -> set[str]:
@@ -123,9 +125,7 @@ def _imported() -> set[str]:
 
 def _needed() -> list[Path]:
     """All that a parser may read: the interpreter, the libraries, our modules, fonts. Nothing of the site's data."""
-    ours = Path(__file__).resolve().parents[1]
-    system = map(Path, (*_SYSTEM_FOLDERS, *_SYSTEM_FILES, *_LIBREOFFICE))
-    return [ours, *_installation()[2:], *system]
+    return [*_installation()[1:], *map(Path, (*_SYSTEM_FOLDERS, *_SYSTEM_FILES, *_LIBREOFFICE))]
 
 
 def _parents(path: Path | None) -> list[Path]:
@@ -167,3 +167,53 @@ def _refuse_system_calls(libc: ctypes.CDLL, *, programs: bool) -> bool:
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer))
     return bool(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0) == 0)
+
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_VERSION_FLAG, _PATH_BENEATH = 1, 1
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15  # known from ABI 2, 3 and 5 on
+_REMOVE_FILE, _MAKE_SOCKET = 1 << 5, 1 << 9
+_FIRST_ABI = (1 << 13) - 1
+_READING = _EXECUTE | _READ_FILE | _READ_DIR
+_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
+
+
+def restrict_files(
+    libc: ctypes.CDLL, *, readable: Iterable[Path], writable: Iterable[Path] = (), sockets: Iterable[Path] = ()
+) -> bool:
+    """Only what lies beneath these paths can be opened from now on; open descriptors keep working.
+
+    In `sockets`, local sockets may be made and removed, nothing else.
+    The process must have set "no new privileges". False, with nothing changed, where the kernel has no Landlock.
+    """
+    abi = libc.syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG)
+    if abi < 1:
+        return False
+    handled = _FIRST_ABI | (_REFER if abi > 1 else 0) | (_TRUNCATE if abi > 2 else 0) | (_IOCTL if abi > 4 else 0)
+    ruleset = libc.syscall(_CREATE_RULESET, struct.pack("Q", handled), 8, 0)
+    if ruleset < 0:
+        return False
+    try:
+        for path in readable:
+            _allow(libc, ruleset, path, handled & _READING)
+        for path in writable:
+            _allow(libc, ruleset, path, handled)
+        for path in sockets:
+            _allow(libc, ruleset, path, _MAKE_SOCKET | _REMOVE_FILE)
+        return bool(libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0)
+    finally:
+        os.close(ruleset)
+
+
+def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, access: int) -> None:
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:  # what does not exist needs no rule
+        return
+    try:
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            access &= _OF_FILES
+        libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", access, descriptor), 0)
+    finally:
+        os.close(descriptor)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragcore.chunking import HeadingTreeSplitter, WholeDocumentSplitter, windows
+from ragcore.chunking import HeadingTreeSplitter, WholeDocumentSplitter, split_into_windows
 from ragcore.chunking.atoms import OVERSIZE, Atomiser, list_items, render
 from ragcore.chunking.packing import OVERLAP_SLACK, Packer, cost
 from ragcore.options import ChunkingOptions
@@ -276,7 +276,7 @@ def test_a_document_that_is_not_split_is_one_chunk(document):
 @settings(deadline=None, max_examples=60)
 @given(documents)
 def test_windows_cover_a_document_in_order_within_their_limit(document):
-    texts = windows(document.blocks, COUNTER, limit=64, overlap=0.12)
+    texts = split_into_windows(document.blocks, COUNTER, limit=64, overlap=0.12)
 
     said = iter(TOKEN.findall(" ".join(texts)))
     assert all(word in said for word in TOKEN.findall(document.markdown()))

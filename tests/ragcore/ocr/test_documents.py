@@ -13,9 +13,8 @@ from reportlab.pdfgen.canvas import Canvas
 from ragcore.errors import EmptyDocumentError, RecognitionUnavailableError, ResourceLimitError
 from ragcore.ocr import documents
 from ragcore.ocr.client import RapidOcrRecogniser
-from ragcore.ocr.documents import recognised
-from ragcore.ocr.unread import unread_counts
-from ragcore.ocr.upright import turned
+from ragcore.ocr.documents import recognised, unread_counts
+from ragcore.ocr.layout import turned
 from ragcore.options import ParsingOptions
 from ragcore.parsing import parse
 from ragcore.parsing.image.parser import ImageParser

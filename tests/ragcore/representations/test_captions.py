@@ -1,5 +1,4 @@
-from ragcore.representations.captions import image_captions
-from ragcore.representations.markdown_blocks import markdown_blocks
+from ragcore.representations.derived_texts import image_captions, markdown_blocks
 
 IMAGE = "![A mast with three antennas](picture:p1.png)"
 

@@ -6,8 +6,8 @@ from ragcore.llm.client import fenced
 from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.options import RepresentationOptions
 from ragcore.representations import represent
-from ragcore.representations.asking import GIVE_UP_AFTER, strings
 from ragcore.representations.entries import WINDOW_TOKENS
+from ragcore.representations.writer import GIVE_UP_AFTER, strings
 from ragcore.types import ChunkDraft
 from tests.scripted_llm import Reply, serving
 

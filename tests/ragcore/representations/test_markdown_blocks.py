@@ -1,4 +1,4 @@
-from ragcore.representations.markdown_blocks import markdown_blocks
+from ragcore.representations.derived_texts import markdown_blocks
 from ragcore.types import Block
 
 

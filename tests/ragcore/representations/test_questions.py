@@ -1,5 +1,4 @@
-from ragcore.representations.key_phrases import key_phrases
-from ragcore.representations.questions import kept_questions, rule_questions
+from ragcore.representations.questions import kept_questions, key_phrases, rule_questions
 from ragcore.text.tokenise import JiebaTokenizer
 
 TOKENIZER = JiebaTokenizer()

@@ -1,5 +1,10 @@
-from ragcore.representations.markdown_blocks import markdown_blocks
-from ragcore.representations.table_sentences import ENTRY_TOKENS, MAX_COLUMNS, TableReader, table_sentences
+from ragcore.representations.derived_texts import (
+    ENTRY_TOKENS,
+    MAX_COLUMNS,
+    TableReader,
+    markdown_blocks,
+    table_sentences,
+)
 from ragcore.types import ChunkDraft
 
 TIMERS = "| Timer | Value | Unit |\n|:---|---:|---|\n| T300 | 100 | ms |\n| T301 |  | ms |"

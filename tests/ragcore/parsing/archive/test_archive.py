@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError, UnsafeArchiveError
 from ragcore.parsing import parse
-from ragcore.parsing.archive.contained import unpack_contained
-from ragcore.parsing.archive.parser import archive_members
+from ragcore.parsing.archive.parser import archive_members, unpack_contained
 from ragcore.parsing.archive.safe_zip import ArchiveLimits, clean_name
 from ragcore.parsing.sandbox.process import ParseLimits
 from tests.ragcore.parsing.pack import PNG, zip_bytes, zip_with_raw_names

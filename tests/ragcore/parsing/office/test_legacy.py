@@ -17,10 +17,15 @@ from ragcore.errors import (
     PasswordProtectedError,
     ResourceLimitError,
 )
-from ragcore.parsing.office import convert
-from ragcore.parsing.office.compound import is_encrypted
-from ragcore.parsing.office.convert import CONVERT_LIMITS, convert_contained, converter_available, pdf_rendition
-from ragcore.parsing.office.legacy import modernised
+from ragcore.parsing.office import legacy
+from ragcore.parsing.office.legacy import (
+    CONVERT_LIMITS,
+    convert_contained,
+    converter_available,
+    modernised,
+    pdf_rendition,
+)
+from ragcore.parsing.office.package import is_encrypted
 from ragcore.parsing.sandbox.parse import parse_contained
 from tests.ragcore.parsing.build import docx_bytes
 from tests.ragcore.parsing.office_build import odf_bytes, ole_bytes, png_bytes, pptx_bytes, xlsx_bytes
@@ -37,7 +42,7 @@ needs_converter = pytest.mark.skipif(not converter_available(), reason="LibreOff
 
 @pytest.fixture
 def no_converter(monkeypatch):
-    monkeypatch.setattr(convert.shutil, "which", lambda name: None)
+    monkeypatch.setattr(legacy.shutil, "which", lambda name: None)
 
 
 # ── what a file really is ───────────────────────────────────────────────────────────────────────

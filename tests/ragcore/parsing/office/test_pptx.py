@@ -10,8 +10,8 @@ from pptx.util import Inches
 
 from ragcore.errors import CorruptDocumentError, PasswordProtectedError
 from ragcore.parsing import parse
-from ragcore.parsing.office.diagram import diagram_list
-from ragcore.parsing.office.pptx_order import Placed, reading_order
+from ragcore.parsing.office.graphics import diagram_list
+from ragcore.parsing.office.pptx import Placed, reading_order
 from ragcore.parsing.office.xml import read_xml
 from tests.ragcore.parsing.office_build import png_bytes, pptx_bytes
 

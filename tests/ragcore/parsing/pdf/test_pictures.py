@@ -9,7 +9,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from ragcore.parsing import parse
-from ragcore.parsing.pdf import pictures
+from ragcore.parsing.pdf import drawing
 from ragcore.types import ParsedDocument
 from tests.ragcore.ocr.drawing import encoded
 
@@ -79,7 +79,7 @@ def test_there_is_a_limit_of_pictures_and_bytes(monkeypatch):
     colours = ("red", "green", "blue")
     placed = [[(photo(colour), 100, 600 - 180 * n, 200, 150, "PNG") for n, colour in enumerate(colours)]]
 
-    monkeypatch.setattr(pictures, "MAX_PICTURES", 2)
+    monkeypatch.setattr(drawing, "MAX_PICTURES", 2)
     assert len(document(placed).pictures) == 2
-    monkeypatch.setattr(pictures, "MAX_TOTAL_BYTES", 1)
+    monkeypatch.setattr(drawing, "MAX_TOTAL_BYTES", 1)
     assert len(document(placed).pictures) == 1

@@ -56,3 +56,72 @@ def remove_invisible(text: str) -> str:
     text = _LINE_BREAKS.sub("\n", text)
     text = _PRIVATE_BULLETS.sub("•", text)
     return _INVISIBLE.sub("", _CONTROL.sub("", text))
+
+
+_SUSPICIOUS = re.compile(
+    "[\u0080-\u00ff\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]{2,}"
+)
+
+
+def repair_mojibake(text: str) -> str:
+    """Repairs stretches that are valid UTF-8 when their characters are taken as bytes; correct text never is."""
+    return _SUSPICIOUS.sub(_repaired, text)
+
+
+def _repaired(match: re.Match[str]) -> str:
+    try:
+        return b"".join(map(_byte, match[0])).decode("utf-8")
+    except UnicodeError:
+        return match[0]
+
+
+def _byte(char: str) -> bytes:
+    """Windows-1252, where the five bytes that it leaves open stand for themselves."""
+    try:
+        return char.encode("cp1252")
+    except UnicodeEncodeError:
+        return char.encode("latin-1")
+
+
+_TAB = re.compile(r"[ ]*\t[ \t]*")
+# Line breaks that some program wrote as backslash and letter; "\\n" alone may be part of a path
+_ESCAPED_BREAK = re.compile(r"(?:\\r\\n(?:\\t)*)+")
+_SPACES = re.compile(r"(?<=\S)[ \u3000]{2,}(?=\S)")
+_TRAILING = re.compile(r"[ \t\u3000]+$", re.MULTILINE)
+_BLANK_LINES = re.compile(r"\n{3,}")
+_BESIDE_CJK_STOP = re.compile(
+    r"(?<=[，。？！：；、）】》」』”]) +(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff]) +(?=[，。？！：；、）】》」』])"
+)
+
+
+def tidy_whitespace(text: str) -> str:
+    """One space where there were many, at most one blank line; the indentation of lines stays.
+
+    Spaces beside Chinese punctuation are left over from type-setting and go.
+    """
+    text = _ESCAPED_BREAK.sub("\n", text)
+    text = _TAB.sub(lambda found: _untabbed(text, found), text)
+    text = _SPACES.sub(" ", _TRAILING.sub("", text))
+    return _BLANK_LINES.sub("\n\n", _BESIDE_CJK_STOP.sub("", text)).strip("\n")
+
+
+def tidy_code(text: str) -> str:
+    """Code keeps its white space, except behind the last character of a line."""
+    return _TRAILING.sub("", text).strip("\n")
+
+
+def _untabbed(text: str, found: re.Match[str]) -> str:
+    """A tab at the beginning of a line indents, anywhere else it separates."""
+    at_line_start = found.start() == 0 or text[found.start() - 1] == "\n"
+    return found[0].replace("\t", "    ") if at_line_start else " "
+
+
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_DATE = rf"(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|{_MONTH}\s+\d{{1,2}})"
+_TIME = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?(?:Z|[+-]\d{2}:?\d{2}))?"
+_STAMP = re.compile(rf"^[ \t]*\[?(?:{_DATE}[T ,]?\s*)?{_TIME}\]?[ \t]*(?:[-:|][ \t]+)?", re.MULTILINE)
+
+
+def strip_log_timestamps(text: str) -> str:
+    """Lines without the time at which they were written; lines that do not begin with one stay."""
+    return _STAMP.sub("", text)

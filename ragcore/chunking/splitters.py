@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ragcore.chunking.atoms import Atomiser
 from ragcore.chunking.packing import SEPARATOR_TOKENS, Packer, Piece
-from ragcore.chunking.section_text import SUMMARY_TOKENS, section_text
-from ragcore.chunking.sections import Section, section_tree, walk
+from ragcore.chunking.sections import SUMMARY_TOKENS, Section, section_text, section_tree, walk
 from ragcore.options import ChunkingOptions
 from ragcore.ports import TokenCounter
 from ragcore.types import Block, ChunkDraft, ParsedDocument
@@ -191,3 +190,30 @@ def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
             break
         shared.append(names[0])
     return tuple(shared)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeDocumentSplitter:
+    """One chunk of kind "whole", however long; it is indexed through several windows."""
+
+    counter: TokenCounter
+
+    def split(self, document: ParsedDocument) -> list[ChunkDraft]:
+        """No chunk for a document without text."""
+        text = document.markdown().strip()
+        if not text:
+            return []
+        page = next((block.page for block in document.blocks if block.page is not None), None)
+        boxes = tuple(block.box for block in document.blocks if block.box is not None)
+        tokens = self.counter.count(text)
+        return [ChunkDraft(ordinal=0, text=text, tokens=tokens, kind="whole", page=page, boxes=boxes)]
+
+
+def split_into_windows(blocks: Sequence[Block], counter: TokenCounter, *, limit: int, overlap: float) -> list[str]:
+    """Texts of at most `limit` tokens that cover the blocks in order, cut where chunks would be cut.
+
+    Each begins with the last sentences of the one before, about `overlap` of it. Sections do not matter.
+    """
+    present = [block for block in blocks if block.text.strip()]
+    atoms = Atomiser(counter, limit).all_atoms(present, 0, len(present))
+    return [piece.text for piece in Packer(counter, limit // 2, limit, overlap).pack(atoms)]

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ragcore.chunking.captions import caption_kind
+from ragcore.extractive.marks import plain_text
 from ragcore.ports import TokenCounter
 from ragcore.text.scripts import language_of
+from ragcore.text.sentences import split_sentences
 from ragcore.text.table_rows import is_rule, row_cells
-from ragcore.types import Block, ChunkDraft, Language
+from ragcore.types import Block, BlockKind, ChunkDraft, Language
 
 MAX_COLUMNS = 12  # of one sentence; the row of a wider table becomes several, each with the first column
 ENTRY_TOKENS = 400  # of the sentences that share an index entry
@@ -76,7 +78,7 @@ def table_sentences(markdown: str, *, title: str = "", first_row: int = 1) -> li
     for number, row in enumerate(rows, first_row):
         above = row[0] or above
         filled = [above, *row[1:]] if any(row[1:]) else row
-        sentences.extend(_sentence(part, title, number, language) for part in _parts(_pairs(head, filled)))
+        sentences.extend(_row_sentence(part, title, number, language) for part in _column_groups(_pairs(head, filled)))
     return sentences
 
 
@@ -107,7 +109,7 @@ def _pairs(head: Sequence[str], row: Sequence[str]) -> list[str]:
     return pairs
 
 
-def _parts(pairs: Sequence[str]) -> Iterator[Sequence[str]]:
+def _column_groups(pairs: Sequence[str]) -> Iterator[Sequence[str]]:
     """All pairs, or several groups that each begin with the first column."""
     if not pairs:
         return
@@ -116,9 +118,119 @@ def _parts(pairs: Sequence[str]) -> Iterator[Sequence[str]]:
         yield [pairs[0], *pairs[start : start + MAX_COLUMNS - 1]]
 
 
-def _sentence(pairs: Sequence[str], title: str, row: int, language: Language) -> str:
+def _row_sentence(pairs: Sequence[str], title: str, row: int, language: Language) -> str:
     if language == "zh":
         name = f"{title} " if _NAMED.match(title) else f"表 {title} " if title else "表"
         return f"{name}第 {row} 行：{'；'.join(pairs)}。"
     name = title if _NAMED.match(title) else f"table {title}" if title else "the table"
     return f"In {name}, row {row}: {'; '.join(pairs)}."
+
+
+_IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<target>[^)\s]*)[^)]*\)")
+_FILE_NAME = re.compile(r"[\w .()-]+\.(?:png|jpe?g|gif|bmp|webp|svg|tiff?|emf|wmf)", re.IGNORECASE)
+# What programs write where nobody described the picture
+_MEANINGLESS = re.compile(r"(?:image|img|picture|photo|figure|graphic|图片|图像|圖片|插图)?[\s_-]*\d*", re.IGNORECASE)
+_TEXT = frozenset({"paragraph", "list"})
+
+
+def image_captions(blocks: Sequence[Block]) -> list[str]:
+    """One caption for each image block about which the text says something.
+
+    Lines: its own description, the line "Figure 2 …" or "图 2 …" beside it, text read from it, and the sentences
+    right before and after.
+    """
+    found = (_caption(blocks, index) for index, block in enumerate(blocks) if block.kind == "image")
+    return [caption for caption in found if caption]
+
+
+def _caption(blocks: Sequence[Block], index: int) -> str:
+    lines = [_description(blocks[index].text), _figure_line(blocks, index), _recognised(blocks[index].text)]
+    lines += [_nearest_sentence(blocks, index, step=-1), _nearest_sentence(blocks, index, step=+1)]
+    return "\n".join(dict.fromkeys(line for line in lines if line))
+
+
+def _description(text: str) -> str:
+    found = _IMAGE.search(text)
+    alt = " ".join(found["alt"].split()) if found else ""
+    return "" if _FILE_NAME.fullmatch(alt) or _MEANINGLESS.fullmatch(alt) else alt
+
+
+def _recognised(text: str) -> str:
+    """What character recognition wrote into the block, below the link."""
+    return " ".join(_IMAGE.sub(" ", text).split())
+
+
+def _figure_line(blocks: Sequence[Block], index: int) -> str:
+    """The figure's caption: below it if there is one, else above."""
+    for beside in (index + 1, index - 1):
+        if 0 <= beside < len(blocks) and _is_figure_line(blocks[beside]):
+            return plain_text(blocks[beside].text)
+    return ""
+
+
+def _nearest_sentence(blocks: Sequence[Block], index: int, *, step: int) -> str:
+    """The nearest sentence on one side; other pictures and captions are passed over, a heading ends the search."""
+    at = index + step
+    while 0 <= at < len(blocks) and blocks[at].kind != "heading":
+        if blocks[at].kind in _TEXT and not _is_figure_line(blocks[at]):
+            sentences = [plain for raw in split_sentences(blocks[at].text) if (plain := plain_text(raw))]
+            return sentences[0 if step > 0 else -1] if sentences else ""
+        if blocks[at].kind not in _TEXT and blocks[at].kind != "image":
+            return ""
+        at += step
+    return ""
+
+
+def _is_figure_line(block: Block) -> bool:
+    return block.kind == "paragraph" and caption_kind(block.text) == "figure"
+
+
+_HEADING = re.compile(r"(#{1,6})\s+(\S[^\n]*)")
+_IMAGE_BLOCK = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_ITEM = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)、])")
+_FENCES = ("```", "~~~", "$$")
+
+
+def markdown_blocks(text: str) -> list[Block]:
+    """Blocks in order, as chunking joined them: separated by blank lines, code and formulas whole."""
+    return [_block(part) for part in _split_blocks(text)]
+
+
+def _split_blocks(text: str) -> Iterator[str]:
+    """Runs of lines without a blank one, except inside fences."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = next((known for known in _FENCES if line.lstrip().startswith(known)), "")
+        if not fence and not line.strip():
+            if lines:
+                yield "\n".join(lines)
+            lines = []
+            continue
+        if fence:
+            fence = "" if mark == fence or line.rstrip().endswith(fence) else fence
+        elif mark and not (mark == "$$" and line.strip().endswith("$$") and len(line.strip()) > 2):
+            fence = mark
+        lines.append(line)
+    if lines:
+        yield "\n".join(lines)
+
+
+def _block(part: str) -> Block:
+    heading = _HEADING.fullmatch(part)
+    return (
+        Block(kind="heading", text=heading[2], level=len(heading[1])) if heading else Block(kind=_kind(part), text=part)
+    )
+
+
+def _kind(part: str) -> BlockKind:
+    begun = part.lstrip()
+    if begun.startswith(("```", "~~~")):
+        return "code"
+    if begun.startswith("$$"):
+        return "formula"
+    if begun.startswith("|") and "\n" in begun:
+        return "table"
+    if _IMAGE_BLOCK.match(begun):
+        return "image"
+    return "list" if _ITEM.match(part) else "paragraph"
