@@ -8,41 +8,10 @@ from urllib.parse import unquote
 
 import httpx
 
+from ragcore.parsing import MEDIA_TYPE_ENDINGS
+
 MAX_NAME_CHARACTERS = 120
 
-_ENDINGS = {
-    "text/html": ".html",
-    "application/xhtml+xml": ".html",
-    "text/plain": ".txt",
-    "text/markdown": ".md",
-    "text/x-markdown": ".md",
-    "text/csv": ".csv",
-    "text/tab-separated-values": ".tsv",
-    "application/pdf": ".pdf",
-    "application/x-pdf": ".pdf",
-    "application/rtf": ".rtf",
-    "text/rtf": ".rtf",
-    "application/msword": ".doc",
-    "application/vnd.ms-excel": ".xls",
-    "application/vnd.ms-powerpoint": ".ppt",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
-    "application/vnd.oasis.opendocument.text": ".odt",
-    "application/vnd.oasis.opendocument.spreadsheet": ".ods",
-    "application/vnd.oasis.opendocument.presentation": ".odp",
-    "application/epub+zip": ".epub",
-    "application/zip": ".zip",
-    "application/x-zip-compressed": ".zip",
-    "message/rfc822": ".eml",
-    "application/vnd.ms-outlook": ".msg",
-    "image/png": ".png",
-    "image/jpeg": ".jpg",
-    "image/gif": ".gif",
-    "image/webp": ".webp",
-    "image/bmp": ".bmp",
-    "image/tiff": ".tiff",
-}
 # texts whose ending says more than the type under which servers send them
 _REFINED = {".txt": (".md", ".markdown", ".csv", ".tsv", ".log", ".rst"), ".html": (".htm",), ".jpg": (".jpeg",)}
 _REFINED[".tiff"] = (".tif",)
@@ -85,12 +54,12 @@ def _is_program(ending: str) -> bool:
 
 def _ending(name: str, media_type: str, content: bytes) -> str:
     """The ending of the declared type; by the first bytes where the host does not know the type."""
-    if media_type in _ENDINGS:
-        return _ENDINGS[media_type]
+    if media_type in MEDIA_TYPE_ENDINGS:
+        return MEDIA_TYPE_ENDINGS[media_type]
     if media_type not in _UNKNOWN:
         return ""
     own = PurePosixPath(name).suffix.lower()
-    if own in _ENDINGS.values() or any(own in endings for endings in _REFINED.values()):
+    if own in MEDIA_TYPE_ENDINGS.values() or any(own in endings for endings in _REFINED.values()):
         return own
     known = next((ending for start, ending in _SIGNATURES if content.startswith(start)), "")
     return known or (".html" if _HTML.search(content[:1024]) else "")

@@ -1,14 +1,26 @@
-"""Files to Markdown blocks: one parser per format, found by the ending of the name (D9).
+"""Files to Markdown blocks: one parser for each format, found by the ending of the file name (D9).
 
-A parser's module, and with it its library, is imported when the first file of its format arrives, because
-each file may be parsed in a fresh process (see sandbox/parse.py).
+A parser is a class in any module below this package. It has the method of `ports.DocumentParser` and declares, as
+literals and in this order:
+
+    formats = (".html", ".htm")               # file name endings with the dot, lower case
+    media_types = {"text/html": ".html"}      # optional: the ending for content that arrives without a usable name
+
+Nothing else registers it. The declarations are read from the source text, because importing a parser imports its
+library: the web process needs the list of formats and no library, and each file may be parsed in a fresh process that
+needs one library (see sandbox/parse.py).
 """
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from ragcore.errors import UnsupportedFormatError
@@ -17,32 +29,45 @@ from ragcore.types import ParsedDocument
 if TYPE_CHECKING:  # ragcore.ports imports numpy, which a parsing process does not need
     from ragcore.ports import DocumentParser
 
-_PARSERS = {
-    ".txt": "text:TextParser",
-    ".log": "text:TextParser",
-    ".md": "markdown:MarkdownParser",
-    ".markdown": "markdown:MarkdownParser",
-    ".html": "html.parser:HtmlParser",
-    ".htm": "html.parser:HtmlParser",
-    ".pdf": "pdf.parser:PdfParser",
-    ".docx": "office.docx:DocxParser",
-    ".pptx": "office.pptx:PptxParser",
-    ".xlsx": "office.xlsx:XlsxParser",
-    ".xlsm": "office.xlsx:XlsxParser",
-    ".csv": "csv:CsvParser",
-    ".tsv": "csv:CsvParser",
-    ".odt": "office.odf:OdtParser",
-    ".ods": "office.odf:OdsParser",
-    ".odp": "office.odf:OdpParser",
-    **dict.fromkeys((".doc", ".wps", ".rtf", ".xls", ".et", ".ppt", ".dps"), "office.legacy:LegacyParser"),
-    ".epub": "html.epub:EpubParser",
-    ".eml": "mail.eml:EmlParser",
-    ".msg": "mail.msg:MsgParser",
-    ".zip": "archive.parser:ArchiveParser",
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif"), "image.parser:ImageParser"),
-}
+_FOLDER = Path(__file__).parent
+# A syntax tree of these modules would take ten times as long, in every parsing process
+_PARSER_CLASS = re.compile(
+    r"^class (?P<name>\w+).*\n(?:(?!\S).*\n)*?"
+    r"    formats = (?P<formats>\([^)]*\))\n(?:    media_types = (?P<media_types>\{[^}]*\})\n)?",
+    re.MULTILINE,
+)
 
-SUPPORTED_FORMATS: tuple[str, ...] = tuple(_PARSERS)  # file name endings with the dot, lower case
+
+@dataclass(frozen=True, slots=True)
+class _Declaration:
+    """Where a parser class is, and what it declares."""
+
+    module: str  # dotted name
+    class_name: str
+    formats: tuple[str, ...]
+    media_types: Mapping[str, str]
+
+
+def _declarations() -> Iterator[_Declaration]:
+    """The parsers below this package, by module name."""
+    for path in sorted(_FOLDER.rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        if "    formats = (" not in source:
+            continue
+        module = ".".join((__name__, *path.relative_to(_FOLDER).with_suffix("").parts))
+        for found in _PARSER_CLASS.finditer(source):
+            formats, media_types = ast.literal_eval(found["formats"]), ast.literal_eval(found["media_types"] or "{}")
+            yield _Declaration(module, found["name"], formats, media_types)
+
+
+_PARSERS = {ending: declared for declared in _declarations() for ending in declared.formats}
+
+SUPPORTED_FORMATS: tuple[str, ...] = tuple(sorted(_PARSERS))  # file name endings with the dot, lower case
+
+# media type -> file name ending, of all parsers
+MEDIA_TYPE_ENDINGS: Mapping[str, str] = MappingProxyType(
+    {media_type: ending for one in _PARSERS.values() for media_type, ending in one.media_types.items()}
+)
 
 
 def format_of(name: str) -> str:
@@ -55,11 +80,12 @@ def format_of(name: str) -> str:
 
 def parser_for(name: str) -> DocumentParser:
     """The parser for a file name. Raises UnsupportedFormatError."""
-    return _load(_PARSERS[format_of(name)])
+    declared = _PARSERS[format_of(name)]
+    return _load(declared.module, declared.class_name)
 
 
 def parse(content: bytes, *, name: str) -> ParsedDocument:
-    """Read a file in this process; files from strangers belong in `sandbox.parse.parse_contained`.
+    """Parse a file in this process. Untrusted files belong in `sandbox.parse.parse_contained`.
 
     Raises UnsupportedFormatError, EmptyDocumentError (with `needs_ocr=True` for scans), CorruptDocumentError,
     PasswordProtectedError, ResourceLimitError, UnsafeArchiveError or ConverterMissingError, and nothing else.
@@ -68,6 +94,5 @@ def parse(content: bytes, *, name: str) -> ParsedDocument:
 
 
 @cache
-def _load(target: str) -> DocumentParser:
-    module, _, attribute = target.partition(":")
-    return cast("DocumentParser", getattr(import_module(f"{__name__}.{module}"), attribute)())
+def _load(module: str, class_name: str) -> DocumentParser:
+    return cast("DocumentParser", getattr(import_module(module), class_name)())

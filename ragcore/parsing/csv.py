@@ -24,6 +24,7 @@ class CsvParser:
     """One table; lines above its header that hold a single text become paragraphs."""
 
     formats = (".csv", ".tsv")
+    media_types = {"text/csv": ".csv", "text/tab-separated-values": ".tsv"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, CorruptDocumentError (binary content) or ResourceLimitError."""

@@ -40,6 +40,7 @@ class MarkdownParser:
     """The source text of each top-level block, so that nothing is lost by rendering it again."""
 
     formats = (".md", ".markdown")
+    media_types = {"text/markdown": ".md", "text/x-markdown": ".md"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, or CorruptDocumentError for binary content."""

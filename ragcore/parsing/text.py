@@ -15,6 +15,7 @@ class TextParser:
     """One block per paragraph; lines inside a paragraph stay as they are."""
 
     formats = (".txt", ".log")
+    media_types = {"text/plain": ".txt"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, or CorruptDocumentError for binary content."""

@@ -30,6 +30,7 @@ class ArchiveParser:
     """A level-1 heading per member, in the order of their paths, and what the member says below it."""
 
     formats = (".zip",)
+    media_types = {"application/zip": ".zip", "application/x-zip-compressed": ".zip"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Members that cannot be read are named in metadata `skipped` and in the last paragraph.

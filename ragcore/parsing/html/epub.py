@@ -27,6 +27,7 @@ class EpubParser:
     """Blocks of all chapters; a chapter without a heading gets its label from the table of contents."""
 
     formats = (".epub",)
+    media_types = {"application/epub+zip": ".epub"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, CorruptDocumentError, UnsafeArchiveError, or PasswordProtectedError for books

@@ -40,6 +40,7 @@ class HtmlParser:
     """Headings, paragraphs, nested lists, tables with their spans filled, code, formulas and pictures."""
 
     formats = (".html", ".htm")
+    media_types = {"text/html": ".html", "application/xhtml+xml": ".html"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Pictures in `data:` addresses are taken out; those elsewhere stay links.

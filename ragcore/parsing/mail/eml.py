@@ -31,6 +31,7 @@ class EmlParser:
     """Headers as a list, the body with quoted history, attachments as sections."""
 
     formats = (".eml",)
+    media_types = {"message/rfc822": ".eml"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, CorruptDocumentError (no message), PasswordProtectedError (encrypted message),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ragcore.errors import PasswordProtectedError
+from ragcore.parsing import MEDIA_TYPE_ENDINGS
 from ragcore.parsing.archive.safe_zip import clean_name
 from ragcore.parsing.archive.sections import MAX_LEVEL, Nesting, PartsBuilder
 from ragcore.parsing.html.parser import base_address, read_html, whole_blocks
@@ -19,26 +20,6 @@ MAX_ATTACHMENTS = 100
 MAX_HEADER_CHARACTERS = 2000  # a message to all employees names thousands
 
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
-_MEDIA_ENDINGS = {
-    "application/pdf": ".pdf",
-    "application/zip": ".zip",
-    "application/epub+zip": ".epub",
-    "application/msword": ".doc",
-    "application/vnd.ms-excel": ".xls",
-    "application/vnd.ms-powerpoint": ".ppt",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
-    "application/vnd.ms-outlook": ".msg",
-    "message/rfc822": ".eml",
-    "text/plain": ".txt",
-    "text/html": ".html",
-    "text/markdown": ".md",
-    "text/csv": ".csv",
-    "image/png": ".png",
-    "image/jpeg": ".jpg",
-    "image/gif": ".gif",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +109,7 @@ def shown_names(letter_bodies: Sequence[tuple[str, str]], inline: Mapping[str, b
 def attachment_name(name: str, media_type: str, *, number: int) -> str:
     """A clean file name with an ending, from the declared type where the name has none."""
     cleaned = clean_name(name).rpartition("/")[2].rpartition("\\")[2]
-    ending = _MEDIA_ENDINGS.get(media_type.lower(), "")
+    ending = MEDIA_TYPE_ENDINGS.get(media_type.lower(), "")
     if not cleaned:
         return f"attachment-{number}{ending}"
     return cleaned if "." in cleaned.strip(".") else f"{cleaned}{ending}"

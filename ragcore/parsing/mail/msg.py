@@ -33,6 +33,7 @@ class MsgParser:
     """Headers as a list, the body with quoted history, attachments as sections."""
 
     formats = (".msg",)
+    media_types = {"application/vnd.ms-outlook": ".msg"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError, CorruptDocumentError, PasswordProtectedError (encrypted message),

@@ -48,6 +48,7 @@ class DocxParser:
     """Reads the main text; headers and footers of pages, comments and deleted text are left out."""
 
     formats = (".docx",)
+    media_types = {"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises what `ragcore.parsing.parse` raises.

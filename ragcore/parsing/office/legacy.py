@@ -47,7 +47,14 @@ _ADVICE = {
 class LegacyParser:
     """Converts, then reads like the new format. Best called through `sandbox.parse_contained`."""
 
-    formats = tuple(_TARGETS)
+    formats = (".doc", ".wps", ".rtf", ".xls", ".et", ".ppt", ".dps")
+    media_types = {
+        "application/rtf": ".rtf",
+        "text/rtf": ".rtf",
+        "application/msword": ".doc",
+        "application/vnd.ms-excel": ".xls",
+        "application/vnd.ms-powerpoint": ".ppt",
+    }
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises ConverterMissingError and what the parser of the new format raises."""

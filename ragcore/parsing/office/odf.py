@@ -20,6 +20,7 @@ class OdtParser:
     """Headings, paragraphs, lists, tables, notes and pictures; page headers, remarks and deleted text are left out."""
 
     formats = (".odt",)
+    media_types = {"application/vnd.oasis.opendocument.text": ".odt"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises what `ragcore.parsing.parse` raises."""
@@ -73,6 +74,7 @@ class OdsParser:
     """Every sheet, hidden ones too."""
 
     formats = (".ods",)
+    media_types = {"application/vnd.oasis.opendocument.spreadsheet": ".ods"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises what `ragcore.parsing.parse` raises."""
@@ -156,6 +158,7 @@ class OdpParser:
     """Every slide; the page of a block is the number of its slide."""
 
     formats = (".odp",)
+    media_types = {"application/vnd.oasis.opendocument.presentation": ".odp"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises what `ragcore.parsing.parse` raises."""

@@ -34,6 +34,7 @@ class PptxParser:
     """Every slide, hidden ones too; the page of a block is the number of its slide."""
 
     formats = (".pptx",)
+    media_types = {"application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises what `ragcore.parsing.parse` raises.

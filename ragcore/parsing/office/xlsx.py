@@ -34,6 +34,7 @@ class XlsxParser:
     """Every sheet, hidden ones too. Formulas count with the values that the file keeps; macros are not looked at."""
 
     formats = (".xlsx", ".xlsm")
+    media_types = {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises what `ragcore.parsing.parse` raises."""

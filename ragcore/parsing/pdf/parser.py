@@ -32,6 +32,7 @@ class PdfParser:
     """Reads the text layer; pages without one are named in `unread_pages`, for character recognition."""
 
     formats = (".pdf",)
+    media_types = {"application/pdf": ".pdf", "application/x-pdf": ".pdf"}
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises EmptyDocumentError (only blank pages), CorruptDocumentError, PasswordProtectedError or

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from ragcore.fetching.names import MAX_NAME_CHARACTERS, file_name, media_type_of
-from ragcore.parsing import SUPPORTED_FORMATS
+from ragcore.parsing import MEDIA_TYPE_ENDINGS, SUPPORTED_FORMATS
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,7 @@ def test_names_do_not_grow_without_end():
 
 
 def test_every_ending_that_we_give_has_a_parser():
-    from ragcore.fetching import names
-
-    assert set(names._ENDINGS.values()) <= set(SUPPORTED_FORMATS)
+    assert set(MEDIA_TYPE_ENDINGS.values()) <= set(SUPPORTED_FORMATS)
 
 
 def test_parameters_of_a_media_type_are_cut_off():

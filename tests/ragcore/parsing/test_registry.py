@@ -5,13 +5,38 @@ import sys
 
 import pytest
 
+from ragcore import parsing
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError, UnsupportedFormatError
-from ragcore.parsing import SUPPORTED_FORMATS, parse, parser_for
+from ragcore.parsing import MEDIA_TYPE_ENDINGS, SUPPORTED_FORMATS, parse, parser_for
 
 
 @pytest.mark.parametrize("ending", SUPPORTED_FORMATS)
 def test_every_supported_format_has_a_parser_that_claims_it(ending):
     assert ending in parser_for(f"Report{ending.upper()}").formats
+
+
+@pytest.mark.parametrize("media_type", MEDIA_TYPE_ENDINGS)
+def test_a_media_type_is_declared_by_the_parser_of_its_ending(media_type):
+    parser = parser_for(f"report{MEDIA_TYPE_ENDINGS[media_type]}")
+
+    assert parser.media_types[media_type] == MEDIA_TYPE_ENDINGS[media_type]
+
+
+def test_a_class_that_declares_formats_is_found_as_a_parser(tmp_path, monkeypatch):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "wiki.py").write_text(
+        "import no_such_library\n\n\n"
+        "class _Page:\n    size = 1\n\n\n"
+        'class WikiParser:\n    """Reads pages of a wiki."""\n\n'
+        '    formats = (\n        ".wiki",\n        ".page",\n    )\n    media_types = {"text/wiki": ".wiki"}\n'
+    )
+    monkeypatch.setattr(parsing, "_FOLDER", tmp_path)
+
+    (declared,) = parsing._declarations()
+
+    assert (declared.module, declared.class_name) == ("ragcore.parsing.notes.wiki", "WikiParser")
+    assert declared.formats == (".wiki", ".page")
+    assert declared.media_types == {"text/wiki": ".wiki"}
 
 
 @pytest.mark.parametrize("name", ["table.xyz", "README", ".pdf.exe", ""])
