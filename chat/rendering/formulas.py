@@ -1,220 +1,180 @@
 r"""Formulas as models write them (`$…$`, `$$…$$`, `\(…\)`, `\[…\]`) as MathML, which browsers set themselves (B4).
 
-A useful part of LaTeX: letters and symbols, sub- and superscripts, fractions, roots, sums with limits, accents, text.
-What is not understood is never half right: the whole formula then stays the source text that was written.
+`latex2mathml` parses the LaTeX. Its tree is checked against an allow-list and serialised here, because its own output
+contains unescaped text. A formula that is too long, too deep or not understood is refused whole: the answer then shows
+its source.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
-from html import escape
-from importlib.resources import files
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape, unescape
+from xml.etree.ElementTree import Element
+
+from latex2mathml.converter import Converter
 
 MAX_CHARACTERS = 2000
 MAX_DEPTH = 30
 TAGS = frozenset(
-    ("math", "mrow", "mi", "mn", "mo", "mtext", "mfrac", "msqrt", "mroot")
-    + ("msub", "msup", "msubsup", "munder", "mover", "munderover")
+    ("math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "mpadded", "mphantom")
+    + ("msub", "msup", "msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd")
 )
-ATTRIBUTES: Mapping[str, set[str]] = {"math": {"display"}, "mi": {"mathvariant"}, "mo": {"stretchy"}}
+ATTRIBUTES: Mapping[str, set[str]] = {
+    "math": {"display"},
+    "mi": {"mathvariant"},
+    "mn": {"mathvariant"},
+    "mo": {"stretchy", "fence", "form", "movablelimits", "minsize", "maxsize", "mathvariant"},
+    "mspace": {"width"},
+    "mfrac": {"linethickness"},
+    "mstyle": {"displaystyle", "scriptlevel"},
+    "mpadded": {"width"},
+    "mtd": {"class"},
+}
 
-_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[A-Za-z]+|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
-_FUNCTIONS = frozenset(
-    ("sin", "cos", "tan", "cot", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh")
-    + ("log", "ln", "lg", "exp", "det", "dim", "mod", "arg", "gcd")
+# Environments that are understood, and the name by which latex2mathml knows each.
+_ENVIRONMENTS = {
+    **{name: name for name in ("matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "smallmatrix")},
+    "cases": "cases",
+    "dcases": "cases",
+    "array": "array",
+    "split": "split",
+    "align": "align*",
+    "align*": "align*",
+    "aligned": "align*",
+    "gather": "matrix",
+    "gather*": "matrix",
+    "gathered": "matrix",
+    "equation": "matrix",
+    "equation*": "matrix",
+}
+# Links, styles, characters by number, and definitions of new commands, which could grow without end.
+_REFUSED = re.compile(
+    r"\\(?:href|style|class|unicode|rule|verb|def|let|newcommand|renewcommand|providecommand|DeclareMathOperator"
+    r"|newenvironment|renewenvironment|color|textcolor|colorbox|fcolorbox|require)(?![A-Za-z])"
 )
-_LIMITS = frozenset(
-    (r"\sum", r"\prod", r"\max", r"\min", r"\lim", r"\argmax", r"\argmin", r"\sup", r"\inf", r"\bigcup", r"\bigcap")
-)
-_ACCENTS = {r"\hat": "^", r"\bar": "¯", r"\overline": "¯", r"\vec": "→", r"\tilde": "~", r"\dot": "˙"}
-_SPACES = {r"\,": "\u2009", r"\;": "\u2005", r"\:": "\u2005", r"\ ": "\u00a0", r"\!": "", r"\quad": "\u2003"}
-_SPACES |= {r"\qquad": "\u2003\u2003", r"\limits": "", r"\displaystyle": "", "~": "\u00a0"}
-_FONTS = {r"\mathrm": "normal", r"\operatorname": "normal", r"\mathbf": "bold", r"\boldsymbol": "bold"}
-_FONTS |= {r"\mathit": "italic", r"\mathcal": "script", r"\mathbb": "double-struck"}
-_WORDS = frozenset({r"\text", r"\textrm", r"\textbf", r"\textit", r"\mbox"})
-_FENCES = {r"\{": "{", r"\}": "}", r"\|": "‖", r"\langle": "⟨", r"\rangle": "⟩", r"\lfloor": "⌊", r"\rfloor": "⌋"}
-_FENCES |= {r"\lceil": "⌈", r"\rceil": "⌉", r"\vert": "|", ".": ""}
-_ESCAPED = frozenset({r"\%", r"\#", r"\&", r"\_", r"\$"})
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}]*)\}")
+_ARG = re.compile(r"\\arg(?![A-Za-z])")
+_EMPTY_LAST_CELL = re.compile(r"&\s*(?=\\end\b)")
+_ESCAPED = re.compile(r"\\[\\{}]")
+_NESTING = re.compile(r"[{}]|\\(?:left|begin|right|end)(?![A-Za-z])")
+_NAME = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,64}(?![A-Za-z])")
+_VALUE = re.compile(r"true|false|[a-z-]{1,16}|-?\d{0,2}(?:\.\d{1,3})?(?:em)?")
+_CHILDREN = {**dict.fromkeys(("mfrac", "mroot", "msub", "msup", "munder", "mover"), 2), "msubsup": 3, "munderover": 3}
+_LIMITS = frozenset(("lim", "max", "min", "sup", "inf", "arg max", "arg min", "argmax", "argmin", "∑", "∏", "⋃", "⋂"))
+_STACKED = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
+_ALIGNMENTS = {"left": "align-left", "right": "align-right"}
 
 
 class _NotUnderstoodError(ValueError):
     """Something in the formula is outside the part of LaTeX that is known here."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """MathML of one element; `limits`: indices stand above and below it in a displayed formula."""
-
-    markup: str
-    limits: bool = False
-
-
 def formula_mathml(source: str, *, display: bool) -> str | None:
     """The formula as one `<math>` element whose text is escaped; None where it is too long or not understood."""
     if not source.strip() or len(source) > MAX_CHARACTERS:
         return None
+    mode = "block" if display else "inline"
     try:
-        parser = _Parser(source, display=display)
-        inside = parser.row(until=None)
-    except _NotUnderstoodError:
+        _check_source(source)
+        tree = Converter(display=mode).convert_to_element(_prepared(source))
+        names = frozenset(_NAME.findall(source))
+        inside = "".join(_markup(child, names=names, display=display) for child in tree)
+    except Exception:  # noqa: BLE001 (the parser has no base class for its errors; the source is shown instead)
         return None
-    return f'<math display="{"block" if display else "inline"}"><mrow>{inside}</mrow></math>'
+    return f'<math display="{mode}">{inside}</math>'
 
 
-class _Parser:
-    """Reads the tokens of one formula from left to right."""
+# ── before parsing ──────────────────────────────────────────────────────────────────────────────
 
-    def __init__(self, source: str, *, display: bool) -> None:
-        self._tokens: list[str] = _TOKEN.findall(source)  # letters in a row are one name: SINR, not S·I·N·R
-        self._place = 0
-        self._depth = 0
-        self._display = display
 
-    def row(self, until: str | None) -> str:
-        """Elements up to the word `until`, which is taken, or to the end."""
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
+def _check_source(source: str) -> None:
+    """Raise _NotUnderstoodError for refused commands, unknown environments, unbalanced braces and deep nesting."""
+    if _REFUSED.search(source):
+        raise _NotUnderstoodError
+    plain, depth, nesting = _ESCAPED.sub(" ", source), 0, 0
+    for match in _NESTING.finditer(plain):
+        step = 1 if match[0] in ("{", r"\left", r"\begin") else -1
+        nesting += step
+        depth += step if match[0] in "{}" else 0
+        if depth < 0 or nesting > MAX_DEPTH:
             raise _NotUnderstoodError
-        out = list(self._elements(until))
-        self._depth -= 1
-        return "".join(out)
-
-    def _elements(self, until: str | None) -> Iterator[str]:
-        while (word := self._next()) is not None:
-            if word == until:
-                return
-            if not word.isspace():
-                yield self._indexed(self._element(word))
-        if until is not None:
-            raise _NotUnderstoodError
-
-    def _element(self, word: str) -> _Piece:
-        if word == "{":
-            return _Piece(f"<mrow>{self.row('}')}</mrow>")
-        if word[0].isdigit():
-            return _Piece(f"<mn>{word}</mn>")
-        if word.startswith("\\") or word == "~":
-            return self._command(word)
-        if word in "}^_&#":
-            raise _NotUnderstoodError
-        return _Piece(f"<mi>{escape(word)}</mi>" if word.isalpha() else f"<mo>{escape(word.replace('-', '−'))}</mo>")
-
-    def _command(self, word: str) -> _Piece:
-        if word in _SPACES:
-            return _Piece(f"<mtext>{_SPACES[word]}</mtext>" if _SPACES[word] else "")
-        if word in _ESCAPED:
-            return _Piece(f"<mo>{escape(word[1:])}</mo>")
-        if word in _WORDS:
-            return _Piece(f"<mtext>{escape(self._plain())}</mtext>")
-        if word in _FONTS:
-            return _Piece(f'<mi mathvariant="{_FONTS[word]}">{escape(self._plain())}</mi>')
-        if word in _ACCENTS:
-            return _Piece(f"<mover>{self._argument()}<mo>{_ACCENTS[word]}</mo></mover>")
-        if word in (r"\left", r"\right", r"\big", r"\Big"):
-            return _Piece(self._fence())
-        return self._structure(word) or self._symbol(word)
-
-    def _structure(self, word: str) -> _Piece | None:
-        if word in (r"\frac", r"\dfrac", r"\tfrac"):
-            return _Piece(f"<mfrac>{self._argument()}{self._argument()}</mfrac>")
-        if word != r"\sqrt":
-            return None
-        if self._peek() == "[":
-            self._next()
-            degree = self.row("]")
-            return _Piece(f"<mroot>{self._argument()}<mrow>{degree}</mrow></mroot>")
-        return _Piece(f"<msqrt>{self._argument()}</msqrt>")
-
-    def _symbol(self, word: str) -> _Piece:
-        name = word[1:]
-        if word in _FENCES:
-            return _Piece(f'<mo stretchy="false">{escape(_FENCES[word])}</mo>')
-        if name in _FUNCTIONS:
-            return _Piece(f'<mi mathvariant="normal">{name}</mi>')
-        if word in _LIMITS and name not in symbols():
-            return _Piece(f"<mo>{name}</mo>", limits=True)
-        if name in symbols():
-            sign = symbols()[name]
-            return _Piece(f"<mi>{sign}</mi>" if sign.isalpha() else f"<mo>{escape(sign)}</mo>", word in _LIMITS)
+    if depth or nesting:
         raise _NotUnderstoodError
 
-    def _indexed(self, base: _Piece) -> str:
-        """The element with what stands below and above it, in either order."""
-        found: dict[str, str] = {}
-        while (mark := self._peek()) in ("_", "^") and mark not in found:
-            self._next()
-            found[mark] = self._argument()
-        while self._peek() == "'" and "^" not in found:
-            self._next()
-            found["^"] = "<mo>′</mo>"
-        below, above = found.get("_"), found.get("^")
-        stacked = base.limits and self._display
-        match below, above:
-            case None, None:
-                return base.markup
-            case _, None:
-                name, parts = ("munder" if stacked else "msub"), below
-            case None, _:
-                name, parts = ("mover" if stacked else "msup"), above
-            case _:
-                name, parts = ("munderover" if stacked else "msubsup"), f"{below}{above}"
-        return f"<{name}>{base.markup or '<mrow></mrow>'}{parts}</{name}>"
 
-    def _argument(self) -> str:
-        """The next element or group as exactly one element."""
-        word = self._next()
-        while word is not None and word.isspace():
-            word = self._next()
-        if word is None:
-            raise _NotUnderstoodError
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise _NotUnderstoodError
-        if len(word) > 1 and word.isascii() and word.isalnum():  # x_ab is an index a, then b
-            self._tokens[self._place - 1 : self._place] = [word[0], word[1:]]
-            word = word[0]
-        markup = self._element(word).markup
-        self._depth -= 1
-        return markup if word == "{" else f"<mrow>{markup}</mrow>"
-
-    def _plain(self) -> str:
-        """The characters of a group that is text and no formula."""
-        if self._next() != "{":
-            raise _NotUnderstoodError
-        out: list[str] = []
-        while (word := self._next()) != "}":
-            if word is None or word in "{^$":
-                raise _NotUnderstoodError
-            out.append(word[1:] if word.startswith("\\") and not word[1:].isalpha() else word)
-        if any(part.startswith("\\") for part in out):
-            raise _NotUnderstoodError
-        return "".join(out)
-
-    def _fence(self) -> str:
-        word = self._next()
-        if word is None:
-            raise _NotUnderstoodError
-        sign = _FENCES.get(word, word)
-        if sign and sign not in "()[]{}|/‖⟨⟩⌊⌋⌈⌉":
-            raise _NotUnderstoodError
-        return f"<mo>{escape(sign)}</mo>" if sign else ""
-
-    def _next(self) -> str | None:
-        if self._place >= len(self._tokens):
-            return None
-        self._place += 1
-        return self._tokens[self._place - 1]
-
-    def _peek(self) -> str | None:
-        return self._tokens[self._place] if self._place < len(self._tokens) else None
+def _prepared(source: str) -> str:
+    """The source in the words that latex2mathml knows. It would drop a row whose last cell is empty."""
+    named = _ENVIRONMENT.sub(_renamed_environment, _ARG.sub(r"\\operatorname{arg}", source))
+    return _EMPTY_LAST_CELL.sub("& {}", named)
 
 
-@cache
-def symbols() -> Mapping[str, str]:
-    """Commands that stand for one character: name → character."""
-    lines = files("chat").joinpath("formula_symbols.txt").read_text("utf-8").splitlines()
-    pairs = (line.split() for line in lines if line and not line.startswith("#"))
-    return {name: sign for sign, *names in pairs for name in names}
+def _renamed_environment(match: re.Match[str]) -> str:
+    if match[2] not in _ENVIRONMENTS:
+        raise _NotUnderstoodError
+    return f"\\{match[1]}{{{_ENVIRONMENTS[match[2]]}}}"
+
+
+# ── after parsing ───────────────────────────────────────────────────────────────────────────────
+
+
+def _markup(element: Element, *, names: frozenset[str], display: bool, depth: int = 0) -> str:
+    """The element as HTML. Only known elements and attributes; raises _NotUnderstoodError for what is not known."""
+    tag, children = element.tag, list(element)
+    if tag not in TAGS or depth > 4 * MAX_DEPTH or len(children) != _CHILDREN.get(tag, len(children)):
+        raise _NotUnderstoodError
+    text = _text(element)
+    if display and tag in _STACKED and children[0].tag == "mo" and _text(children[0]) in _LIMITS:
+        tag = _STACKED[tag]
+    if tag not in _CHILDREN:
+        children = list(_joined(children, names))
+    inside = "".join(_markup(child, names=names, display=display, depth=depth + 1) for child in children)
+    return f"<{tag}{_attributes(element)}>{escape(text)}{inside}</{tag}>"
+
+
+def _text(element: Element) -> str:
+    """The text of an element. LaTeX that is left over in it was not understood."""
+    raw = element.text or ""
+    if raw in ("&", "{", "}", "#", "^", "_") or "\\" in raw:
+        raise _NotUnderstoodError
+    text = unescape(raw)
+    if any(unicodedata.category(character) in ("Co", "Cc", "Cs", "Cn") for character in text):
+        raise _NotUnderstoodError
+    return text
+
+
+def _attributes(element: Element) -> str:
+    if "linebreak" in element.attrib:  # `\\\\` where there are no rows
+        raise _NotUnderstoodError
+    known = ATTRIBUTES.get(element.tag, set())
+    given = {name: value for name, value in element.attrib.items() if name in known and _VALUE.fullmatch(value)}
+    given.pop("class", None)  # the parser takes classes from the formula
+    if alignment := _ALIGNMENTS.get(element.get("columnalign", "")):
+        given["class"] = alignment
+    return "".join(f' {name}="{escape(value)}"' for name, value in given.items())
+
+
+def _joined(children: Sequence[Element], names: frozenset[str]) -> Iterator[Element]:
+    """The children, with letters that the source writes as one name in one element: SINR, not S·I·N·R."""
+    longest = max(map(len, names), default=1)
+    place = 0
+    while place < len(children):
+        first = children[place]
+        name = _name_at(children[place : place + longest], names)
+        if name:
+            first = Element("mi", first.attrib)
+            first.text = name
+        yield first
+        place += len(name) or 1
+
+
+def _name_at(children: Sequence[Element], names: frozenset[str]) -> str:
+    """The longest name that the first letters of these elements spell; "" if none."""
+    letters = ""
+    for child in children:
+        letter = child.text or ""
+        if child.tag != "mi" or child.attrib != children[0].attrib or not (len(letter) == 1 and letter.isascii()):
+            break
+        letters += letter
+    return next((letters[:size] for size in range(len(letters), 1, -1) if letters[:size] in names), "")
