@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from ragcore.ports import Ports
-from ragcore.registry import Attempt, Registry
+from ragcore.registry import Attempt, Registry, StageInfo
 from ragcore.types import EMPTY, StageRecord, State
 
 
@@ -28,9 +28,32 @@ T = TypeVar("T")
 _registry: Registry[Stage] = Registry()
 
 
-def stage(name: str, *, optional: bool = False) -> Callable[[type[T]], type[T]]:
-    """Register a stage class under a unique dotted name."""
-    return _registry.register(name, optional=optional)
+def stage(
+    name: str,
+    *,
+    label: str,
+    optional: bool = False,
+    timing: str = "",
+    ranking: str = "",
+    drop_reason: str = "",
+    after: str = "",
+) -> Callable[[type[T]], type[T]]:
+    """Register a retrieval stage with what it declares of itself; see StageInfo."""
+    info = StageInfo(
+        name=name,
+        label=label,
+        optional=optional,
+        timing=timing,
+        ranking=ranking,
+        drop_reason=drop_reason,
+        after=after,
+    )
+    return _registry.register(info)
+
+
+def stage_infos() -> Mapping[str, StageInfo]:
+    """What the registered retrieval stages declare, by name."""
+    return _registry.infos
 
 
 def build(steps: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Stage]:

@@ -1,12 +1,14 @@
-"""Stages by name: both pipelines register, build, time and record them in the same way (D29)."""
+"""The registry of stages: both pipelines declare, build, time and record their stages in the same way (D29)."""
 
 from __future__ import annotations
 
 import logging
+import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from time import perf_counter
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from ragcore.errors import InvalidOptionsError, RagError
@@ -17,19 +19,35 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageInfo:
+    """What a stage declares of itself; traces, timings, the lab and the documentation read it from here."""
+
+    name: str  # unique and dotted; the stage's name in traces, scores and notes
+    label: str  # what people read: an English message id (ragcore.labels)
+    optional: bool = False  # an error is recorded and the stage is skipped
+    timing: str = ""  # the figure to which its seconds are added; "": only to the total
+    ranking: str = ""  # the column of the lab that shows its scores
+    drop_reason: str = ""  # why passages leave the pipeline here: an English message id
+    after: str = ""  # joins every plan with this stage, right behind it; "": plans name it themselves
+
+
 @dataclass(frozen=True, slots=True)
 class Registry(Generic[S]):
     """Stage classes, frozen dataclasses whose fields are their options, under unique dotted names."""
 
     classes: dict[str, type[S]] = field(default_factory=dict)
 
-    def register(self, name: str, *, optional: bool) -> Callable[[type[T]], type[T]]:
-        """A decorator that gives a stage class its name, and says whether it may be skipped."""
+    infos: dict[str, StageInfo] = field(default_factory=dict)
+
+    def register(self, info: StageInfo) -> Callable[[type[T]], type[T]]:
+        """A decorator that registers a stage class under its name."""
 
         def add(cls: type[T]) -> type[T]:
-            cls.stage_name = name  # type: ignore[attr-defined]
-            cls.optional = optional  # type: ignore[attr-defined]
-            self.classes[name] = cast("type[S]", cls)
+            cls.stage_name = info.name  # type: ignore[attr-defined]
+            cls.optional = info.optional  # type: ignore[attr-defined]
+            self.classes[info.name] = cast("type[S]", cls)
+            self.infos[info.name] = info
             return cls
 
         return add
@@ -48,6 +66,12 @@ class Registry(Generic[S]):
                 )
             built.append(cls(**options))
         return built
+
+
+def import_stages(package: ModuleType) -> None:
+    """Import every module of a package, so that its stages are registered."""
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        import_module(module.name)
 
 
 class Named(Protocol):

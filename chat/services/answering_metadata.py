@@ -13,6 +13,7 @@ from chat.services.telling import tier_step
 from chat.services.tooling import Tooling
 from chat.services.writing import Draft
 from chat.types import AnswerRecord
+from ragcore.answering.pipeline import answer_stage_infos
 from ragcore.answering.types import AnswerState
 from ragcore.llm.usage import UsageEntry, group_by_purpose, total_cost, total_usage
 from ragcore.types import Usage
@@ -61,7 +62,7 @@ def _metadata(
     state = made.state
     return {
         "total_time": round(seconds, 4),
-        "rewrite_time": _seconds(state, "understand.", "rewrite"),
+        "rewrite_time": _seconds(state, "rewrite"),
         "retrieve_time": round(sum(found.seconds for found in tooling.searches), 4) if tooling.searches else None,
         "rerank_time": _summed([found.rerank_seconds for found in tooling.searches]),
         "generate_time": round(draft.seconds, 4) if draft.model else None,
@@ -93,8 +94,10 @@ def _metadata(
     }
 
 
-def _seconds(state: AnswerState, *stages: str) -> float | None:
-    spent = [record.seconds for record in state.records if record.stage.startswith(stages)]
+def _seconds(state: AnswerState, timing: str) -> float | None:
+    """Seconds of the stages that declare this timing; None where none ran."""
+    infos = answer_stage_infos()
+    spent = [record.seconds for record in state.records if infos[record.stage].timing == timing]
     return round(sum(spent), 4) if spent else None
 
 

@@ -12,11 +12,11 @@ from django.utils.translation import pgettext_lazy
 from evaluation.admin.lab_words import (
     FEATURE_WORDS,
     NOTE_WORDS,
-    RANKING_WORDS,
     VIA_WORDS,
     fate_words,
     named,
-    stage_words,
+    ranking_label,
+    stage_label,
     value_words,
     where_words,
 )
@@ -63,9 +63,7 @@ class RowView:
     def facts(self) -> list[tuple[str, str]]:
         """What the rankings do not say: representation, boost."""
         row = self.row
-        via = [
-            (_("found by"), f"{named(VIA_WORDS, name)} ({named(RANKING_WORDS, arm)})") for arm, name in row.via.items()
-        ]
+        via = [(_("found by"), f"{named(VIA_WORDS, name)} ({ranking_label(arm)})") for arm, name in row.via.items()]
         boost = [(_("moved by the profile"), notes_of(row.boost))] if row.boost else []
         return [*via, *boost]
 
@@ -148,8 +146,8 @@ def _row(row: LabRow, move: Move | None, letter: str) -> RowView:
     bars = tuple(
         Bar(
             code=name,
-            short=str(SHORT[name]),
-            name=named(RANKING_WORDS, name),
+            short=str(SHORT.get(name, name)),
+            name=ranking_label(name),
             share=place.share,
             rank=place.rank,
             score=f"{place.score:.3g}",
@@ -190,7 +188,7 @@ def _stages(run: LabRun) -> Iterable[StageView]:
         width = 100 * stage.milliseconds / total
         yield StageView(
             number=number % 6,
-            name=stage_words(stage.stage),
+            name=stage_label(stage.stage),
             milliseconds=stage.milliseconds,
             start=round(start, 2),
             width=round(width, 2),

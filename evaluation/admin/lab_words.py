@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,32 +10,15 @@ from django.utils.translation import gettext_lazy
 
 from evaluation.services.lab_types import Fate, Where
 from knowledge.models import Document
+from knowledge.services import merging
 from ragcore.options import RetrievalOptions, option_fields
+from ragcore.pipeline import stage_infos
 
-STAGE_WORDS: Mapping[str, Any] = {
-    "correct.terms": gettext_lazy("spelling"),
-    "search.coarse": gettext_lazy("first search"),
-    "search.fine": gettext_lazy("closer look"),
-    "boost.profile": gettext_lazy("profile"),
-    "fuse.rsf": gettext_lazy("fusion"),
-    "rank.single_arm": gettext_lazy("one ranking"),
-    "load.passages": gettext_lazy("texts"),
-    "rerank": gettext_lazy("reranking"),
-    "weigh.quality": gettext_lazy("quality"),
-    "cutoff.cliff": gettext_lazy("score cliff"),
-    "drop.duplicates": gettext_lazy("repetitions"),
-    "cutoff.top_k": gettext_lazy("end of the list"),
-    "merge.neighbours": gettext_lazy("joining neighbours"),
-    "merge.queries": gettext_lazy("forms of the question"),
-}
-RANKING_WORDS: Mapping[str, Any] = {
+ARM_WORDS: Mapping[str, Any] = {
     "lexical": gettext_lazy("words (BM25)"),
     "coarse": gettext_lazy("meaning, 384"),
     "dense": gettext_lazy("meaning, 768"),
     "title": gettext_lazy("likeness of the title"),
-    "fused": gettext_lazy("fusion"),
-    "rerank": gettext_lazy("reranking"),
-    "quality": gettext_lazy("quality"),
 }
 FEATURE_WORDS: Mapping[str, Any] = {
     "bm25_relative": gettext_lazy("words, by the best passage"),
@@ -114,18 +96,20 @@ VALUE_WORDS: Mapping[str, Any] = {  # what notes hold besides numbers
     "role": gettext_lazy("role"),
     "interest": gettext_lazy("interest"),
 }
-REASONS: tuple[tuple[str, Any], ...] = (
-    (r"below the cliff.*", gettext_lazy("below a cliff in the scores")),
-    (r"no longer there", gettext_lazy("it is not there any more")),
-    (r"repeats passage .*", gettext_lazy("it repeats a passage that stands before it")),
-    (r"read with passage .*", gettext_lazy("it is read together with a passage that stands before it")),
-    (r"not among the best of all forms.*", gettext_lazy("not among the best of all forms of the question")),
-)
 
 
-def stage_words(stage: str) -> str:
-    """A stage's name for people; stages that came later keep their own."""
-    return str(STAGE_WORDS.get(stage, stage))
+def stage_label(stage: str) -> str:
+    """The label of a stage; its name where there is no such stage (any more)."""
+    if stage == merging.STAGE:
+        return _("forms of the question")
+    info = stage_infos().get(stage)
+    return _(info.label) if info else stage
+
+
+def ranking_label(name: str) -> str:
+    """The label of a ranking: of a search arm, or of the stage that declares the ranking."""
+    declared = (info.label for info in stage_infos().values() if info.ranking == name)
+    return str(ARM_WORDS.get(name) or _(next(declared, name)))
 
 
 def named(words: Mapping[str, Any], name: str) -> str:
@@ -141,7 +125,7 @@ def value_words(text: str) -> str:
 
 def fate_words(fate: Fate) -> str:
     """What became of a passage, as a sentence without its full stop."""
-    values = {"place": fate.place, "limit": fate.limit, "stage": stage_words(fate.stage)}
+    values = {"place": fate.place, "limit": fate.limit, "stage": stage_label(fate.stage)}
     if fate.kind == "dropped":
         return _dropped(fate, values)
     return str(_KINDS[fate.kind]) % values
@@ -179,7 +163,10 @@ def _reason(fate: Fate) -> str:
     if fate.beside is not None:
         said = _("it repeats the passage at place %(place)s") if "repeats" in fate.reason else _KINDS["merged"]
         return str(said) % {"place": fate.beside}
-    return next((str(words) for pattern, words in REASONS if re.fullmatch(pattern, fate.reason)), fate.reason)
+    if fate.stage == merging.STAGE:
+        return _("not among the best of all forms of the question")
+    info = stage_infos().get(fate.stage)
+    return _(info.drop_reason) if info and info.drop_reason else fate.reason
 
 
 def where_words(where: Where) -> list[str]:
@@ -198,7 +185,7 @@ def _score_words(arm: str, where: Where) -> str:
     place, lowest = where.rows[0].rankings.get(arm), where.lowest.get(arm)  # type: ignore[call-overload]
     if place is None:
         return ""
-    values = {"ranking": named(RANKING_WORDS, arm), "score": f"{place.score:.3g}", "lowest": f"{lowest or 0:.3g}"}
+    values = {"ranking": ranking_label(arm), "score": f"{place.score:.3g}", "lowest": f"{lowest or 0:.3g}"}
     if arm == "lexical" and place.score <= 0:
         return _("it holds none of the question's words")
     if lowest is None:

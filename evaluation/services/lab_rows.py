@@ -9,14 +9,11 @@ from dataclasses import dataclass, field
 from evaluation.services.lab_snippets import snippet_of
 from evaluation.services.lab_types import Fate, LabRow, Place, Ranking
 from knowledge.services.explaining import PassageEvidence
+from ragcore.pipeline import stage_infos
 from ragcore.types import Candidate, Drop, State
 
 ARMS: tuple[Ranking, ...] = ("lexical", "coarse", "dense")
-STAGES: Mapping[str, Ranking] = {
-    "fuse.rsf": "fused",
-    "rerank": "rerank",
-    "weigh.quality": "quality",
-}
+STAGES: Mapping[str, Ranking] = {name: info.ranking for name, info in stage_infos().items() if info.ranking}
 NOT_RANKED = "not in the ranking"
 _BEST = re.compile(r"below the best (\d+)")
 _OTHER = re.compile(r"(?:repeats|read with) passage (\d+)")

@@ -13,7 +13,7 @@ from ragcore.types import Passage
 
 # lexical: BM25; coarse: cosine of the 384-d prefix; dense: cosine of all 768; title: likeness of the title, where the
 # question seems to ask for one; the others are stages that rank
-Ranking = Literal["lexical", "coarse", "dense", "title", "fused", "rerank", "quality"]
+Ranking = str  # lexical, coarse, dense, title, and the rankings that stages declare
 FateKind = Literal[
     "found",  # place of the result
     "merged",  # read together with the passage at this place

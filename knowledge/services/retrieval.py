@@ -28,6 +28,7 @@ from knowledge.services.merging import merge_results
 from knowledge.types import RetrievalRequest, Retrieved
 from knowledge.wiring import query_of, retrieval_pipeline
 from ragcore.options import Resolved, RetrievalOptions, resolve
+from ragcore.pipeline import stage_infos
 from ragcore.ports import one_after_the_other
 from ragcore.retrieval.batching import run_many
 from ragcore.retrieval.relevance import is_near
@@ -38,15 +39,6 @@ from ragcore.types import Passage, StageRecord, State
 
 STATEMENT_SECONDS = 10  # V6
 OWN_WORDS = 2  # telling words from which a question stands without its conversation
-
-TIMED = {
-    "search.coarse": "coarse",
-    "search.fine": "fine",
-    "fuse.rsf": "fine",
-    "rank.single_arm": "fine",
-    "load.passages": "fine",
-    "rerank": "rerank",
-}
 
 
 def retrieve(
@@ -209,8 +201,9 @@ def _is_relevant(state: State, options: RetrievalOptions) -> bool:
 
 def _timings(state: State) -> dict[str, float]:
     timings = {"coarse": 0.0, "fine": 0.0, "rerank": 0.0}
+    infos = stage_infos()
     for record in state.records:
-        if record.stage in TIMED:
-            timings[TIMED[record.stage]] += 1000 * record.seconds
+        if record.stage in infos and (timing := infos[record.stage].timing):
+            timings[timing] = timings.get(timing, 0.0) + 1000 * record.seconds
     timings["total"] = 1000 * sum(record.seconds for record in state.records)
     return {name: round(value, 2) for name, value in timings.items()}

@@ -15,7 +15,7 @@ from ragcore.answering.types import AnswerState, Rewrite, SearchResult, Step, Wr
 from ragcore.llm.cancellation import StoppedError, run_unless_stopped
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, TokenCounter, Tokenizer
-from ragcore.registry import Attempt, Registry
+from ragcore.registry import Attempt, Registry, StageInfo
 from ragcore.types import EMPTY, Source
 
 T = TypeVar("T")
@@ -90,15 +90,22 @@ class AnswerStage(Protocol):
 _registry: Registry[AnswerStage] = Registry()
 
 
-def answer_stage(name: str, *, optional: bool = True, hears_stop: bool = False) -> Callable[[type[T]], type[T]]:
-    """Register a stage class under a unique dotted name."""
-    register = _registry.register(name, optional=optional)
+def answer_stage(
+    name: str, *, label: str, optional: bool = True, hears_stop: bool = False, timing: str = ""
+) -> Callable[[type[T]], type[T]]:
+    """Register an answering stage with what it declares of itself; see StageInfo."""
+    register = _registry.register(StageInfo(name=name, label=label, optional=optional, timing=timing))
 
     def add(cls: type[T]) -> type[T]:
         cls.hears_stop = hears_stop  # type: ignore[attr-defined]
         return register(cls)
 
     return add
+
+
+def answer_stage_infos() -> Mapping[str, StageInfo]:
+    """What the registered answering stages declare, by name."""
+    return _registry.infos
 
 
 def build_stages(steps: Iterable[tuple[str, Mapping[str, Any]]]) -> list[AnswerStage]:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 import pytest
 
 from ragcore.errors import ModelUnavailableError
-from ragcore.registry import Attempt, Registry
+from ragcore.registry import Attempt, Registry, StageInfo
 
 
 def stage(*, optional):
@@ -13,7 +13,7 @@ def stage(*, optional):
     class Some:
         pass
 
-    Registry().register("some.stage", optional=optional)(Some)
+    Registry().register(StageInfo(name="some.stage", label="some stage", optional=optional))(Some)
     return Some()
 
 

@@ -1,29 +1,7 @@
-"""One file per stage of an answer; importing this package registers them all."""
+"""Answering stages, one file each. Importing this package registers them all."""
 
-from ragcore.answering.stages import (
-    compress,
-    context_build,
-    loop_agentic,
-    loop_iterative,
-    loop_self_rag,
-    plan_adaptive,
-    rewrite,
-    search,
-    understand_analysis,
-    understand_standalone,
-    whole_sections,
-)
+import sys
 
-__all__ = [
-    "compress",
-    "context_build",
-    "loop_agentic",
-    "loop_iterative",
-    "loop_self_rag",
-    "plan_adaptive",
-    "rewrite",
-    "search",
-    "understand_analysis",
-    "understand_standalone",
-    "whole_sections",
-]
+from ragcore.registry import import_stages
+
+import_stages(sys.modules[__name__])

@@ -11,9 +11,10 @@ from ragcore.answering.types import AnswerState, Ranked
 from ragcore.compression.compress import compressed
 from ragcore.compression.fitting import fitted
 from ragcore.grounding.context import header_tokens
+from ragcore.labels import gettext_noop as _
 
 
-@answer_stage("compress")
+@answer_stage("compress", label=_("compression"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compress:
     """Shorten each passage to `ratio` of its tokens; then, where `overflow` is set, all together to `budget_tokens`.

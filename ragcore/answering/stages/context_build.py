@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState
 from ragcore.grounding.context import build_context
+from ragcore.labels import gettext_noop as _
 
 
-@answer_stage("context.build", optional=False)
+@answer_stage("context.build", label=_("numbered sources"), optional=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildContext:
     """Of the best passages those that fit into the budget, numbered."""

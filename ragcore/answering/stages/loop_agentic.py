@@ -15,6 +15,7 @@ from ragcore.grading.evidence import STOP_AT, Evidence, evidence_confidence
 from ragcore.grading.passages import PassageScores, judged_passages
 from ragcore.grading.refining import Refined, refined_query, strategies_for
 from ragcore.grading.rounds import Rounds, cost_so_far, guarded, seconds_of
+from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
 from ragcore.prompts.refusals import is_refusal
 
@@ -49,7 +50,7 @@ class _SoFar:
     details: list[dict[str, Any]] = field(default_factory=list)
 
 
-@answer_stage("loop.agentic", hears_stop=True)
+@answer_stage("loop.agentic", label=_("agentic rounds"), hears_stop=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopAgentic:
     """Takes the place of search, context and writing. The best round's passages, sources, text and confidence stay.

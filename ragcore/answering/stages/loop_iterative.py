@@ -10,6 +10,7 @@ from ragcore.answering.types import AnswerState, Rewrite, SearchResult
 from ragcore.grading.budget import Budget, Meter
 from ragcore.grading.hops import next_hop
 from ragcore.grading.rounds import Rounds, cost_so_far, guarded, seconds_of
+from ragcore.labels import gettext_noop as _
 from ragcore.llm.cancellation import run_unless_stopped
 
 
@@ -19,7 +20,7 @@ class _SoFar:
     hops: list[str] = field(default_factory=list)
 
 
-@answer_stage("loop.iterative", hears_stop=True)
+@answer_stage("loop.iterative", label=_("search in several steps"), hears_stop=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopIterative:
     """Takes the place of search. Every step searches for the question and for all queries so far together.

@@ -13,6 +13,7 @@ from ragcore.grading.evidence import Evidence, evidence_confidence
 from ragcore.grading.passages import judged_passages, retrieval_grade
 from ragcore.grading.refining import refined_query, strategies_for
 from ragcore.grading.rounds import Rounds, cost_so_far, guarded, seconds_of
+from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
 from ragcore.understanding.greetings import needs_retrieval
 
@@ -35,7 +36,7 @@ class _Found:
     critique: str = ""
 
 
-@answer_stage("loop.self_rag", hears_stop=True)
+@answer_stage("loop.self_rag", label=_("Self-RAG"), hears_stop=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSelfRag:
     """Takes the place of search, context and writing, unless the question needs no search.

@@ -8,6 +8,7 @@ from typing import Literal
 
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import Analysis, AnswerState, Step, StrategyName
+from ragcore.labels import gettext_noop as _
 from ragcore.text.question_type import QuestionType
 from ragcore.understanding.analysis import analysed_by_rules
 
@@ -53,7 +54,7 @@ def plan_of(analysis: Analysis) -> Plan:
     return replace(plan, **wider, reasons=(*analysis.reasons, f"cue:{analysis.cue}"))  # type: ignore[arg-type]
 
 
-@answer_stage("plan.adaptive")
+@answer_stage("plan.adaptive", label=_("choice of a strategy"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanAdaptive:
     """Chooses by the analysis (made by rules if no stage has made one) and tells why; the caller asks `plan_of`."""

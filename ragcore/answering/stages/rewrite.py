@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, Step
+from ragcore.labels import gettext_noop as _
 from ragcore.understanding.rewriting import method_of, rewritten
 
 
-@answer_stage("rewrite")
+@answer_stage("rewrite", label=_("other forms of the question"), timing="rewrite")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteQuestion:
     """Adds to state.rewrites; the method "none" (and every unknown one) leaves the question alone in all its forms."""

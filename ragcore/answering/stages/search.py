@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState
+from ragcore.labels import gettext_noop as _
 
 
-@answer_stage("search", optional=False)
+@answer_stage("search", label=_("search"), optional=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPassages:
     """Passages for the question in all its forms. Raises what the search raises."""

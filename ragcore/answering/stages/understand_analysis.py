@@ -7,10 +7,11 @@ from typing import cast, get_args
 
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, FactTarget, Step
+from ragcore.labels import gettext_noop as _
 from ragcore.understanding.analysis import analysed
 
 
-@answer_stage("understand.analysis")
+@answer_stage("understand.analysis", label=_("analysis of the question"), timing="rewrite")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnderstandAnalysis:
     """Sets state.analysis, and the same as figures. By rules unless `model` is on and there is one."""

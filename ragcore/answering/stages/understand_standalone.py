@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, Question, Rewrite, Step
+from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
@@ -31,7 +32,7 @@ class Understood(BaseModel):
     queries: list[str] = Field(default_factory=list, max_length=20)
 
 
-@answer_stage(NAME)
+@answer_stage(NAME, label=_("standalone question"), timing="rewrite")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnderstandStandalone:
     """Sets state.standalone, and state.rewrites to related queries (abbreviations written out, those of the model).

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from ragcore.answering.pipeline import AnswerTools, answer_stage
 from ragcore.answering.types import AnswerState, Ranked
 from ragcore.grounding.context import render_context
+from ragcore.labels import gettext_noop as _
 from ragcore.ports import TokenCounter
 from ragcore.text.joining import joined
 from ragcore.types import Passage, Source
@@ -17,7 +18,7 @@ from ragcore.types import Passage, Source
 Section = tuple[Passage, ...]  # in reading order
 
 
-@answer_stage("sections.whole")
+@answer_stage("sections.whole", label=_("whole sections"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeSections:
     """Passages become the sections that they stand in, best first, as long as the whole context has `budget_tokens`.

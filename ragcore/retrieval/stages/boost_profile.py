@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
 from ragcore.text.normalise import nfkc
@@ -28,7 +29,7 @@ _WORD = re.compile(rf"[{CJK}]|[^\W_]+")
 _CJK = re.compile(f"[{CJK}]")
 
 
-@stage("boost.profile", optional=True)
+@stage("boost.profile", label=_("profile"), optional=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoostProfile:
     """Fill state.boosts (document -> factor in [1, 1 + `boost`]) and state.alpha_shift (in [-`shift`, `shift`]).

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import FuzzyIndex, Ports
 from ragcore.text.spelling import Slip, correctable, pairs, slips, topic_text
@@ -20,7 +21,7 @@ TITLE_LATIN, TITLE_CJK = 0.6, 0.4  # word similarity of titles; one wrong charac
 Corrections = dict[str, dict[str, float]]
 
 
-@stage("correct.terms", optional=True)
+@stage("correct.terms", label=_("spelling"), optional=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectTerms:
     """Add terms that were probably meant to query.corrections, and passages of documents that are asked for by title.

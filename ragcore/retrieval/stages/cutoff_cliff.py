@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
 from ragcore.types import State
 
 
-@stage("cutoff.cliff")
+@stage("cutoff.cliff", label=_("score cliff"), drop_reason=_("below a cliff in the scores"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutoffCliff:
     """Sorted by the reranker's score, drop everything after the first gap that is a cliff.

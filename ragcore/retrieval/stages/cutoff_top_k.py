@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
 from ragcore.types import State
 
 
-@stage("cutoff.top_k")
+@stage("cutoff.top_k", label=_("end of the list"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutoffTopK:
     """Keep the first `keep` candidates in their present order."""

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
 from ragcore.text.near_copies import WORDS, fingerprint, same_facts, similarities, size, stands_in
 from ragcore.types import Candidate, State
 
 
-@stage("drop.duplicates", optional=True)
+@stage(
+    "drop.duplicates",
+    label=_("repetitions"),
+    optional=True,
+    drop_reason=_("it repeats a passage that stands before it"),
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropDuplicates:
     """Drop what repeats a better candidate, until `keep` different ones are found; the order stays.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import exp
 
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
 from ragcore.text.matching import shares_in
@@ -16,7 +17,7 @@ STYLE_WEIGHTS: Mapping[str, float] = {"precise": 0.8}  # of the dense arm, inste
 BOOST_RANGE = (0.5, 2.0)  # of the factor of a document, whatever stages before agreed on
 
 
-@stage("fuse.rsf")
+@stage("fuse.rsf", label=_("fusion"), timing="fine", ranking="fused")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FuseRsf:
     """Merge the dense and lexical rankings into state.candidates, best first.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
 from ragcore.types import State
 
 
-@stage("load.passages")
+@stage("load.passages", label=_("texts"), timing="fine", drop_reason=_("it is not there any more"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadPassages:
     """Attach passages; a candidate that vanished or became invisible since the search is dropped."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
 from ragcore.text.joining import joined
@@ -21,7 +22,12 @@ class Reading:
     passages: tuple[Passage, ...]
 
 
-@stage("merge.neighbours", optional=True)
+@stage(
+    "merge.neighbours",
+    label=_("joining neighbours"),
+    optional=True,
+    drop_reason=_("it is read together with a passage that stands before it"),
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeNeighbours:
     """Join each candidate with what stands beside it: other candidates, `around` passages of its section before and

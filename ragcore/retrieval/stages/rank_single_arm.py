@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
 from ragcore.types import State
 
 
-@stage("rank.single_arm")
+@stage("rank.single_arm", label=_("one ranking"), timing="fine")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankSingleArm:
     """Order by the raw score of `arm` ("lexical": BM25, "dense": cosine); candidates outside it are dropped."""

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any
 
 from ragcore.errors import RagError, RerankerRefusedError
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import AbsoluteScores, Ports, Reranker, RerankInput, RerankScore
 from ragcore.types import Query, ScoreScale, State
@@ -16,7 +17,7 @@ from ragcore.types import Query, ScoreScale, State
 logger = logging.getLogger(__name__)
 
 
-@stage("rerank", optional=True)
+@stage("rerank", label=_("reranking"), optional=True, timing="rerank", ranking="rerank")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerank:
     """Order by the score of the reranker (its own scale, higher is better). Drops nothing.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import Ports
 from ragcore.types import Hit, Query, State
 
 
-@stage("search.coarse")
+@stage("search.coarse", label=_("first search"), timing="coarse")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchCoarse:
     """Fill state.candidates with the union of both arms ("lexical": BM25, "coarse": cosine of the 384-d prefix).

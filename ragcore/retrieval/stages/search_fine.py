@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import FloatArray, Ports
 from ragcore.types import Hit, State
@@ -12,7 +13,7 @@ from ragcore.types import Hit, State
 HALVED_FROM = 1000  # candidates, from which two halves are compared at the same time
 
 
-@stage("search.fine")
+@stage("search.fine", label=_("closer look"), timing="fine")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFine:
     """Add the arm "dense": the best `limit` candidates by cosine of the whole vector. Drops nothing."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, prod
 
+from ragcore.labels import gettext_noop as _
 from ragcore.pipeline import stage
 from ragcore.ports import Ports, Tokenizer
 from ragcore.types import Candidate, Passage, ScoreScale, State
@@ -17,7 +18,7 @@ WORD_CHARACTERS = 12  # more than words have on average: the beginning of a text
 LEAST = 1e-6  # of a similarity, so that every score stays above 0
 
 
-@stage("weigh.quality", optional=True)
+@stage("weigh.quality", label=_("quality"), optional=True, ranking="quality")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeighQuality:
     """Order by similarity * min(words / 100, 1.2) * weight of the document * rating / 5 where it is rated.

@@ -80,7 +80,7 @@ def stages(stop, *, optional, hears_stop=False):
     from dataclasses import dataclass, replace
 
     def made(name, work, **options):
-        @answer_stage(f"test.{name}.{optional}.{hears_stop}", **options)
+        @answer_stage(f"test.{name}.{optional}.{hears_stop}", label=name, **options)
         @dataclass(frozen=True, slots=True, kw_only=True)
         class Stage:
             async def __call__(self, state, tools):

@@ -1,0 +1,62 @@
+"""Plans of stages, and what stages declare of themselves."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from ragcore import pipeline
+from ragcore.answering import stages as _answering_stages  # noqa: F401
+from ragcore.answering.pipeline import answer_stage_infos
+from ragcore.options import RetrievalOptions
+from ragcore.pipeline import build, stage, stage_infos
+from ragcore.retrieval.stage_plan import stage_plan
+
+
+def names(mode="hybrid", **options):
+    return [name for name, _options in stage_plan(mode, RetrievalOptions(**options))]
+
+
+def test_a_plan_holds_the_stages_of_its_mode_in_their_order():
+    assert names(rerank=False) == [
+        *("correct.terms", "search.coarse", "search.fine", "boost.profile", "fuse.rsf", "load.passages", "cutoff.top_k")
+    ]
+    assert names("vector") == ["search.coarse", "search.fine", "rank.single_arm", "load.passages", "cutoff.top_k"]
+    assert names("bm25", fuzzy=False) == ["search.coarse", "rank.single_arm", "load.passages", "cutoff.top_k"]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "bm25"])
+def test_every_plan_can_be_built(mode):
+    options = RetrievalOptions(quality=True, cliff=True, deduplicate=True, neighbours=1)
+
+    assert build(stage_plan(mode, options))
+
+
+def test_every_stage_declares_how_people_read_it():
+    for info in [*stage_infos().values(), *answer_stage_infos().values()]:
+        assert info.label, info.name
+
+
+def test_timings_and_rankings_are_declared_by_stages():
+    infos = stage_infos()
+
+    assert {infos[name].timing for name in ("search.fine", "fuse.rsf", "load.passages")} == {"fine"}
+    assert {name: info.ranking for name, info in infos.items() if info.ranking} == {
+        "fuse.rsf": "fused",
+        "rerank": "rerank",
+        "weigh.quality": "quality",
+    }
+
+
+def test_a_new_stage_joins_the_plans_behind_the_stage_that_it_names(monkeypatch):
+    monkeypatch.setattr(pipeline, "_registry", type(pipeline._registry)())
+
+    @stage("drop.short", label="short passages", after="load.passages")
+    @dataclass(frozen=True)
+    class DropShort:
+        def __call__(self, state, ports):
+            return state
+
+    plan = names(rerank=False)
+
+    assert plan[plan.index("load.passages") + 1] == "drop.short"
+    assert names("vector")[-2:] == ["drop.short", "cutoff.top_k"]
