@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
+from ragcore.client_registry import ClientSettings
 from ragcore.errors import RagError
 from ragcore.ports import (
     ChatModel,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from ragcore.answering.pipeline import Lexicon
     from ragcore.llm.routing import RoutingDecision
     from ragcore.llm.tiers import Tier
-    from ragcore.reranking.pairs import PairScorer
 
 logger = logging.getLogger(__name__)
 
@@ -55,20 +55,15 @@ def counter() -> TokenCounter:
 @cache
 def embedder() -> Embedder:
     """The configured embedder (EMBEDDER)."""
-    kind, _, name = settings.EMBEDDER.partition(":")
-    if kind == "sentence_transformers":
-        from ragcore.embedding.sentence_transformers import SentenceTransformersEmbedder
+    from ragcore.embedding import EMBEDDERS
 
-        return SentenceTransformersEmbedder(name)
-    if kind == "openai":
-        from ragcore.embedding.openai_api import OpenAIEmbedder
-
-        return OpenAIEmbedder(
-            base_url=settings.EMBEDDING_BASE_URL or "", api_key=settings.EMBEDDING_API_KEY or "", model=name
-        )
-    from ragcore.embedding.packaged import EmbeddedEmbedder
-
-    return EmbeddedEmbedder(cache_dir=_models_dir(), threads=settings.EMBEDDER_THREADS)
+    configured = ClientSettings(
+        base_url=settings.EMBEDDING_BASE_URL or "",
+        api_key=settings.EMBEDDING_API_KEY or "",
+        models_dir=_models_dir(),
+        threads=settings.EMBEDDER_THREADS,
+    )
+    return EMBEDDERS.create(settings.EMBEDDER, configured)
 
 
 @cache
@@ -76,12 +71,22 @@ def reranker() -> Reranker | None:
     """The configured reranker (RERANKER), or None."""
     if settings.RERANKER == "none":
         return None
-    if settings.RERANKER == "linear":
-        return _linear_reranker()
     from knowledge.score_cache import RedisScoreCache
-    from ragcore.reranking.pairs import PairReranker
+    from ragcore.reranking import RERANKERS
+    from ragcore.reranking.pairs import PairReranker, PairScorer
 
-    return PairReranker(_pair_scorer(), RedisScoreCache(settings.REDIS_URL))
+    configured = ClientSettings(
+        base_url=settings.RERANKER_URL or "",
+        api_key=settings.RERANKER_API_KEY or "",
+        backend=settings.RERANKER_BACKEND,
+        batch=settings.RERANKER_BATCH,
+        budget_seconds=settings.RERANKER_SECONDS,
+        trust_remote_code=settings.RERANKER_TRUST_REMOTE_CODE,
+    )
+    client = RERANKERS.create(settings.RERANKER, configured)
+    if isinstance(client, PairScorer):
+        return PairReranker(client, RedisScoreCache(settings.REDIS_URL))
+    return client
 
 
 def second_reranker() -> Reranker | None:
@@ -94,30 +99,6 @@ def _linear_reranker() -> Reranker:
     from ragcore.reranking.linear import LinearReranker
 
     return LinearReranker.shipped()
-
-
-def _pair_scorer() -> PairScorer:
-    """What RERANKER names; loaded on first use."""
-    kind, _, name = settings.RERANKER.partition(":")
-    if kind == "http":
-        from ragcore.reranking.http_api import HttpPairScorer
-
-        return HttpPairScorer(
-            settings.RERANKER_URL or "",
-            settings.RERANKER_API_KEY or "",
-            model=name,
-            batch=settings.RERANKER_BATCH,
-            budget_seconds=settings.RERANKER_SECONDS,
-        )
-    from ragcore.reranking.cross_encoder import CrossEncoderScorer
-
-    return CrossEncoderScorer(
-        name,
-        backend=settings.RERANKER_BACKEND,
-        batch=settings.RERANKER_BATCH,
-        budget_seconds=settings.RERANKER_SECONDS,
-        trust_remote_code=settings.RERANKER_TRUST_REMOTE_CODE,
-    )
 
 
 @cache
@@ -172,21 +153,22 @@ def _model_of(tier: Tier) -> ChatModel:
 
 @cache
 def _local_model() -> ChatModel:
-    from ragcore.llm.local_chat import LocalCausalModel
+    from ragcore.llm import create_local_model
 
-    return LocalCausalModel(settings.LLM_LOCAL_MODEL or "")
+    return create_local_model(settings.LLM_LOCAL_MODEL or "")
 
 
 @cache
 def _server_model(kind: str) -> ChatModel:
     """LLM_…, or LLM_KIND_…; where that has no server of its own, the model is at the server of LLM_BASE_URL."""
-    from ragcore.llm.openai_chat import OpenAIChatModel
+    from ragcore.llm import create_server_model
 
     prefix = f"LLM_{kind}_" if kind else "LLM_"
     url, key = getattr(settings, f"{prefix}BASE_URL"), getattr(settings, f"{prefix}API_KEY")
     if not url:  # the key of one server is never sent to another
         url, key = settings.LLM_BASE_URL, key or settings.LLM_API_KEY
-    return OpenAIChatModel(base_url=url or "", api_key=key or "", model=getattr(settings, f"{prefix}MODEL") or "")
+    name = getattr(settings, f"{prefix}MODEL") or ""
+    return create_server_model(name, ClientSettings(base_url=url or "", api_key=key or ""))
 
 
 @cache

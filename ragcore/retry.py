@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 RETRY_DELAYS_SECONDS = (1.0, 2.0, 4.0)
-HASTY_DELAYS_SECONDS = (0.5,)  # where something else can be done at once
+SHORT_DELAYS_SECONDS = (0.5,)  # for requests that rules can replace
 RETRY_STATUSES = frozenset({408, 409, 425, 429})
 JITTER = 0.1  # of a delay, so that clients that failed together do not return together
 

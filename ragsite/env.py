@@ -19,13 +19,12 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from ragcore.client_registry import ClientRegistry
 from ragsite.embedded.runtime import Runtime
 from ragsite.embedded.secrets import Secrets
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
-EMBEDDER_PATTERN = re.compile(r"embedded|(sentence_transformers|openai):\S+")
 HUB_PATTERN = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
-RERANKER_PATTERN = re.compile(r"linear|none|cross_encoder:\S+|http(:\S+)?")
 
 
 class InvalidEnvironmentError(ValueError):
@@ -111,6 +110,21 @@ def _prices(value: str | None) -> str | None:
 def _milvus(value: str | None) -> str | None:
     if value is not None and urlsplit(value).scheme not in {"http", "https"} and not value.endswith(".db"):
         raise ValueError("must be a URL that begins with http:// or https://, or a file that ends in .db (Milvus Lite)")
+    return value
+
+
+def _known_client(
+    value: str, clients: ClientRegistry[Any], *others: str, url_setting: str, settings: Mapping[str, Any]
+) -> str:
+    """The value, where a client of the registry or one of the other words is named so."""
+    if value in others:
+        return value
+    kind = clients.kind_of(value)
+    if kind is None:
+        forms = [*clients.forms(), *others]
+        raise ValueError(f"must be {', '.join(forms[:-1])} or {forms[-1]}")
+    if kind.needs_url and not settings.get(url_setting):
+        raise ValueError(f"of the kind {kind.forms[0]} needs {url_setting}")
     return value
 
 
@@ -243,11 +257,9 @@ class Environment(BaseSettings):
     @field_validator("EMBEDDER")
     @classmethod
     def _embedder_is_known(cls, value: str, info: ValidationInfo) -> str:
-        if not EMBEDDER_PATTERN.fullmatch(value):
-            raise ValueError("must be embedded, sentence_transformers:NAME or openai:MODEL")
-        if value.startswith("openai:") and not info.data.get("EMBEDDING_BASE_URL"):
-            raise ValueError("of the kind openai:MODEL needs EMBEDDING_BASE_URL")
-        return value
+        from ragcore.embedding import EMBEDDERS  # its clients load numpy, which most commands never need
+
+        return _known_client(value, EMBEDDERS, url_setting="EMBEDDING_BASE_URL", settings=info.data)
 
     @field_validator("MILVUS_URI")
     @classmethod
@@ -264,11 +276,9 @@ class Environment(BaseSettings):
     @field_validator("RERANKER")
     @classmethod
     def _reranker_is_known(cls, value: str, info: ValidationInfo) -> str:
-        if not RERANKER_PATTERN.fullmatch(value):
-            raise ValueError("must be linear, none, cross_encoder:NAME, http or http:MODEL")
-        if value.startswith("http") and not info.data.get("RERANKER_URL"):
-            raise ValueError("of the kind http needs RERANKER_URL")
-        return value
+        from ragcore.reranking import RERANKERS
+
+        return _known_client(value, RERANKERS, "none", url_setting="RERANKER_URL", settings=info.data)
 
     @property
     def is_embedded(self) -> bool:

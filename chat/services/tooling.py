@@ -23,9 +23,8 @@ from knowledge.services.retrieval import sections_around
 from ragcore.answering.pipeline import AnswerTools, build_stages, run_stages
 from ragcore.answering.types import AnswerState, Ranked, Rewrite, SearchResult, Step, WrittenText
 from ragcore.errors import ModelUnavailableError
-from ragcore.llm.client import LlmClient
+from ragcore.llm.client import LlmClient, with_short_retries
 from ragcore.llm.generators import EndEvent
-from ragcore.llm.openai_chat import with_short_retries
 from ragcore.llm.usage import MeteredStream, UsageEntry, purpose_of_prompt, total_known_cost
 from ragcore.options import AnswerOptions
 from ragcore.ports import ChatModel, GenerationRequest, LLMGenerator

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.embedding.vectors import DIMENSIONS, matryoshka
 from ragcore.errors import EmbedderRefusedError, ModelUnavailableError
 from ragcore.retry import delays, is_retryable
@@ -23,6 +24,7 @@ class OpenAIEmbedder:
     ModelUnavailableError. Raises EmbedderRefusedError for other answers and for vectors below 768 dimensions.
     """
 
+    client = ClientKind(kind="openai", argument="MODEL", needs_url=True)
     dimensions = DIMENSIONS
 
     def __init__(
@@ -48,6 +50,11 @@ class OpenAIEmbedder:
             headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
             timeout=timeout_seconds,
         )
+
+    @classmethod
+    def from_settings(cls, argument: str, settings: ClientSettings) -> OpenAIEmbedder:
+        """The model of this name at the configured server."""
+        return cls(base_url=settings.base_url, api_key=settings.api_key, model=argument)
 
     def embed_documents(self, texts: Sequence[str]) -> FloatArray:
         """See ports.Embedder."""

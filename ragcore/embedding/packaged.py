@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 import ragcore
+from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.embedding.minilm_export import INPUTS
 from ragcore.embedding.ngrams import hashed_ngrams
 from ragcore.errors import EmbedderRefusedError
@@ -133,6 +134,7 @@ class EmbeddedEmbedder:
     halves, so that the coarse search also works for Chinese, which the model cannot read.
     """
 
+    client = ClientKind(kind="embedded")
     model = "embedded-minilm-ngrams-1"
     dimensions = 2 * DIMENSIONS
 
@@ -141,6 +143,11 @@ class EmbeddedEmbedder:
         self._threads = threads
         self._lock = threading.Lock()
         self._minilm: MiniLm | None = None
+
+    @classmethod
+    def from_settings(cls, argument: str, settings: ClientSettings) -> EmbeddedEmbedder:
+        """The packaged model, converted to ONNX in the folder of models on first use."""
+        return cls(cache_dir=settings.models_dir, threads=settings.threads)
 
     def embed_documents(self, texts: Sequence[str]) -> FloatArray:
         """See ports.Embedder."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.embedding.vectors import DIMENSIONS, matryoshka
 from ragcore.errors import EmbedderRefusedError
 
@@ -25,6 +26,7 @@ class SentenceTransformersEmbedder:
     Raises EmbedderRefusedError with the reason when the model cannot be loaded or is too small.
     """
 
+    client = ClientKind(kind="sentence_transformers", argument="NAME")
     dimensions = DIMENSIONS
 
     def __init__(
@@ -43,6 +45,11 @@ class SentenceTransformersEmbedder:
         self._trust_remote_code = trust_remote_code
         self._lock = threading.Lock()  # a torch module is not made for concurrent calls from a CPU pool
         self._encoder: Any = None
+
+    @classmethod
+    def from_settings(cls, argument: str, settings: ClientSettings) -> SentenceTransformersEmbedder:
+        """A model of the hub or a folder, by name."""
+        return cls(argument)
 
     def embed_documents(self, texts: Sequence[str]) -> FloatArray:
         """See ports.Embedder."""

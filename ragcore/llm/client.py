@@ -136,3 +136,9 @@ def json_values(reply: str) -> Iterator[Any]:
             at = match.end()
         else:
             yield value
+
+
+def with_short_retries(model: ChatModel) -> ChatModel:
+    """The model for requests that rules can replace: with one short retry only, where its client offers that."""
+    short = getattr(model, "with_short_retries", None)
+    return short() if short is not None else model

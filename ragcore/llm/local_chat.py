@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.generators import EndEvent
 from ragcore.ports import ChatMessage, GenerationEvent
@@ -33,6 +34,8 @@ class LocalCausalModel:
     model cannot be loaded or the prompt is longer than its context.
     """
 
+    client = ClientKind(kind="transformers", argument="NAME", is_local=True)
+
     def __init__(self, model: str, *, total_seconds: float = TOTAL_SECONDS) -> None:
         self.name = Path(model).name if Path(model).is_dir() else model
         self._source = model
@@ -40,6 +43,11 @@ class LocalCausalModel:
         self._loading = threading.Lock()
         self._turn = threading.Lock()  # a module is not made for concurrent calls, and two would share the processors
         self._loaded: _Loaded | None = None
+
+    @classmethod
+    def from_settings(cls, argument: str, settings: ClientSettings) -> LocalCausalModel:
+        """A model of the hub or a folder, by name."""
+        return cls(argument)
 
     async def stream(
         self, messages: Sequence[ChatMessage], *, temperature: float, max_tokens: int

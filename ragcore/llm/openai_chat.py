@@ -10,10 +10,11 @@ from copy import copy
 from functools import cache
 from typing import Any
 
+from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.generators import EndEvent
-from ragcore.ports import ChatMessage, ChatModel, GenerationEvent, TokenCounter
-from ragcore.retry import HASTY_DELAYS_SECONDS, RETRY_DELAYS_SECONDS, delays, is_retryable, retry_after
+from ragcore.ports import ChatMessage, GenerationEvent, TokenCounter
+from ragcore.retry import RETRY_DELAYS_SECONDS, SHORT_DELAYS_SECONDS, delays, is_retryable, retry_after
 from ragcore.text.token_count import EstimateCounter, message_tokens
 from ragcore.types import Usage
 
@@ -84,12 +85,15 @@ TOO_MANY_REQUESTS = 429
 class OpenAIChatModel:
     """Implements ports.ChatModel.
 
-    Before the first token: three retries after 1, 2 and 4 s, or later where the server says so (`Retry-After`), on 429,
-    5xx, timeouts and lost connections, then ModelUnavailableError. After it nothing is retried: a stream that breaks,
-    ends without a finish reason or passes the total timeout gives a final event with `interrupted`; one that reaches
-    `max_tokens` an EndEvent with `is_cut`. Usage is the server's, else an estimate. A `hasty` one has one retry, after
-    half a second, and none where the server wants a longer wait.
+    Before the first token it retries three times, after 1, 2 and 4 s, or later where the server says so
+    (`Retry-After`), on 429, 5xx, timeouts and lost connections; then it raises ModelUnavailableError. After the first
+    token nothing is retried: a stream that breaks, ends without a finish reason or passes the total timeout gives a
+    final event with `interrupted`; one that reaches `max_tokens` gives an EndEvent with `is_cut`. Usage is the
+    server's, else an estimate. `with_short_retries` there is one retry, after half a second, and none where the server
+    asks for a longer wait.
     """
+
+    client = ClientKind(kind="openai", argument="MODEL", needs_url=True)
 
     def __init__(
         self,
@@ -108,10 +112,15 @@ class OpenAIChatModel:
         self._total_timeout = total_timeout_seconds
         self._connect_timeout = connect_timeout_seconds
         self._sleep = sleep
-        self._is_hasty = False
+        self._has_short_retries = False
         self._tokens = tokens or EstimateCounter()
         # Connections belong to the event loop that opened them.
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
+
+    @classmethod
+    def from_settings(cls, argument: str, settings: ClientSettings) -> OpenAIChatModel:
+        """The model of this name at the configured server; "" where the server has one model only."""
+        return cls(base_url=settings.base_url, api_key=settings.api_key, model=argument)
 
     async def stream(
         self, messages: Sequence[ChatMessage], *, temperature: float, max_tokens: int
@@ -145,10 +154,10 @@ class OpenAIChatModel:
             model=self.name,
         )
 
-    def hasty(self) -> OpenAIChatModel:
-        """The same model over the same connections, for those who can do without it: it is soon given up."""
+    def with_short_retries(self) -> OpenAIChatModel:
+        """The same model over the same connections, with one short retry, for requests that can be done without."""
         other = copy(self)
-        other._is_hasty = True
+        other._has_short_retries = True
         return other
 
     async def close(self) -> None:
@@ -159,7 +168,7 @@ class OpenAIChatModel:
 
     async def _begin(self, request: Mapping[str, Any], deadline: float) -> tuple[CompletionStream, str | None]:
         """A stream and its first text; None if the model ended properly without any. Retries."""
-        waits = delays(HASTY_DELAYS_SECONDS if self._is_hasty else RETRY_DELAYS_SECONDS)
+        waits = delays(SHORT_DELAYS_SECONDS if self._has_short_retries else RETRY_DELAYS_SECONDS)
         while True:
             completion, asked_for, is_busy = CompletionStream(), 0.0, False
             try:
@@ -176,7 +185,7 @@ class OpenAIChatModel:
                     raise ModelUnavailableError(f"The language model refused the request: {problem}.") from error
             await completion.close()
             wait = next(waits, None)
-            is_too_long = self._is_hasty and wait is not None and asked_for > wait
+            is_too_long = self._has_short_retries and wait is not None and asked_for > wait
             if wait is not None:
                 wait = max(wait, asked_for)
             if wait is None or is_too_long or asyncio.get_running_loop().time() + wait > deadline:
@@ -216,8 +225,3 @@ def _described(error: BaseException) -> str:
 def _is_worth_a_retry(error: BaseException) -> bool:
     status = getattr(error, "status_code", None)
     return status is None or is_retryable(status)
-
-
-def with_short_retries(model: ChatModel) -> ChatModel:
-    """The model as it is asked for what rules can do, too: without a long series of retries, where it has one."""
-    return model.hasty() if isinstance(model, OpenAIChatModel) else model

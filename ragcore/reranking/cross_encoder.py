@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 
+from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.errors import ModelUnavailableError, RerankerRefusedError
 
 DEFAULT_MODEL = "Alibaba-NLP/gte-multilingual-reranker-base"
@@ -46,6 +47,7 @@ class CrossEncoderScorer:
     batches and do not count loading.
     """
 
+    client = ClientKind(kind="cross_encoder", argument="NAME")
     cliff = 0.8
     low = 0.0  # a probability of one half
 
@@ -67,6 +69,17 @@ class CrossEncoderScorer:
         self._budget_seconds, self._clock = budget_seconds, clock
         self._lock = threading.Lock()  # a torch module is not made for concurrent calls
         self._loaded: PairModel | None = None
+
+    @classmethod
+    def from_settings(cls, argument: str, settings: ClientSettings) -> CrossEncoderScorer:
+        """A model of the hub or a folder, by name."""
+        return cls(
+            argument,
+            backend=cast(Backend, settings.backend),
+            batch=settings.batch,
+            budget_seconds=settings.budget_seconds,
+            trust_remote_code=settings.trust_remote_code,
+        )
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
         """See PairScorer."""

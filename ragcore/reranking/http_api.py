@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.errors import ModelUnavailableError, RerankerRefusedError
 from ragcore.retry import is_retryable
 
@@ -26,6 +27,7 @@ class HttpPairScorer:
     answer raises RerankerRefusedError.
     """
 
+    client = ClientKind(kind="http", argument="MODEL", is_argument_optional=True, needs_url=True)
     cliff = 0.8
     low = 0.0
 
@@ -49,6 +51,17 @@ class HttpPairScorer:
         self._budget_seconds = budget_seconds
         self._clock, self._sleep = clock, sleep
         self._client = httpx.Client(headers={"Authorization": f"Bearer {api_key}"} if api_key else {})
+
+    @classmethod
+    def from_settings(cls, argument: str, settings: ClientSettings) -> HttpPairScorer:
+        """The configured server; with a name, this model of it."""
+        return cls(
+            settings.base_url,
+            settings.api_key,
+            model=argument,
+            batch=settings.batch,
+            budget_seconds=settings.budget_seconds,
+        )
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
         """See PairScorer."""

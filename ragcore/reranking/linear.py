@@ -15,9 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from math import log
+from typing import ClassVar
 
 import numpy as np
 
+from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.ports import FloatArray, RerankInput, RerankScore
 from ragcore.text.matching import MARK, needles, searchable
 from ragcore.types import Query
@@ -183,9 +185,16 @@ WEIGHTS_FILE = "linear_reranker.json"
 class LinearReranker:
     """Scores are log-odds within one question's candidates, higher is better; only their differences mean anything."""
 
+    client: ClassVar[ClientKind] = ClientKind(kind="linear")
+
     weights: tuple[float, ...]  # one per feature and, after them, its interaction with the share of CJK
     name: str = "linear"
     cliff: float = 4.0  # a factor of about 50 in odds
+
+    @classmethod
+    def from_settings(cls, argument: str, settings: ClientSettings) -> LinearReranker:
+        """The shipped weights; nothing is configured."""
+        return cls.shipped()
 
     @classmethod
     def shipped(cls) -> LinearReranker:

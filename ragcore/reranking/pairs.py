@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.ports import RerankInput, RerankScore
@@ -18,6 +18,7 @@ from ragcore.types import Passage, Query
 REST_SECONDS = 60.0
 
 
+@runtime_checkable
 class PairScorer(Protocol):
     """A model that scores each pair by itself. Thread-safe."""
 

@@ -150,11 +150,11 @@ def test_one_model_serves_several_event_loops(llm):
         assert asyncio.run(ask(chat))[0].text == "ok"
 
 
-async def test_a_hasty_one_asks_once_more_after_half_a_second(chat, llm, waits):
+async def test_with_short_retries_it_asks_once_more_after_half_a_second(chat, llm, waits):
     llm.default = Reply(status=500)
 
     with pytest.raises(ModelUnavailableError) as caught:
-        await ask(chat.hasty())
+        await ask(chat.with_short_retries())
 
     assert len(llm.requests) == 2
     assert [round(seconds, 1) for seconds in waits] in ([0.5], [0.6])
@@ -162,20 +162,22 @@ async def test_a_hasty_one_asks_once_more_after_half_a_second(chat, llm, waits):
 
 
 @pytest.mark.parametrize("headers", [(), (("Retry-After", "5"),)])
-async def test_a_hasty_one_does_not_wait_for_a_busy_server_and_says_that_it_is_busy(chat, llm, waits, headers):
+async def test_with_short_retries_it_does_not_wait_for_a_busy_server_and_says_that_it_is_busy(
+    chat, llm, waits, headers
+):
     llm.default = Reply(status=429, headers=headers)
 
     with pytest.raises(ModelUnavailableError) as caught:
-        await ask(chat.hasty())
+        await ask(chat.with_short_retries())
 
     assert len(llm.requests) == (1 if headers else 2)
     assert caught.value.data["busy"]
 
 
-async def test_who_is_not_hasty_stays_patient(chat, llm, waits):
+async def test_the_model_itself_keeps_its_long_retries(chat, llm, waits):
     llm.default = Reply(status=500)
     with pytest.raises(ModelUnavailableError):
-        await ask(chat.hasty())
+        await ask(chat.with_short_retries())
 
     with pytest.raises(ModelUnavailableError):
         await ask(chat)
