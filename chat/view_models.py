@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
 from chat import selectors
+from chat.answering.progress import told
 from chat.errors import failure_words
 from chat.filter_summary import Narrowed, narrowed_by
 from chat.models import Conversation, Message, MessageCitation
-from chat.services.telling import told
 from knowledge.models import Document, KnowledgeSet
 from knowledge.pages import SourceView, source_view
 from knowledge.selectors import documents_askable, documents_readable, sets_listed, sets_managed, sets_readable

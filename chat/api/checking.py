@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from accounts.scope import Scope
+from chat.answering.answer_config import answer_options_sent, set_alone
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
-from chat.services.prompting import answer_options_sent, set_alone
 from chat.types import AnswerRequest
 from knowledge.selectors.options import QUERY_GROUPS, site_options
 from ragcore.options import Conflict, Resolved, conflicts, resolve

@@ -12,7 +12,7 @@ from chat.api.rag import rag_router
 from chat.api.responses import FilterCountOut, FiltersOut, described
 from chat.api.schemas import FilterCountIn, FilterQuery
 from chat.executors import run_db
-from chat.services.presenting import warnings_present
+from chat.serializers import warnings_present
 from knowledge.selectors.filters import FilterChoices
 from knowledge.services.filters import filters_count, filters_offered
 from knowledge.types import Facet

@@ -8,13 +8,13 @@ from typing import Any
 from django.http import HttpRequest, StreamingHttpResponse
 
 from chat.api.auth import caller_of
-from chat.api.presenting import source_citations, sources_present
 from chat.api.rag import answered, rag_router, start
 from chat.api.responses import QueryOut, described, streamed
 from chat.api.schemas import QueryIn
 from chat.api.sse import Vocabulary, event_stream
 from chat.executors import run_db
 from chat.models import MessageCitation
+from chat.serializers import source_citations, sources_present
 from chat.types import Event
 
 QUERY_EVENTS = (

@@ -9,10 +9,10 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Router
 
 from accounts.selectors import tenant_check
+from chat.answering.passage_search import conversation_turns, passages_find
 from chat.api.auth import Caller, CallerAuth, caller_of
 from chat.api.checking import answer_checked, search_checked
 from chat.api.health import health_report
-from chat.api.presenting import hits_present
 from chat.api.responses import BatchOut, GenerateOut, HealthOut, RetrieveOut, described, streamed
 from chat.api.schemas import BatchIn, GenerateIn, RetrieveIn
 from chat.api.sse import Vocabulary, event_stream, generate_vocabulary
@@ -21,7 +21,7 @@ from chat.executors import run_db
 from chat.limits import Slot, questions_counted
 from chat.models import Conversation, Message
 from chat.selectors import message_get
-from chat.services.passages import conversation_turns, passages_find
+from chat.serializers import hits_present
 from chat.turns.lifecycle import answer_batch, answer_now, turn_start
 from chat.types import AnswerRequest
 

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 
+from chat.answering.context import profile_of
+from chat.answering.retrieval import search
 from chat.api.auth import Caller
-from chat.api.presenting import hits_present
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
 from chat.limits import Slot, questions_counted
@@ -29,8 +30,7 @@ from chat.mcp.schemas import (
     SourceOut,
     TopK,
 )
-from chat.services.finding import search
-from chat.services.profiles import profile_of
+from chat.serializers import hits_present
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest, Style
 from knowledge.types import RetrievalRequest

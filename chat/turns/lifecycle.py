@@ -18,6 +18,8 @@ from redis.exceptions import RedisError
 from accounts.models import User
 from accounts.scope import Scope
 from chat import metrics
+from chat.answering.context import Patience
+from chat.answering.pipeline import answer_run
 from chat.conversations.memory import session_append, session_history, session_turn
 from chat.errors import AnswerTimeoutError, BusyError, TurnFailedError
 from chat.executors import run_db
@@ -25,9 +27,7 @@ from chat.limits import Slot
 from chat.models import Conversation, Message
 from chat.redis_client import client
 from chat.selectors import message_get
-from chat.services.answers import answer_run
-from chat.services.patience import Patience
-from chat.services.presenting import answer_present, metadata_present
+from chat.serializers import answer_present, metadata_present
 from chat.turns.message_store import message_fail, message_finish, message_open, message_prepare
 from chat.turns.stream_log import ALIVE_SECONDS, TurnLog, alive_key, stop_key
 from chat.turns.stream_reader import interrupted_message

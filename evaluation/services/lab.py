@@ -9,7 +9,7 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from chat.services.profiles import profile_of
+from chat.answering.context import profile_of
 from evaluation.services.lab_rows import Trail, rows_of
 from evaluation.services.lab_types import LabConfiguration, LabQuestion, LabResult, LabRun, StageTime
 from evaluation.services.lab_where import Expected, expected_find, where_is

@@ -3,10 +3,10 @@
 import pytest
 import pytest_asyncio
 
+from chat.answering import retrieval
 from chat.consumers import NOT_SIGNED_IN
 from chat.executors import run_db
 from chat.models import Message
-from chat.services import finding
 from chat.turns.turn_sweeper import turns_sweep
 from knowledge.errors import RetrievalUnavailableError
 from tests.chat.sockets import LIMIT_SECONDS, Socket
@@ -148,7 +148,7 @@ async def test_a_search_that_is_down_is_told_in_words_for_readers(connect, monke
     def down(**_values):
         raise RetrievalUnavailableError
 
-    monkeypatch.setattr(finding, "retrieve", down)
+    monkeypatch.setattr(retrieval, "retrieve", down)
     socket = await connect()
 
     await socket.send(type="ask", question=QUESTION)

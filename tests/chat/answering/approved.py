@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -29,7 +28,8 @@ _ANSWERS = (
 )
 _REFUSAL = "The knowledge base does not contain an answer to this question."
 _QUESTION = re.compile(r"<question>\s*(.*?)\s*</question>", re.DOTALL)
-_TIME = re.compile(r"(_time|seconds|_ms)$|^(created|duration|tokens|latency)$")
+_TIME = re.compile(r"(_times?|seconds|_ms)$|^(created|duration|tokens|latency)$")
+TOLERANCE = 0.02
 _RANDOM = frozenset({"message_id", "conversation_id", "options_sha256", "id"})
 _CHUNKS = frozenset({"chunk_id", "chunk_ids", "chunks"})
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -93,9 +93,31 @@ class Normal:
         return str(name)
 
 
-def fingerprint(value: Any) -> str:
-    """Of what is too long to be kept whole."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+def trace_in_short(trace: Mapping[str, Any]) -> dict[str, Any]:
+    """The stages that ran, what they kept and dropped, and the candidates, without their scores."""
+    stages = [[one["stage"], one["before"], one["after"], one["error"]] for one in trace.get("stages", ())]
+    done = [[one["stage"], one["before"], one["after"], one["error"]] for one in trace["reasoning"]["stages"]]
+    return {
+        "stages": stages,
+        "answer stages": done,
+        "candidates": sorted(one["chunk_id"] for one in trace.get("candidates", ())),
+        "dropped": [[one["stage"], one["reason"], one["count"]] for one in trace.get("dropped", ())],
+        "keys": sorted({key for one in trace.get("candidates", ()) for key in one}),
+    }
+
+
+def differences(approved: Any, received: Any, path: str = "") -> list[str]:
+    """Where two values differ; numbers may by TOLERANCE, because scores fall with the age of a document."""
+    if isinstance(approved, float) and isinstance(received, (int, float)):
+        return [] if abs(approved - received) <= TOLERANCE else [f"{path}: {approved} {received}"]
+    if isinstance(approved, dict) and isinstance(received, dict):
+        if approved.keys() != received.keys():
+            return [f"{path}: keys {sorted(approved.keys() ^ received.keys())}"]
+        return [line for key in approved for line in differences(approved[key], received[key], f"{path}/{key}")]
+    if isinstance(approved, list) and isinstance(received, list) and len(approved) == len(received):
+        pairs = enumerate(zip(approved, received, strict=True))
+        return [line for at, (one, other) in pairs for line in differences(one, other, f"{path}[{at}]")]
+    return [] if approved == received else [f"{path}: {str(approved)[:200]!r} {str(received)[:200]!r}"]
 
 
 def events_in_short(events: list[dict[str, Any]], *, is_ordered: bool) -> list[Any]:

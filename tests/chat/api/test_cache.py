@@ -9,9 +9,9 @@ from redis.exceptions import ResponseError
 
 from accounts.models import User
 from accounts.services import api_key_create
+from chat.answering import cache
 from chat.executors import run_db
 from chat.models import Conversation, MessageCitation
-from chat.services import cache
 from chat.types import AnswerRecord
 from knowledge.models import KnowledgeSet
 from knowledge.services import document_delete

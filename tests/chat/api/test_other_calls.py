@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from chat.services import finding
+from chat.answering import retrieval
 from tests.chat.conftest import sse
 from tests.scripted_llm import Reply
 
@@ -37,8 +37,8 @@ async def test_graph_retrieval_says_that_there_is_no_graph(api):
 
 async def test_a_search_that_takes_too_long_is_504(api, monkeypatch):
     over = threading.Event()
-    monkeypatch.setattr(finding, "LIMIT_SECONDS", 0)
-    monkeypatch.setattr(finding, "retrieve", lambda **_: over.wait(30))
+    monkeypatch.setattr(retrieval, "LIMIT_SECONDS", 0)
+    monkeypatch.setattr(retrieval, "retrieve", lambda **_: over.wait(30))
 
     response = await api.post("/api/v1/rag/generate", {"query": QUESTION})
     over.set()

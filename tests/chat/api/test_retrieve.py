@@ -8,10 +8,10 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from accounts.services import api_key_create
-from chat.api.presenting import hits_present
+from chat.answering import retrieval
 from chat.executors import run_db
 from chat.models import Conversation, Message
-from chat.services import finding
+from chat.serializers import hits_present
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest
 from knowledge.models import Document
@@ -90,7 +90,7 @@ async def test_a_passage_that_was_withdrawn_during_the_search_is_only_counted(ap
 
         return retrieve(scope=scope, request=request, on_stage=withdraw)
 
-    monkeypatch.setattr(finding, "retrieve", and_meanwhile)
+    monkeypatch.setattr(retrieval, "retrieve", and_meanwhile)
 
     trace = (await asked(api, trace=True))["trace"]
 

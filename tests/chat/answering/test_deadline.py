@@ -6,15 +6,15 @@ from functools import partial
 
 import pytest
 
-from chat.services import patience as timing
-from chat.services import tooling
-from chat.services.patience import Patience
+from chat.answering import context as timing
+from chat.answering import stage_ports
+from chat.answering.context import Patience
 from chat.turns import lifecycle
 from knowledge import engines
 from ragcore.llm.client import LlmClient
 from ragcore.llm.generators import LLMAnswerGenerator
 from ragcore.llm.openai_chat import OpenAIChatModel
-from tests.chat.services.test_writing import Announcing, model, writer
+from tests.chat.answering.test_streaming import Announcing, model, writer
 from tests.scripted_llm import Reply, serving
 
 QUESTION = "How many steps does the random access procedure have?"
@@ -105,8 +105,8 @@ def hanging(monkeypatch, llm):
     llm.default = Reply(hold_before=0)
     monkeypatch.setattr(lifecycle, "Patience", partial(Patience, seconds=4.0))
     monkeypatch.setattr(timing, "RESERVE_SECONDS", 1.0)
-    monkeypatch.setattr(tooling, "SILENT_SECONDS", 0.1)
-    monkeypatch.setattr(tooling, "Asker", partial(LlmClient, seconds=0.3, silent_after=0.3))
+    monkeypatch.setattr(stage_ports, "SILENT_SECONDS", 0.1)
+    monkeypatch.setattr(stage_ports, "Asker", partial(LlmClient, seconds=0.3, silent_after=0.3))
     hung = OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=30)
     monkeypatch.setattr(engines, "chat_model", lambda: hung)
     monkeypatch.setattr(engines, "generator", lambda: LLMAnswerGenerator(hung))

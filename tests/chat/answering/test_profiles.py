@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
+from chat.answering.context import profile_key, profile_of
 from chat.models import Conversation
-from chat.services.profiles import profile_key, profile_of
 from ragcore.types import Profile
 from tests.factories import make_set, make_user
 

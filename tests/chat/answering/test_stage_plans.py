@@ -2,7 +2,7 @@
 
 import pytest
 
-from chat.services.flow import context_steps, is_loop_off, steps_of, understanding_steps, wants_rewrites
+from chat.answering.stage_plans import context_steps, is_loop_off, steps_of, understanding_steps, wants_rewrites
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.types import AnswerState, Question

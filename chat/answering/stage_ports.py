@@ -10,13 +10,13 @@ from decimal import Decimal
 from functools import cached_property, partial
 
 from accounts.scope import Scope
+from chat.answering.answer_config import Manner
+from chat.answering.context import SILENT_SECONDS, Patience
+from chat.answering.model_routing import choice_of, generation_of, is_free, models_of, price_of, spent_of
+from chat.answering.progress import told
+from chat.answering.retrieval import Found, final_score, find, search_request
+from chat.answering.stage_plans import chunks_per_form, context_steps
 from chat.executors import run_db
-from chat.services.finding import Found, final_score, find, search_request
-from chat.services.flow import chunks_per_form, context_steps
-from chat.services.generating import choice_of, generation_of, is_free, models_of, price_of, spent_of
-from chat.services.patience import SILENT_SECONDS, Patience
-from chat.services.prompting import Manner
-from chat.services.telling import told
 from chat.types import AnswerRequest, Emit, Exchange
 from knowledge import engines
 from knowledge.services.retrieval import sections_around

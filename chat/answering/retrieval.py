@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.scope import Scope
+from chat.answering.answer_config import Manner
 from chat.errors import AnswerTimeoutError
 from chat.executors import run_db
-from chat.services.prompting import Manner
 from chat.types import AnswerRequest, Emit
 from knowledge.errors import RetrievalUnavailableError
 from knowledge.services import retrieve

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import translation
 
-from chat.services.telling import tier_step, told, why
+from chat.answering.progress import tier_step, told, why
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages.plan_adaptive import plan_of
 from ragcore.answering.types import Analysis, AnswerState, Question, Step

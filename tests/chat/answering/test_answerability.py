@@ -2,7 +2,7 @@
 
 import pytest
 
-from chat.services import answerable
+from chat.answering import answerability
 from ragcore.answerability.model import Answerability
 from tests.scripted_llm import Reply
 
@@ -14,7 +14,7 @@ def score(monkeypatch):
     """Sets how likely it is that the sources answer."""
 
     def set_to(value: float) -> None:
-        monkeypatch.setattr(answerable, "answerability", lambda *_args, **_options: Answerability(score=value))
+        monkeypatch.setattr(answerability, "answerability", lambda *_args, **_options: Answerability(score=value))
 
     return set_to
 

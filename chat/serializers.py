@@ -1,4 +1,4 @@
-"""Answers in the form of the API (api.md)."""
+"""Answers and search results as JSON of the API (api.md)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from accounts.wording import worded
-from chat.models import Message
-from chat.services.telling import why
+from chat.answering.grounding import trace_of
+from chat.answering.passage_search import Asked
+from chat.answering.progress import why
+from chat.answering.retrieval import Found, final_score
+from chat.models import Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord
-from knowledge.types import FilterWarning
+from knowledge.types import FilterWarning, Retrieved
 
 _MARKER = re.compile(r"[ \t]*\[\d{1,3}\]")
 _BUTTON = re.compile(r'[ \t]*<button class="cite"[^>]*>\d+</button>')
@@ -94,3 +97,62 @@ def _escaped(text: str) -> str:
 def _named(citation: CitationRecord) -> str:
     name = citation.title or citation.external_id or f"#{citation.document_id}"
     return f"{name}, p. {citation.page}" if citation.page is not None else name
+
+
+AS_WRITTEN = Asked()
+
+
+def hits_present(retrieved: Retrieved, *, trace: bool, asked: Asked = AS_WRITTEN) -> dict[str, Any]:
+    """The response of `retrieve`. The trace lists only what passed the asker's own rights."""
+    found = Found(retrieved=retrieved, seconds=0.0)
+    return {
+        "hits": [
+            {
+                "chunk_id": passage.chunk,
+                "document_id": passage.document,
+                "external_id": passage.external_id,
+                "title": passage.title,
+                "content": passage.text,
+                "page": passage.page,
+                "heading_path": list(passage.heading_path),
+                "score": final_score(candidate),
+                "scores": dict(candidate.scores),
+            }
+            for passage, candidate in found.hits
+        ],
+        "relevant": retrieved.relevant,
+        "searched": retrieved.searched,
+        "warnings": warnings_present(retrieved.warnings),
+        "timings_ms": dict(retrieved.timings_ms),
+        "metadata": {
+            "understood": asked.understood,
+            "rewritten_queries": list(asked.queries),
+            "rewrite_method": asked.method,
+            "history_turns": asked.turns,
+        },
+        "trace": trace_of(found, complete=True) if trace else {},
+    }
+
+
+def sources_present(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
+    """The sources of an answer as the second form lists them, cited or not."""
+    return [
+        {
+            "id": row.chunk_id,
+            "title": row.document.title,
+            "content": row.chunk.text,
+            "score": row.score,
+            "source": row.document.external_id or row.document.title,
+            "citation_id": row.number,
+        }
+        for row in rows
+    ]
+
+
+def source_citations(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
+    """The citations of an answer as the second form lists them."""
+    return [
+        {"citation_num": row.number, "source_id": row.chunk_id, "confidence": row.confidence}
+        for row in rows
+        if row.cited
+    ]

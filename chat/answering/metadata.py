@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from chat import metrics
-from chat.services.finishing import unused_options
-from chat.services.telling import tier_step
-from chat.services.tooling import Tooling
-from chat.services.writing import Draft
+from chat.answering.grounding import unused_options
+from chat.answering.progress import tier_step
+from chat.answering.stage_ports import Tooling
+from chat.answering.streaming import Draft
 from chat.types import AnswerRecord
 from ragcore.answering.pipeline import answer_stage_infos
 from ragcore.answering.types import AnswerState
@@ -19,7 +19,7 @@ from ragcore.llm.usage import UsageEntry, group_by_purpose, total_cost, total_us
 from ragcore.types import Usage
 
 if TYPE_CHECKING:
-    from chat.services.making import Made, Turn
+    from chat.answering.pipeline import Made, Turn
 
 
 def with_metadata(

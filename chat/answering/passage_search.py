@@ -10,14 +10,13 @@ from typing import Any
 from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
+from chat.answering.answer_config import Manner
+from chat.answering.context import profile_of, question_of
+from chat.answering.retrieval import Found, search, with_rewrites
+from chat.answering.stage_ports import Tooling
 from chat.conversations.memory import session_history
 from chat.executors import run_db
 from chat.selectors import conversation_get
-from chat.services.finding import Found, search, with_rewrites
-from chat.services.profiles import profile_of
-from chat.services.prompting import Manner
-from chat.services.questions import question_of
-from chat.services.tooling import Tooling
 from chat.types import AnswerRequest, EventType, Exchange
 from knowledge.types import RetrievalRequest, Retrieved
 from ragcore.answering.pipeline import build_stages, run_stages

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chat.services.finding import Found
+from chat.answering.retrieval import Found
 from knowledge import engines
 from ragcore.answerability import answerability, threshold_for
 from ragcore.answering.types import AnswerState

@@ -9,8 +9,8 @@ from typing import cast, get_args
 from django.conf import settings
 
 from accounts.scope import Scope
+from chat.answering.stage_plans import is_loop_off
 from chat.conversations.memory import history_window
-from chat.services.flow import is_loop_off
 from chat.types import AnswerRequest, Exchange, Style
 from knowledge import engines
 from knowledge.models import KnowledgeSet

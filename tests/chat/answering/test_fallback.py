@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from chat.answering.fallback import SNIPPET_CHARACTERS, highlighted, search_results
 from chat.rendering import render_markdown
-from chat.services.search_results import SNIPPET_CHARACTERS, highlighted, search_results
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
 

@@ -1,4 +1,4 @@
-"""Making one answer: understanding, search, gate, context, generation, grounding."""
+"""One answer: from the cache, or by understanding, search, generation and grounding (architecture: "A question")."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.scope import Scope
-from chat.executors import run_cpu
+from chat import metrics
+from chat.answering.answer_config import Manner, manner_of, refusal_for
+from chat.answering.answerability import Verdict, verdict_on
+from chat.answering.cache import cache_key, from_cache, through_cache
+from chat.answering.context import Patience, profile_of, question_of, standalone_by_rules_of
+from chat.answering.fallback import conversation_reply, search_results
+from chat.answering.grounding import checked, conversed, grounded, listed, uncited
+from chat.answering.metadata import with_metadata
+from chat.answering.model_routing import generation_of
+from chat.answering.retrieval import Found
+from chat.answering.stage_plans import Loop, context_steps, is_loop_off, steps_of, understanding_steps, wants_rewrites
+from chat.answering.stage_ports import Tooling
+from chat.answering.streaming import SECONDS, Draft, Output, Writer, draft_of
+from chat.executors import run_cpu, run_db
 from chat.models import Conversation, Message
-from chat.services.answerable import Verdict, verdict_on
-from chat.services.answering_metadata import with_metadata
-from chat.services.conversing import conversation_reply
-from chat.services.finding import Found
-from chat.services.finishing import checked, conversed, grounded, listed, uncited
-from chat.services.flow import Loop, context_steps, is_loop_off, steps_of, understanding_steps, wants_rewrites
-from chat.services.generating import generation_of
-from chat.services.output import Output
-from chat.services.patience import Patience
-from chat.services.prompting import Manner, refusal_for
-from chat.services.search_results import search_results
-from chat.services.tooling import Tooling
-from chat.services.writing import SECONDS, Draft, Writer, draft_of
+from chat.selectors import documents_still_askable
 from chat.types import AnswerRecord, AnswerRequest, Emit, Exchange
 from knowledge import engines
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
@@ -40,8 +41,100 @@ from ragcore.grounding.markers import document_ids
 from ragcore.llm.client import LlmClient
 from ragcore.llm.usage import total_known_cost
 from ragcore.options import AnswerOptions
+from ragcore.text.once import computed_once
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile, Source
+
+
+async def answer_run(
+    *,
+    scope: Scope,
+    user: User,
+    request: AnswerRequest,
+    message: Message,
+    emit: Emit,
+    stop: asyncio.Event | None = None,
+    history: tuple[Exchange, ...] = (),
+    streaming: bool = False,
+    patience: Patience | None = None,
+) -> AnswerRecord:
+    """Answer a question, reporting `context`, `step`, `chunk` (web: `block`, `tail`) events on the way.
+
+    Does not store the answer. Raises what the search raises, and ModelUnavailableError only for strict clients;
+    everything else that can go wrong with a model gives a degraded answer. `patience`: the time that there is, if it
+    runs already.
+    """
+    with computed_once():
+        return await _run(
+            scope=scope,
+            user=user,
+            request=request,
+            message=message,
+            emit=emit,
+            stop=stop or asyncio.Event(),
+            history=history,
+            streaming=streaming,
+            patience=patience or Patience(),
+        )
+
+
+async def _run(
+    *,
+    scope: Scope,
+    user: User,
+    request: AnswerRequest,
+    message: Message,
+    emit: Emit,
+    stop: asyncio.Event,
+    history: tuple[Exchange, ...],
+    streaming: bool,
+    patience: Patience,
+) -> AnswerRecord:
+    profile = await run_db(profile_of, user, sets=request.sets) if request.personal else None
+    turn = Turn(
+        scope=scope,
+        user=user,
+        request=request,
+        message=message,
+        emit=emit,
+        stop=stop,
+        manner=await run_db(manner_of, scope=scope, request=request),
+        question=question_of(request, history=history, profile=profile, user=user),
+        profile=profile,
+        history=history,
+        streaming=streaming,
+        patience=patience,
+    )
+    record = await (_cached(turn) if request.cache else answer_made(turn))
+    metrics.ANSWERS.labels(record.status, record.metadata["cache"]).inc()
+    return record
+
+
+async def _cached(turn: Turn) -> AnswerRecord:
+    start = time.perf_counter()
+
+    async def usable(record: AnswerRecord) -> bool:
+        """Rights are part of the key; the documents are checked again all the same."""
+        documents = {citation.document_id for citation in record.citations}
+        return await run_db(documents_still_askable, scope=turn.scope, document_ids=documents)
+
+    key = await run_db(
+        cache_key,
+        scope=turn.scope,
+        request=turn.request,
+        # days and people that the question speaks of stand in it, so that it is another question tomorrow
+        understood=await run_cpu(standalone_by_rules_of, turn.question),
+        profile=turn.profile,
+        history=turn.history,
+        configuration=turn.manner.sha256(),
+    )
+    record, hit = await through_cache(key, usable=usable, make=lambda: answer_made(turn), is_stopped=turn.stop.is_set)
+    if not hit:
+        return record
+    await context_told(turn, record.metadata["chunks_found"])
+    await text_shown(turn, record.text, [citation.number for citation in record.cited])
+    return from_cache(record, seconds=time.perf_counter() - start)
+
 
 FALLBACK_CONFIDENCE = 0.3  # U14
 UNJUDGED_CONFIDENCE = 0.8  # U14: at most, where a mode that judges may not, and the default model writes

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from chat.answering import grounding
+from chat.answering.stage_ports import Tooling
 from chat.executors import run_db
-from chat.services import finishing
-from chat.services.tooling import Tooling
 from knowledge import engines
 from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.llm.tiers import Price, build_tier
@@ -173,7 +173,7 @@ class Broken:
 async def test_an_answer_that_cannot_be_checked_is_given_without_citations(api, llm, monkeypatch):
     llm.default = Reply(texts=(ANSWER,))
     with monkeypatch.context() as patch:
-        patch.setattr(finishing, "SourceSimilarity", Broken)
+        patch.setattr(grounding, "SourceSimilarity", Broken)
         answer = await api.generate(QUESTION)
 
     assert (answer["status"], answer["answer"]) == ("answered", ANSWER)
@@ -188,7 +188,7 @@ async def test_a_page_of_search_results_that_cannot_be_checked_is_shown_all_the_
         raise RuntimeError("broken")
 
     await run_db(_raise_thresholds, world)
-    monkeypatch.setattr(finishing, "extract", broken)
+    monkeypatch.setattr(grounding, "extract", broken)
 
     answer = await api.generate(QUESTION, sets=[world.knowledge_set.pk])
 
@@ -219,7 +219,7 @@ async def test_the_ultimate_mode_takes_the_client_s_number_of_passages(api, monk
         asked.append(values["top_k"])
         return await find(**values)
 
-    monkeypatch.setattr("chat.services.tooling.find", found)
+    monkeypatch.setattr("chat.answering.stage_ports.find", found)
 
     await api.generate(QUESTION, mode="ultimate", rewrite_method="multi", **given)
 

@@ -14,9 +14,9 @@ from typing import Any
 from redis.exceptions import RedisError
 
 from accounts.scope import Scope
+from chat.answering.context import profile_key
+from chat.answering.grounding import UNCHECKED
 from chat.redis_client import client, redis_lock
-from chat.services.finishing import UNCHECKED
-from chat.services.profiles import profile_key
 from chat.types import AnswerRecord, AnswerRequest, Exchange
 from knowledge.selectors import corpus_epoch, sets_readable
 from ragcore.text.normalise import normalise_query

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from chat.answering.answer_config import Manner, refusal_sentences
+from chat.answering.retrieval import Found, final_score
 from chat.executors import run_cpu
 from chat.rendering import render_markdown
-from chat.services.finding import Found, final_score
-from chat.services.prompting import Manner, refusal_sentences
 from chat.types import AnswerRecord, AnswerRequest, CitationRecord
 from knowledge import engines
 from ragcore.grounding.citations import extract

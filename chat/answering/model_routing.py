@@ -9,8 +9,8 @@ from functools import cache
 
 from django.conf import settings
 
+from chat.answering.answer_config import Manner, prompt_messages
 from chat.executors import run_cpu
-from chat.services.prompting import Manner, prompt_messages
 from chat.types import Exchange
 from knowledge import engines
 from ragcore.llm.fallback import FallbackGenerator

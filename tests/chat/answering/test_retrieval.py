@@ -2,7 +2,7 @@
 
 import pytest
 
-from chat.services.finding import with_rewrites
+from chat.answering.retrieval import with_rewrites
 from knowledge.types import RetrievalRequest
 from ragcore.answering.types import Rewrite
 

@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from chat.services.output import Output
-from chat.services.writing import Writer
+from chat.answering.streaming import Output, Writer
 from knowledge import engines
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
@@ -190,7 +189,7 @@ async def test_without_time_left_no_second_request_is_made(llm):
 
 
 async def test_a_second_request_that_hangs_ends_with_the_time_left(llm, monkeypatch):
-    monkeypatch.setattr("chat.services.writing.LEAST_SECONDS", 0.1)
+    monkeypatch.setattr("chat.answering.streaming.LEAST_SECONDS", 0.1)
     llm.script(Reply(texts=("It has four", " steps"), cut_after=1), Reply(hold_before=0))
     writing, _ = writer(model(llm), seconds=0.8)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chat.services.finishing import unused_options
-from chat.services.prompting import LEAST_LATENCY, manner_of
+from chat.answering.answer_config import LEAST_LATENCY, manner_of
+from chat.answering.grounding import unused_options
 from chat.types import AnswerRequest, Constraints
 from knowledge.models import SiteOptions
 from tests.factories import make_set, make_user, scope_of

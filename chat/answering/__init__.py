@@ -1,0 +1,1 @@
+"""From a question to an AnswerRecord: no HTTP, no storing."""
