@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.bootstrap import mean_interval, paired_difference
-from ragcore.answering.types import Ranked
 from ragcore.grading.hops import hop_by_rules
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage
+from ragcore.types.answering import Ranked
 from ragcore.understanding.analysis_kinds import signs_of
 
 FIRST = 10  # places

@@ -17,10 +17,10 @@ from bench.__main__ import prepare
 from bench.report import table
 from bench.rewriting_files import conversations, rewriting_files
 from bench.rewriting_scores import Compared, compared
-from ragcore.answering.types import Question
 from ragcore.ports import Tokenizer
 from ragcore.text.scripts import language_of
 from ragcore.text.tokenise import JiebaTokenizer
+from ragcore.types.answering import Question
 from ragcore.understanding.standalone import standalone_by_rules
 
 HALVES = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}

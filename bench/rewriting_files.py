@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragcore.answering.types import Turn
 from ragcore.text.normalise import normalise_query
+from ragcore.types.answering import Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

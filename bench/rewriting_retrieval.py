@@ -20,9 +20,9 @@ from knowledge import engines
 from knowledge.models import Document, IngestItem
 from knowledge.services import indexes_refresh, ingestion_advance, retrieve
 from knowledge.types import RetrievalRequest
-from ragcore.answering.types import Question
 from ragcore.metrics.retrieval import ndcg_at_k, recall_at_k
 from ragcore.text.scripts import language_of
+from ragcore.types.answering import Question
 from ragcore.understanding.conversation import with_context
 from ragcore.understanding.standalone import standalone_by_rules
 

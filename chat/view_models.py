@@ -20,8 +20,8 @@ from chat.models import Conversation, Message, MessageCitation
 from knowledge.models import Document, KnowledgeSet
 from knowledge.pages import SourceView, source_view
 from knowledge.selectors import documents_askable, documents_readable, sets_listed, sets_managed, sets_readable
-from ragcore.answering.types import Step
 from ragcore.text.scripts import cjk_share
+from ragcore.types.answering import Step
 
 RECENT = 200  # conversations in the side bar; older ones are found by searching
 EXAMPLES = 6

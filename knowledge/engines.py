@@ -25,9 +25,9 @@ from ragcore.ports import (
 from ragcore.types import Passage, Query
 
 if TYPE_CHECKING:
-    from ragcore.answering.pipeline import Lexicon
     from ragcore.llm.routing import RoutingDecision
     from ragcore.llm.tiers import Tier
+    from ragcore.stage_ports import Lexicon
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from knowledge.indexes.visibility import Visible
 from knowledge.types import RetrievalMode
 from ragcore.embedding.caching import CachingEmbedder
 from ragcore.options import RetrievalOptions
-from ragcore.pipeline import Pipeline, build
 from ragcore.ports import Ports, Together, one_after_the_other
+from ragcore.retrieval.pipeline import Pipeline, build
 from ragcore.retrieval.stage_plan import stage_plan
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import cjk_share, language_of

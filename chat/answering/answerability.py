@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from chat.answering.retrieval import Found
 from knowledge import engines
 from ragcore.answerability import answerability, threshold_for
-from ragcore.answering.types import AnswerState
 from ragcore.embedding.caching import CachingEmbedder
 from ragcore.options import AnswerOptions
 from ragcore.types import Source
+from ragcore.types.answering import AnswerState
 
 LEAST_RATE = 0.01  # of false refusals that were measured
 

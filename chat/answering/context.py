@@ -13,10 +13,10 @@ from accounts.models import User
 from chat.models import Conversation
 from chat.types import AnswerRequest, Exchange
 from knowledge import engines
-from ragcore.answering.types import Question, Turn
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
+from ragcore.types.answering import Question, Turn
 from ragcore.understanding.standalone import standalone_by_rules
 
 ANSWER_SECONDS = 55.0  # from the request to the written text; with checking and storing 60 are not passed (V6)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragcore.answering.types import Question, Turn
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
 from ragcore.text.keywords import keywords
 from ragcore.types import Language, Source
+from ragcore.types.answering import Question, Turn
 
 SNIPPET_CHARACTERS = 160
 INTRODUCTION = {

@@ -14,9 +14,9 @@ from chat.answering.stage_ports import Tooling
 from chat.answering.streaming import Draft
 from chat.types import AnswerRecord
 from ragcore.answering.pipeline import answer_stage_infos
-from ragcore.answering.types import AnswerState
 from ragcore.llm.usage import UsageEntry, group_by_purpose, total_cost, total_usage
 from ragcore.types import Usage
+from ragcore.types.answering import AnswerState
 
 if TYPE_CHECKING:
     from chat.answering.pipeline import Made, Turn

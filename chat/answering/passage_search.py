@@ -20,8 +20,8 @@ from chat.selectors import conversation_get
 from chat.types import AnswerRequest, EventType, Exchange
 from knowledge.types import RetrievalRequest, Retrieved
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.types import AnswerState
 from ragcore.types import Profile
+from ragcore.types.answering import AnswerState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

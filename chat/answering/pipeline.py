@@ -32,18 +32,19 @@ from chat.selectors import documents_still_askable
 from chat.types import AnswerRecord, AnswerRequest, Emit, Exchange
 from knowledge import engines
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
-from ragcore.answering.pipeline import AnswerTools, build_stages, run_stages
+from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages.plan_adaptive import Plan, plan_of
-from ragcore.answering.types import AnswerState, Question
 from ragcore.errors import ModelUnavailableError
 from ragcore.grounding.bare_addresses import hosts_of
 from ragcore.grounding.markers import document_ids
 from ragcore.llm.client import LlmClient
 from ragcore.llm.usage import total_known_cost
 from ragcore.options import AnswerOptions
+from ragcore.stage_ports import StagePorts
 from ragcore.text.once import computed_once
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile, Source
+from ragcore.types.answering import AnswerState, Question
 
 
 async def answer_run(
@@ -293,7 +294,7 @@ async def _finished(turn: Turn, state: AnswerState, tooling: Tooling) -> tuple[D
         draft = await _taken_over(turn, state, sources)
     else:
         draft = await _written(turn, state, sources, tooling)
-    record = await _checked(draft, sources, found, options, tooling.tools.asker if options.judge_support else None)
+    record = await _checked(draft, sources, found, options, tooling.tools.llm if options.judge_support else None)
     record = replace(record, confidence=round(min(record.confidence, verdict.most_confidence), 4))
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
@@ -377,10 +378,10 @@ async def _taken_over(turn: Turn, state: AnswerState, sources: Sequence[Source])
     return draft_of(written, (await output.finish()).strip())
 
 
-async def _conversed(turn: Turn, state: AnswerState, tools: AnswerTools) -> tuple[Made, Draft, AnswerRecord]:
+async def _conversed(turn: Turn, state: AnswerState, tools: StagePorts) -> tuple[Made, Draft, AnswerRecord]:
     """A reply to what needs no documents; it is marked as not from the knowledge base (V10)."""
     await context_told(turn, 0)
-    text, model = await conversation_reply(state.question, asker=tools.asker)
+    text, model = await conversation_reply(state.question, asker=tools.llm)
     is_stopped = turn.stop.is_set()
     draft = Draft(
         text="" if is_stopped else await text_shown(turn, text, (), hosts=()), model=model, stopped=is_stopped

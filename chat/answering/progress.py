@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from ragcore.answering.types import Step
+from ragcore.types.answering import Step
 
 SHOWN = 200  # characters of a question that a step shows
 _STRATEGIES = {

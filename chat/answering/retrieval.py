@@ -20,8 +20,8 @@ from chat.types import AnswerRequest, Emit
 from knowledge.errors import RetrievalUnavailableError
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest, Retrieved
-from ragcore.answering.types import Rewrite
 from ragcore.types import Candidate, Passage, Profile, StageRecord
+from ragcore.types.answering import Rewrite
 
 LIMIT_SECONDS = 10  # V6
 # Methods of rewrites that ask something else than the question: its parts, the next step on the way to its answer, and

@@ -20,16 +20,17 @@ from chat.executors import run_db
 from chat.types import AnswerRequest, Emit, Exchange
 from knowledge import engines
 from knowledge.services.retrieval import sections_around
-from ragcore.answering.pipeline import AnswerTools, build_stages, run_stages
-from ragcore.answering.types import AnswerState, Ranked, Rewrite, SearchResult, Step, WrittenText
+from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.client import LlmClient, with_short_retries
 from ragcore.llm.generators import EndEvent
 from ragcore.llm.usage import MeteredStream, UsageEntry, purpose_of_prompt, total_known_cost
 from ragcore.options import AnswerOptions
 from ragcore.ports import ChatModel, GenerationRequest, LLMGenerator
+from ragcore.stage_ports import StagePorts
 from ragcore.text.normalise import normalise_query
 from ragcore.types import Passage, Profile, Source
+from ragcore.types.answering import AnswerState, Ranked, Rewrite, SearchResult, Step, WrittenText
 
 MAX_TOP_K = 50
 
@@ -57,27 +58,24 @@ class Tooling:
     is_announced: bool = False
 
     @cached_property
-    def tools(self) -> AnswerTools:
+    def tools(self) -> StagePorts:
         """Ports for `ragcore.answering`."""
         asker, judge = self._asker(engines.chat_model()), self._asker(engines.judge_model())
-        return AnswerTools(
+        return StagePorts(
             search=self.search,
             write=self.write,
             tokenizer=engines.tokenizer(),
             embedder=engines.embedder(),
             counter=engines.counter(),
-            asker=asker,
+            llm=asker,
             judge=judge or asker,
             lexicon=engines.lexicon(),
-            tell=self.tell,
-            build=self.build,
+            report=self.tell,
+            build_context=self.build,
+            load_sections=self.siblings,
+            cost_so_far=self.cost,
+            seconds_left=self.patience.left_before_writing,
             stop=self.stop,
-            extra={
-                "siblings": self.siblings,
-                "cost": self.cost,
-                "compressed": {},
-                "seconds_left": self.patience.left_before_writing,
-            },
         )
 
     @property
@@ -107,7 +105,7 @@ class Tooling:
         return [form for form in forms.values() if form]
 
     async def search(self, query: str, rewrites: Sequence[Rewrite] = (), *, top_k: int | None = None) -> SearchResult:
-        """See ragcore.answering.pipeline.Search; the ultimate mode takes so many passages for each form (U14)."""
+        """See ragcore.stage_ports.SearchPort; the ultimate mode takes so many passages for each form (U14)."""
         top_k = top_k or self.top_k
         each = chunks_per_form(self.manner.options)
         if top_k is None and each is not None and "top_k" not in self.request.given:
@@ -132,7 +130,7 @@ class Tooling:
         return SearchResult(ranked=ranked, relevant=found.retrieved.relevant, seconds=found.seconds, raw=found)
 
     async def write(self, question: str, sources: Sequence[Source], *, critique: str = "") -> WrittenText:
-        """See ragcore.answering.pipeline.Write; nobody reads along."""
+        """See ragcore.stage_ports.WritePort; nobody reads along."""
         generator, request = await generation_of(
             query=question,
             manner=self.manner,

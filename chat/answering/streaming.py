@@ -17,7 +17,6 @@ from chat.executors import run_cpu
 from chat.rendering import BlockStream, render_markdown
 from chat.types import Emit
 from knowledge import engines
-from ragcore.answering.types import WrittenText
 from ragcore.errors import ModelUnavailableError
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.grounding.links import LinkStream
@@ -30,6 +29,7 @@ from ragcore.llm.usage import MeteredStream, TooExpensiveError, UsageEntry, tota
 from ragcore.ports import ChatMessage, GenerationEvent, GenerationRequest, LLMGenerator
 from ragcore.prompts import load
 from ragcore.types import Usage
+from ragcore.types.answering import WrittenText
 
 
 class Output:

@@ -12,7 +12,7 @@ from evaluation.services.lab_types import Fate, Where
 from knowledge.models import Document
 from knowledge.services import merging
 from ragcore.options import RetrievalOptions, option_fields
-from ragcore.pipeline import stage_infos
+from ragcore.retrieval.pipeline import stage_infos
 
 ARM_WORDS: Mapping[str, Any] = {
     "lexical": gettext_lazy("words (BM25)"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from evaluation.services.lab_snippets import snippet_of
 from evaluation.services.lab_types import Fate, LabRow, Place, Ranking
 from knowledge.services.explaining import PassageEvidence
-from ragcore.pipeline import stage_infos
+from ragcore.retrieval.pipeline import stage_infos
 from ragcore.types import Candidate, Drop, State
 
 ARMS: tuple[Ranking, ...] = ("lexical", "coarse", "dense")

@@ -28,9 +28,9 @@ from knowledge.services.merging import merge_results
 from knowledge.types import RetrievalRequest, Retrieved
 from knowledge.wiring import query_of, retrieval_pipeline
 from ragcore.options import Resolved, RetrievalOptions, resolve
-from ragcore.pipeline import stage_infos
 from ragcore.ports import one_after_the_other
 from ragcore.retrieval.batching import run_many
+from ragcore.retrieval.pipeline import stage_infos
 from ragcore.retrieval.relevance import is_near
 from ragcore.text.keywords import keywords
 from ragcore.text.normalise import normalise_query

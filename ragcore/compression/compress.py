@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragcore.answering.pipeline import AnswerTools
-from ragcore.answering.types import Ranked
 from ragcore.compression.extraction import Extract, extracted
 from ragcore.compression.quality import GOOD_ENOUGH, invents_figures, keyword_retention, quality
 from ragcore.compression.scoring import similarities
 from ragcore.errors import InvalidOptionsError
 from ragcore.llm.client import LlmClient
 from ragcore.options import COMPRESSION_METHODS
+from ragcore.stage_ports import StagePorts
 from ragcore.text.scripts import language_of
+from ragcore.types.answering import Ranked
 
 SHORT_WORDS = 100  # hybrid: below it a passage is kept or extracted from
 LONG_WORDS = 300  # hybrid: from here on it is extracted from before a model sees it
@@ -38,7 +38,7 @@ class Compressed:
 
 
 async def compressed(
-    passages: Sequence[Ranked], query: str, *, method: str, ratio: float, tools: AnswerTools
+    passages: Sequence[Ranked], query: str, *, method: str, ratio: float, ports: StagePorts
 ) -> Compressed:
     """Each passage with at most `ratio` of its tokens, or one sentence, and never empty.
 
@@ -47,8 +47,8 @@ async def compressed(
     """
     if method not in COMPRESSION_METHODS or not 0 < ratio <= 1:
         raise InvalidOptionsError(f"There is no compression {method!r} to {ratio:g}.", known=list(COMPRESSION_METHODS))
-    job = _Job(query=query, ratio=ratio, tools=tools)
-    before = [tools.counter.count(ranked.passage.text) for ranked in passages]
+    job = _Job(query=query, ratio=ratio, ports=ports)
+    before = [ports.counter.count(ranked.passage.text) for ranked in passages]
     if method == "none" or ratio == 1 or not passages:
         return Compressed(passages=tuple(passages), stats=_stats(method, before, before, job))
     extracts = await job.run([ranked.passage.text for ranked in passages], _starts(passages), method)
@@ -62,16 +62,16 @@ class _Job:
 
     query: str
     ratio: float
-    tools: AnswerTools
+    ports: StagePorts
     by_model: int = 0
     rejected: int = 0
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     async def run(self, texts: Sequence[str], starts: Sequence[int], method: str) -> list[Extract]:
         """Everything that is extracted for all texts at once, so that they are embedded at once; then the model."""
-        ways = [_way(method, self._words(text), self.ratio, self.tools.asker) for text in texts]
+        ways = [_way(method, self._words(text), self.ratio, self.ports.llm) for text in texts]
         first = await self.extract(texts, [way.first for way in ways], starts)
-        writing = [at for at, way in enumerate(ways) if way.model and self.tools.asker is not None]
+        writing = [at for at, way in enumerate(ways) if way.model and self.ports.llm is not None]
         written = await asyncio.gather(*(self.written(texts[at], first[at].text) for at in writing))
         model = dict(zip(writing, written, strict=True))
         # passages of which only a first part was extracted, because the model was to shorten the rest
@@ -82,26 +82,26 @@ class _Job:
 
     async def extract(self, texts: Sequence[str], ratios: Sequence[float], starts: Sequence[int]) -> list[Extract]:
         """Sentences within these shares of the tokens."""
-        counter = self.tools.counter
+        counter = self.ports.counter
         return await asyncio.to_thread(
             extracted,
             texts,
             self.query,
             budgets=[int(counter.count(text) * ratio) for text, ratio in zip(texts, ratios, strict=True)],
             starts=starts,
-            tokenizer=self.tools.tokenizer,
-            embedder=self.tools.embedder,
+            tokenizer=self.ports.tokenizer,
+            embedder=self.ports.embedder,
             counter=counter,
         )
 
     async def written(self, whole: str, text: str) -> Extract | None:
         """What the model makes of a text, within the ratio of the whole; None where it is not good enough."""
-        assert self.tools.asker is not None
-        counter = self.tools.counter
+        assert self.ports.llm is not None
+        counter = self.ports.counter
         budget = max(int(counter.count(whole) * self.ratio), 1)
         share = min(budget / max(counter.count(text), 1), 1.0)
         async with self._slots:
-            reply = await self.tools.asker.text(
+            reply = await self.ports.llm.text(
                 "compress",
                 max_tokens=2 * budget + 32,
                 language=LANGUAGE_NAMES.get(language_of(text), "its own language"),
@@ -120,20 +120,20 @@ class _Job:
         return (await self.extract([reply], [budget / tokens], [0]))[0]
 
     def _is_good(self, before: str, after: str) -> bool:
-        tools = self.tools
+        ports = self.ports
         if invents_figures(before, after):
             return False
-        alike = similarities(self.query, [[before, after]], tokenizer=tools.tokenizer, embedder=tools.embedder)[0]
+        alike = similarities(self.query, [[before, after]], tokenizer=ports.tokenizer, embedder=ports.embedder)[0]
         value = quality(
-            retention=keyword_retention(self.query, before, after, tools.tokenizer),
+            retention=keyword_retention(self.query, before, after, ports.tokenizer),
             before=alike[0],
             after=alike[1],
-            ratio=tools.counter.count(after) / max(tools.counter.count(before), 1),
+            ratio=ports.counter.count(after) / max(ports.counter.count(before), 1),
         )
         return value >= GOOD_ENOUGH
 
     def _words(self, text: str) -> int:
-        return len(self.tools.tokenizer.words(text))
+        return len(self.ports.tokenizer.words(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,11 +144,11 @@ class _Way:
     model: bool = False
 
 
-def _way(method: str, words: int, ratio: float, asker: LlmClient | None) -> _Way:
+def _way(method: str, words: int, ratio: float, llm: LlmClient | None) -> _Way:
     """Hybrid: short passages are kept or extracted from, medium ones go to the model, long ones to both in turn."""
     if method == "hybrid" and words < SHORT_WORDS:
         return _Way(first=1.0 if words * ratio >= KEPT_WORDS else ratio)
-    if method == "sentence_extraction" or asker is None:
+    if method == "sentence_extraction" or llm is None:
         return _Way(first=ratio)
     if method == "llm_compression" or words < LONG_WORDS:
         return _Way(first=1.0, model=True)

@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ragcore.answering.pipeline import AnswerTools
-from ragcore.answering.types import Ranked
 from ragcore.compression.compress import LANGUAGE_NAMES
 from ragcore.compression.extraction import extracted
 from ragcore.compression.quality import invents_figures
 from ragcore.errors import InvalidOptionsError
+from ragcore.stage_ports import StagePorts
 from ragcore.text.scripts import language_of
 from ragcore.types import Passage
+from ragcore.types.answering import Ranked
 
 Overhead = Callable[[Passage], int]
 
@@ -28,7 +28,7 @@ async def fitted(
     *,
     budget_tokens: int,
     strategy: str,
-    tools: AnswerTools,
+    ports: StagePorts,
     overhead: Overhead = lambda _passage: 0,
 ) -> tuple[Ranked, ...]:
     """Passages with at most `budget_tokens` of text together, best first; the first one is cut rather than dropped.
@@ -42,7 +42,7 @@ async def fitted(
     if strategy not in STRATEGIES:
         raise InvalidOptionsError(f"There is no strategy {strategy!r}.", known=list(STRATEGIES))
     ranked = sorted(passages, key=lambda item: item.score, reverse=True)
-    costs = [tools.counter.count(item.passage.text) + overhead(item.passage) for item in ranked]
+    costs = [ports.counter.count(item.passage.text) + overhead(item.passage) for item in ranked]
     if sum(costs) <= budget_tokens or not ranked:
         return tuple(passages)
     room = budget_tokens if strategy != "summarise" else budget_tokens - budget_tokens // 3
@@ -50,9 +50,9 @@ async def fitted(
     left = budget_tokens - sum(costs[:whole])
     kept, rest = ranked[:whole], ranked[whole:]
     if strategy == "summarise":
-        return (*kept, *await _summaries(rest, query, left, tools, overhead))
+        return (*kept, *await _summaries(rest, query, left, ports, overhead))
     if strategy == "truncate" or not kept:
-        kept = [*kept, *_cut(rest[0], left - overhead(rest[0].passage), tools)]
+        kept = [*kept, *_cut(rest[0], left - overhead(rest[0].passage), ports)]
     return tuple(kept)
 
 
@@ -66,35 +66,35 @@ def _prefix(costs: Sequence[int], room: int) -> int:
     return len(costs)
 
 
-def _cut(ranked: Ranked, limit: int, tools: AnswerTools) -> list[Ranked]:
-    text = tools.counter.truncate(ranked.passage.text, limit) if limit > 0 else ""
-    return [_with_text(ranked, text, tools)] if text.strip() else []
+def _cut(ranked: Ranked, limit: int, ports: StagePorts) -> list[Ranked]:
+    text = ports.counter.truncate(ranked.passage.text, limit) if limit > 0 else ""
+    return [_with_text(ranked, text, ports)] if text.strip() else []
 
 
-def _with_text(ranked: Ranked, text: str, tools: AnswerTools) -> Ranked:
+def _with_text(ranked: Ranked, text: str, ports: StagePorts) -> Ranked:
     start = ranked.passage.start if ranked.passage.text.startswith(text) and ranked.passage.start < len(text) else 0
-    passage = replace(ranked.passage, text=text, tokens=tools.counter.count(text), start=start)
+    passage = replace(ranked.passage, text=text, tokens=ports.counter.count(text), start=start)
     return replace(ranked, passage=passage)
 
 
 async def _summaries(
-    rest: Sequence[Ranked], query: str, left: int, tools: AnswerTools, overhead: Overhead
+    rest: Sequence[Ranked], query: str, left: int, ports: StagePorts, overhead: Overhead
 ) -> list[Ranked]:
     """The room is shared by as many passages as get a summary worth reading, best first."""
     besides = max(overhead(item.passage) for item in rest)
     count = max(1, min(len(rest), left // (LEAST_TOKENS + besides)))
     share = left // count - besides
-    texts = await asyncio.gather(*(_summary(item.passage.text, query, share, tools) for item in rest[:count]))
-    return [_with_text(item, text, tools) for item, text in zip(rest, texts, strict=False) if text.strip()]
+    texts = await asyncio.gather(*(_summary(item.passage.text, query, share, ports) for item in rest[:count]))
+    return [_with_text(item, text, ports) for item, text in zip(rest, texts, strict=False) if text.strip()]
 
 
-async def _summary(text: str, query: str, limit: int, tools: AnswerTools) -> str:
+async def _summary(text: str, query: str, limit: int, ports: StagePorts) -> str:
     """At most `limit` tokens: the model's summary, else sentences, else the beginning."""
     reply = ""
-    if tools.asker is not None and limit > 0:
+    if ports.llm is not None and limit > 0:
         language = LANGUAGE_NAMES.get(language_of(text), "its own language")
         words = str(max(limit // TOKENS_A_WORD, 1))
-        written = await tools.asker.text(
+        written = await ports.llm.text(
             "summarise_context", max_tokens=limit, language=language, words=words, question=query, document=text
         )
         reply = (written or "").strip()
@@ -104,9 +104,9 @@ async def _summary(text: str, query: str, limit: int, tools: AnswerTools) -> str
             [text],
             query,
             budgets=[limit],
-            tokenizer=tools.tokenizer,
-            embedder=tools.embedder,
-            counter=tools.counter,
+            tokenizer=ports.tokenizer,
+            embedder=ports.embedder,
+            counter=ports.counter,
         )
         reply = extract[0].text
-    return tools.counter.truncate(reply, limit) if limit > 0 else ""
+    return ports.counter.truncate(reply, limit) if limit > 0 else ""

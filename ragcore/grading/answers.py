@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from ragcore.answering.pipeline import AnswerTools
 from ragcore.grading.evidence import Evidence
 from ragcore.grounding.citations import extract
 from ragcore.grounding.confidence import answer_confidence
@@ -19,6 +18,7 @@ from ragcore.grounding.support import support_states
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.prompts.refusals import is_refusal
+from ragcore.stage_ports import StagePorts
 from ragcore.text.keywords import keywords
 from ragcore.text.scripts import cjk_share
 from ragcore.text.sentences import split_sentences
@@ -81,7 +81,7 @@ class _SaidConfidence:
 
 
 async def confidence_in(
-    question: str, text: str, sources: Sequence[Source], evidence: Evidence, tools: AnswerTools, asker: LlmClient | None
+    question: str, text: str, sources: Sequence[Source], evidence: Evidence, ports: StagePorts, llm: LlmClient | None
 ) -> tuple[float, str]:
     """0 to 1 that an answer is right and complete, and who says so ("model" or "rules").
 
@@ -92,26 +92,26 @@ async def confidence_in(
         return 0.0, "rules"
     if is_refusal(text):
         return REFUSED, "rules"
-    if asker is not None:
+    if llm is not None:
         context = render_context(sources)
-        said = await asker.json(
+        said = await llm.json(
             "judge_confidence", _SaidConfidence, max_tokens=100, question=question, context=context, answer=text
         )
         if said is not None:
             return said.confidence, "model"
-    checked = await asyncio.to_thread(_checked, text, sources, tools.tokenizer, tools.embedder)
+    checked = await asyncio.to_thread(_checked, text, sources, ports.tokenizer, ports.embedder)
     return 0.5 * checked[0] + 0.5 * evidence.confidence, "rules"
 
 
 async def graded_answer(
-    question: str, text: str, sources: Sequence[Source], tools: AnswerTools, asker: LlmClient | None
+    question: str, text: str, sources: Sequence[Source], ports: StagePorts, llm: LlmClient | None
 ) -> AnswerGrades:
     """The grades by a model; by rules without one or where it says nothing valid. A refusal or nothing: 0 each."""
     if not text.strip() or is_refusal(text):
         return AnswerGrades(relevance=0, accuracy=0, completeness=0, clarity=0, citation_quality=0)
-    if asker is not None:
+    if llm is not None:
         context = render_context(sources)
-        said = await asker.json("judge_answer", _SaidGrades, question=question, context=context, answer=text)
+        said = await llm.json("judge_answer", _SaidGrades, question=question, context=context, answer=text)
         if said is not None:
             return AnswerGrades(
                 relevance=said.relevance,
@@ -122,7 +122,7 @@ async def graded_answer(
                 critique=said.critique.strip(),
                 by="model",
             )
-    return await asyncio.to_thread(grades_by_rules, question, text, sources, tools.tokenizer, tools.embedder)
+    return await asyncio.to_thread(grades_by_rules, question, text, sources, ports.tokenizer, ports.embedder)
 
 
 def grades_by_rules(

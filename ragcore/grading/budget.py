@@ -89,19 +89,19 @@ class Meter:
     def limiting(self) -> Iterator[None]:
         """Within it the askers ask nothing that a limit forbids, so that rules take their place."""
         limit = self._allows
-        for asker in self._different():
-            asker.limits.append(limit)
+        for llm in self._different():
+            llm.limits.append(limit)
         try:
             yield
         finally:
-            for asker in self._different():
-                asker.limits.remove(limit)
+            for llm in self._different():
+                llm.limits.remove(limit)
 
     def _allows(self) -> bool:
         return not self.spent_up()
 
     def _different(self) -> list[LlmClient]:
-        return list({id(asker): asker for asker in self.askers if asker is not None}.values())
+        return list({id(llm): llm for llm in self.askers if llm is not None}.values())
 
     def _asked(self) -> Usage:
-        return sum((asker.usage for asker in self._different()), start=Usage())
+        return sum((llm.usage for llm in self._different()), start=Usage())

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ragcore.answering.types import Ranked
 from ragcore.ports import Tokenizer
 from ragcore.text.keywords import keywords, overlap
+from ragcore.types.answering import Ranked
 from ragcore.understanding.analysis_words import Cues, cue_sections
 
 EvidenceStatus = Literal["excellent", "good", "adequate", "insufficient"]

@@ -9,15 +9,15 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from ragcore.answering.pipeline import AnswerTools
-from ragcore.answering.types import Ranked
 from ragcore.grading.passages import shown
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
+from ragcore.stage_ports import StagePorts
 from ragcore.text.keywords import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import CJK, cjk_share
 from ragcore.text.sentences import split_sentences
+from ragcore.types.answering import Ranked
 
 _READ = 3  # passages that are read, the best ones
 _ENTITIES = 3  # that one query may name
@@ -33,14 +33,14 @@ class _Said:
 
 
 async def next_hop(
-    question: str, ranked: Sequence[Ranked], tools: AnswerTools, asker: LlmClient | None
+    question: str, ranked: Sequence[Ranked], ports: StagePorts, llm: LlmClient | None
 ) -> tuple[str, str]:
     """The next query and who wrote it ("model" or "rules"); "" if there is nothing to go on with."""
-    if asker is not None and ranked:
-        said = await asker.json("refine_hop", _Said, max_tokens=100, question=question, context=shown(ranked))
+    if llm is not None and ranked:
+        said = await llm.json("refine_hop", _Said, max_tokens=100, question=question, context=shown(ranked))
         if said is not None:
             return normalise_query(said.query), "model"
-    return hop_by_rules(question, ranked, tools.tokenizer), "rules"
+    return hop_by_rules(question, ranked, ports.tokenizer), "rules"
 
 
 def hop_by_rules(question: str, ranked: Sequence[Ranked], tokenizer: Tokenizer) -> str:

@@ -12,18 +12,18 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from ragcore.answering.pipeline import AnswerTools
-from ragcore.answering.types import Ranked
 from ragcore.grading.evidence import text_of
 from ragcore.grounding.context import render_context
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
+from ragcore.stage_ports import StagePorts
 from ragcore.text.keywords import keywords
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import cjk_share
 from ragcore.text.sentences import split_sentences
 from ragcore.text.similarity import cosine_matrix, jaccard
 from ragcore.types import Source
+from ragcore.types.answering import Ranked
 
 Dimension = Literal["relevance", "completeness", "accuracy", "coherence"]
 DIMENSIONS: tuple[Dimension, ...] = ("relevance", "completeness", "accuracy", "coherence")
@@ -72,13 +72,13 @@ class _Said:
 
 
 async def judged_passages(
-    query: str, ranked: Sequence[Ranked], tools: AnswerTools, asker: LlmClient | None
+    query: str, ranked: Sequence[Ranked], ports: StagePorts, llm: LlmClient | None
 ) -> PassageScores:
     """The scores by a model; by rules without one or where it says nothing valid. Nothing found: 0 each."""
     if not ranked:
         return PassageScores(relevance=0, completeness=0, accuracy=0, coherence=0)
-    if asker is not None:
-        said = await asker.json("judge_passages", _Said, question=query, context=shown(ranked))
+    if llm is not None:
+        said = await llm.json("judge_passages", _Said, question=query, context=shown(ranked))
         if said is not None:
             return PassageScores(
                 relevance=said.relevance,
@@ -88,18 +88,18 @@ async def judged_passages(
                 missing=tuple(said.missing[:5]),
                 by="model",
             )
-    return await asyncio.to_thread(passages_by_rules, query, ranked, tools.tokenizer, tools.embedder)
+    return await asyncio.to_thread(passages_by_rules, query, ranked, ports.tokenizer, ports.embedder)
 
 
 async def retrieval_grade(
-    query: str, ranked: Sequence[Ranked], tools: AnswerTools, asker: LlmClient | None
+    query: str, ranked: Sequence[Ranked], ports: StagePorts, llm: LlmClient | None
 ) -> tuple[float, str]:
     """0 to 10, and who gave it ("model" or "rules"): whether an answer can be written from these passages (V10)."""
-    if ranked and asker is not None:
-        said = await asker.json("judge_retrieval", _Grade, max_tokens=100, question=query, context=shown(ranked))
+    if ranked and llm is not None:
+        said = await llm.json("judge_retrieval", _Grade, max_tokens=100, question=query, context=shown(ranked))
         if said is not None:
             return said.grade, "model"
-    scores = await judged_passages(query, ranked, tools, None)
+    scores = await judged_passages(query, ranked, ports, None)
     return 10 * (0.5 * scores.relevance + 0.5 * scores.completeness), "rules"
 
 

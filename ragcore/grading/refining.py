@@ -11,17 +11,17 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass as validated
 
-from ragcore.answering.pipeline import AnswerTools
-from ragcore.answering.types import Ranked
 from ragcore.grading.evidence import LOW, Evidence, text_of
 from ragcore.grading.passages import Dimension, PassageScores, shown
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
+from ragcore.stage_ports import StagePorts
 from ragcore.text.keywords import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import CJK, language_of
 from ragcore.text.spelling import topic_text
 from ragcore.types import Query
+from ragcore.types.answering import Ranked
 from ragcore.understanding.analysis_words import cue_sections
 
 RefineStrategy = Literal[
@@ -76,12 +76,12 @@ async def refined_query(
     missing: Sequence[str],
     evidence: Evidence,
     used: Collection[str],
-    tools: AnswerTools,
-    asker: LlmClient | None,
+    ports: StagePorts,
+    llm: LlmClient | None,
 ) -> Refined | None:
     """A query that is not among `used`, by a model or by rules; None if there is nothing new to ask."""
-    if asker is not None:
-        said = await asker.json(
+    if llm is not None:
+        said = await llm.json(
             "refine_query",
             _Said,
             max_tokens=150,
@@ -91,10 +91,10 @@ async def refined_query(
             missing=", ".join(missing) or "-",
             context=shown(ranked),
         )
-        if said is not None and _is_usable(said.query, question, query, used, tools.tokenizer):
+        if said is not None and _is_usable(said.query, question, query, used, ports.tokenizer):
             return Refined(query=normalise_query(said.query), strategies=tuple(strategies), by="model")
     by_rules = refined_by_rules(
-        question, strategies=strategies, ranked=ranked, missing=missing, evidence=evidence, tools=tools, used=used
+        question, strategies=strategies, ranked=ranked, missing=missing, evidence=evidence, ports=ports, used=used
     )
     return None if by_rules is None else Refined(query=by_rules, strategies=tuple(strategies))
 
@@ -105,7 +105,7 @@ def refined_by_rules(
     strategies: Sequence[RefineStrategy],
     ranked: Sequence[Ranked],
     evidence: Evidence,
-    tools: AnswerTools,
+    ports: StagePorts,
     missing: Sequence[str] = (),
     used: Collection[str] = (),
 ) -> str | None:
@@ -113,10 +113,10 @@ def refined_by_rules(
 
     All start from the question, so that the rounds do not drift away from it.
     """
-    base = _restructured(question, tools.tokenizer) if "restructure_query" in strategies else question
+    base = _restructured(question, ports.tokenizer) if "restructure_query" in strategies else question
     base = _without_narrowing(base) if "broaden_scope" in strategies else base
     added = [
-        word for strategy in strategies for word in _additions(strategy, question, ranked, evidence, missing, tools)
+        word for strategy in strategies for word in _additions(strategy, question, ranked, evidence, missing, ports)
     ]
     have = base.lower()
     new = {word.lower(): word for word in reversed(added) if word.lower() not in have}
@@ -130,19 +130,19 @@ def _additions(
     ranked: Sequence[Ranked],
     evidence: Evidence,
     missing: Sequence[str],
-    tools: AnswerTools,
+    ports: StagePorts,
 ) -> list[str]:
     """Words that a strategy adds, best first; `missing`: phrases from a model's judgement."""
     chinese = language_of(question) == "zh"
     if strategy in ("add_specificity", "add_terms"):
-        return technical_terms(question, ranked, tools.tokenizer)
+        return technical_terms(question, ranked, ports.tokenizer)
     if strategy == "broaden_scope":
-        return [*missing[:2], *_synonyms(question, tools), *_words(*evidence.missing[:2], chinese=chinese)][:_TERMS]
+        return [*missing[:2], *_synonyms(question, ports), *_words(*evidence.missing[:2], chinese=chinese)][:_TERMS]
     if strategy == "add_constraints":
         headings = [part for r in ranked[:1] for part in (r.passage.title, *r.passage.heading_path[-1:]) if part]
         return [*headings[:2], *_words("binding", chinese=chinese)[:1]]
     if strategy == "add_details":
-        others = _synonyms(" ".join(evidence.missing_words), tools)
+        others = _synonyms(" ".join(evidence.missing_words), ports)
         return [*missing[:2], *others[:2], *_words(*evidence.missing[:1], "details", chinese=chinese)]
     return []
 
@@ -167,10 +167,10 @@ def technical_terms(question: str, ranked: Sequence[Ranked], tokenizer: Tokenize
     return [word for word, count in common.most_common(limit) if count > 1]
 
 
-def _synonyms(question: str, tools: AnswerTools) -> list[str]:
-    if tools.lexicon is None:
+def _synonyms(question: str, ports: StagePorts) -> list[str]:
+    if ports.lexicon is None:
         return []
-    return [other for word in keywords(question, tools.tokenizer) for other in tools.lexicon.alternatives(word)[:1]]
+    return [other for word in keywords(question, ports.tokenizer) for other in ports.lexicon.alternatives(word)[:1]]
 
 
 def _words(*sections: str, chinese: bool) -> list[str]:

@@ -15,7 +15,7 @@ REFUSED = "A language model compared them: the cited source does not say this."
 _OPEN = frozenset({IN_PART, OTHER_LANGUAGE})
 
 
-async def judged_support(sentences: Sequence[Sentence], sources: Sequence[Source], asker: LlmClient) -> list[Sentence]:
+async def judged_support(sentences: Sequence[Sentence], sources: Sequence[Source], llm: LlmClient) -> list[Sentence]:
     """The sentences with those decided that the rules could not decide, in order (B4).
 
     Only cited sentences between the two thresholds, or in another language than their source, are asked about. A
@@ -27,7 +27,7 @@ async def judged_support(sentences: Sequence[Sentence], sources: Sequence[Source
     for start in range(0, len(places), JUDGED):
         part = places[start : start + JUDGED]
         cited = {number for at in part for number in judged[at].citations}
-        supported = await _supported([judged[at] for at in part], [s for s in sources if s.number in cited], asker)
+        supported = await _supported([judged[at] for at in part], [s for s in sources if s.number in cited], llm)
         if supported is None:
             break  # later requests would fail the same way, and the reader waits
         for number, at in enumerate(part, start=1):
@@ -35,10 +35,10 @@ async def judged_support(sentences: Sequence[Sentence], sources: Sequence[Source
     return judged
 
 
-async def _supported(sentences: Sequence[Sentence], sources: Sequence[Source], asker: LlmClient) -> set[int] | None:
+async def _supported(sentences: Sequence[Sentence], sources: Sequence[Source], llm: LlmClient) -> set[int] | None:
     """Numbers of supported sentences, from 1; None if the model did not say."""
     statements = "\n".join(f"{n}. {' '.join(s.text.split())}" for n, s in enumerate(sentences, start=1))
-    reply = await asker.json(
+    reply = await llm.json(
         "judge_support", dict[str, list[int]], context=render_context(sources), statements=statements
     )
     if reply is None or (numbers := reply.get("supported")) is None:

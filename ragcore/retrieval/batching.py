@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragcore.pipeline import Pipeline
 from ragcore.ports import FloatArray, LexicalIndex, VectorIndex
+from ragcore.retrieval.pipeline import Pipeline
 from ragcore.retrieval.stages.search_coarse import SearchCoarse
 from ragcore.types import Hit, Query, StageRecord, State
 

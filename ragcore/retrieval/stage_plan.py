@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragcore.options import RetrievalOptions
-from ragcore.pipeline import stage_infos
 from ragcore.retrieval import stages  # noqa: F401 (registers the stages)
+from ragcore.retrieval.pipeline import stage_infos
 
 Steps = list[tuple[str, Mapping[str, Any]]]  # names of stages with their options
 

@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import Literal, cast, get_args
 
 from ragcore.text.normalise import normalise_query
+from ragcore.types.answering import QuestionType
 
-QuestionType = Literal["definition", "process", "comparison", "application", "general"]
 Wanted = Literal["number", "time", "person", "place", "name", "any"]
 
 _WANTED: tuple[tuple[Wanted, re.Pattern[str]], ...] = (

@@ -35,12 +35,24 @@ class State:
     reasons: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # document -> why it has a boost
     alpha_shift: float = 0.0  # what the profile adds to alpha, in [-0.1, 0.1]
     scale: ScoreScale | None = None  # of the scores "rerank"; None: nothing was reranked
-    # the running stage's note; run() moves it into the stage's record
+    # the running stage's note; the runner moves it into the stage's record
     pending_note: Mapping[str, Any] = field(default_factory=dict)
 
     def ids(self) -> list[int]:
         """Chunk ids of what is left, best first once a stage has ranked them."""
         return [c.chunk for c in self.candidates] if self.is_ranked else list(self.pool)
+
+    def item_count(self) -> int:
+        """How many candidates are left."""
+        return len(self.candidates) if self.is_ranked else len(self.pool)
+
+    def stage_note(self, stage: str) -> Mapping[str, Any]:
+        """What the running stage has noted so far."""
+        return self.pending_note
+
+    def with_record(self, record: StageRecord) -> State:
+        """The state after a stage: with its record, and no note for the next one."""
+        return replace(self, records=(*self.records, record), pending_note=EMPTY)
 
     def with_arm(self, name: str, hits: Sequence[Hit]) -> State:
         """Add one index ranking, best first; of several entries of a chunk the first counts."""

@@ -9,10 +9,10 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from ragcore.answering.types import Analysis, FactTarget, QuestionKind, StrategyName, Turn
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
-from ragcore.text.question_type import QuestionType, question_type
+from ragcore.text.question_type import question_type
+from ragcore.types.answering import Analysis, FactTarget, QuestionKind, QuestionType, StrategyName, Turn
 from ragcore.understanding.analysis_complexity import Complexity, complexity_of
 from ragcore.understanding.analysis_kinds import Signs, signs_of
 from ragcore.understanding.greetings import may_be_small_talk, needs_retrieval
@@ -69,17 +69,15 @@ def analysed_by_rules(text: str, *, history: Sequence[Turn] = (), tokenizer: Tok
     )
 
 
-async def analysed(
-    text: str, *, history: Sequence[Turn] = (), tokenizer: Tokenizer, asker: LlmClient | None
-) -> Analysis:
+async def analysed(text: str, *, history: Sequence[Turn] = (), tokenizer: Tokenizer, llm: LlmClient | None) -> Analysis:
     """The analysis by a language model; by rules where there is none or it says nothing valid.
 
     Complexity is always the formula's. That nothing is to be found is believed of a model only for talk about talk.
     """
     by_rules = analysed_by_rules(text, history=history, tokenizer=tokenizer)
-    if asker is None or not by_rules.needs_retrieval:
+    if llm is None or not by_rules.needs_retrieval:
         return by_rules
-    said = await asker.json("analysis", _Said, max_tokens=_MAX_TOKENS, question=text)
+    said = await llm.json("analysis", _Said, max_tokens=_MAX_TOKENS, question=text)
     if said is None:
         return by_rules
     values = asdict(said)  # type: ignore[call-overload]  # a dataclass of pydantic is one

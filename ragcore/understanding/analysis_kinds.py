@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from ragcore.answering.types import FactTarget, QuestionKind
 from ragcore.text.normalise import normalise_query
 from ragcore.text.question_type import question_type, wanted
+from ragcore.types.answering import FactTarget, QuestionKind
 from ragcore.understanding.analysis_words import cues
 
 HOPS_FROM = 3  # weak signs of nesting that make a question one of several hops; one thing without a name suffices

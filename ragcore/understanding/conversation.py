@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragcore.answering.types import Question, Turn
 from ragcore.ports import Tokenizer
 from ragcore.text.keywords import keywords
+from ragcore.types.answering import Question, Turn
 from ragcore.understanding.standalone import names_of, topics
 
 TURNS = 4  # that a model is shown

@@ -14,7 +14,7 @@ MOST_WORDS = 5  # of a term that is looked for
 
 
 class DataLexicon:
-    """Implements `ragcore.answering.pipeline.Lexicon`. `groups`: names of the same thing, the usual one first.
+    """Implements `ragcore.stage_ports.Lexicon`. `groups`: names of the same thing, the usual one first.
 
     Groups that are given are preferred over the general ones; a name may stand in several groups (CA).
     """

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragcore.answering.pipeline import AnswerTools
-from ragcore.answering.types import Question, Rewrite
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder
 from ragcore.prompts.refusals import is_refusal
+from ragcore.stage_ports import StagePorts
 from ragcore.text.scripts import language_of
 from ragcore.text.similarity import cosine
+from ragcore.types.answering import Question, Rewrite
 from ragcore.understanding import rewriting_rules as rules
 from ragcore.understanding.conversation import rendered, with_context
 from ragcore.understanding.validation import valid_form
@@ -42,7 +42,7 @@ class Method:
     """One way to rewrite: the prompt of a model, and the rules."""
 
     prompt: str
-    by_rules: Callable[[str, AnswerTools], list[str]]
+    by_rules: Callable[[str, StagePorts], list[str]]
     most: int = 1
     temperature: float = 0.0
     any_language: bool = False  # names of the other language are welcome
@@ -51,37 +51,37 @@ class Method:
 METHODS: dict[str, Method] = {
     "multi": Method(
         prompt="rewrite_multi",
-        by_rules=lambda query, tools: rules.multi(query, tools.tokenizer, tools.lexicon),
+        by_rules=lambda query, ports: rules.multi(query, ports.tokenizer, ports.lexicon),
         most=2,
         temperature=CREATIVE,
     ),
     "expand": Method(
         prompt="rewrite_expand",
-        by_rules=lambda query, tools: rules.expand(query, tools.tokenizer, tools.lexicon),
+        by_rules=lambda query, ports: rules.expand(query, ports.tokenizer, ports.lexicon),
         most=3,
         any_language=True,
     ),
     "decompose": Method(
-        prompt="rewrite_decompose", by_rules=lambda query, tools: rules.decompose(query, tools.tokenizer), most=3
+        prompt="rewrite_decompose", by_rules=lambda query, ports: rules.decompose(query, ports.tokenizer), most=3
     ),
     "step_back": Method(
-        prompt="rewrite_step_back", by_rules=lambda query, tools: rules.step_back(query, tools.tokenizer)
+        prompt="rewrite_step_back", by_rules=lambda query, ports: rules.step_back(query, ports.tokenizer)
     ),
-    "simplify": Method(prompt="rewrite_simplify", by_rules=lambda query, tools: rules.simplify(query)),
+    "simplify": Method(prompt="rewrite_simplify", by_rules=lambda query, ports: rules.simplify(query)),
     "clarify": Method(
         prompt="rewrite_clarify",
-        by_rules=lambda query, tools: rules.clarify(query, tools.tokenizer, tools.lexicon),
+        by_rules=lambda query, ports: rules.clarify(query, ports.tokenizer, ports.lexicon),
     ),
     "domain": Method(
         prompt="rewrite_domain",
-        by_rules=lambda query, tools: rules.domain(query, tools.tokenizer, tools.lexicon),
+        by_rules=lambda query, ports: rules.domain(query, ports.tokenizer, ports.lexicon),
         any_language=True,
     ),
 }
 
 
 async def rewritten(
-    query: str, method: str, *, question: Question, tools: AnswerTools, streaming: bool = False
+    query: str, method: str, *, question: Question, ports: StagePorts, streaming: bool = False
 ) -> tuple[Rewrite, ...]:
     """Other forms of a standalone question, best first; the question itself is none of them.
 
@@ -90,17 +90,17 @@ async def rewritten(
     Never raises for a model: where it fails there are the rules, and () where they find nothing.
     """
     chosen = method_of(method, query=query, question=question, streaming=streaming)
-    if chosen == "hyde" and method == "auto" and tools.asker is None:
+    if chosen == "hyde" and method == "auto" and ports.llm is None:
         return ()  # the question as an assertion finds nothing that the question does not, at the price of a search
     if chosen == "hyde":
-        return await _hypothetical(query, question, tools)
+        return await _hypothetical(query, question, ports)
     if chosen == "history":
-        text = with_context(query, question, tools.tokenizer)
+        text = with_context(query, question, ports.tokenizer)
         return (Rewrite(text=text, method=chosen),) if text else ()
     if chosen == "variants":
-        texts: Sequence[str] = rules.variants(query, tools.tokenizer, tools.lexicon)
+        texts: Sequence[str] = rules.variants(query, ports.tokenizer, ports.lexicon)
     elif chosen in METHODS:
-        texts = await _forms(query, chosen, question, tools)
+        texts = await _forms(query, chosen, question, ports)
     else:
         return ()
     return tuple(Rewrite(text=text, method=chosen) for text in texts)
@@ -117,47 +117,47 @@ def method_of(method: str, *, query: str, question: Question, streaming: bool) -
     return method if method in METHODS or method in ("history", "variants") else "none"
 
 
-async def _forms(query: str, name: str, question: Question, tools: AnswerTools) -> list[str]:
+async def _forms(query: str, name: str, question: Question, ports: StagePorts) -> list[str]:
     """By the model, or by rules where it gives nothing that can be used."""
     method = METHODS[name]
-    found = await _by_model(tools.asker, query, method, question, tools) if tools.asker is not None else []
-    texts = (found or method.by_rules(query, tools))[: method.most]
-    return await _related(query, texts, tools.embedder) if name == "decompose" else texts
+    found = await _by_model(ports.llm, query, method, question, ports) if ports.llm is not None else []
+    texts = (found or method.by_rules(query, ports))[: method.most]
+    return await _related(query, texts, ports.embedder) if name == "decompose" else texts
 
 
-async def _by_model(asker: LlmClient, query: str, method: Method, question: Question, tools: AnswerTools) -> list[str]:
-    reply = await asker.json(
+async def _by_model(llm: LlmClient, query: str, method: Method, question: Question, ports: StagePorts) -> list[str]:
+    reply = await llm.json(
         method.prompt,
         Forms,
         temperature=method.temperature,
         max_tokens=FORM_TOKENS,
         **_values(query, question),
     )
-    said = [*_said(question), *rules.other_names(query, tools.tokenizer, tools.lexicon)]
+    said = [*_said(question), *rules.other_names(query, ports.tokenizer, ports.lexicon)]
     found: dict[str, str] = {query.strip().lower(): ""}
     for text in reply.queries if reply else ():
-        form = valid_form(text, query, said, tools.tokenizer, any_language=method.any_language, same=False)
+        form = valid_form(text, query, said, ports.tokenizer, any_language=method.any_language, same=False)
         found.setdefault(form.lower(), form)
     return [form for form in found.values() if form]
 
 
-async def _hypothetical(query: str, question: Question, tools: AnswerTools) -> tuple[Rewrite, ...]:
+async def _hypothetical(query: str, question: Question, ports: StagePorts) -> tuple[Rewrite, ...]:
     """An answer that might be, without words that say so (U5)."""
-    text = await _imagined(tools.asker, query, question, tools) if tools.asker is not None else ""
+    text = await _imagined(ports.llm, query, question, ports) if ports.llm is not None else ""
     text = text or rules.hypothetical(query)
     if not text:
         return ()
     return (Rewrite(text=text, method="hyde", is_hypothetical=True),)
 
 
-async def _imagined(asker: LlmClient, query: str, question: Question, tools: AnswerTools) -> str:
-    reply = await asker.text(
+async def _imagined(llm: LlmClient, query: str, question: Question, ports: StagePorts) -> str:
+    reply = await llm.text(
         "rewrite_hyde", temperature=CREATIVE, max_tokens=HYPOTHETICAL_TOKENS, **_values(query, question)
     )
     plain = without_hypothesis(reply or "")[:MOST_CHARACTERS]
     if is_unwilling(plain) or is_foreign(plain, query):
         return ""
-    return tools.counter.truncate(plain, HYPOTHETICAL_TOKENS) if plain else ""
+    return ports.counter.truncate(plain, HYPOTHETICAL_TOKENS) if plain else ""
 
 
 def is_unwilling(text: str) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ragcore.answering.pipeline import Lexicon
 from ragcore.ports import Tokenizer
+from ragcore.stage_ports import Lexicon
 from ragcore.text.keywords import keywords
 from ragcore.text.question_type import question_type
 from ragcore.text.scripts import language_of

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragcore.answering.types import Question
 from ragcore.ports import Tokenizer
 from ragcore.text.keywords import keywords
 from ragcore.text.scripts import language_of
+from ragcore.types.answering import Question
 from ragcore.understanding import chinese, english
 from ragcore.understanding.asker import personal
 from ragcore.understanding.chinese_mentions import question_mentions as chinese_question_mentions

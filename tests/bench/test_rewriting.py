@@ -11,7 +11,7 @@ from bench.rewriting import conversation_table
 from bench.rewriting_files import conversations, retrieval_questions, rewriting_files
 from bench.rewriting_retrieval import run
 from bench.rewriting_scores import bleu, compared, counts, exact
-from ragcore.answering.types import Turn
+from ragcore.types.answering import Turn
 
 ROWS = [
     {"history": ["随机接入是什么", "一种过程"], "question": "它有什么关键技术", "rewrite": "随机接入有什么关键技术"},

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from ragcore.errors import InvalidOptionsError
-from ragcore.pipeline import Pipeline, build
 from ragcore.retrieval import stages  # noqa: F401
+from ragcore.retrieval.pipeline import Pipeline, build
 from ragcore.types import Hit
 from tests.ragcore.states import ports, ranked_with, state_with
 

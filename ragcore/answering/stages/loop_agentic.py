@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragcore.answering.pipeline import AnswerTools, answer_stage
-from ragcore.answering.types import AnswerState, Ranked, SearchResult
+from ragcore.answering.iterations import Rounds, guarded, limited_seconds
+from ragcore.answering.pipeline import answer_stage
 from ragcore.grading.answers import confidence_in
 from ragcore.grading.budget import UNFINISHED, Budget, Meter
 from ragcore.grading.evidence import STOP_AT, Evidence, evidence_confidence
 from ragcore.grading.passages import PassageScores, judged_passages
 from ragcore.grading.refining import Refined, refined_query, strategies_for
-from ragcore.grading.rounds import Rounds, cost_so_far, guarded, seconds_of
 from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
 from ragcore.prompts.refusals import is_refusal
+from ragcore.stage_ports import StagePorts
+from ragcore.types.answering import AnswerState, Ranked, SearchResult
 
 # The most that judging passages takes: six of 1200 characters, at most a token each, the prompt and the reply.
 JUDGEMENT_TOKENS = 10_000
@@ -59,7 +60,6 @@ class LoopAgentic:
     judge at an evidence confidence of 0.7, too (A3); at a limit of the budget; when nothing new can be asked; or when a
     round fails. Where the budget ends before anything is written, the sources come back for the caller to write from;
     where nothing was found either, the steps only.
-    `tools.extra["cost"]`: Callable[[], float], what the answer has cost so far, for the limit of cost.
     """
 
     rounds: int = 3
@@ -69,16 +69,16 @@ class LoopAgentic:
     cost: float = 0.0
     top_k: int | None = None
 
-    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
-        seconds = seconds_of(tools, self.seconds)
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
+        seconds = limited_seconds(ports, self.seconds)
         budget = Budget(rounds=self.rounds, seconds=seconds, tokens=self.tokens, cost=self.cost)
-        meter = Meter(budget, (tools.asker, tools.judge), cost=cost_so_far(tools))
-        work, so_far = Rounds(state, tools, meter, self.top_k), _SoFar(query=state.query)
+        meter = Meter(budget, (ports.llm, ports.judge), cost=ports.cost_so_far)
+        work, so_far = Rounds(state, ports, meter, self.top_k), _SoFar(query=state.query)
         stopped = ""
         with meter.limiting():
             while not stopped and not (stopped := meter.used_up()):
                 meter.rounds += 1
-                stopped = await guarded(work, self._next(work, so_far, tools.judge or tools.asker))
+                stopped = await guarded(work, self._next(work, so_far, ports.judge or ports.llm))
         return _finished(state, work, so_far, stopped)
 
     async def _next(self, work: Rounds, so_far: _SoFar, judge: LlmClient | None) -> str:
@@ -98,10 +98,10 @@ class LoopAgentic:
         return ""
 
     async def _round(self, work: Rounds, so_far: _SoFar, judge: LlmClient | None) -> _Round:
-        tools, question, query = work.tools, work.state.query, so_far.query
+        ports, question, query = work.ports, work.state.query, so_far.query
         result = await work.search(query)
         ranked = result.ranked if result.relevant else ()
-        evidence = evidence_confidence(question, ranked, tools.tokenizer)
+        evidence = evidence_confidence(question, ranked, ports.tokenizer)
         judging = self._judged(work, query, ranked, evidence, judge)
         writing = self._written(work, so_far, replace(result, ranked=ranked), evidence)
         if work.meter.has_room(JUDGEMENT_TOKENS):  # neither waits for what the other one finds
@@ -113,7 +113,7 @@ class LoopAgentic:
             return done
         so_far.unjudged = replace(done, state=built, confidence=evidence.confidence / 2)
         await work.begin("grade")
-        sure, by = await confidence_in(question, built.written.text, built.sources, evidence, tools, judge)
+        sure, by = await confidence_in(question, built.written.text, built.sources, evidence, ports, judge)
         await work.tell("answer", query=query, confidence=round(sure, 3), by=by, **work.used())
         return replace(done, state=replace(built, confidence=sure), confidence=sure, by=by)
 
@@ -121,7 +121,7 @@ class LoopAgentic:
         self, work: Rounds, query: str, ranked: Sequence[Ranked], evidence: Evidence, judge: LlmClient | None
     ) -> PassageScores:
         await work.begin("judge", query=query)
-        scores = await judged_passages(work.state.query, ranked, work.tools, judge)
+        scores = await judged_passages(work.state.query, ranked, work.ports, judge)
         told = {**scores.figures(), "mean": round(scores.mean, 3), "by": scores.by, **work.used()}
         told |= {"evidence": round(evidence.confidence, 3), "status": evidence.status}
         await work.tell("judge", query=query, **told)
@@ -160,8 +160,8 @@ class LoopAgentic:
             missing=done.scores.missing,
             evidence=done.evidence,
             used=used,
-            tools=work.tools,
-            asker=work.tools.asker or judge,
+            ports=work.ports,
+            llm=work.ports.llm or judge,
         )
         if refined is not None:
             await work.tell("refine", strategies=list(strategies), query=refined.query, by=refined.by)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ragcore.answering.pipeline import AnswerTools, answer_stage
-from ragcore.answering.types import AnswerState, Rewrite, SearchResult
+from ragcore.answering.iterations import Rounds, guarded, limited_seconds
+from ragcore.answering.pipeline import answer_stage
 from ragcore.grading.budget import Budget, Meter
 from ragcore.grading.hops import next_hop
-from ragcore.grading.rounds import Rounds, cost_so_far, guarded, seconds_of
 from ragcore.labels import gettext_noop as _
 from ragcore.llm.cancellation import run_unless_stopped
+from ragcore.stage_ports import StagePorts
+from ragcore.types.answering import AnswerState, Rewrite, SearchResult
 
 
 @dataclass(slots=True)
@@ -34,13 +35,13 @@ class LoopIterative:
     cost: float = 0.0
     top_k: int | None = None
 
-    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
-        seconds = seconds_of(tools, self.seconds)
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
+        seconds = limited_seconds(ports, self.seconds)
         budget = Budget(rounds=self.rounds, seconds=seconds, tokens=self.tokens, cost=self.cost)
-        meter = Meter(budget, (tools.asker,), cost=cost_so_far(tools))
-        work = Rounds(state, tools, meter, self.top_k)
+        meter = Meter(budget, (ports.llm,), cost=ports.cost_so_far)
+        work = Rounds(state, ports, meter, self.top_k)
         meter.rounds = 1
-        first = await run_unless_stopped(tools.stop, work.search(state.query))
+        first = await run_unless_stopped(ports.stop, work.search(state.query))
         so_far = _SoFar(result=first)
         stopped = ""
         with meter.limiting():
@@ -54,14 +55,14 @@ class LoopIterative:
 
     async def _next(self, work: Rounds, so_far: _SoFar) -> str:
         """The next query and its search together with all before; returns why it is the last step, "" if it is not."""
-        state, tools = work.state, work.tools
-        query, by = await next_hop(state.query, so_far.result.ranked, tools, tools.asker)
+        state, ports = work.state, work.ports
+        query, by = await next_hop(state.query, so_far.result.ranked, ports, ports.llm)
         if not query or query in so_far.hops:
             return "nothing_new"
         await work.tell("hop", query=query, by=by)
         await work.begin("search", query=query)
         forms = (*state.rewrites, *_forms([*so_far.hops, query]))
-        result = await tools.search(state.query, forms, top_k=self.top_k)
+        result = await ports.search(state.query, forms, top_k=self.top_k)
         await work.tell("search", query=query, found=len(result.ranked), seconds=round(result.seconds, 3))
         if not result.ranked:
             return "nothing_found"

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragcore.answering.pipeline import AnswerTools, answer_stage
-from ragcore.answering.types import AnswerState, SearchResult
+from ragcore.answering.iterations import Rounds, guarded, limited_seconds
+from ragcore.answering.pipeline import answer_stage
 from ragcore.grading.answers import AnswerGrades, graded_answer
 from ragcore.grading.budget import UNFINISHED, Budget, Meter
 from ragcore.grading.evidence import Evidence, evidence_confidence
 from ragcore.grading.passages import judged_passages, retrieval_grade
 from ragcore.grading.refining import refined_query, strategies_for
-from ragcore.grading.rounds import Rounds, cost_so_far, guarded, seconds_of
 from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
+from ragcore.stage_ports import StagePorts
+from ragcore.types.answering import AnswerState, SearchResult
 from ragcore.understanding.greetings import needs_retrieval
 
 SEARCH_SHARE = 0.5  # of the seconds; then an answer is written from what there is
@@ -54,14 +55,14 @@ class LoopSelfRag:
     cost: float = 0.0
     top_k: int | None = None
 
-    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         needs = state.analysis.needs_retrieval if state.analysis is not None else needs_retrieval(state.query)
         if not needs:
             return state.with_stats("loop.self_rag", needs_retrieval=False, iterations=0, details=[])
-        seconds = seconds_of(tools, self.seconds)
+        seconds = limited_seconds(ports, self.seconds)
         budget = Budget(rounds=self.rounds, seconds=seconds, tokens=self.tokens, cost=self.cost)
-        meter = Meter(budget, (tools.asker, tools.judge), cost=cost_so_far(tools))
-        work, found = Rounds(state, tools, meter, self.top_k), _Found(query=state.query)
+        meter = Meter(budget, (ports.llm, ports.judge), cost=ports.cost_so_far)
+        work, found = Rounds(state, ports, meter, self.top_k), _Found(query=state.query)
         details: list[dict[str, Any]] = []
         used: list[str] = []
         stopped = ""
@@ -70,7 +71,7 @@ class LoopSelfRag:
                 meter.rounds += 1
                 detail: dict[str, Any] = {"round": meter.rounds}
                 details.append(detail)
-                stopped = await guarded(work, self._round(work, found, used, detail, tools.judge or tools.asker))
+                stopped = await guarded(work, self._round(work, found, used, detail, ports.judge or ports.llm))
                 detail |= work.used()
         return _finished(state, work, found, details, stopped)
 
@@ -95,8 +96,8 @@ class LoopSelfRag:
         result = await work.search(query)
         result = result if result.relevant else replace(result, ranked=())
         await work.begin("judge", query=query)
-        grade, by = await retrieval_grade(work.state.query, result.ranked, work.tools, judge)
-        evidence = evidence_confidence(work.state.query, result.ranked, work.tools.tokenizer)
+        grade, by = await retrieval_grade(work.state.query, result.ranked, work.ports, judge)
+        evidence = evidence_confidence(work.state.query, result.ranked, work.ports.tokenizer)
         told = {"evidence": round(evidence.confidence, 3), "status": evidence.status}
         await work.tell("judge", query=query, grade=round(grade, 2), by=by, **told)
         detail |= {"query": query, "retrieval_grade": round(grade, 2), "retrieval_by": by, "found": len(result.ranked)}
@@ -117,9 +118,9 @@ class LoopSelfRag:
         used: list[str],
         judge: LlmClient | None,
     ) -> str | None:
-        tools, question = work.tools, work.state.query
+        ports, question = work.ports, work.state.query
         await work.begin("refine")
-        scores = await judged_passages(question, result.ranked, tools, None)
+        scores = await judged_passages(question, result.ranked, ports, None)
         refined = await refined_query(
             question,
             query,
@@ -128,8 +129,8 @@ class LoopSelfRag:
             missing=(),
             evidence=evidence,
             used=used,
-            tools=tools,
-            asker=tools.asker or judge,
+            ports=ports,
+            llm=ports.llm or judge,
         )
         if refined is None:
             return None
@@ -153,7 +154,7 @@ class LoopSelfRag:
             found.evidence = found.searched
             found.answer = replace(built, written=written, confidence=found.grade / 20)
         await work.begin("grade")
-        grades = await graded_answer(work.state.query, written.text, built.sources, work.tools, judge)
+        grades = await graded_answer(work.state.query, written.text, built.sources, work.ports, judge)
         await work.tell("grade", **grades.figures(), quality=round(grades.quality, 2), by=grades.by)
         detail |= {"grades": grades.figures(), "quality": round(grades.quality, 2), "by": grades.by}
         detail |= {"critique": grades.critique}

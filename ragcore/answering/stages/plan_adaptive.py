@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
-from ragcore.answering.pipeline import AnswerTools, answer_stage
-from ragcore.answering.types import Analysis, AnswerState, Step, StrategyName
+from ragcore.answering.pipeline import answer_stage
 from ragcore.labels import gettext_noop as _
-from ragcore.text.question_type import QuestionType
+from ragcore.stage_ports import StagePorts
+from ragcore.types.answering import Analysis, AnswerState, QuestionType, Step, StrategyName
 from ragcore.understanding.analysis import analysed_by_rules
 
 LoopName = Literal["none", "agentic", "self_rag", "iterative"]
@@ -59,11 +59,11 @@ def plan_of(analysis: Analysis) -> Plan:
 class PlanAdaptive:
     """Chooses by the analysis (made by rules if no stage has made one) and tells why; the caller asks `plan_of`."""
 
-    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         analysis = state.analysis or analysed_by_rules(
-            state.query, history=state.question.history, tokenizer=tools.tokenizer
+            state.query, history=state.question.history, tokenizer=ports.tokenizer
         )
         figures = asdict(plan_of(analysis)) | {"reasons": list(plan_of(analysis).reasons)}
         step = Step(name="plan", detail=figures)
-        await tools.tell(step)
+        await ports.report(step)
         return replace(state, analysis=analysis).with_steps(step).with_stats("plan.adaptive", **figures)

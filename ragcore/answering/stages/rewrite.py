@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ragcore.answering.pipeline import AnswerTools, answer_stage
-from ragcore.answering.types import AnswerState, Step
+from ragcore.answering.pipeline import answer_stage
 from ragcore.labels import gettext_noop as _
+from ragcore.stage_ports import StagePorts
+from ragcore.types.answering import AnswerState, Step
 from ragcore.understanding.rewriting import method_of, rewritten
 
 
@@ -19,10 +20,10 @@ class RewriteQuestion:
     streaming: bool = False  # the reader waits for the first word
     most: int | None = None  # other forms in all, those of the method first; None: any number
 
-    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         question, query = state.question, state.query
         chosen = method_of(self.method, query=query, question=question, streaming=self.streaming)
-        found = await rewritten(query, chosen, question=question, tools=tools, streaming=self.streaming)
+        found = await rewritten(query, chosen, question=question, ports=ports, streaming=self.streaming)
         # "auto" may come to "none" for itself; only who asks for no other form loses those that are there
         kept = () if chosen == "none" and self.method != "auto" else state.rewrites
         forms = (*kept, *found) if self.most is None else (*found, *kept)
@@ -31,6 +32,6 @@ class RewriteQuestion:
         shown = [form.text for form in rewrites if form.is_for_people]
         step = Step(name="rewrite", detail={**figures, "queries": shown})
         if found:
-            await tools.tell(step)
+            await ports.report(step)
             state = state.with_steps(step)
         return replace(state, rewrites=rewrites).with_stats("rewrite", **figures)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ragcore.answering.pipeline import AnswerTools, answer_stage
-from ragcore.answering.types import AnswerState
+from ragcore.answering.pipeline import answer_stage
 from ragcore.labels import gettext_noop as _
+from ragcore.stage_ports import StagePorts
+from ragcore.types.answering import AnswerState
 
 
 @answer_stage("search", label=_("search"), optional=False)
@@ -16,6 +17,6 @@ class SearchPassages:
 
     top_k: int | None = None  # None: what the search was bound to
 
-    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
-        result = await tools.search(state.query, state.rewrites, top_k=self.top_k)
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
+        result = await ports.search(state.query, state.rewrites, top_k=self.top_k)
         return replace(state, result=result, passages=result.ranked)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import cast, get_args
 
-from ragcore.answering.pipeline import AnswerTools, answer_stage
-from ragcore.answering.types import AnswerState, FactTarget, Step
+from ragcore.answering.pipeline import answer_stage
 from ragcore.labels import gettext_noop as _
+from ragcore.stage_ports import StagePorts
+from ragcore.types.answering import AnswerState, FactTarget, Step
 from ragcore.understanding.analysis import analysed
 
 
@@ -19,12 +20,12 @@ class UnderstandAnalysis:
     model: bool = True
     target: str = ""  # C3: given by the caller instead of found; no word of FactTarget: found
 
-    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
-        asker = tools.asker if self.model else None
-        analysis = await analysed(state.query, history=state.question.history, tokenizer=tools.tokenizer, asker=asker)
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
+        llm = ports.llm if self.model else None
+        analysis = await analysed(state.query, history=state.question.history, tokenizer=ports.tokenizer, llm=llm)
         if self.target in get_args(FactTarget):
             analysis = replace(analysis, target=cast(FactTarget, self.target))
         figures = asdict(analysis) | {"reasons": list(analysis.reasons)}
         step = Step(name="analysis", detail=figures)
-        await tools.tell(step)
+        await ports.report(step)
         return replace(state, analysis=analysis).with_steps(step).with_stats("understand.analysis", **figures)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragcore.answering.pipeline import AnswerTools, answer_stage
-from ragcore.answering.types import AnswerState, Question, Rewrite, Step
+from ragcore.answering.pipeline import answer_stage
 from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
+from ragcore.stage_ports import StagePorts
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
+from ragcore.types.answering import AnswerState, Question, Rewrite, Step
 from ragcore.understanding.conversation import rendered
 from ragcore.understanding.rewriting_rules import full_forms, other_names
 from ragcore.understanding.standalone import MOST_TERMS, Standalone, standalone_by_rules
@@ -45,12 +46,12 @@ class UnderstandStandalone:
     seconds: float = 1.0  # D2
     related: bool = True
 
-    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         question = state.question
-        found = standalone_by_rules(question, tools.tokenizer)
-        depends, queries, method = found.depends_on, full_forms(found.text, tools.tokenizer, tools.lexicon), "rules"
-        if self.model and tools.asker is not None and (question.history or depends):
-            understood = await self._asked(tools.asker, question, tools)
+        found = standalone_by_rules(question, ports.tokenizer)
+        depends, queries, method = found.depends_on, full_forms(found.text, ports.tokenizer, ports.lexicon), "rules"
+        if self.model and ports.llm is not None and (question.history or depends):
+            understood = await self._asked(ports.llm, question, ports)
             if understood is not None:
                 found, queries, method = _merged(found, understood, question), understood.queries, "model"
         related = tuple(Rewrite(text=text, method="related") for text in queries if self.related and text != found.text)
@@ -64,25 +65,25 @@ class UnderstandStandalone:
         }
         if found.changed:
             step = Step(name="standalone", detail=figures)
-            await tools.tell(step)
+            await ports.report(step)
             state = state.with_steps(step)
         return replace(state, standalone=found.text, rewrites=(*state.rewrites, *related)).with_stats(NAME, **figures)
 
-    async def _asked(self, asker: LlmClient, question: Question, tools: AnswerTools) -> Understood | None:
+    async def _asked(self, llm: LlmClient, question: Question, ports: StagePorts) -> Understood | None:
         """What the model says, with its texts checked; None if the question itself is not valid."""
-        hasty = replace(asker, seconds=min(self.seconds, asker.seconds))
+        hasty = replace(llm, seconds=min(self.seconds, llm.seconds))
         reply = await hasty.json(
             "standalone", Understood, temperature=0.0, max_tokens=REPLY_TOKENS, **_values(question)
         )
         if reply is None:
             return None
         said = [text for turn in question.history for text in (turn.question, turn.answer)]
-        text = valid_form(reply.standalone, question.text, said, tools.tokenizer)
+        text = valid_form(reply.standalone, question.text, said, ports.tokenizer)
         if not text:
-            asker.counts["invalid"] += 1
+            llm.counts["invalid"] += 1
             return None
-        said += other_names(text, tools.tokenizer, tools.lexicon)
-        forms = (valid_form(q, text, said, tools.tokenizer, any_language=True) for q in reply.queries)
+        said += other_names(text, ports.tokenizer, ports.lexicon)
+        forms = (valid_form(q, text, said, ports.tokenizer, any_language=True) for q in reply.queries)
         queries = [form for form in dict.fromkeys(forms) if form and form.lower() != text.lower()]
         terms = [term.strip() for term in reply.terms if 0 < len(term.strip()) <= 60]
         return Understood(standalone=text, terms=terms[:MOST_TERMS], queries=queries[:MOST_QUERIES])

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragcore.answering.pipeline import AnswerTools, answer_stage
-from ragcore.answering.types import AnswerState, Ranked
+from ragcore.answering.pipeline import answer_stage
 from ragcore.grounding.context import render_context
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import TokenCounter
+from ragcore.stage_ports import StagePorts
 from ragcore.text.joining import joined
 from ragcore.types import Passage, Source
+from ragcore.types.answering import AnswerState, Ranked
 
 Section = tuple[Passage, ...]  # in reading order
 
@@ -23,22 +23,19 @@ Section = tuple[Passage, ...]  # in reading order
 class WholeSections:
     """Passages become the sections that they stand in, best first, as long as the whole context has `budget_tokens`.
 
-    Sections come from `tools.extra["siblings"]`, called like `ports.PassageStore.siblings`, awaited if it is a
-    coroutine; without it nothing happens. The best passage of a section keeps its chunk, page and score and names what
-    was joined (`merged`); the others of that section go, as their texts stand in it. A context that is over the budget
-    already stays as it is.
+    Sections come from `ports.load_sections`; without it the passages stay as they are. The best passage of a section
+    keeps its chunk, page and score and names what was joined (`merged`); the others of that section go, as their texts
+    stand in it. A context that is over the budget already stays as it is.
     """
 
     budget_tokens: int = 3000
 
-    async def __call__(self, state: AnswerState, tools: AnswerTools) -> AnswerState:
-        siblings = tools.extra.get("siblings")
-        if siblings is None or not state.passages:
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
+        if ports.load_sections is None or not state.passages:
             return state
         chunks = list(dict.fromkeys(chunk for ranked in state.passages for chunk in _chunks(ranked.passage)))
-        found = siblings(chunks, max_tokens=self.budget_tokens)
-        sections: Sequence[Section] = await found if inspect.isawaitable(found) else found
-        passages, count = await asyncio.to_thread(self._widened, state.passages, sections, tools.counter)
+        sections = await ports.load_sections(chunks, max_tokens=self.budget_tokens)
+        passages, count = await asyncio.to_thread(self._widened, state.passages, sections, ports.counter)
         return replace(state, passages=passages).with_stats("sections.whole", sections=count)
 
     def _widened(

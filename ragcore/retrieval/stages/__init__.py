@@ -2,6 +2,6 @@
 
 import sys
 
-from ragcore.registry import import_stages
+from ragcore.pipeline import import_stages
 
 import_stages(sys.modules[__name__])

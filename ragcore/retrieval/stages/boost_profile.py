@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from ragcore.labels import gettext_noop as _
-from ragcore.pipeline import stage
 from ragcore.ports import Ports
+from ragcore.retrieval.pipeline import stage
 from ragcore.text.normalise import nfkc
 from ragcore.text.scripts import CJK
 from ragcore.types import DocumentFacts, Profile, State

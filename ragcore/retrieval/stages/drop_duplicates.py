@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragcore.labels import gettext_noop as _
-from ragcore.pipeline import stage
 from ragcore.ports import Ports
+from ragcore.retrieval.pipeline import stage
 from ragcore.text.near_copies import WORDS, fingerprint, same_facts, similarities, size, stands_in
 from ragcore.types import Candidate, State
 

@@ -8,8 +8,8 @@ from itertools import islice
 from math import exp
 
 from ragcore.labels import gettext_noop as _
-from ragcore.pipeline import stage
 from ragcore.ports import Ports
+from ragcore.retrieval.pipeline import stage
 from ragcore.text.matching import shares_in
 from ragcore.types import Candidate, Query, State
 

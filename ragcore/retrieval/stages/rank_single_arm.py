@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragcore.labels import gettext_noop as _
-from ragcore.pipeline import stage
 from ragcore.ports import Ports
+from ragcore.retrieval.pipeline import stage
 from ragcore.types import State
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from ragcore.errors import RagError, RerankerRefusedError
 from ragcore.labels import gettext_noop as _
-from ragcore.pipeline import stage
 from ragcore.ports import AbsoluteScores, Ports, Reranker, RerankInput, RerankScore
+from ragcore.retrieval.pipeline import stage
 from ragcore.types import Query, ScoreScale, State
 
 logger = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ragcore.labels import gettext_noop as _
-from ragcore.pipeline import stage
 from ragcore.ports import Ports
+from ragcore.retrieval.pipeline import stage
 from ragcore.types import Hit, Query, State
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from ragcore.labels import gettext_noop as _
-from ragcore.pipeline import stage
 from ragcore.ports import FloatArray, Ports
+from ragcore.retrieval.pipeline import stage
 from ragcore.types import Hit, State
 
 HALVED_FROM = 1000  # candidates, from which two halves are compared at the same time

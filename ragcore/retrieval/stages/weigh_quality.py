@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import exp, prod
 
 from ragcore.labels import gettext_noop as _
-from ragcore.pipeline import stage
 from ragcore.ports import Ports, Tokenizer
+from ragcore.retrieval.pipeline import stage
 from ragcore.types import Candidate, Passage, ScoreScale, State
 
 FULL_LENGTH = 100  # words

@@ -6,17 +6,17 @@ from django.utils import translation
 from chat.answering.progress import tier_step, told, why
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages.plan_adaptive import plan_of
-from ragcore.answering.types import Analysis, AnswerState, Question, Step
 from ragcore.llm.routing import choose_tier
 from ragcore.llm.tiers import build_tier
-from tests.ragcore.understanding.tools import tools
+from ragcore.types.answering import Analysis, AnswerState, Question, Step
+from tests.ragcore.understanding.stage_ports import ports
 
 
 async def test_the_forms_that_a_rewrite_adds_are_told():
     state = AnswerState(question=Question(text="How do I configure carrier aggregation?", language="en"))
 
-    (multi,) = (await run_stages(build_stages([("rewrite", {"method": "multi"})]), state, tools())).steps
-    (hyde,) = (await run_stages(build_stages([("rewrite", {"method": "hyde"})]), state, tools())).steps
+    (multi,) = (await run_stages(build_stages([("rewrite", {"method": "multi"})]), state, ports())).steps
+    (hyde,) = (await run_stages(build_stages([("rewrite", {"method": "hyde"})]), state, ports())).steps
 
     assert multi.detail["queries"]
     assert told(multi)["detail"] == f"Also looking for: {'; '.join(multi.detail['queries'])}"

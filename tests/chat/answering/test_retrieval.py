@@ -4,7 +4,7 @@ import pytest
 
 from chat.answering.retrieval import with_rewrites
 from knowledge.types import RetrievalRequest
-from ragcore.answering.types import Rewrite
+from ragcore.types.answering import Rewrite
 
 SAME = ("related", "multi", "expand", "step_back", "variants", "simplify", "clarify", "domain")
 OTHER = ("decompose", "hop", "original")

@@ -5,9 +5,9 @@ import pytest
 from chat.answering.stage_plans import context_steps, is_loop_off, steps_of, understanding_steps, wants_rewrites
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.types import AnswerState, Question
 from ragcore.options import MODES, STRATEGIES, AnswerOptions
-from tests.ragcore.compression.tools import ranked, tools
+from ragcore.types.answering import AnswerState, Question
+from tests.ragcore.compression.stage_ports import ports, ranked
 
 
 def names(steps):
@@ -35,7 +35,7 @@ async def test_the_option_decides_what_happens_to_passages_that_do_not_fit(overf
     options = AnswerOptions(overflow=overflow, context_tokens=400)
     state = AnswerState(question=Question(text="How many steps?"), passages=passages)
 
-    state = await run_stages(build_stages(context_steps(options)), state, tools())
+    state = await run_stages(build_stages(context_steps(options)), state, ports())
 
     assert len(state.sources) == kept
     assert state.sources[0].text == text.strip()

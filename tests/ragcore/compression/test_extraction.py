@@ -6,7 +6,7 @@ from ragcore.compression.extraction import extracted
 from ragcore.compression.scoring import importance, similarities
 from ragcore.compression.units import units_of
 from ragcore.text.token_count import EstimateCounter
-from tests.ragcore.compression.tools import CountingEmbedder, tokenizer
+from tests.ragcore.compression.stage_ports import CountingEmbedder, tokenizer
 
 COUNTER = EstimateCounter()
 SENTENCES = [

@@ -7,8 +7,8 @@ from ragcore.errors import InvalidOptionsError
 from ragcore.llm.client import LlmClient
 from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.text.token_count import EstimateCounter
+from tests.ragcore.compression.stage_ports import ports, ranked
 from tests.ragcore.compression.test_extraction import TEXTS
-from tests.ragcore.compression.tools import ranked, tools
 from tests.scripted_llm import Reply, serving
 
 SENTENCE = "The random access procedure of the cell has four steps in all releases. "
@@ -22,15 +22,15 @@ def total(passages):
 async def test_together_they_are_within_the_budget(texts, budget, strategy):
     passages = [ranked(text, chunk=number, score=1 / (number + 1)) for number, text in enumerate(texts)]
 
-    result = await fitted(passages, "steps", budget_tokens=budget, strategy=strategy, tools=tools())
+    result = await fitted(passages, "steps", budget_tokens=budget, strategy=strategy, ports=ports())
 
     assert total(result) <= budget
     assert [item.passage.chunk for item in result] == sorted(item.passage.chunk for item in result)
 
 
-async def fit(strategy, *, asker=None, budget=60):
+async def fit(strategy, *, llm=None, budget=60):
     passages = [ranked(SENTENCE * 2, chunk=n, score=1 - n / 10) for n in range(4)]  # 30 tokens or so each
-    return await fitted(passages, "steps", budget_tokens=budget, strategy=strategy, tools=tools(asker=asker))
+    return await fitted(passages, "steps", budget_tokens=budget, strategy=strategy, ports=ports(llm=llm))
 
 
 async def test_top_k_keeps_whole_passages_only():
@@ -51,7 +51,7 @@ async def test_truncate_cuts_the_first_one_that_does_not_fit():
 
 async def test_even_a_single_long_passage_is_cut_rather_than_dropped():
     for strategy in STRATEGIES:
-        result = await fitted([ranked(SENTENCE * 20)], "steps", budget_tokens=50, strategy=strategy, tools=tools())
+        result = await fitted([ranked(SENTENCE * 20)], "steps", budget_tokens=50, strategy=strategy, ports=ports())
 
         assert result[0].passage.text
         assert total(result) <= 50
@@ -60,9 +60,9 @@ async def test_even_a_single_long_passage_is_cut_rather_than_dropped():
 async def test_summaries_of_the_model_stand_for_what_does_not_fit():
     with serving() as llm:
         llm.default = Reply(texts=("Four steps.",))
-        asker = LlmClient(OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=90), seconds=90)
+        client = LlmClient(OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=90), seconds=90)
 
-        result = await fit("summarise", asker=asker, budget=120)
+        result = await fit("summarise", llm=client, budget=120)
 
     assert result[0].passage.text == SENTENCE * 2
     assert result[-1].passage.text == "Four steps."
@@ -72,7 +72,7 @@ async def test_summaries_of_the_model_stand_for_what_does_not_fit():
 async def test_passages_that_fit_stay_as_they_are():
     passages = [ranked("b", score=0.1), ranked("a", score=0.9)]
 
-    assert await fitted(passages, "q", budget_tokens=10, strategy="truncate", tools=tools()) == tuple(passages)
+    assert await fitted(passages, "q", budget_tokens=10, strategy="truncate", ports=ports()) == tuple(passages)
 
 
 async def test_another_strategy_is_refused():

@@ -53,10 +53,10 @@ def test_repeating_oneself_is_not_clear():
 
 
 async def test_a_refusal_has_no_quality_and_hardly_any_confidence_whatever_a_model_says():
-    with model_server(default=says('{"confidence": 1}')) as (server, asker):
-        graded = await graded_answer(QUESTION, refusal("report", "en"), SOURCES, World().tools(), asker)
-        sure = await confidence_in(QUESTION, refusal("report", "en"), SOURCES, EVIDENCE, World().tools(), asker)
-        nothing = await confidence_in(QUESTION, " ", SOURCES, EVIDENCE, World().tools(), asker)
+    with model_server(default=says('{"confidence": 1}')) as (server, client):
+        graded = await graded_answer(QUESTION, refusal("report", "en"), SOURCES, World().ports(), client)
+        sure = await confidence_in(QUESTION, refusal("report", "en"), SOURCES, EVIDENCE, World().ports(), client)
+        nothing = await confidence_in(QUESTION, " ", SOURCES, EVIDENCE, World().ports(), client)
 
     assert graded.quality == 0
     assert sure == (REFUSED, "rules")
@@ -65,10 +65,10 @@ async def test_a_refusal_has_no_quality_and_hardly_any_confidence_whatever_a_mod
 
 
 async def test_confidence_by_rules_rests_on_citations_and_evidence():
-    tools = World().tools()
-    good = await confidence_in(QUESTION, ANSWER, SOURCES, EVIDENCE, tools, None)
-    little = await confidence_in(QUESTION, ANSWER, SOURCES, Evidence(confidence=0.2), tools, None)
-    invented = await confidence_in(QUESTION, INVENTED, SOURCES, EVIDENCE, tools, None)
+    ports = World().ports()
+    good = await confidence_in(QUESTION, ANSWER, SOURCES, EVIDENCE, ports, None)
+    little = await confidence_in(QUESTION, ANSWER, SOURCES, Evidence(confidence=0.2), ports, None)
+    invented = await confidence_in(QUESTION, INVENTED, SOURCES, EVIDENCE, ports, None)
 
     assert good[1] == "rules"
     assert good[0] - little[0] == pytest.approx(0.3)
@@ -76,9 +76,9 @@ async def test_confidence_by_rules_rests_on_citations_and_evidence():
 
 
 async def test_a_models_grades_and_critique_are_taken():
-    with model_server(says(GRADES), says('{"confidence": 0.65}')) as (_, asker):
-        graded = await graded_answer(QUESTION, ANSWER, SOURCES, World().tools(), asker)
-        sure = await confidence_in(QUESTION, ANSWER, SOURCES, EVIDENCE, World().tools(), asker)
+    with model_server(says(GRADES), says('{"confidence": 0.65}')) as (_, client):
+        graded = await graded_answer(QUESTION, ANSWER, SOURCES, World().ports(), client)
+        sure = await confidence_in(QUESTION, ANSWER, SOURCES, EVIDENCE, World().ports(), client)
 
     assert (graded.by, graded.quality, graded.critique) == ("model", 7.8, "Cite more.")
     assert sure == (0.65, "model")
@@ -86,9 +86,9 @@ async def test_a_models_grades_and_critique_are_taken():
 
 @pytest.mark.parametrize("reply", USELESS.values(), ids=USELESS)
 async def test_rules_grade_where_the_model_says_nothing_valid(reply):
-    with model_server(default=reply) as (_, asker):
-        graded = await graded_answer(QUESTION, ANSWER, SOURCES, World().tools(), asker)
-        sure, by = await confidence_in(QUESTION, ANSWER, SOURCES, EVIDENCE, World().tools(), asker)
+    with model_server(default=reply) as (_, client):
+        graded = await graded_answer(QUESTION, ANSWER, SOURCES, World().ports(), client)
+        sure, by = await confidence_in(QUESTION, ANSWER, SOURCES, EVIDENCE, World().ports(), client)
 
     assert graded == grade(ANSWER)
     assert by == "rules"

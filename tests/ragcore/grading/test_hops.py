@@ -36,15 +36,15 @@ def test_a_passage_without_new_names_leads_nowhere():
 
 
 async def test_a_model_writes_the_next_query_or_says_that_nothing_is_open():
-    with model_server(says('{"query": "Maximum Overdrive director"}'), says('{"query": ""}')) as (_, asker):
-        assert await next_hop(QUESTION, [FILM], World().tools(), asker) == ("Maximum Overdrive director", "model")
-        assert await next_hop(QUESTION, [FILM], World().tools(), asker) == ("", "model")
+    with model_server(says('{"query": "Maximum Overdrive director"}'), says('{"query": ""}')) as (_, client):
+        assert await next_hop(QUESTION, [FILM], World().ports(), client) == ("Maximum Overdrive director", "model")
+        assert await next_hop(QUESTION, [FILM], World().ports(), client) == ("", "model")
 
 
 @pytest.mark.parametrize("reply", USELESS.values(), ids=USELESS)
 async def test_rules_go_on_where_the_model_says_nothing_valid(reply):
-    with model_server(default=reply) as (_, asker):
-        query, by = await next_hop(QUESTION, [FILM], World().tools(), asker)
+    with model_server(default=reply) as (_, client):
+        query, by = await next_hop(QUESTION, [FILM], World().ports(), client)
 
     assert by == "rules"
     assert query.startswith("Maximum Overdrive")

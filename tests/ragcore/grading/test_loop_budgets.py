@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import loop_agentic, loop_iterative, loop_self_rag
-from ragcore.answering.types import WrittenText
 from ragcore.llm.client import LlmClient
 from ragcore.ports import GenerationEvent
 from ragcore.types import Usage
+from ragcore.types.answering import WrittenText
 from tests.ragcore.grading.world import World, state_of
 
 LOOPS = {
@@ -60,8 +60,8 @@ def tools_of(world, ledger):
         ledger.begin()
         return WrittenText(text=f"Attempt {len(ledger.used)} [1].", usage=ledger.end())
 
-    asker = LlmClient(NeverContent(ledger))
-    return world.tools(asker=asker, judge=asker, write=write, extra={"cost": lambda: PRICE * sum(ledger.used)})
+    client = LlmClient(NeverContent(ledger))
+    return world.ports(llm=client, judge=client, write=write, cost_so_far=lambda: PRICE * sum(ledger.used))
 
 
 async def run(name, ledger, **options):

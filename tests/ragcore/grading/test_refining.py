@@ -19,17 +19,17 @@ class Words:
         return ("RACH",) if term == "random" else ()
 
 
-def by_rules(*strategies, question=QUESTION, found=FOUND, evidence=EVIDENCE, missing=(), used=(), **tools):
-    world = World().tools(**tools)
+def by_rules(*strategies, question=QUESTION, found=FOUND, evidence=EVIDENCE, missing=(), used=(), **ports):
+    world = World().ports(**ports)
     return refined_by_rules(
-        question, strategies=strategies, ranked=found, evidence=evidence, missing=missing, used=used, tools=world
+        question, strategies=strategies, ranked=found, evidence=evidence, missing=missing, used=used, ports=world
     )
 
 
-async def by_model(asker, used=(QUESTION,)):
+async def by_model(client, used=(QUESTION,)):
     return await refined_query(
         QUESTION, QUESTION, strategies=("broaden_scope",), ranked=FOUND, missing=("window",), evidence=EVIDENCE,
-        used=used, tools=World().tools(), asker=asker,
+        used=used, ports=World().ports(), llm=client,
     )  # fmt: skip
 
 
@@ -119,8 +119,8 @@ def test_technical_terms_come_from_passages_about_the_question():
 
 
 async def test_a_models_query_is_taken_and_its_prompt_says_what_to_do():
-    with model_server(says('{"query": "random access procedure steps and response window"}')) as (server, asker):
-        refined = await by_model(asker)
+    with model_server(says('{"query": "random access procedure steps and response window"}')) as (server, client):
+        refined = await by_model(client)
 
     assert (refined.query, refined.by) == ("random access procedure steps and response window", "model")
     prompt = server.requests[0].body["messages"][0]["content"]
@@ -134,8 +134,8 @@ async def test_a_models_query_is_taken_and_its_prompt_says_what_to_do():
     ids=["asked already", "other language", "other topic", "too short", "empty", "too long"],
 )
 async def test_a_models_query_is_checked(query):
-    with model_server(says(f'{{"query": "{query}"}}')) as (_, asker):
-        refined = await by_model(asker)
+    with model_server(says(f'{{"query": "{query}"}}')) as (_, client):
+        refined = await by_model(client)
 
     assert refined.by == "rules"
     assert refined.query != QUESTION
@@ -143,8 +143,8 @@ async def test_a_models_query_is_checked(query):
 
 @pytest.mark.parametrize("reply", USELESS.values(), ids=USELESS)
 async def test_rules_refine_where_the_model_says_nothing_valid(reply):
-    with model_server(default=reply) as (_, asker):
-        assert (await by_model(asker)).by == "rules"
+    with model_server(default=reply) as (_, client):
+        assert (await by_model(client)).by == "rules"
 
 
 @given(strategies=st.lists(st.sampled_from([*STRATEGIES.values(), "add_terms", "add_details"]), min_size=1, max_size=4))

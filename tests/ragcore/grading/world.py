@@ -1,4 +1,4 @@
-"""A small library of passages with a search over it, and the tools of a loop around a scripted language model."""
+"""A small library of passages with a search over it, and the ports of a loop around a scripted language model."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ragcore.answering.pipeline import AnswerTools
-from ragcore.answering.types import AnswerState, Question, Ranked, SearchResult, Step, WrittenText
 from ragcore.llm.client import LlmClient
 from ragcore.llm.openai_chat import OpenAIChatModel
+from ragcore.stage_ports import StagePorts
 from ragcore.text.keywords import overlap
 from ragcore.text.scripts import language_of
 from ragcore.text.token_count import EstimateCounter
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Usage
+from ragcore.types.answering import AnswerState, Question, Ranked, SearchResult, Step, WrittenText
 from tests.scripted_llm import Reply, ScriptedLLM, serving
 
 LIBRARY = (
@@ -92,16 +92,16 @@ class World:
     async def tell(self, step: Step, /) -> None:
         (self.begun if step.detail.get("begins") else self.told).append(step)
 
-    def tools(self, **values: Any) -> AnswerTools:
+    def ports(self, **values: Any) -> StagePorts:
         defaults: dict[str, Any] = {
             "search": self.search,
             "write": self.write,
             "tokenizer": tokenizer(),
             "embedder": NoMeaning(),
             "counter": EstimateCounter(),
-            "tell": self.tell,
+            "report": self.tell,
         }
-        return AnswerTools(**defaults | values)
+        return StagePorts(**defaults | values)
 
     def named(self, name: str) -> list[Step]:
         return [step for step in self.told if step.name == name]
@@ -113,7 +113,7 @@ def state_of(text: str = QUESTION, **values: Any) -> AnswerState:
 
 @contextmanager
 def model_server(*replies: Reply, default: Reply | None = None) -> Iterator[tuple[ScriptedLLM, LlmClient]]:
-    """A scripted server and an asker of it that does not wait between retries, and not long for one that hangs."""
+    """A scripted server and an client of it that does not wait between retries, and not long for one that hangs."""
 
     async def at_once(seconds: float) -> None:
         return None

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from ragcore.answering.pipeline import AnswerStage, answer_stage, run_stages
-from ragcore.answering.types import AnswerState, Question
 from ragcore.llm.cancellation import StoppedError, run_unless_stopped
 from ragcore.llm.client import LlmClient
 from ragcore.ports import GenerationEvent
+from ragcore.types.answering import AnswerState, Question
 from tests.ragcore.grading.world import World
 
 
@@ -83,7 +83,7 @@ def stages(stop, *, optional, hears_stop=False):
         @answer_stage(f"test.{name}.{optional}.{hears_stop}", label=name, **options)
         @dataclass(frozen=True, slots=True, kw_only=True)
         class Stage:
-            async def __call__(self, state, tools):
+            async def __call__(self, state, ports):
                 return await work(state)
 
         return Stage()
@@ -112,7 +112,7 @@ async def test_once_stopped_no_further_stage_runs_and_the_state_so_far_comes_bac
     stop = asyncio.Event()
     ways: list[AnswerStage] = stages(stop, optional=optional)
 
-    state = await run_stages(ways, AnswerState(question=Question(text="q")), World().tools(stop=stop))
+    state = await run_stages(ways, AnswerState(question=Question(text="q")), World().ports(stop=stop))
 
     assert state.standalone == "first"
     assert [record.error for record in state.records] == ([None, "stopped"] if optional else [None])
@@ -122,12 +122,12 @@ async def test_a_stage_that_hears_the_stop_ends_by_itself():
     stop = asyncio.Event()
     ways = stages(stop, optional=True, hears_stop=True)
 
-    state = await run_stages(ways, AnswerState(question=Question(text="q")), World().tools(stop=stop))
+    state = await run_stages(ways, AnswerState(question=Question(text="q")), World().ports(stop=stop))
 
     assert state.standalone == "ended by itself"
 
 
-# ── askers ──────────────────────────────────────────────────────────────────────────────────────
+# ── clients ─────────────────────────────────────────────────────────────────────────────────────
 
 
 class Silent:
@@ -144,9 +144,9 @@ class Silent:
 
 async def test_an_asker_gives_its_request_up_with_the_stop_and_counts_what_it_used():
     stop = asyncio.Event()
-    asker = LlmClient(Silent(stop), stop=stop)
+    client = LlmClient(Silent(stop), stop=stop)
 
-    assert await asker.text("refine_hop", question="q", context="c") is None
+    assert await client.text("refine_hop", question="q", context="c") is None
 
-    assert asker.counts == {"asked": 1, "stopped": 1}
-    assert asker.usage.completion_tokens == 2
+    assert client.counts == {"asked": 1, "stopped": 1}
+    assert client.usage.completion_tokens == 2

@@ -16,14 +16,14 @@ VALUES = {"question": "How many steps?", "context": "Four."}
 
 
 async def test_tokens_are_counted_by_prompt_and_shared_with_askers_made_from_it():
-    with model_server(default=says('{"grade": 7}')) as (_, asker):
-        await asker.text("judge_retrieval", **VALUES)
-        await replace(asker, seconds=5.0).text("judge_retrieval", **VALUES)
-        await asker.text("refine_hop", **VALUES)
+    with model_server(default=says('{"grade": 7}')) as (_, client):
+        await client.text("judge_retrieval", **VALUES)
+        await replace(client, seconds=5.0).text("judge_retrieval", **VALUES)
+        await client.text("refine_hop", **VALUES)
 
     ten = Usage(prompt_tokens=7, completion_tokens=3)
-    assert asker.used == {"judge_retrieval": ten + ten, "refine_hop": ten}
-    assert asker.usage.total_tokens == 30
+    assert client.used == {"judge_retrieval": ten + ten, "refine_hop": ten}
+    assert client.usage.total_tokens == 30
 
 
 class Hanging:
@@ -37,32 +37,32 @@ class Hanging:
 
 
 async def test_a_request_that_is_given_up_counts_what_its_server_may_count():
-    asker = LlmClient(Hanging(), seconds=0.1)
+    client = LlmClient(Hanging(), seconds=0.1)
 
-    assert await asker.text("refine_hop", **VALUES) is None
+    assert await client.text("refine_hop", **VALUES) is None
 
-    assert asker.counts["late"] == 1
-    assert asker.used["refine_hop"].prompt_tokens > 50
-    assert asker.used["refine_hop"].completion_tokens == 2
+    assert client.counts["late"] == 1
+    assert client.used["refine_hop"].prompt_tokens > 50
+    assert client.used["refine_hop"].completion_tokens == 2
 
 
 async def test_a_server_that_refuses_has_used_nothing():
-    with model_server(default=USELESS["500"]) as (_, asker):
-        assert await asker.text("refine_hop", **VALUES) is None
+    with model_server(default=USELESS["500"]) as (_, client):
+        assert await client.text("refine_hop", **VALUES) is None
 
-    assert (asker.counts["unavailable"], asker.usage) == (1, Usage())
+    assert (client.counts["unavailable"], client.usage) == (1, Usage())
 
 
 async def test_beyond_a_limit_nothing_is_asked():
     allowed = [True]
-    with model_server(default=says("{}")) as (server, asker):
-        asker.limits.append(lambda: allowed[0])
-        await asker.text("refine_hop", **VALUES)
+    with model_server(default=says("{}")) as (server, client):
+        client.limits.append(lambda: allowed[0])
+        await client.text("refine_hop", **VALUES)
         allowed[0] = False
-        assert await asker.text("refine_hop", **VALUES) is None
-        assert await replace(asker).text("refine_hop", **VALUES) is None
+        assert await client.text("refine_hop", **VALUES) is None
+        assert await replace(client).text("refine_hop", **VALUES) is None
 
-    assert (len(server.requests), asker.counts["limited"]) == (1, 2)
+    assert (len(server.requests), client.counts["limited"]) == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -106,14 +106,14 @@ async def test_why_a_model_did_not_answer_is_told_apart():
     slow = LlmClient(Hanging(), seconds=0.1, silent_after=0.1)
     await slow.text("refine_hop", **VALUES)
 
-    told = [(asker.counts["unreachable"], asker.counts["silent"]) for asker in (down, refusing, mute, slow)]
+    told = [(client.counts["unreachable"], client.counts["silent"]) for client in (down, refusing, mute, slow)]
     assert told == [(1, 0), (0, 0), (0, 1), (0, 0)]
 
 
 @pytest.mark.parametrize(("left", "asked"), [(0.0, 0), (5.0, 1)])
 async def test_without_time_left_for_the_answer_nothing_is_asked(left, asked):
-    with model_server(default=says("{}")) as (server, asker):
-        asker.seconds_left = lambda: left
-        reply = await asker.text("refine_hop", **VALUES)
+    with model_server(default=says("{}")) as (server, client):
+        client.seconds_left = lambda: left
+        reply = await client.text("refine_hop", **VALUES)
 
     assert (len(server.requests), reply) == (asked, "{}" if asked else None)

@@ -8,7 +8,7 @@ from ragcore import pipeline
 from ragcore.answering import stages as _answering_stages  # noqa: F401
 from ragcore.answering.pipeline import answer_stage_infos
 from ragcore.options import RetrievalOptions
-from ragcore.pipeline import build, stage, stage_infos
+from ragcore.retrieval.pipeline import build, stage, stage_infos
 from ragcore.retrieval.stage_plan import stage_plan
 
 

@@ -169,8 +169,8 @@ def test_which_part_of_a_fact_is_asked_for(question, target):
 
 
 async def ask(text, *replies, **default):
-    with model_server(*replies, **default) as (server, asker):
-        return await analysed(text, tokenizer=tokenizer(), asker=asker), server.requests
+    with model_server(*replies, **default) as (server, client):
+        return await analysed(text, tokenizer=tokenizer(), llm=client), server.requests
 
 
 async def test_a_models_analysis_is_taken_and_complexity_stays_the_formulas():

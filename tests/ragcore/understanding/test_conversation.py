@@ -1,9 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.answering.types import Question, Turn
+from ragcore.types.answering import Question, Turn
 from ragcore.understanding.conversation import MOST_CONTEXT, OWN_TIMES, subject_changed, with_context
-from tests.ragcore.understanding.tools import tokenizer
+from tests.ragcore.understanding.stage_ports import tokenizer
 
 
 def question(text, *turns):

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.understanding.lexicon import DataLexicon, spans
-from tests.ragcore.understanding.tools import tokenizer
+from tests.ragcore.understanding.stage_ports import tokenizer
 
 
 @pytest.mark.parametrize(

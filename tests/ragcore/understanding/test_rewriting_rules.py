@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from ragcore.understanding import rewriting_rules as rules
 from ragcore.understanding.lexicon import DataLexicon
-from tests.ragcore.understanding.tools import tokenizer
+from tests.ragcore.understanding.stage_ports import tokenizer
 
 LEXICON = DataLexicon()
 

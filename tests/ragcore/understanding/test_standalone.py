@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.answering.types import Question, Turn
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
+from ragcore.types.answering import Question, Turn
 from ragcore.understanding.standalone import standalone_by_rules
-from tests.ragcore.understanding.tools import tokenizer
+from tests.ragcore.understanding.stage_ports import tokenizer
 
 TODAY = date(2026, 11, 22)  # a Sunday
 

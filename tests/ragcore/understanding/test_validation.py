@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import understand_standalone as _registered  # noqa: F401
-from ragcore.answering.types import AnswerState, Question, Turn
 from ragcore.types import Profile
+from ragcore.types.answering import AnswerState, Question, Turn
 from ragcore.understanding.standalone import standalone_by_rules
 from ragcore.understanding.validation import asks, numbers, valid_form
-from tests.ragcore.understanding.tools import tokenizer, tools
+from tests.ragcore.understanding.stage_ports import ports, tokenizer
 from tests.scripted_llm import Reply, serving
 
 ENGLISH = Question(
@@ -60,7 +60,7 @@ async def test_a_reply_that_is_not_the_question_rewritten_leaves_the_form_of_the
     steps = build_stages([("understand.standalone", {"seconds": 30.0})])
     with serving() as server:
         server.default = reply
-        state = await run_stages(steps, AnswerState(question=question), tools(server.url))
+        state = await run_stages(steps, AnswerState(question=question), ports(server.url))
 
     assert server.requests
     assert state.query == by_rules
@@ -93,7 +93,7 @@ async def test_a_form_that_asks_the_same_is_believed(question, text):
     steps = build_stages([("understand.standalone", {"seconds": 30.0})])
     with serving() as server:
         server.default = said(text)
-        state = await run_stages(steps, AnswerState(question=question), tools(server.url))
+        state = await run_stages(steps, AnswerState(question=question), ports(server.url))
 
     assert state.query == text
     assert state.stats["understand.standalone"]["method"] == "model"

@@ -2,14 +2,14 @@ from dataclasses import replace
 
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import compress as _registered  # noqa: F401
-from ragcore.answering.types import AnswerState, Question
+from ragcore.types.answering import AnswerState, Question
+from tests.ragcore.compression.stage_ports import ports, ranked
 from tests.ragcore.compression.test_compress import MEDIUM, QUESTION
-from tests.ragcore.compression.tools import ranked, tools
 
 
 async def run(**options):
     state = AnswerState(question=Question(text=QUESTION), passages=(ranked(MEDIUM), ranked(MEDIUM, chunk=2, score=0.4)))
-    return await run_stages(build_stages([("compress", options)]), state, tools())
+    return await run_stages(build_stages([("compress", options)]), state, ports())
 
 
 async def test_passages_are_shortened_and_the_figures_told():
@@ -52,7 +52,7 @@ async def test_only_passages_that_can_come_into_the_context_are_shortened():
 
 async def test_what_a_round_before_has_shortened_is_taken_from_there():
     kept = {}
-    using = replace(tools(), extra={"compressed": kept})
+    using = replace(ports(), compressed=kept)
     stages = build_stages([("compress", {"method": "sentence_extraction", "ratio": 0.5})])
     passages = (ranked(MEDIUM), ranked(MEDIUM, chunk=2, score=0.4))
     state = AnswerState(question=Question(text=QUESTION), passages=passages[:1])

@@ -6,11 +6,11 @@ import pytest
 
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import loop_agentic as _registered  # noqa: F401
-from ragcore.answering.types import SearchResult
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.client import LlmClient
 from ragcore.ports import GenerationEvent
 from ragcore.prompts.refusals import refusal
+from ragcore.types.answering import SearchResult
 from tests.ragcore.grading.world import ANSWER, LIBRARY, USELESS, World, model_server, ranked, says, state_of
 
 REFUSAL = refusal("report", "en")
@@ -29,9 +29,9 @@ def query(text):
     return says(f'{{"query": "{text}"}}')
 
 
-async def run(world, state=None, *, asker=None, judge=None, tools=None, **options):
+async def run(world, state=None, *, llm=None, judge=None, ports=None, **options):
     stages = build_stages([("loop.agentic", options)])
-    return await run_stages(stages, state or state_of(), world.tools(asker=asker, judge=judge, **(tools or {})))
+    return await run_stages(stages, state or state_of(), world.ports(llm=llm, judge=judge, **(ports or {})))
 
 
 def figures(state):
@@ -77,8 +77,8 @@ async def test_the_model_judges_refines_and_the_best_round_is_kept():
         scores(), sure(0.7), query("random access response window"),
         scores(), sure(0.5),
     ]  # fmt: skip
-    with model_server(*replies) as (server, asker):
-        state = await run(world, asker=asker)
+    with model_server(*replies) as (server, client):
+        state = await run(world, llm=client)
 
     assert state.written.text == "Second [1]."
     assert (state.confidence, figures(state)["confidence"]) == (0.7, 0.7)
@@ -90,18 +90,18 @@ async def test_the_model_judges_refines_and_the_best_round_is_kept():
 
 
 async def test_a_confidence_above_the_threshold_ends_the_loop():
-    with model_server(scores(), sure(0.85)) as (server, asker):
-        state = await run(World(), asker=asker)
+    with model_server(scores(), sure(0.85)) as (server, client):
+        state = await run(World(), llm=client)
 
     assert (figures(state)["stopped"], len(server.requests)) == ("confidence", 2)
 
 
 async def test_the_judge_of_its_own_is_asked_for_judgements_and_the_other_for_queries():
     with (
-        model_server(query("random access steps")) as (writing, asker),
+        model_server(query("random access steps")) as (writing, client),
         model_server(scores(), sure(0.5), scores(), sure(0.9)) as (judging, judge),
     ):
-        await run(World(), asker=asker, judge=judge)
+        await run(World(), llm=client, judge=judge)
 
     assert (len(writing.requests), len(judging.requests)) == (1, 4)
 
@@ -147,7 +147,7 @@ async def test_a_search_that_hangs_ends_with_the_seconds_of_the_loop():
     async def hanging(*args, **kwargs):
         await asyncio.Event().wait()
 
-    state = await run(world, tools={"search": hanging}, seconds=0.2)
+    state = await run(world, ports={"search": hanging}, seconds=0.2)
 
     assert figures(state)["stopped"] == "seconds"
     assert state.written is None
@@ -155,10 +155,10 @@ async def test_a_search_that_hangs_ends_with_the_seconds_of_the_loop():
 
 async def test_a_text_that_could_not_be_judged_in_time_is_kept():
     world = World()
-    with model_server(scores(), default=USELESS["hanging"]) as (_, asker):
-        asker.seconds = 30
-        asker.model._total_timeout = 30
-        state = await run(world, asker=asker, seconds=1.5)
+    with model_server(scores(), default=USELESS["hanging"]) as (_, client):
+        client.seconds = 30
+        client.model._total_timeout = 30
+        state = await run(world, llm=client, seconds=1.5)
 
     assert state.written.text == ANSWER
     assert figures(state)["stopped"] == "seconds"
@@ -168,7 +168,7 @@ async def test_a_text_that_could_not_be_judged_in_time_is_kept():
 async def test_tokens_and_cost_bound_the_loop():
     by_tokens = await run(World(texts=[INVENTED]), tokens=100)
     world = World(texts=[INVENTED])
-    by_cost = await run(world, cost=1.0, tools={"extra": {"cost": lambda: 2.0 * len(world.critiques)}})
+    by_cost = await run(world, cost=1.0, ports={"cost_so_far": lambda: 2.0 * len(world.critiques)})
 
     assert (figures(by_tokens)["iterations"], figures(by_tokens)["stopped"]) == (1, "tokens")
     assert (figures(by_cost)["iterations"], figures(by_cost)["stopped"]) == (1, "cost")
@@ -188,15 +188,15 @@ async def test_the_callers_way_to_number_sources_is_used():
     async def build(state):
         return replace(state, sources=())
 
-    state = await run(World(), tools={"build": build})
+    state = await run(World(), ports={"build_context": build})
 
     assert state.written is None
 
 
 @pytest.mark.parametrize("reply", USELESS.values(), ids=USELESS)
 async def test_with_a_model_that_says_nothing_valid_the_loop_is_that_of_the_rules(reply):
-    with model_server(default=reply) as (_, asker):
-        state = await run(World(library=LIBRARY[:1]), asker=asker)
+    with model_server(default=reply) as (_, client):
+        state = await run(World(library=LIBRARY[:1]), llm=client)
 
     by_rules = await run(World(library=LIBRARY[:1]))
     assert (state.written, state.confidence) == (by_rules.written, by_rules.confidence)
@@ -220,15 +220,15 @@ async def test_passages_are_judged_while_the_answer_is_written():
             yield GenerationEvent(text='{"confidence": 0.9}')
             yield GenerationEvent(final=True)
 
-    state = await run(world, asker=LlmClient(Waiting()), tools={"write": write})
+    state = await run(world, llm=LlmClient(Waiting()), ports={"write": write})
 
     assert (state.written.text, figures(state)["stopped"]) == (ANSWER, "confidence")
 
 
 async def test_where_the_tokens_end_before_a_text_the_sources_are_handed_on():
     world = World()
-    with model_server(scores(relevance=0.2), default=USELESS["500"]) as (_, asker):
-        state = await run(world, asker=asker, tokens=10)
+    with model_server(scores(relevance=0.2), default=USELESS["500"]) as (_, client):
+        state = await run(world, llm=client, tokens=10)
 
     assert (state.written, world.critiques) == (None, [])
     assert [source.number for source in state.sources] == list(range(1, len(state.sources) + 1)) != []
@@ -238,8 +238,8 @@ async def test_where_the_tokens_end_before_a_text_the_sources_are_handed_on():
 async def test_a_sure_answer_from_weak_passages_is_not_enough():
     with model_server(
         scores(coherence=0.5), sure(0.95), query("random access procedure preamble"), scores(), sure(0.9)
-    ) as (_, asker):
-        state = await run(World(texts=["First [1].", "Second [1]."]), asker=asker)
+    ) as (_, client):
+        state = await run(World(texts=["First [1].", "Second [1]."]), llm=client)
 
     assert figures(state)["iterations"] == 2
     assert figures(state)["details"][0]["strategies"] == ["restructure_query"]
@@ -248,8 +248,8 @@ async def test_a_sure_answer_from_weak_passages_is_not_enough():
 
 async def test_passages_below_the_mean_are_improved_without_a_weak_dimension_too():
     low = dict.fromkeys(("relevance", "completeness", "accuracy", "coherence"), 0.65)
-    with model_server(scores(**low), sure(0.95), query("random access preamble"), scores(), sure(0.9)) as (_, asker):
-        state = await run(World(texts=["First [1].", "Second [1]."]), asker=asker)
+    with model_server(scores(**low), sure(0.95), query("random access preamble"), scores(), sure(0.9)) as (_, client):
+        state = await run(World(texts=["First [1].", "Second [1]."]), llm=client)
 
     assert (figures(state)["iterations"], figures(state)["stopped"]) == (2, "confidence")
 
@@ -267,6 +267,6 @@ async def test_rules_do_not_stop_at_evidence_from_weak_passages():
 
 
 async def test_the_loop_has_no_more_seconds_than_the_caller():
-    state = await run(World(), tools={"extra": {"seconds_left": lambda: 0.0}})
+    state = await run(World(), ports={"seconds_left": lambda: 0.0})
 
     assert (figures(state)["stopped"], state.written) == ("seconds", None)

@@ -10,9 +10,9 @@ LIBRARY = (
 )
 
 
-async def run(world, *, asker=None, **options):
+async def run(world, *, llm=None, **options):
     stages = build_stages([("loop.iterative", options)])
-    return await run_stages(stages, state_of(QUESTION), world.tools(asker=asker))
+    return await run_stages(stages, state_of(QUESTION), world.ports(llm=llm))
 
 
 async def test_what_the_first_search_reveals_is_searched_for_together_with_the_question():
@@ -54,8 +54,8 @@ async def test_nothing_new_ends_the_search():
 
 async def test_a_model_chooses_the_steps_and_says_when_it_is_enough():
     world = World(library=LIBRARY)
-    with model_server(says('{"query": "Maximum Overdrive director"}'), says('{"query": ""}')) as (_, asker):
-        state = await run(world, asker=asker, rounds=4)
+    with model_server(says('{"query": "Maximum Overdrive director"}'), says('{"query": ""}')) as (_, client):
+        state = await run(world, llm=client, rounds=4)
 
     assert state.stats["loop.iterative"]["queries"] == ["Maximum Overdrive director"]
     assert len(world.queries) == 2

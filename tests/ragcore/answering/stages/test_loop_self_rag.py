@@ -2,8 +2,8 @@ import pytest
 
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import loop_self_rag as _registered  # noqa: F401
-from ragcore.answering.types import Analysis
 from ragcore.errors import ModelUnavailableError
+from ragcore.types.answering import Analysis
 from tests.ragcore.grading.world import ANSWER, LIBRARY, USELESS, World, model_server, says, state_of
 
 INVENTED = "The lunar rover carries eleven spectrometers and a drill made by penguins."
@@ -18,9 +18,9 @@ def grades(value, critique=""):
     return says("{" + ", ".join(f'"{name}": {value}' for name in names) + f', "critique": "{critique}"}}')
 
 
-async def run(world, state=None, *, asker=None, judge=None, tools=None, **options):
+async def run(world, state=None, *, llm=None, judge=None, ports=None, **options):
     stages = build_stages([("loop.self_rag", options)])
-    return await run_stages(stages, state or state_of(), world.tools(asker=asker, judge=judge, **(tools or {})))
+    return await run_stages(stages, state or state_of(), world.ports(llm=llm, judge=judge, **(ports or {})))
 
 
 def figures(state):
@@ -52,8 +52,8 @@ async def test_what_needs_no_search_is_left_to_the_caller(state):
 async def test_a_low_grade_of_the_search_asks_again_before_anything_is_written():
     world = World()
     replies = [grade(3), says('{"query": "random access procedure preamble steps"}'), grade(8), grades(9)]
-    with model_server(*replies) as (_, asker):
-        state = await run(world, asker=asker)
+    with model_server(*replies) as (_, client):
+        state = await run(world, llm=client)
 
     assert [query for query, _ in world.queries] == [state.query, "random access procedure preamble steps"]
     assert len(world.critiques) == 1
@@ -65,8 +65,8 @@ async def test_a_low_grade_of_the_search_asks_again_before_anything_is_written()
 async def test_the_critique_goes_into_the_next_attempt_and_the_best_answer_is_kept():
     world = World(texts=["One [1].", "Two [1].", "Three [1]."])
     replies = [grade(9), grades(4, "Cite every sentence."), grades(6, "Be brief."), grades(5)]
-    with model_server(*replies) as (_, asker):
-        state = await run(world, asker=asker)
+    with model_server(*replies) as (_, client):
+        state = await run(world, llm=client)
 
     assert world.critiques == ["", "Cite every sentence.", "Be brief."]
     assert state.written.text == "Two [1]."
@@ -84,8 +84,8 @@ async def test_in_the_last_round_an_answer_is_written_from_the_best_there_is():
         says('{"query": "random access lunch"}'),
         grade(1),
     ]
-    with model_server(*replies, grades(8)) as (_, asker):
-        state = await run(world, asker=asker)
+    with model_server(*replies, grades(8)) as (_, client):
+        state = await run(world, llm=client)
 
     assert len(world.queries) == 3
     assert state.written.text == ANSWER
@@ -100,8 +100,8 @@ async def test_each_step_is_told_before_it_begins():
     async def tell(step):
         told.append((step.name, step.round, bool(step.detail.get("begins"))))
 
-    with model_server(grade(3), says('{"query": "random access canteen"}'), grade(8), grades(9)) as (_, asker):
-        state = await run(world, asker=asker, tools={"tell": tell})
+    with model_server(grade(3), says('{"query": "random access canteen"}'), grade(8), grades(9)) as (_, client):
+        state = await run(world, llm=client, ports={"report": tell})
 
     assert [f"{name} {number}" for name, number, begins in told if begins] == [
         "search 1", "judge 1", "refine 1", "search 2", "judge 2", "answer 2", "grade 2",
@@ -121,16 +121,16 @@ async def test_the_same_text_once_more_ends_the_loop():
 
 
 async def test_the_judge_of_its_own_grades():
-    with model_server() as (writing, asker), model_server(grade(9), grades(8)) as (judging, judge):
-        await run(World(), asker=asker, judge=judge)
+    with model_server() as (writing, client), model_server(grade(9), grades(8)) as (judging, judge):
+        await run(World(), llm=client, judge=judge)
 
     assert (len(writing.requests), len(judging.requests)) == (0, 2)
 
 
 async def test_where_the_tokens_end_before_a_text_the_sources_are_handed_on():
     world = World()
-    with model_server(grade(2), says('{"query": "random access steps"}')) as (server, asker):
-        state = await run(world, asker=asker, tokens=15)
+    with model_server(grade(2), says('{"query": "random access steps"}')) as (server, client):
+        state = await run(world, llm=client, tokens=15)
 
     assert (state.written, world.critiques) == (None, [])
     assert [source.number for source in state.sources]
@@ -160,8 +160,8 @@ async def test_without_any_text_the_state_is_as_before(world):
 
 @pytest.mark.parametrize("reply", USELESS.values(), ids=USELESS)
 async def test_with_a_model_that_says_nothing_valid_the_rules_grade(reply):
-    with model_server(default=reply) as (_, asker):
-        state = await run(World(), asker=asker)
+    with model_server(default=reply) as (_, client):
+        state = await run(World(), llm=client)
 
     assert figures(state)["quality_score"] == figures(await run(World()))["quality_score"]
     assert figures(state)["details"][0]["retrieval_by"] == "rules"

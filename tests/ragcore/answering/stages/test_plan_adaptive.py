@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages.plan_adaptive import BY_CUE, PLANS, plan_of
-from ragcore.answering.types import Analysis, QuestionKind, StrategyName
 from ragcore.options import REWRITE_METHODS
-from ragcore.text.question_type import QuestionType
+from ragcore.types.answering import Analysis, QuestionKind, QuestionType, StrategyName
 from tests.ragcore.grading.world import World, state_of
 
 
@@ -63,7 +62,7 @@ async def test_the_plan_and_its_reasons_are_told_and_the_analysis_is_made_where_
     world = World()
     stages = build_stages([("plan.adaptive", {})])
 
-    state = await run_stages(stages, state_of("What is the difference between FDD and TDD?"), world.tools())
+    state = await run_stages(stages, state_of("What is the difference between FDD and TDD?"), world.ports())
 
     figures = state.stats["plan.adaptive"]
     assert (figures["strategy"], figures["rewrite_method"]) == ("hybrid", "multi")

@@ -2,8 +2,8 @@ import json
 
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import rewrite as _registered  # noqa: F401
-from ragcore.answering.types import AnswerState, Question, Rewrite, Turn
-from tests.ragcore.understanding.tools import tools
+from ragcore.types.answering import AnswerState, Question, Rewrite, Turn
+from tests.ragcore.understanding.stage_ports import ports
 from tests.scripted_llm import Reply, serving
 
 LONG = Question(text="How do I configure carrier aggregation on the BX300?", language="en")
@@ -13,7 +13,7 @@ RELATED = Rewrite(text="载波聚合是什么", method="related")
 
 async def run(question, url="", state=None, **options):
     state = state or AnswerState(question=question)
-    return await run_stages(build_stages([("rewrite", options)]), state, tools(url))
+    return await run_stages(build_stages([("rewrite", options)]), state, ports(url))
 
 
 async def test_a_long_first_question_gets_a_hypothetical_answer_unless_the_reader_waits():

@@ -6,9 +6,9 @@ from tests.ragcore.grading.world import World, model_server, says, state_of, tok
 SAID = '{"type": "comparison", "complexity": 5, "cue": "comparison", "target": "subject"}'
 
 
-async def run(world, state=None, *, asker=None, **options):
+async def run(world, state=None, *, llm=None, **options):
     stages = build_stages([("understand.analysis", options)])
-    return await run_stages(stages, state or state_of("What is PRACH?"), world.tools(asker=asker))
+    return await run_stages(stages, state or state_of("What is PRACH?"), world.ports(llm=llm))
 
 
 async def test_the_analysis_is_set_told_and_in_the_figures():
@@ -34,10 +34,10 @@ async def test_a_given_target_wins_and_a_wrong_one_does_not():
 
 
 async def test_a_model_is_asked_unless_that_is_switched_off():
-    with model_server(says(SAID)) as (server, asker):
-        off = await run(World(), asker=asker, model=False)
+    with model_server(says(SAID)) as (server, client):
+        off = await run(World(), llm=client, model=False)
         asked_before = len(server.requests)
-        on = await run(World(), asker=asker)
+        on = await run(World(), llm=client)
 
     assert (off.analysis.by, asked_before) == ("rules", 0)
     assert (on.analysis.by, on.analysis.kind) == ("model", "comparison")

@@ -5,9 +5,9 @@ import pytest
 
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import understand_standalone as _registered  # noqa: F401
-from ragcore.answering.types import AnswerState, Question, Turn
 from ragcore.types import Profile
-from tests.ragcore.understanding.tools import tools
+from ragcore.types.answering import AnswerState, Question, Turn
+from tests.ragcore.understanding.stage_ports import ports
 from tests.scripted_llm import Reply, serving
 
 HISTORY = (Turn(question="随机接入是什么", answer="终端接入网络的过程。"),)
@@ -18,7 +18,7 @@ NAME = "understand.standalone"
 async def run(question, url="", using=None, **options):
     # a loaded machine may need more than the second that readers are asked to wait
     steps = build_stages([(NAME, {"seconds": 30.0, **options})])
-    return await run_stages(steps, AnswerState(question=question), using or tools(url))
+    return await run_stages(steps, AnswerState(question=question), using or ports(url))
 
 
 def said(standalone, *, terms=(), queries=()):
@@ -114,11 +114,11 @@ async def test_a_model_that_is_late_is_not_waited_for():
 async def test_the_tokens_of_the_request_are_counted():
     with serving() as server:
         server.script(said("随机接入有什么关键技术"))
-        using = tools(server.url)
+        using = ports(server.url)
         await run(FOLLOW_UP, using=using)
 
-    assert using.asker.usage.total_tokens == 10
-    assert using.asker.counts["asked"] == 1
+    assert using.llm.usage.total_tokens == 10
+    assert using.llm.counts["asked"] == 1
 
 
 async def test_a_document_in_the_conversation_cannot_end_its_fence():

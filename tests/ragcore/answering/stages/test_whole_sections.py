@@ -3,10 +3,10 @@ from hypothesis import strategies as st
 
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages.whole_sections import context_tokens
-from ragcore.answering.types import AnswerState, Question, Ranked
 from ragcore.text.token_count import EstimateCounter
 from ragcore.types import Passage
-from tests.ragcore.compression.tools import tools
+from ragcore.types.answering import AnswerState, Question, Ranked
+from tests.ragcore.compression.stage_ports import ports
 
 SIZE = 4  # passages of a section
 
@@ -24,7 +24,7 @@ class Sections:
         self.words = words
         self.asked: list[tuple[list[int], int]] = []
 
-    def __call__(self, chunks, *, max_tokens):
+    async def __call__(self, chunks, *, max_tokens):
         self.asked.append((list(chunks), max_tokens))
         numbers = dict.fromkeys(chunk // SIZE for chunk in chunks)
         return [tuple(passage(n * SIZE + i, self.words) for i in range(SIZE)) for n in numbers]
@@ -33,8 +33,8 @@ class Sections:
 async def run(chunks, *, budget, siblings=None, words=12):
     found = tuple(Ranked(passage=passage(c, words), score=1 - place / 100) for place, c in enumerate(chunks))
     state = AnswerState(question=Question(text="q"), passages=found)
-    extra = {} if siblings is None else {"siblings": siblings}
-    return await run_stages(build_stages([("sections.whole", {"budget_tokens": budget})]), state, tools(**extra))
+    extra = {} if siblings is None else {"load_sections": siblings}
+    return await run_stages(build_stages([("sections.whole", {"budget_tokens": budget})]), state, ports(**extra))
 
 
 async def test_fragments_of_one_section_become_the_section_in_the_place_of_the_best():

@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ragcore.errors import ModelUnavailableError
-from ragcore.pipeline import Pipeline, build
 from ragcore.ports import RerankScore
+from ragcore.retrieval.pipeline import Pipeline, build
 from ragcore.retrieval.stages.cutoff_cliff import CutoffCliff
 from ragcore.retrieval.stages.cutoff_top_k import CutoffTopK
 from ragcore.retrieval.stages.load_passages import LoadPassages

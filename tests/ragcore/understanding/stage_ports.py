@@ -8,10 +8,10 @@ from zlib import crc32
 
 import numpy as np
 
-from ragcore.answering.pipeline import AnswerTools
 from ragcore.llm.client import LlmClient
 from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.ports import FloatArray
+from ragcore.stage_ports import StagePorts
 from ragcore.text.token_count import EstimateCounter
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.understanding.lexicon import DataLexicon
@@ -44,16 +44,16 @@ async def _unused(*_: object, **__: object) -> None:
     raise AssertionError("nothing here searches or writes")
 
 
-def tools(url: str = "", **values) -> AnswerTools:
+def ports(url: str = "", **values) -> StagePorts:
     """With a model behind `url`, without one where it is ""; requests are not repeated."""
-    asker = LlmClient(model=_model(url), seconds=values.pop("seconds", 30.0)) if url else None
-    return AnswerTools(
+    client = LlmClient(model=_model(url), seconds=values.pop("seconds", 30.0)) if url else None
+    return StagePorts(
         search=_unused,
         write=_unused,
         tokenizer=tokenizer(),
         embedder=WordEmbedder(),
         counter=EstimateCounter(),
-        asker=asker,
+        llm=client,
         **{"lexicon": DataLexicon(), **values},
     )
 

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from ragcore.answering.pipeline import AnswerTools
-from ragcore.answering.types import Ranked
+from ragcore.stage_ports import StagePorts
 from ragcore.text.token_count import EstimateCounter
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage
+from ragcore.types.answering import Ranked
 
 COLUMNS = 64
 
@@ -47,15 +47,15 @@ async def _unused(*args, **kwargs):
     raise AssertionError("nobody searches or writes here")
 
 
-def tools(*, asker=None, trust: float = 0.0, **extra) -> AnswerTools:
-    return AnswerTools(
+def ports(*, llm=None, trust: float = 0.0, **extra) -> StagePorts:
+    return StagePorts(
         search=_unused,
         write=_unused,
         tokenizer=tokenizer(),
         embedder=CountingEmbedder(trust),
         counter=EstimateCounter(),
-        asker=asker,
-        extra=extra,
+        llm=llm,
+        **extra,
     )
 
 

@@ -1,19 +1,19 @@
-"""What the loops share: searching, numbering and writing of one round, and telling what happens."""
+"""What the loops share: search, numbered sources and writing of one iteration, reported step by step."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
-from ragcore.answering.pipeline import AnswerTools
 from ragcore.answering.stages.context_build import BuildContext
-from ragcore.answering.types import AnswerState, Rewrite, SearchResult, Step, WrittenText
 from ragcore.errors import RagError
 from ragcore.grading.budget import Meter
 from ragcore.llm.cancellation import StoppedError, run_unless_stopped
+from ragcore.stage_ports import StagePorts
+from ragcore.types.answering import AnswerState, Rewrite, SearchResult, Step, WrittenText
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ class Rounds:
     """The working part of a loop over one state. Steps are told at once and kept in `steps`."""
 
     state: AnswerState
-    tools: AnswerTools
+    ports: StagePorts
     meter: Meter
     top_k: int | None = None
     steps: list[Step] = field(default_factory=list)
@@ -33,11 +33,11 @@ class Rounds:
         """Tell and keep one step of the running round."""
         step = Step(name=name, round=self.meter.rounds, detail=detail)
         self.steps.append(step)
-        await self.tools.tell(step)
+        await self.ports.report(step)
 
     async def begin(self, name: str, **detail: Any) -> None:
         """Tell what the reader waits for from now on; what it brings is told, and kept, by `tell`."""
-        await self.tools.tell(Step(name=name, round=self.meter.rounds, detail={**detail, "begins": True}))
+        await self.ports.report(Step(name=name, round=self.meter.rounds, detail={**detail, "begins": True}))
 
     async def search(self, query: str) -> SearchResult:
         """What a query brings; for a refined one the question is asked besides it, so that nothing found is lost.
@@ -51,7 +51,7 @@ class Rounds:
             asked = Rewrite(text=state.query, method="original")
             forms: Sequence[Rewrite] = state.rewrites if query == state.query else (asked,)
             await self.begin("search", query=query)
-            result = await self.tools.search(query, forms, top_k=self.top_k)
+            result = await self.ports.search(query, forms, top_k=self.top_k)
             await self.tell("search", query=query, found=len(result.ranked), seconds=round(result.seconds, 3))
         chunks = [ranked.passage.chunk for ranked in result.ranked]
         self.searches.append(
@@ -62,11 +62,13 @@ class Rounds:
     async def numbered(self, result: SearchResult) -> AnswerState:
         """The state with what a search has found as passages and numbered sources."""
         state = replace(self.state, result=result, passages=result.ranked)
-        return await (self.tools.build or _build(self.tools))(state)
+        if self.ports.build_context is not None:
+            return await self.ports.build_context(state)
+        return await BuildContext()(state, self.ports)
 
     async def write(self, built: AnswerState, *, critique: str = "") -> WrittenText:
         """An answer from the sources of a state, counted."""
-        written = await self.tools.write(built.query, built.sources, critique=critique)
+        written = await self.ports.write(built.query, built.sources, critique=critique)
         self.meter.spend(written.usage)
         return written
 
@@ -75,15 +77,9 @@ class Rounds:
         return {"seconds": round(self.meter.seconds, 3), "tokens": self.meter.usage.total_tokens}
 
 
-def cost_so_far(tools: AnswerTools) -> Callable[[], float] | None:
-    """What the answer has cost, where the caller knows (`tools.extra["cost"]`)."""
-    return cast("Callable[[], float] | None", tools.extra.get("cost"))
-
-
-def seconds_of(tools: AnswerTools, seconds: float) -> float:
-    """The seconds of a loop, at most those that the caller has left for it (`tools.extra["seconds_left"]`)."""
-    left = cast("Callable[[], float] | None", tools.extra.get("seconds_left"))
-    return seconds if left is None else min(seconds, left())
+def limited_seconds(ports: StagePorts, seconds: float) -> float:
+    """The seconds of a loop, at most those that are left of the whole answer."""
+    return seconds if ports.seconds_left is None else min(seconds, ports.seconds_left())
 
 
 async def guarded(work: Rounds, step: Coroutine[Any, Any, str]) -> str:
@@ -94,7 +90,7 @@ async def guarded(work: Rounds, step: Coroutine[Any, Any, str]) -> str:
     """
     try:
         async with asyncio.timeout(work.meter.remaining_seconds):
-            return await run_unless_stopped(work.tools.stop, step)
+            return await run_unless_stopped(work.ports.stop, step)
     except StoppedError:
         return StoppedError.code
     except TimeoutError:
@@ -108,10 +104,3 @@ async def guarded(work: Rounds, step: Coroutine[Any, Any, str]) -> str:
         logger.exception("round %s failed", work.meter.rounds)
     await work.tell("stop", reason="failed" if code != "seconds" else code, error=code)
     return "seconds" if code == "seconds" else "failed"
-
-
-def _build(tools: AnswerTools) -> Any:
-    async def build(state: AnswerState) -> AnswerState:
-        return await BuildContext()(state, tools)
-
-    return build

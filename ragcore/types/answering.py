@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Literal
 
-from ragcore.text.question_type import QuestionType
-from ragcore.types import Language, Passage, Profile, Source, StageRecord, Usage
+from ragcore.types.answers import Source, Usage
+from ragcore.types.documents import Language
+from ragcore.types.retrieval import Passage, Profile, StageRecord
 
+QuestionType = Literal["definition", "process", "comparison", "application", "general"]
 QuestionKind = Literal["simple_fact", "complex_reasoning", "multi_hop", "comparison", "aggregation", "open_ended"]
 StrategyName = Literal["direct", "hyde", "decomposition", "iterative", "hybrid"]
 FactTarget = Literal["subject", "object", "relationship", "type"]
@@ -129,6 +131,18 @@ class AnswerState:
     def query(self) -> str:
         """The question to search with."""
         return self.standalone or self.question.text
+
+    def item_count(self) -> int:
+        """How many passages there are."""
+        return len(self.passages)
+
+    def stage_note(self, stage: str) -> Mapping[str, Any]:
+        """The figures of a stage."""
+        return self.stats.get(stage, {})
+
+    def with_record(self, record: StageRecord) -> AnswerState:
+        """The state after a stage, with its record."""
+        return replace(self, records=(*self.records, record))
 
     def with_steps(self, *steps: Step) -> AnswerState:
         return replace(self, steps=(*self.steps, *steps))
