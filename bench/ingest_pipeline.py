@@ -21,7 +21,7 @@ from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, 
 from knowledge.selectors.options import pipeline_options
 from knowledge.services import document_upload, documents_bulk
 from knowledge.services.ingestion.chunk_and_represent import item_describe
-from knowledge.services.ingestion.leases import ItemLease
+from knowledge.services.ingestion.item_claims import ItemLease
 from knowledge.services.ingestion.parse_and_ocr import item_read
 from ragsite.embedded.processes import Process
 from ragsite.embedded.programs import Program, programs

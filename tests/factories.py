@@ -16,7 +16,7 @@ from accounts.services import tenant_ensure_default
 from knowledge.indexes.lexical_statistics import reweigh_begin, reweigh_step
 from knowledge.models import Document, IngestItem, KnowledgeSet, LexicalStatistics
 from knowledge.services import documents_bulk, ingestion_advance
-from knowledge.services.ingestion.leases import free
+from knowledge.services.ingestion.item_claims import items_free
 
 numbers = itertools.count(1)
 
@@ -82,7 +82,7 @@ def ingest(owner: User, *sets: KnowledgeSet, clearance: int = 0, **texts: str) -
 
 def run_job(job_id: int) -> None:
     """Work on a job as workers of all queues would, until nothing is left to claim."""
-    while IngestItem.objects.filter(free(timezone.now()), job_id=job_id).exists():
+    while IngestItem.objects.filter(items_free(timezone.now()), job_id=job_id).exists():
         ingestion_advance(job_id=job_id)
 
 

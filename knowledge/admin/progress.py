@@ -22,7 +22,7 @@ State = Literal["waiting", "working", "paused", "live", "failed", "cancelled"]
 SILENT_AFTER = timedelta(minutes=5)
 ORDER = [
     *(Stage.RECEIVED, Stage.PARSED, Stage.RECOGNISED, Stage.CLEANED),
-    *(Stage.CHUNKED, Stage.REPRESENTED, Stage.EMBEDDED, Stage.INDEXED),
+    *(Stage.CHUNKED, Stage.REPRESENTED, Stage.EMBEDDED),
 ]
 DOING = {  # by the stage that has been reached: what is being done now
     Stage.RECEIVED: gettext_lazy("Being read"),
@@ -32,7 +32,6 @@ DOING = {  # by the stage that has been reached: what is being done now
     Stage.CHUNKED: gettext_lazy("Being described and embedded"),
     Stage.REPRESENTED: gettext_lazy("Being embedded"),
     Stage.EMBEDDED: gettext_lazy("Being indexed"),
-    Stage.INDEXED: gettext_lazy("Going live"),
 }
 WORDS = {
     "waiting": gettext_lazy("Waiting"),

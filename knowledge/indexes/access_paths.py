@@ -1,7 +1,7 @@
-"""Which way through the index costs least: small models of cost with measured constants (D27).
+"""Choose the cheapest access path of a search: small cost models with measured constants (D27).
 
 The constants are milliseconds of processor time with PostgreSQL 18 and pgvector 0.8.2 on the corpus of `make
-bench-scale` (docs/decisions/010). Only their relations matter.
+bench-scale` (docs/decisions/010). Only their ratios matter.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from dataclasses import dataclass
 from knowledge.indexes.search_space import SearchSpace
 from ragcore.types import Hit
 
-SCANNED = 0.0013  # an entry compared in a scan of the whole tenant, some room in its pages free
-FROM_DOCUMENT = 0.0019  # an entry compared that is reached from its document
-DOCUMENT = 0.004  # a visible document looked up
-CHECKED = 0.006  # a hit whose document is looked up and checked against the asker's rights
-NEAR_START = 40.0  # until the HNSW index has brought the first ones
-NEAR = 0.03  # an entry that it brings after those
+SCANNED = 0.0013  # compare one entry in a scan of the whole tenant, with some free space in its pages
+FROM_DOCUMENT = 0.0019  # compare one entry that is reached from its document
+DOCUMENT = 0.004  # look up one visible document
+CHECKED = 0.006  # look up the document of one hit and check the asker's rights
+NEAR_START = 40.0  # the first NEAR_FIRST entries of the HNSW index
+NEAR = 0.03  # one more entry of the HNSW index
 NEAR_FIRST = 800  # hnsw.ef_search
-POSTING = 0.0033  # an entry brought by its terms, and scored
-SPARE = 1.25  # hits that are asked for per hit that is needed: some belong to versions that are not live any more
+POSTING = 0.0033  # find one entry by its terms, and score it
+SPARE = 1.25  # hits fetched per hit needed: some belong to versions that are no longer live
 SPARE_HITS = 200
-# The same where the last searches needed no more: the HNSW index is paid for each hit that it brings.
+# The same if recent searches needed no more: each hit of the HNSW index has its cost.
 LITTLE_SPARE = 1.04
 LITTLE_SPARE_HITS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessPlan:
-    """A way, how many hits to fetch before rights are checked, and what each way would have cost."""
+    """The access path, how many hits to fetch before rights are checked, and the estimated cost of every path."""
 
     path: str  # scan, documents, index, terms
     fetched: int
@@ -40,14 +40,16 @@ class AccessPlan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedHits:
-    """Hits, best first, and how they were looked for."""
+    """Hits, best first, and the plan that found them."""
 
     hits: list[Hit]
     plan: AccessPlan
 
 
 def vector_plan(space: SearchSpace, *, limit: int, is_clean: bool = False) -> AccessPlan:
-    """How to find the nearest visible entries; `is_clean`: hardly any entry belongs to a version that is not live.
+    """Plan how to find the nearest visible entries.
+
+    `is_clean`: hardly any entry belongs to a version that is not live.
 
     scan: compare all entries of the tenant, then check rights in the order of distance. documents: compare the entries
     of the visible documents only. index: HNSW for the merged part and a scan of the tail, then check rights.
@@ -64,10 +66,10 @@ def vector_plan(space: SearchSpace, *, limit: int, is_clean: bool = False) -> Ac
 
 
 def lexical_plan(space: SearchSpace, *, candidates: int, limit: int) -> AccessPlan:
-    """How to find the visible entries that match best; `candidates` entries contain one of the chosen terms.
+    """Plan how to find the best visible entries; `candidates` entries contain one of the chosen terms.
 
-    terms: score what the terms bring, then check rights in the order of scores. documents: score all entries of the
-    visible documents, by all terms.
+    terms: score the entries that contain a term, then check rights in the order of scores. documents: score all
+    entries of the visible documents, by all terms.
     """
     fetched = min(fetched_for(space, limit=limit), max(candidates, 1))
     costs = {
@@ -78,7 +80,7 @@ def lexical_plan(space: SearchSpace, *, candidates: int, limit: int) -> AccessPl
 
 
 def fetched_for(space: SearchSpace, *, limit: int, is_clean: bool = False) -> int:
-    """Hits to fetch so that `limit` of them are probably visible."""
+    """How many hits to fetch so that `limit` of them are probably visible."""
     if is_clean:
         return int(LITTLE_SPARE * limit / space.share) + LITTLE_SPARE_HITS
     return int(SPARE * limit / space.share) + SPARE_HITS

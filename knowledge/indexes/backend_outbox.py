@@ -65,7 +65,7 @@ FROM knowledge_backendchange WHERE tenant_id = %(tenant)s
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A document that has changed; `attempts` were refused by the backend."""
+    """A changed document; the backend has refused it `attempts` times."""
 
     id: int
     document_id: int
@@ -73,7 +73,7 @@ class Change:
 
 
 def outbox_watch(*, on: bool) -> None:
-    """Begin or end to note changes. Call outside transactions: one table at a time is waited for and held, no more."""
+    """Start or stop recording changes. Call outside transactions: it locks one table at a time."""
     for table, names in WATCHES.items():
         execute(f"ALTER TABLE {table} {', '.join(f'{_able(on)} TRIGGER {name}' for name in names)}", {})
 
@@ -83,14 +83,14 @@ def _able(on: bool) -> str:
 
 
 def outbox_is_watching() -> bool:
-    """Whether all changes are noted."""
+    """Whether all changes are recorded."""
     return int(fetch(WATCHED, {"names": NAMES})[0][0]) == len(NAMES)
 
 
 def changes_take(*, limit: int, tenant_id: int | None = None) -> list[Change]:
-    """The oldest changes of tenants that are searched elsewhere, and of this one; they stay until `changes_done`.
+    """The oldest changes of tenants that another backend searches, and of `tenant_id`; they stay until `changes_done`.
 
-    Read the documents afterwards: what is read then is at least as new as the changes. Call under `backend_try_lock`.
+    Read the documents afterwards: then they are at least as new as the changes. Call under `backend_try_lock`.
     """
     return [Change(*row) for row in fetch(TAKE, {"limit": limit, "tenant": tenant_id})]
 
@@ -100,22 +100,22 @@ def changes_done(ids: Sequence[int]) -> None:
 
 
 def changes_put_off(ids: Sequence[int], *, seconds: float) -> None:
-    """The backend has refused them; they are tried again after a while."""
+    """Try refused changes again after some seconds."""
     execute(PUT_OFF, {"ids": list(ids), "seconds": seconds})
 
 
 def changes_forget() -> int:
-    """Drop changes of tenants that are searched in Postgres."""
+    """Delete changes of tenants that are searched in Postgres."""
     return execute(FORGET, {})
 
 
 def changes_compact() -> int:
-    """Keep one change a document: all that is needed while nobody applies them."""
+    """Keep one change per document: enough while nobody applies them."""
     return execute(COMPACT, {})
 
 
 def changes_waiting(*, tenant_id: int) -> tuple[int, int]:
-    """Documents of a tenant that wait, and how many of those the backend has refused."""
+    """Documents of a tenant with changes to be applied, and how many of those the backend has refused."""
     waiting, refused = fetch(WAITING, {"tenant": tenant_id})[0]
     return int(waiting), int(refused)
 
@@ -164,7 +164,7 @@ OF_ENTRIES = f"{COLUMNS} WHERE e.id = ANY(%(ids)s) AND d.deleted IS NULL"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveEntry:
-    """One row for another backend. `vector` is float32[768], `weights` the document side of BM25 by term id."""
+    """An index entry for another backend. `vector` is float32[768], `weights` the document side of BM25 by term id."""
 
     id: int
     chunk_id: int

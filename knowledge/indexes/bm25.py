@@ -27,7 +27,7 @@ def length_norm(*, length: int, average_length: float) -> float:
 
 
 def term_frequency(weight: float, norm: float) -> int:
-    """The tf from which `document_side` made this weight; its exact inverse for whole numbers."""
+    """The term frequency of a weight: the exact inverse of `document_side` for whole numbers."""
     return max(1, round(weight * norm / (K1 + 1 - weight)))
 
 
@@ -42,7 +42,7 @@ def query_side(terms: Sequence[int], *, frequencies: Mapping[int, int], entries:
 
 
 def rarest_within(frequencies: Mapping[int, int], *, cap: int) -> list[int]:
-    """Term ids, rarest first, until the sum of their document frequencies passes `cap`; at least one."""
+    """Term ids, rarest first, as long as the sum of their document frequencies is at most `cap`; at least one."""
     chosen: list[int] = []
     total = 0
     for term, frequency in sorted(frequencies.items(), key=lambda item: (item[1], item[0])):

@@ -41,7 +41,7 @@ class EntryRow:
 
 
 def entries_copy(rows: Sequence[EntryRow]) -> None:
-    """Insert rows into the unindexed tail, inside the caller's transaction."""
+    """Insert rows into the tail outside of the HNSW index, within the caller's transaction."""
     with (
         connection.cursor() as cursor,
         cursor.cursor.copy(  # the psycopg cursor below Django's
@@ -101,5 +101,5 @@ SELECT nextval(pg_get_serial_sequence('knowledge_chunk', 'id')) FROM generate_se
 
 
 def chunk_ids(count: int) -> list[int]:
-    """This many fresh chunk ids, ascending."""
+    """New chunk ids, ascending; taken before the rows are written, so that rows can refer to each other."""
     return sorted(row[0] for row in fetch(CHUNK_IDS, {"count": count}))

@@ -31,7 +31,7 @@ ON CONFLICT (tenant_id) DO UPDATE SET value = knowledge_corpusepoch.value + 1
 def epoch_advance(*, tenant_id: int) -> None:
     """Make every cached answer of the tenant stale, as of the commit of the running transaction.
 
-    Whoever changes what people can find calls this, so another search backend is told from here, too.
+    Every change of what people can find calls this, so another search backend is notified from here, too.
     """
     execute(ADVANCE, {"tenant": tenant_id})
     if settings.SEARCH_BACKEND != "postgres":

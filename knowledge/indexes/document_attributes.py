@@ -25,7 +25,7 @@ from knowledge.types import AttributeFacet, AttributeFacets, Facet, FacetValue
 
 
 SIGNS = {"gte": ">=", "gt": ">", "lte": "<=", "lt": "<"}
-# Bounds are days, the texts may go on with a time of day: what lies after the day is compared with its end.
+# Bounds are days, but a text may continue with a time of day: upper bounds are compared with the end of the day.
 DAY_SIGNS = {"gte": ">=", "gt": ">", "lte": "<", "lt": "<"}
 OPEN_ENDED = ("gt", "lte")
 END_OF_DAY = "\U0010ffff"  # sorts after whatever may follow a day
@@ -33,14 +33,14 @@ IS_DAY = '@ like_regex "^[0-9]{4}-[0-9]{2}-[0-9]{2}"'
 
 
 class _Value(Func):
-    """The value of an attribute whatever its name; `metadata -> name` would take "5" for a place in a list."""
+    """The value of an attribute of any name; `metadata -> name` would read "5" as a list position."""
 
     function = "jsonb_extract_path"
     output_field = JSONField()
 
 
 class _PathExists(Func):
-    """Whether something fits a JSON path; what cannot be compared does not fit, and is no error."""
+    """Whether a value matches a JSON path; values that cannot be compared do not match and raise no error."""
 
     function = "jsonb_path_exists"
     output_field = BooleanField()
@@ -80,7 +80,7 @@ def _between(name: str, condition: Between) -> Func:
 # ── facets ────────────────────────────────────────────────────────────────────────────────────────
 
 
-KEPT = 200  # answers that a process remembers
+KEPT = 200  # answers that a process caches
 
 SETS = """
 SELECT s.knowledgeset_id, count(*)
@@ -88,7 +88,7 @@ FROM knowledge_document d JOIN knowledge_document_sets s ON s.document_id = d.id
 WHERE d.state = 'live' AND d.id IN ({visible}) AND s.knowledgeset_id = ANY(%(sets)s)
 GROUP BY s.knowledgeset_id
 """
-# Of very many documents the newest stand for all: `newest` rows are counted, and the answer says how many these were.
+# Of very many documents only the newest are counted: `newest` rows; the answer says how many these were.
 DOCUMENTS = """
 SELECT d.id, d.tags, d.metadata FROM knowledge_document d
 WHERE d.state = 'live' AND d.id IN ({visible})
@@ -147,7 +147,7 @@ ORDER BY n.documents DESC, n.name, v.place
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FacetQuestion:
-    """What an answer depends on: rights, corpus epoch, words that a value must hold (lower case; empty: any)."""
+    """What an answer depends on: rights, corpus epoch, and a text that values must contain (lower case; empty: any)."""
 
     visible: Visible = field(compare=False)
     rights: str
@@ -166,7 +166,7 @@ class FacetQuestion:
 def facet_question(
     *, scope: Scope, visible: Visible, epoch: int, words: str, limit: int, longest: int, newest: int
 ) -> FacetQuestion:
-    """A question within the asker's rights; the same rights, epoch and words are answered from memory."""
+    """A question within the asker's rights; answers to equal rights, epoch and words are cached."""
     rights = f"{scope.tenant_id} {visible.sql} {sorted(visible.params.items())!r}"
     return FacetQuestion(
         visible=visible,
@@ -180,13 +180,13 @@ def facet_question(
 
 
 def of_documents(sql: str, visible: Visible) -> str:
-    """A query with the documents that it counts."""
+    """The SQL of a count, with the documents that are counted."""
     return sql.format(documents=DOCUMENTS.format(visible=visible.sql))
 
 
 @lru_cache(maxsize=KEPT)
 def sets_counted(question: FacetQuestion, sets: tuple[int, ...]) -> dict[int, int]:
-    """Live documents by set. `sets`: those that the asker may read; a document may be in others, too."""
+    """Live documents by set. `sets`: the sets that the asker may read; a document may be in others, too."""
     rows = fetch(SETS.format(visible=question.visible.sql), {**question.params, "sets": list(sets)})
     return {int(row[0]): int(row[1]) for row in rows}
 

@@ -1,4 +1,4 @@
-"""How well named passages match a question, whether a search found them or not (B1)."""
+"""Scores of given passages for a question, whether a search found them or not (B1)."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ ORDER BY e.chunk_id, e.id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryScores:
-    """One entry of a passage against a question."""
+    """Scores of one entry of a passage for a question."""
 
     chunk: int
     representation: str
-    is_of_model: bool  # False: its vectors come from another embedding model and cannot be compared
+    is_of_model: bool  # False: its vectors come from another embedding model, so they cannot be compared
     coarse: float | None  # cosine of the 384-d prefix, -1 to 1; None without a vector to compare
     fine: float | None  # cosine of the whole vector
-    weights: tuple[float, ...]  # document side of BM25 of each term, 0 where the entry does not hold it
+    weights: tuple[float, ...]  # document side of BM25 of each term, 0 if the entry does not contain it
 
 
 def entry_scores_load(

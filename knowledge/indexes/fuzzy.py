@@ -1,7 +1,7 @@
-"""Words and titles that look like given ones, by trigrams, among what the asker may see (D15).
+"""Similar words and titles by trigrams, among what the asker may see (D15).
 
-pg_trgm finds what is near, `ragcore.text.spelling` says what may have been meant, and nothing is told that does not
-occur in a passage that the asker may see: a correction would otherwise tell words of hidden documents.
+pg_trgm finds similar terms, `ragcore.text.spelling` decides which may have been meant. Only terms of passages that the
+asker may see are returned: otherwise a correction would reveal words of hidden documents.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from knowledge.indexes.visibility import Visible
 from ragcore.text.spelling import likeness
 from ragcore.types import Hit
 
-# Trigram similarity from which terms are looked at. Two letters that are swapped leave a short word little more; for a
-# long one the lower limit costs 40 ms among 240,000 terms instead of 3.
+# Minimum trigram similarity of candidates. Two swapped letters leave a short word little more than NEAR_SHORT; for long
+# words that limit would cost 40 ms among 240,000 terms instead of 3.
 SHORT_LETTERS = 6
 NEAR_SHORT, NEAR_LONG = 0.25, 0.3
-NEAREST = 16  # words by trigrams, of which those are kept that differ in one or two letters
-# A term of so many passages counts as seen without a look at who sees them: reading its list would take too long.
+NEAREST = 16  # candidates by trigrams; those that differ in one or two letters are kept
+# A term of more passages counts as visible without a check: reading its list would take too long.
 COMMON = 5_000
-READ = 80  # passages that are read to find out which character stands in a place
+READ = 80  # passages that are read to find the character at a position
 TITLES = 3  # documents whose title a question may mean
 PASSAGES = 40  # of each of them, the first ones
 
@@ -86,7 +86,7 @@ ORDER BY near.score DESC, near.id, p.ordinal
 
 
 def terms_unseen(*, scope: Scope, visible: Visible, words: Sequence[str]) -> set[str]:
-    """Those of the terms that occur in no passage that the asker may see."""
+    """The terms that occur in no passage that the asker may see."""
     if not words:
         return set()
     params = {**visible.params, "tenant": scope.tenant_id, "words": sorted(set(words)), "common": COMMON}
@@ -94,9 +94,9 @@ def terms_unseen(*, scope: Scope, visible: Visible, words: Sequence[str]) -> set
 
 
 def terms_alike(*, scope: Scope, visible: Visible, words: Sequence[str], limit: int) -> dict[str, dict[str, float]]:
-    """Up to `limit` terms for each word that may have been meant by it, with their likeness in (0, 1), best first.
+    """For each word up to `limit` terms that may have been meant, with their likeness in (0, 1), best first.
 
-    All of them occur in a passage that the asker may see. Words without any are left out.
+    All of them occur in a passage that the asker may see. Words without such a term are left out.
     """
     short = [word for word in words if len(word) <= SHORT_LETTERS]
     rows = _near(scope=scope, words=short, least=NEAR_SHORT)
@@ -111,7 +111,7 @@ def terms_alike(*, scope: Scope, visible: Visible, words: Sequence[str], limit: 
 
 
 def _near(*, scope: Scope, words: Sequence[str], least: float) -> list[tuple[str, str]]:
-    """(word, term of the tenant) by trigrams, whoever may see it: not to be told to anyone."""
+    """(word, term of the tenant) by trigrams, whoever may see it: not to be returned to anybody."""
     if not words:
         return []
     with _threshold("pg_trgm.similarity_threshold", least):
@@ -122,9 +122,9 @@ def _near(*, scope: Scope, words: Sequence[str], least: float) -> list[tuple[str
 def characters_between(
     *, scope: Scope, visible: Visible, pairs: Sequence[str], before: str, after: str, limit: int
 ) -> dict[str, int]:
-    """Which characters stand between `before` and `after` in passages that the asker may see, the most frequent first.
+    """Characters between `before` and `after` in visible passages, with their counts, most frequent first.
 
-    Looked for in the first READ passages that contain all of `pairs`, which are terms of two characters.
+    Only the first READ passages are read that contain all of `pairs`, which are terms of two characters.
     """
     ids: dict[str, list[str]] = {}
     for text, term in fetch(PAIR_IDS, {"tenant": scope.tenant_id, "pairs": sorted(set(pairs))}):
@@ -154,7 +154,7 @@ def titles_near(*, scope: Scope, visible: Visible, text: str, least: float) -> l
 
 @contextmanager
 def _threshold(name: str, least: float) -> Iterator[None]:
-    """A transaction in which the trigram operators of pg_trgm ask for at least this similarity."""
+    """A transaction in which the trigram operators of pg_trgm require at least this similarity."""
     with transaction.atomic(savepoint=False):
         fetch(SETTING, {"name": name, "least": str(least)})
         yield

@@ -43,12 +43,12 @@ SIZE = "SELECT pg_relation_size(%(name)s::regclass)"
 
 
 def indexes_rebuilt() -> list[str]:
-    """Names of the indexes that wear out: vectors first, then words."""
+    """Names of the indexes that need rebuilding now and then: vectors first, then words."""
     return [row[0] for row in fetch(REBUILT, {})]
 
 
 def leftovers_found() -> list[str]:
-    """Names of invalid indexes that an interrupted rebuild has left."""
+    """Names of invalid indexes that an interrupted rebuild left."""
     return [row[0] for row in fetch(LEFTOVERS, {})]
 
 
@@ -58,7 +58,7 @@ def index_size(name: str) -> int:
 
 
 def index_rebuild(name: str) -> None:
-    """Build an index anew without locking readers or writers. Call outside a transaction."""
+    """Rebuild an index without locking readers or writers. Call outside a transaction."""
     rebuild = sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(name))
     if name == NAME:
         hnsw_options_apply(name)
@@ -93,7 +93,7 @@ WHERE t.frequency = 0 AND NOT EXISTS (SELECT 1 FROM knowledge_indexentry e WHERE
 
 
 def terms_until(*, tenant_id: int, after: int, limit: int) -> int | None:
-    """The last id of the next `limit` terms that no live entry contains; None: there are no more."""
+    """The last id of the next `limit` terms that no live entry contains; None if there are no more."""
     last = fetch(TERMS_AFTER, {"tenant": tenant_id, "after": after, "limit": limit})[0][0]
     return None if last is None else int(last)
 
@@ -112,7 +112,7 @@ def terms_orphaned() -> int:
 
 
 NAME = "knowledge_entry_coarse"
-ROW_BYTES = 1200  # of the graph in memory besides its links: the vector, its element and the allocator
+ROW_BYTES = 1200  # of the graph in memory without its links: the vector, its element and the allocator
 LINK_BYTES = 24  # a neighbour; 2·m of them on the lowest layer
 LEAST_MB = 64
 
@@ -145,21 +145,22 @@ def hnsw_drop() -> None:
 
 
 def hnsw_create() -> None:
-    """Build the index, where there is none, beside readers and writers. Call outside a transaction."""
+    """Build the missing index beside readers and writers. Call outside a transaction."""
     m, ef = sql.Literal(settings.HNSW_M), sql.Literal(settings.HNSW_EF_CONSTRUCTION)
     with memory_for_build():
         _alone(CREATE.format(sql.Identifier(NAME), m, ef))
 
 
 def entries_vacuum() -> None:
-    """Give the room of rows that were moved to those that are moved next: a table twice as large is scanned in twice
-    the time. Call outside a transaction.
+    """Free the space of moved rows for the next ones: a table twice as large takes twice the time to scan.
+
+    Call outside a transaction.
     """
     _alone(sql.Composed([VACUUM]))
 
 
 def hnsw_options_apply(name: str) -> None:
-    """Have the next build of an HNSW index use HNSW_M and HNSW_EF_CONSTRUCTION; a short lock where they changed."""
+    """Set HNSW_M and HNSW_EF_CONSTRUCTION for the next build of an HNSW index; a short lock if they changed."""
     found = fetch(STATE, {"name": name})
     wanted = {f"m={settings.HNSW_M}", f"ef_construction={settings.HNSW_EF_CONSTRUCTION}"}
     if found and wanted - set(found[0][1]):
@@ -170,7 +171,7 @@ def hnsw_options_apply(name: str) -> None:
 
 @contextmanager
 def memory_for_build() -> Iterator[None]:
-    """`maintenance_work_mem` of this connection as large as the graph, within INDEX_MEMORY_MB."""
+    """Set `maintenance_work_mem` of this connection to the size of the graph, at most INDEX_MEMORY_MB."""
     rows = int(fetch(MERGED, {})[0][0])
     wanted = rows * (ROW_BYTES + 2 * settings.HNSW_M * LINK_BYTES) // (1024 * 1024)
     fetch(SET_MEMORY, {"value": f"{min(max(wanted, LEAST_MB), settings.INDEX_MEMORY_MB)}MB"})
@@ -227,12 +228,12 @@ WHERE relname IN ('knowledge_indexentry', 'knowledge_document', 'knowledge_docum
 
 
 def tenants_beyond(limit: int) -> list[int]:
-    """Tenants with more live entries, each with its vectors, than an exact scan should touch."""
+    """Ids of tenants with more live entries than an exact scan should touch."""
     return [row[0] for row in fetch(LARGE_TENANTS, {"limit": limit})]
 
 
 def parts_counted(tenants: list[int]) -> tuple[int, int]:
-    """Entries of these tenants outside of the index, and in it. Reads them all: for maintenance only."""
+    """Entries of these tenants outside of the index, and in it. Reads all of them: for maintenance only."""
     tail, merged = fetch(PARTS, {"tenants": tenants})[0]
     return int(tail), int(merged)
 
@@ -248,11 +249,11 @@ def entries_purge(*, age_seconds: float, limit: int) -> int:
 
 
 def statistics_are_old(*, share: float, least: int) -> bool:
-    """Whether so many rows have changed since the planner of Postgres looked that its plans may be bad ones."""
+    """Whether so many rows have changed since the last ANALYZE that plans of Postgres may be bad."""
     changed, live = fetch(CHANGED, {})[0]
     return int(changed) > max(least, share * int(live))
 
 
 def tables_analyse() -> None:
-    """Have the planner of Postgres look at what searches join; some hundred milliseconds, nobody waits for it."""
+    """ANALYZE the tables that searches join; takes some hundred milliseconds in the background."""
     execute(ANALYSE, {})

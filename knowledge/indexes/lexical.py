@@ -25,8 +25,8 @@ from knowledge.indexes.visibility import Visible, seen_in_order
 from ragcore.types import Hit
 
 NO_LIMIT = 2**31 - 1
-LEAST = 50  # hits, below which terms beyond the cap bring candidates, too: nobody may ask for more results
-CANDIDATE_CAP = 10_000  # sum of document frequencies; of the best 160 without it 99 % (docs/decisions/010)
+LEAST = 50  # with fewer hits, terms beyond the cap bring candidates, too; nobody may ask for more results
+CANDIDATE_CAP = 10_000  # sum of document frequencies; keeps 99 % of the best 160 (docs/decisions/010)
 
 TERMS = """
 SELECT t.id, t.text, t.language, t.frequency, s.entries, t.frequency
@@ -76,7 +76,7 @@ class KnownTerm:
 def known_terms(*, scope: Scope, texts: Sequence[str], visible: Visible | None = None) -> list[KnownTerm]:
     """Terms of the asker's tenant, one row per language in which they occur.
 
-    `visible`: where that is a small part of the tenant, terms are counted within it (`knowledge.indexes.lexical`).
+    `visible`: if that is a small part of the tenant, frequencies are counted within it (`local_counts`).
     """
     if not texts:
         return []
@@ -94,11 +94,11 @@ def known_terms(*, scope: Scope, texts: Sequence[str], visible: Visible | None =
 
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
-    """The query side of BM25, ready to be sent."""
+    """The query side of BM25."""
 
     weights: Mapping[int, float]  # idf times count, by term id
     frequencies: Mapping[int, int]
-    idf: Mapping[str, float]  # by term text, the larger one where several languages have it
+    idf: Mapping[str, float]  # by term text; the largest one, if several languages have the term
     candidates: Mapping[int, int]  # passages of the tenant by term id
 
 
@@ -109,7 +109,7 @@ def lexical_query(
     corrections: Mapping[str, Mapping[str, float]] | None = None,
     visible: Visible | None = None,
 ) -> LexicalQuery:
-    """Look the terms up once; terms that the corpus does not know are left out.
+    """Look up the terms; terms that the corpus does not contain are left out.
 
     `visible`: see `known_terms`. `corrections`: misspelt term -> terms that were probably meant, with the factor of
     their idf, below 1.
@@ -130,15 +130,10 @@ def lexical_query(
     return LexicalQuery(weights, frequencies, idf, {term.id: term.candidates for term in known})
 
 
-def lexical_search(*, scope: Scope, visible: Visible, query: LexicalQuery, limit: int) -> PlannedHits:
-    """Best first by BM25; every hit has a score above 0."""
-    return lexical_many_search(scope=scope, visible=visible, queries=[query], limit=limit)[0]
-
-
 def lexical_many_search(
     *, scope: Scope, visible: Visible, queries: Sequence[LexicalQuery], limit: int
 ) -> list[PlannedHits]:
-    """The same for each query, those that are looked for in the same way in one round trip."""
+    """Hits of each query, best first; every score is above 0. Queries with one access path take one round trip."""
     space = search_space_of(scope=scope, visible=visible)
     asked = [_Asked.of(query, space, scope=scope, visible=visible, limit=limit) for query in queries]
     found: dict[int, list[tuple[Any, ...]]] = {}
@@ -153,12 +148,12 @@ def lexical_many_search(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One query with the way that it goes; `chosen` and `left` are its terms, rarest first."""
+    """One query with its plan; `chosen` and `left` are its terms, rarest first."""
 
     plan: AccessPlan
     params: Mapping[str, Any]
     chosen: Sequence[int]
-    left: Sequence[int]  # so common that they bring no candidates of their own
+    left: Sequence[int]  # too common to bring candidates of their own
     candidates: int  # passages that contain a chosen term, at most
 
     @classmethod
@@ -179,7 +174,7 @@ class _Asked:
         return cls(plan, params, chosen, left, candidates)
 
     def completed(self, rows: list[tuple[Any, ...]], visible: Visible) -> list[tuple[Any, ...]]:
-        """More hits where rights have left too few: all candidates; where hardly any are, of common terms, too."""
+        """Fetch more hits if rights left too few: first of all candidates, then of the common terms, too."""
         limit = int(self.params["limit"])
         if self.plan.path == "documents" or len(rows) >= limit:
             return rows
@@ -207,7 +202,7 @@ def _hits(rows: list[tuple[Any, ...]]) -> list[Hit]:
 # ── document frequencies within what the asker may see ────────────────────────────────────────────
 
 
-LOCAL_PASSAGES = 1500  # measured: 10 ms for a question of ten terms that nobody has asked before
+LOCAL_PASSAGES = 1500  # measured: 10 ms for a new question of ten terms
 KEPT_TERMS = 50_000
 
 TOTALS = """
@@ -244,7 +239,7 @@ class Local:
 
 
 def local_counts(*, scope: Scope, visible: Visible, terms: Sequence[int]) -> Local | None:
-    """Counts within what the asker may see; None where that is much, or all there is."""
+    """Counts within what the asker may see; None if that is large, or the whole tenant."""
     epoch = epoch_of(scope=scope, visible=visible)
     seen = visible_size(scope=scope, visible=visible, epoch=epoch)
     total = tenant_size(tenant_id=scope.tenant_id, epoch=epoch)

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from knowledge.indexes.bm25 import document_side, length_norm, sparse_parse, sparse_text, term_frequency
 from knowledge.indexes.statements import execute, fetch
 
-TEXTS = frozenset({"body", "window"})  # representations that are the document's own words
+TEXTS = frozenset({"body", "window"})  # representations in the document's own words
 
 ENSURE = """
 INSERT INTO knowledge_lexicalstatistics (tenant_id, language, entries, total_length, reference_length)
@@ -96,7 +96,7 @@ OF_CHUNKS = "e.chunk_id = ANY(%(ids)s)"
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What BM25 needs to know of one language of a tenant."""
+    """Totals of one language of a tenant, for BM25."""
 
     language: str
     entries: int
@@ -105,9 +105,9 @@ class Totals:
 
 
 def statistics_lock(*, tenant_id: int, languages: Iterable[str] = ()) -> dict[str, Totals]:
-    """Lock and return the statistics of a tenant until the end of the transaction; missing rows are made.
+    """Lock the statistics of a tenant until the end of the transaction and return them; missing rows are created.
 
-    They are made under the lock of those that exist, so that whoever has the lock may ask for further languages.
+    They are created under the lock of the existing rows, so the holder of the lock may ask for further languages.
     """
     found = _locked(tenant_id)
     if missing := sorted(set(languages) - set(found)):
@@ -121,12 +121,12 @@ def _locked(tenant_id: int) -> dict[str, Totals]:
 
 
 def reference_length_set(*, tenant_id: int, language: str, reference: float) -> None:
-    """The average length with which document sides are computed from now on."""
+    """Set the average length that document sides are computed with from now on."""
     execute(SET_REFERENCE, {"tenant": tenant_id, "language": language, "reference": reference})
 
 
 def term_ids(*, tenant_id: int, language: str, texts: Iterable[str]) -> dict[str, int]:
-    """Ids of terms, made where missing. Call under the lock of the tenant's statistics."""
+    """Ids of terms; missing terms are created. Call under the lock of the tenant's statistics."""
     wanted = sorted(set(texts))
     params = {"tenant": tenant_id, "language": language, "texts": wanted}
     known = dict(fetch(TERM_IDS, params))
@@ -137,9 +137,9 @@ def term_ids(*, tenant_id: int, language: str, texts: Iterable[str]) -> dict[str
 
 
 def versions_count(*, tenant_id: int, versions: Sequence[int], sign: int) -> None:
-    """Add (+1) or take away (−1) the passages of these versions from frequencies and totals, under the lock.
+    """Add (sign +1) or subtract (−1) the passages of versions in frequencies and totals, under the lock.
 
-    Versions that are added are, or are about to be, the live ones of their documents, which carry their numbers.
+    Added versions are, or are about to be, the live ones of their documents; documents store their counts.
     """
     _count(OF_VERSIONS, tenant_id=tenant_id, ids=versions, sign=sign)
     if versions and sign > 0:
@@ -161,7 +161,7 @@ def _count(which: str, *, tenant_id: int, ids: Sequence[int], sign: int) -> None
 
 
 def effective_length(kind: str, length: int, average: float) -> int:
-    """The length that BM25 weighs an entry with: what was written about a passage gains nothing by being short."""
+    """The length of an entry in BM25: a text written about a passage gains nothing by being short."""
     return length if kind in TEXTS else max(length, round(average))
 
 
@@ -174,7 +174,7 @@ DELETE = "DELETE FROM knowledge_indexentry WHERE chunk_id = ANY(%(chunks)s)"
 
 
 def entries_remove(*, tenant_id: int, chunk_ids: Sequence[int]) -> int:
-    """Count out and delete the entries of passages of live versions; returns how many."""
+    """Subtract the entries of passages of live versions from the statistics and delete them; returns how many."""
     passages_count(tenant_id=tenant_id, chunk_ids=chunk_ids, sign=-1)
     return execute(DELETE, {"chunks": list(chunk_ids)})
 
@@ -182,7 +182,7 @@ def entries_remove(*, tenant_id: int, chunk_ids: Sequence[int]) -> int:
 # ── reweighing ────────────────────────────────────────────────────────────────────────────────────
 
 
-DRIFT = 0.10  # of the average length, beyond which document sides are computed again
+DRIFT = 0.10  # share of the average length; beyond it document sides are computed again
 
 DRIFTED = """
 SELECT tenant_id, language FROM knowledge_lexicalstatistics
@@ -232,18 +232,18 @@ class Step:
 
 
 def statistics_drifted() -> list[tuple[int, str]]:
-    """(tenant id, language) whose average length has moved too far from the reference."""
+    """(tenant id, language) whose average length is too far from the reference."""
     return [(tenant, language) for tenant, language in fetch(DRIFTED, {"drift": DRIFT})]
 
 
 def reweighing_due() -> list[tuple[int, str]]:
-    """(tenant id, language) with work to do: what was begun first, then what has drifted."""
+    """(tenant id, language) to be reweighed: unfinished ones first, then those that have drifted."""
     begun = [(tenant, language) for tenant, language in fetch(UNDER_WAY, {})]
     return begun + statistics_drifted()
 
 
 def reweigh_begin(*, tenant_id: int, language: str) -> None:
-    """Move the reference to today's average; nothing changes where that is under way. Call in a transaction."""
+    """Move the reference to the present average; no effect while a reweighing runs. Call in a transaction."""
     statistics_lock(tenant_id=tenant_id)
     execute(BEGIN, {"tenant": tenant_id, "language": language})
 

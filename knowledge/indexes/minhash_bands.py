@@ -15,8 +15,8 @@ GROUP BY other.version_id ORDER BY count(*) DESC, other.version_id LIMIT %(limit
 
 
 def versions_sharing_a_band(version_id: int, *, limit: int) -> list[int]:
-    """Ids of the other versions of the tenant that may be alike, those with most bands in common first.
+    """Ids of other versions of the tenant that may be similar, those with most common bands first.
 
-    The version's own bands must be stored.
+    The bands of the version itself must be stored.
     """
     return [row[0] for row in fetch(SHARING, {"version": version_id, "limit": limit})]

@@ -51,7 +51,7 @@ class SearchSpace:
 
     @property
     def share(self) -> float:
-        """Of the live entries, those that the asker may see; above 0."""
+        """Share of the live entries that the asker may see; above 0."""
         return min(1.0, max(self.visible, 1) / max(self.total, self.visible, 1))
 
 
@@ -70,12 +70,12 @@ indexed: EpochCache[bool] = EpochCache()
 
 
 def visible_key(visible: Visible) -> str:
-    """What tells the rights and filters of one search from those of another."""
+    """A key of the rights and filters of a search."""
     return hashlib.blake2b(f"{visible.sql} {sorted(visible.params.items())!r}".encode()).hexdigest()
 
 
 def passages_visible(*, scope: Scope, visible: Visible, epoch: int) -> int:
-    """Live passages that the asker may see, each once, whatever stands for it in the index."""
+    """Number of live passages that the asker may see; each counts once, however many entries it has."""
     return visible_size(scope=scope, visible=visible, epoch=epoch).passages
 
 
@@ -99,7 +99,7 @@ def tenant_size(*, tenant_id: int, epoch: int) -> CorpusSize:
 
 
 def tail_length(*, tenant_id: int) -> int:
-    """Entries outside of the HNSW index, at most TAIL_LIMIT; some seconds old at most."""
+    """Number of entries outside of the HNSW index, at most TAIL_LIMIT; up to TAIL_SECONDS old."""
     ticks = int(time.monotonic() / TAIL_SECONDS)
     params = {"tenant": tenant_id, "limit": TAIL_LIMIT}
     return tails.get((tenant_id,), epoch=ticks, make=lambda: int(fetch(TAIL, params)[0][0]))
@@ -114,7 +114,7 @@ def _size(sql: str, params: dict[str, object]) -> CorpusSize:
 
 
 def search_space_of(*, scope: Scope, visible: Visible) -> SearchSpace:
-    """What there is to search; counted once per rights and corpus epoch."""
+    """How much there is to search; counted once per rights and corpus epoch."""
     epoch = epoch_of(scope=scope, visible=visible)
     seen = visible_size(scope=scope, visible=visible, epoch=epoch)
     total = tenant_size(tenant_id=scope.tenant_id, epoch=epoch)
@@ -128,6 +128,6 @@ def search_space_of(*, scope: Scope, visible: Visible) -> SearchSpace:
 
 
 def _is_indexed() -> bool:
-    """False while the index is built for the first time, or anew for very many entries."""
+    """False while the HNSW index is built."""
     ticks = int(time.monotonic() / INDEX_SECONDS)
     return indexed.get((), epoch=ticks, make=hnsw_is_valid)

@@ -45,7 +45,7 @@ LIMIT = "SELECT set_config('statement_timeout', %(milliseconds)s, true)"
 
 @contextmanager
 def statements_limited(*, seconds: float) -> Iterator[None]:
-    """A transaction in which no statement runs longer: one that nobody waits for any more must not keep a connection.
+    """A transaction with a time limit for each statement: an abandoned search must not keep its connection.
 
     A statement over the limit raises OperationalError.
     """
@@ -61,14 +61,14 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 CORES = os.cpu_count() or 1
-SLOTS = BoundedSemaphore(max(1, CORES - 1))  # with more questions than that at once, nobody would be any faster
+SLOTS = BoundedSemaphore(max(1, CORES - 1))  # more at once would make nobody faster
 
 
 def run_concurrently(first: Callable[[], A], second: Callable[[], B], *, seconds: float) -> tuple[A, B]:
-    """Both results; `first` on a connection of its own, with `seconds` for each of its statements.
+    """Run both and return both results; `first` on its own connection, with `seconds` for each of its statements.
 
-    One after the other while all slots are taken, so waiting for a connection never waits for another one that waits.
-    What `first` reads must be committed. Errors of either are raised, when both are over.
+    While all slots are taken they run one after the other, so no thread that holds a connection waits for another one.
+    What `first` reads must be committed. Errors of either are raised when both have ended.
     """
     if not SLOTS.acquire(blocking=False):
         return first(), second()

@@ -25,10 +25,10 @@ from ragcore.ports import FloatArray
 from ragcore.types import Hit
 
 EF_SEARCH = 800  # pgvector's maximum is 1000; an iterative scan goes on in steps of it, two of these bring 1600 hits
-MORE = 4  # times as many hits are fetched where too few were visible
-CROWDED_SECONDS = 600  # for so long more hits are fetched at once after a search in which too few were visible
+MORE = 4  # times as many hits are fetched if too few were visible
+CROWDED_SECONDS = 600  # how long more hits are fetched at once, after a search with too few visible hits
 
-crowded: dict[int, float] = {}  # tenant -> since when (monotonic) many of its entries are known to be of old versions
+crowded: dict[int, float] = {}  # tenant -> when (monotonic) many of its entries were seen to be of old versions
 
 _NEAR = """
 SELECT e.chunk_id, e.version_id, e.representation, e.coarse <=> %(vector)s::halfvec AS distance
@@ -63,12 +63,12 @@ FINE = seen_in_order(
         ORDER BY e.chunk_id, distance, e.representation
     ) entries
     ORDER BY distance, chunk_id
-    OFFSET 0  -- all in order before rights are checked, from the best one on
+    OFFSET 0  -- sort all of them before rights are checked, best first
     """,
     score=COSINE,
 )
-# Iterative scans end by themselves where enough was found; these limits only have to be out of their way. Without the
-# last one the planner now and then prefers to sort the whole table.
+# Iterative scans stop when they have found enough; these limits only must not stop them earlier. Without the last one
+# the planner sometimes sorts the whole table.
 NEARLY_UNLIMITED = """
 SELECT set_config('hnsw.ef_search', %(ef)s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true),
     set_config('hnsw.max_scan_tuples', '100000000', true), set_config('hnsw.scan_mem_multiplier', '64', true),
@@ -82,15 +82,10 @@ def vector_text(vector: FloatArray) -> str:
     return "[" + ",".join(f"{x:.5g}" for x in vector.tolist()) + "]"
 
 
-def coarse_search(*, scope: Scope, visible: Visible, vector: FloatArray, model: str, limit: int) -> PlannedHits:
-    """Best first by cosine of the 384-d prefix; `vector` is float32[768]."""
-    return coarse_many_search(scope=scope, visible=visible, vectors=vector[None, :], model=model, limit=limit)[0]
-
-
 def coarse_many_search(
     *, scope: Scope, visible: Visible, vectors: FloatArray, model: str, limit: int
 ) -> list[PlannedHits]:
-    """The same for each row of float32[q, 768], in one round trip."""
+    """Hits of each row of float32[q, 768], best first by cosine of the 384-d prefix; in one round trip."""
     is_clean = time.monotonic() - crowded.get(scope.tenant_id, -CROWDED_SECONDS) >= CROWDED_SECONDS
     plan = vector_plan(search_space_of(scope=scope, visible=visible), limit=limit, is_clean=is_clean)
     params = [
@@ -113,7 +108,7 @@ def coarse_many_search(
 def _all_rows(
     plan: AccessPlan, visible: Visible, params: Mapping[str, Any], rows: list[tuple[Any, ...]]
 ) -> list[tuple[Any, ...]]:
-    """More hits where checking rights has left too few: first from further away, then from every visible document."""
+    """Fetch more hits if rights left too few: first more distant ones, then those of every visible document."""
     if plan.path == "documents":
         return rows
     crowded[params["tenant"]] = time.monotonic()
@@ -133,7 +128,7 @@ def _rows(plan: AccessPlan, visible: Visible, params: Sequence[Mapping[str, Any]
 
 @contextmanager
 def index_scanned() -> Iterator[None]:
-    """A transaction whose statements go through the HNSW index as far as they have to."""
+    """A transaction whose statements scan the HNSW index as far as necessary."""
     with transaction.atomic():
         fetch(NEARLY_UNLIMITED, {"ef": str(EF_SEARCH)})
         yield
@@ -143,7 +138,7 @@ def index_scanned() -> Iterator[None]:
 def fine_search(
     *, scope: Scope, visible: Visible, vector: FloatArray, model: str, chunks: Sequence[int], limit: int
 ) -> list[Hit]:
-    """Exact 768-d cosine among these chunks, best first."""
+    """The nearest of these chunks by exact 768-d cosine, best first."""
     del scope  # bound in `visible`; asked for so that no caller can forget it
     params = {**visible.params, "model": model, "vector": vector_text(vector), "chunks": list(chunks), "limit": limit}
     return _hits(fetch(FINE.format(visible=visible.sql), params))

@@ -1,4 +1,4 @@
-"""The asker's visibility as SQL, compiled from its one definition in `knowledge.selectors`."""
+"""What the asker may see, as SQL; compiled from its one definition in `knowledge.selectors`."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ LIMIT %(limit)s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """Conditions that every visible document meets, simple enough for any search backend; others may meet them, too."""
+    """Conditions that every visible document meets, simple enough for any search backend; hidden ones may, too."""
 
     clearance: int  # at most
     sets: tuple[tuple[int, ...], ...]  # in at least one set of each group
     tags: tuple[str, ...] = ()  # any of them; () for no condition
-    is_exact: bool = False  # whether they are all the conditions there are, within the tenant
+    is_exact: bool = False  # True: within the tenant, exactly the visible documents meet them
 
 
 @dataclass(frozen=True, slots=True)
 class Visible:
     """A subquery that yields document ids, with its named parameters.
 
-    `bounds` says roughly the same to another backend than Postgres; asked for only where there is one. `epoch`: of the
-    corpus when the search began, so that it is read once a search; None where nobody has read it.
+    `bounds` approximates it for another backend than Postgres; computed only if there is one. `epoch`: the corpus epoch
+    when the search began, so that it is read once per search; None if it was not read.
     """
 
     sql: str
@@ -49,10 +49,10 @@ class Visible:
 
 
 def seen_in_order(near: str, *, score: str) -> str:
-    """A statement that checks rights entry by entry, nearest first, until `limit` of them are visible.
+    """SQL that checks rights entry by entry, nearest first, until `limit` visible entries are found.
 
-    `near` yields chunk_id, version_id, representation and distance in order of distance; `score` is made of it. The
-    place for the visible documents stays open.
+    `near` yields chunk_id, version_id, representation and distance in order of distance; `score` is an expression of
+    these. The placeholder for the visible documents is left open.
     """
     return SEEN_IN_ORDER.format(near=near, score=score)
 
@@ -68,5 +68,5 @@ def visible_sql(
 
 
 def _plain(value: Any) -> Any:
-    """JSON as text: the driver's wrapper is not told apart from others by its (shortened) repr, which makes keys."""
+    """JSON as text: keys are made of the repr of parameters, and the repr of the driver's JSON wrapper is shortened."""
     return json.dumps(value.obj, sort_keys=True) if isinstance(value, Jsonb) else value

@@ -64,7 +64,7 @@ def passages_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> d
 
 
 def passages_around(*, scope: Scope, visible: Visible, chunks: Sequence[int], around: int) -> list[Passage]:
-    """Passages up to `around` before and after each chunk, of its live version and under its headings, each once."""
+    """Up to `around` passages before and after each chunk, of its live version and under its headings, each once."""
     del scope  # bound in `visible`
     params = {**visible.params, "chunks": list(chunks), "around": around}
     rows = fetch(NEIGHBOURS.format(visible=visible.sql), params)
@@ -75,9 +75,9 @@ def passages_around(*, scope: Scope, visible: Visible, chunks: Sequence[int], ar
 def passages_of_sections(
     *, scope: Scope, visible: Visible, chunks: Sequence[int], max_tokens: int, any_share: bool = False
 ) -> list[tuple[Passage, ...]]:
-    """All passages of each section of which more than half, and at least two, are `chunks`, in reading order.
+    """All passages of each section of which more than half, and at least two, are in `chunks`; in reading order.
 
-    `any_share`: of each section in which one of them stands. A section of more than `max_tokens` is left out.
+    `any_share`: of each section with one of them. Sections of more than `max_tokens` are left out.
     """
     del scope  # bound in `visible`
     limits = {"least": 1, "share": 0.0} if any_share else {"least": 2, "share": 0.5}
@@ -130,7 +130,7 @@ WHERE c.id = ANY(%(chunks)s) AND d.id IN ({visible})
 def facts_load(
     *, scope: Scope, visible: Visible, readable: Sequence[int], documents: Sequence[int]
 ) -> dict[int, DocumentFacts]:
-    """Facts by document id; documents that the asker may not see are left out, and so are sets not in `readable`."""
+    """Facts by document id; documents that the asker may not see and sets not in `readable` are left out."""
     del scope  # bound in `visible` and `readable`; asked for so that no caller can forget it
     if not documents:
         return {}
@@ -183,7 +183,7 @@ class Confirmed:
 
 
 def confirmed_load(*, scope: Scope, visible: Visible, entries: Sequence[int]) -> dict[int, Confirmed]:
-    """Those of the entries that the asker may find now, by id."""
+    """The entries that the asker may find now, by id."""
     params = {**visible.params, "tenant": scope.tenant_id, "ids": list(entries)}
     return {row[0]: Confirmed(*row) for row in fetch(CONFIRM.format(visible=visible.sql), params)}
 

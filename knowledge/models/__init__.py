@@ -6,7 +6,7 @@ from knowledge.models.documents import Document, DocumentVersion
 from knowledge.models.duplicates import DuplicatePair, SketchBand
 from knowledge.models.edits import ChunkEdit
 from knowledge.models.index import CorpusEpoch, IndexEntry, LexicalStatistics, Term
-from knowledge.models.jobs import IngestItem, IngestJob
+from knowledge.models.jobs import IngestItem, IngestJob, SyncRun
 from knowledge.models.options_history import OptionsChange
 from knowledge.models.pictures import DocumentPicture
 from knowledge.models.sets import KnowledgeSet, SiteOptions
@@ -34,6 +34,7 @@ __all__ = [
     "SketchBand",
     "Source",
     "SourceHandler",
+    "SyncRun",
     "TenantBackend",
     "Term",
 ]

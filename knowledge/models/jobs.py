@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -34,7 +35,7 @@ class IngestJob(models.Model):
     )
     paused = models.DateTimeField(_("paused"), null=True, blank=True)
     cancelled = models.DateTimeField(_("cancelled"), null=True, blank=True)
-    report = models.JSONField(default=dict, blank=True)  # of a synchronisation: found, new, changed, deleted, refused
+    report = models.JSONField(default=dict, blank=True)  # what a run found, added, changed, deleted, refused
     swept = models.DateTimeField(null=True, blank=True)  # when the sweeper last called workers to it
 
     class Meta:
@@ -46,7 +47,19 @@ class IngestJob(models.Model):
         return f"#{self.pk}"
 
 
-class IngestItem(models.Model):
+class LeasedWork(models.Model):
+    """Work of a job that one worker at a time holds (knowledge.services.leases)."""
+
+    attempt = models.PositiveSmallIntegerField(_("attempt"), default=0)  # claims; (row, attempt) names one holder
+    lease_until = models.DateTimeField(_("held until"), null=True, blank=True)  # a worker holds it until then
+    heartbeat = models.DateTimeField(_("last sign of life"), null=True, blank=True)
+    finished = models.DateTimeField(_("finished"), null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class IngestItem(LeasedWork):
     """One document version on its way to being searchable."""
 
     class Stage(models.TextChoices):
@@ -57,7 +70,6 @@ class IngestItem(models.Model):
         CHUNKED = "chunked", _("Cut into passages")
         REPRESENTED = "represented", _("Described")
         EMBEDDED = "embedded", _("Embedded")
-        INDEXED = "indexed", _("Indexed")
         LIVE = "live", _("Live")
         FAILED = "failed", _("Failed")
         CANCELLED = "cancelled", _("Cancelled")
@@ -75,14 +87,10 @@ class IngestItem(models.Model):
     queue = models.CharField(_("queue"), max_length=8, choices=Queue.choices, default=Queue.INGEST)
     progress_done = models.PositiveIntegerField(default=0)  # pages read or passages embedded, within the stage
     progress_total = models.PositiveIntegerField(default=0)
-    attempt = models.PositiveSmallIntegerField(_("attempt"), default=0)
     losses = models.PositiveSmallIntegerField(default=0)  # workers that ended while they held it
     faults = models.PositiveSmallIntegerField(default=0)  # passing faults in a row, such as a busy model server
     waiting_since = models.DateTimeField(null=True, blank=True)  # the first of these faults
     not_before = models.DateTimeField(_("not before"), null=True, blank=True)  # back-off after a passing fault
-    lease_until = models.DateTimeField(_("held until"), null=True, blank=True)  # a worker holds it until then
-    heartbeat = models.DateTimeField(_("last sign of life"), null=True, blank=True)
-    finished = models.DateTimeField(_("finished"), null=True, blank=True)
     error_code = models.CharField(_("error"), max_length=64, blank=True)
     error_message = models.CharField(_("message"), max_length=512, blank=True)
 
@@ -97,3 +105,26 @@ class IngestItem(models.Model):
 
     def __str__(self) -> str:
         return f"#{self.job_id} · {self.get_stage_display()}"
+
+
+class SyncRun(LeasedWork):
+    """The run that brings the documents of a job: of sources one after another, or of one address."""
+
+    job = models.OneToOneField(IngestJob, on_delete=models.CASCADE, primary_key=True, related_name="run")
+    trigger = models.CharField(max_length=16)  # person, schedule, command, webhook
+    pending_sources = ArrayField(models.BigIntegerField(), default=list)  # ids still to be run, the present one first
+    request = models.JSONField(default=dict)  # one address to be fetched instead of sources
+    checkpoint = models.JSONField(default=dict)  # counts of the job's report when the present source began
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["job"], condition=models.Q(finished=None), name="knowledge_run_open")]
+
+    def __str__(self) -> str:
+        return f"#{self.job_id}"
+
+    @property
+    def state(self) -> Literal["waiting", "running", "done"]:
+        """Running as long as a worker holds it, also where its lease has ended."""
+        if self.finished is not None:
+            return "done"
+        return "waiting" if self.lease_until is None else "running"

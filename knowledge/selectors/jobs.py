@@ -29,7 +29,7 @@ def jobs_readable(*, scope: Scope) -> QuerySet[IngestJob]:
 
 def job_get(*, scope: Scope, job_id: int) -> JobStatus:
     """Where a job of the asker stands. Raises NotFoundError."""
-    job = jobs_readable(scope=scope).filter(pk=job_id).first()
+    job = jobs_readable(scope=scope).select_related("run").filter(pk=job_id).first()
     if job is None:
         raise NotFoundError(f"There is no job {job_id}, or it is not yours.", job=job_id)
     return _status(job, scope)
@@ -44,7 +44,7 @@ def _status(job: IngestJob, scope: Scope) -> JobStatus:
     cancelled = counts.get(stages.CANCELLED, 0)
     started = any(row["attempts"] for row in rows)
     state = _job_state(total=total, done=done, ended=failed + cancelled, started=started)
-    run = RunOutcome.of(job.report)
+    run = RunOutcome.of(job)
     return JobStatus(
         id=job.pk,
         state=_cancelled_state(done) if job.cancelled else run.state_over(state, done=done),
@@ -67,8 +67,10 @@ class RunOutcome:
     errors: tuple[Mapping[str, Any], ...]
 
     @classmethod
-    def of(cls, report: Mapping[str, Any]) -> RunOutcome:
-        told = [*report.get("faults", ()), *report.get("refused", ())]
+    def of(cls, job: IngestJob) -> RunOutcome:
+        """Of a job that was read with its run."""
+        report, run = job.report, getattr(job, "run", None)
+        problems = [*report.get("faults", ()), *report.get("refused", ())]
         errors = (
             {
                 "document_id": None,
@@ -76,9 +78,9 @@ class RunOutcome:
                 "code": one["code"],
                 "message": worded(one["message"]),
             }
-            for one in told
+            for one in problems
         )
-        return cls(report.get("state", ""), bool(report.get("faults")), tuple(errors))
+        return cls(run.state if run else "", bool(report.get("faults")), tuple(errors))
 
     def state_over(self, state: JobState, *, done: int) -> JobState:
         """The state of the whole job, from that of its items."""

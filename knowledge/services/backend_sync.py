@@ -26,7 +26,6 @@ from django.utils import timezone
 
 from accounts.models import Tenant
 from knowledge.backends.milvus.collection import (
-    collection_drop,
     collection_ensure,
     collection_name,
     fields_compared,
@@ -69,7 +68,7 @@ from knowledge.queue import APPLY_BACKEND_CHANGES, enqueue_on_commit
 logger = logging.getLogger(__name__)
 
 BATCH = 100  # changes
-COPY_PAGE = 1000  # entries read at a time
+PAGE = 1000  # entries read at a time
 RUN_SECONDS = 20.0  # of one task; the next one goes on
 LONGEST_PAUSE_SECONDS = 300
 PAUSE_KEY = "knowledge.backend.pause"
@@ -121,7 +120,7 @@ def documents_write(collection: str, document_ids: Sequence[int]) -> int:
     stale = ids_of_documents(collection, document_ids) - entry_ids_of_documents(document_ids=document_ids)
     entries_delete(collection, sorted(stale))  # before anything is written
     after = written = 0
-    while page := entries_of_documents(document_ids=document_ids, after=after, limit=COPY_PAGE):
+    while page := entries_of_documents(document_ids=document_ids, after=after, limit=PAGE):
         entries_upsert(collection, page)
         after, written = page[-1].id, written + len(page)
     return written
@@ -251,7 +250,7 @@ def backend_copy(*, tenant: Tenant) -> Iterator[Copied]:
         row = _start(tenant, is_new=collection_ensure(collection))
         counted = entries_counted(tenant_id=tenant.pk, after=row.after)
         done, total = counted.before, counted.total
-        while page := entries_of_tenant(tenant_id=tenant.pk, after=row.after, limit=COPY_PAGE):
+        while page := entries_of_tenant(tenant_id=tenant.pk, after=row.after, limit=PAGE):
             entries_upsert(collection, page)
             row.after = page[-1].id
             row.save(update_fields=["after"])
@@ -280,11 +279,6 @@ def backend_leave() -> int:
     outbox_watch(on=False)
     changes_forget()
     return left
-
-
-def collection_remove() -> None:
-    """Drop what is stored in the backend. Call after `backend_leave`."""
-    collection_drop(collection_name())
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Many texts in one request, line by line (NDJSON)."""
+"""Register many texts of one request, one per line (NDJSON)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FIELDS = {"external_id", "title", "text", "format", "sets", "clearance", "metada
 
 
 class BadLineError(PermanentError):
-    """A line that is no valid row."""
+    """A line is not a valid row."""
 
     code = "invalid_line"
     default_message = "The line is not a valid document."
@@ -50,7 +50,7 @@ class BadLineError(PermanentError):
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A line that was not taken, 1-based."""
+    """A refused line; lines count from 1."""
 
     line: int
     code: str
@@ -69,14 +69,14 @@ Numbered = tuple[int, bytes]
 
 @dataclass(slots=True)
 class _Desk:
-    """What repeats from line to line, looked up once a transaction."""
+    """Sets and sources that many lines name, looked up once per transaction."""
 
     scope: Scope
     actor: User
     sets: dict[int, KnowledgeSet] = field(default_factory=dict)
     sources: dict[tuple[int, str], Source] = field(default_factory=dict)
     tenants: dict[str, int] = field(default_factory=dict)
-    merged: set[int] = field(default_factory=set)  # tenants whose present documents were changed
+    merged: set[int] = field(default_factory=set)  # tenants with changes of present documents
 
     def set_named(self, set_id: int) -> KnowledgeSet:
         if set_id not in self.sets:
@@ -101,8 +101,8 @@ class _Desk:
 def documents_bulk(*, scope: Scope, actor: User, lines: Iterable[bytes]) -> BulkAccepted:
     """Register every valid line under one job; bad lines are reported, not fatal.
 
-    Documents are committed together with their items of the job, some hundred at a time: whatever ends a load in the
-    middle, what was registered is ingested. Sending the lines again is harmless.
+    Documents are committed together with their items of the job, BATCH_LINES lines at a time: if a load ends early,
+    what was registered is still ingested. Idempotent: lines may be sent again.
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
     load = _Load(scope, actor)
@@ -115,7 +115,7 @@ def documents_bulk(*, scope: Scope, actor: User, lines: Iterable[bytes]) -> Bulk
 
 @dataclass(slots=True)
 class _Load:
-    """One load, batch by batch; its job is made when there is work for it."""
+    """One load, batch by batch; its job is created with the first version to be ingested."""
 
     scope: Scope
     actor: User
@@ -125,7 +125,7 @@ class _Load:
     rejected: list[Rejected] = field(default_factory=list)
 
     def take(self, batch: Sequence[Numbered]) -> None:
-        """Register a batch in one transaction, again where the database chose it as the victim of a deadlock."""
+        """Register a batch in one transaction; tried again after a deadlock."""
         for tries_left in reversed(range(DEADLOCK_TRIES)):
             try:
                 with transaction.atomic():
@@ -141,7 +141,7 @@ class _Load:
         self.rejected += rejected
 
     def _registered(self, batch: Sequence[Numbered]) -> tuple[IngestJob | None, int, list[Rejected]]:
-        """The job, the number of versions that are to be ingested, and the lines that were refused."""
+        """The job, the number of versions to be ingested, and the refused lines."""
         desk, job = _Desk(self.scope, self.actor), self.job
         if job is not None:
             job_hold(job)
@@ -152,13 +152,13 @@ class _Load:
             job = job_start(
                 tenant_id=versions[0].document.tenant_id, actor=self.actor, versions=versions, kind=IngestJob.Kind.BULK
             )
-        for tenant_id in sorted(desk.merged):  # last: whoever publishes locks documents before the epoch, too
+        for tenant_id in sorted(desk.merged):  # last: publishing locks documents before the epoch, too
             epoch_advance(tenant_id=tenant_id)
         return job, len(versions), rejected
 
 
 def _lines_register(desk: _Desk, batch: Sequence[Numbered]) -> tuple[list[DocumentVersion], list[Rejected]]:
-    """The versions that are to be ingested, each once, and the lines that were refused."""
+    """The versions to be ingested, each once, and the refused lines."""
     outcomes: dict[int, Registered | PermanentError] = {}
     arrivals: dict[int, Addressed] = {}
     for number, line in batch:
@@ -180,7 +180,7 @@ def _lines_register(desk: _Desk, batch: Sequence[Numbered]) -> tuple[list[Docume
 
 
 def _addressed(desk: _Desk, line: bytes) -> Addressed:
-    """What a line brings. Raises BadLineError and what may be said about it at the door."""
+    """The arrival of a line and its source. Raises BadLineError and the errors of `upload_check`."""
     row = _parse(line)
     sets = [desk.set_named(set_id) for set_id in dict.fromkeys(row.get("sets") or [])]
     tenant_id = desk.tenant_named(row["tenant"]) if row.get("tenant") else desk.scope.tenant_id

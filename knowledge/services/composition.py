@@ -1,11 +1,11 @@
-"""Composing sets of sources (D12): which documents of a source stand in which sets, and why.
+"""Compose sets of sources (D12): which documents of a source are in which sets, and why.
 
-A set is composed of sources, each with a filter. Every document remembers, in `handled["sets"]`, for each set whose
-composition wants it, how it came there: "source" (composition put it in) or "hand" (it was there already). So:
+A set is composed of sources, each with a filter. `Document.handled["sets"]` records, for each set whose composition
+includes the document, how it came there: "source" (composition added it) or "hand" (it was there already). So:
 
-* A document that matches is put into the set once. Somebody who takes it out again is respected.
-* When the source is removed from the set, or its filter no longer matches, composition takes out what it has put in,
-  never what a person has put in.
+* A matching document is added to the set once. If somebody takes it out, it stays out.
+* When the source is removed from the set, or its filter no longer matches, composition takes out what it has added,
+  never what a person has added.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from knowledge.selectors.sources import source_get, sources_usable
 from knowledge.types import SourceFilter, strictly
 
 BATCH = 500  # documents a transaction
-AT_ONCE = 5000  # documents that are settled within the request; more in the background
+AT_ONCE = 5000  # documents that are updated within the request; more of them in the background
 
 Origin = Literal["source", "hand"]
 
 
 @dataclass(frozen=True, slots=True)
 class Memberships:
-    """What is to be done about the sets of one document, and what it remembers from now on."""
+    """Sets to add one document to and to take it out of, and what it records from now on."""
 
     add: frozenset[int]
     remove: frozenset[int]
@@ -49,7 +49,7 @@ class Memberships:
 def memberships_settled(
     *, present: Collection[int], remembered: Mapping[str, Origin], wanted: Collection[int]
 ) -> Memberships:
-    """Set ids in which a document is, what it remembers of them, and those whose composition wants it: see above."""
+    """What to do for one document, from the ids of its sets, its record of them, and what composition wants."""
     kept = {key: origin for key, origin in remembered.items() if int(key) in wanted}
     fresh = [set_id for set_id in wanted if str(set_id) not in remembered]
     add = frozenset(set_id for set_id in fresh if set_id not in present)
@@ -100,16 +100,16 @@ def _usable(scope: Scope, chosen: KnowledgeSet, source_id: int) -> None:
 
 
 def _stored(narrowed: SourceFilter) -> dict[str, object]:
-    """Only what narrows."""
+    """The filter as it is stored: without fields that do not narrow it."""
     values = {"paths": list(narrowed.paths), "tags": list(narrowed.tags), "metadata": dict(narrowed.metadata)}
     return {key: value for key, value in values.items() if value}
 
 
 @transaction.atomic
 def sources_settle_soon(*, source_ids: Collection[int]) -> None:
-    """Settle small sources at once, as the last thing of the running transaction; large ones by tasks after its commit.
+    """Update the sets of small sources at once, those of large sources by tasks after the commit.
 
-    The documents of all are locked in one order, and the epoch after them, as publishing does.
+    Call it last in a transaction: it locks documents in order and the epoch after them, as publishing does.
     """
     small, room = [], AT_ONCE
     counted = Source.objects.filter(pk__in=source_ids).annotate(
@@ -128,7 +128,7 @@ def sources_settle_soon(*, source_ids: Collection[int]) -> None:
 
 
 def source_settle(*, source_id: int) -> int:
-    """Bring the sets of all documents of a source in line with what is composed of it; returns how many changed."""
+    """Update the sets of all documents of a source by composition; returns how many documents changed."""
     source = Source.objects.filter(pk=source_id).first()  # it may have been removed since
     return 0 if source is None else sum(_settled(source, batch) for batch in batched(list(_here([source])), BATCH))
 
@@ -142,21 +142,21 @@ def _settled(source: Source, document_ids: Sequence[int]) -> int:
 
 
 def _here(sources: Iterable[Source]) -> QuerySet[Document, int]:
-    """Ids of what sources hold now, in order."""
+    """Ids of the present documents of sources, in order."""
     rows = Document.objects.filter(source__in=[source.pk for source in sources], deleted=None)
     return rows.order_by("pk").values_list("pk", flat=True)
 
 
 def batched(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    """Pieces of a list, in order."""
+    """Slices of a list, in order."""
     return (ids[start : start + size] for start in range(0, len(ids), size))
 
 
 @transaction.atomic
 def documents_settle(*, document_ids: Sequence[int]) -> int:
-    """The same for some documents; returns how many changed their sets.
+    """Update the sets of these documents by composition; returns how many changed.
 
-    The caller then advances the epoch, as the last thing that it locks.
+    The caller advances the epoch afterwards, as its last lock.
     """
     rows = list(Document.objects.select_for_update().filter(pk__in=document_ids, deleted=None).order_by("pk"))
     composed = _composed({row.source_id for row in rows})
@@ -187,7 +187,7 @@ def documents_settle(*, document_ids: Sequence[int]) -> int:
 
 @transaction.atomic
 def memberships_by_hand(*, document_ids: Iterable[int], set_ids: Collection[int]) -> None:
-    """Somebody has put these documents into these sets: composition will not take them out again."""
+    """Record that a person has added these documents to these sets: composition will not take them out."""
     rows = Document.objects.select_for_update().filter(pk__in=document_ids, handled__has_key="sets").order_by("pk")
     for row in rows:
         remembered = row.handled["sets"]
@@ -214,6 +214,6 @@ def _present(document_ids: Sequence[int]) -> Mapping[int, set[int]]:
 
 
 def glob_matches(path: str, globs: Sequence[str]) -> bool:
-    """Whether a path is like any of the globs; `*` also stands for slashes, case does not count."""
+    """Whether a path matches any of the globs; `*` also matches slashes, case does not count."""
     lowered = path.casefold()
     return any(fnmatchcase(lowered, one.casefold()) for one in globs)

@@ -26,10 +26,9 @@ LOWEST, HIGHEST = 0.5, 2.0
 
 @transaction.atomic
 def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], weight: float) -> Transferred:
-    """Give documents a weight, 1 being normal; kept answers that were ranked otherwise are stale from then on.
+    """Set the weight of documents, 1 is normal; cached answers with other weights become stale.
 
-    Raises InvalidWeightError; documents that are not all the asker's own are refused singly. What the asker cannot
-    see is left out without a word.
+    Raises InvalidWeightError. Documents that the asker may not change are refused singly; hidden ones are ignored.
     """
     if not isfinite(weight) or not LOWEST <= weight <= HIGHEST:
         raise InvalidWeightError(weight=weight)
@@ -50,7 +49,7 @@ def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], w
 
 
 def _kept(scope: Scope, documents: Sequence[Document]) -> set[int]:
-    """Documents that the asker may change: an administrator all, an owner those of which they own every set."""
+    """Ids of documents that the asker may change: an administrator all, an owner those with only own sets."""
     ids = {document.pk for document in documents}
     if scope.administers != "nothing":
         return ids
@@ -68,10 +67,10 @@ WORST, BEST = 1.0, 5.0
 
 @transaction.atomic
 def document_ratings_apply(*, tenant_id: int, ratings: Mapping[int, tuple[float, int]]) -> int:
-    """Set mean (1 to 5) and number of the ratings of documents, by id; how many changed. Number 0: not rated.
+    """Set mean (1 to 5) and number of ratings by document id; returns how many documents changed. Number 0: not rated.
 
-    Documents of other tenants are left alone. Cached answers become stale only where a set of the tenant, or its site,
-    lets ratings take part in the order (option `quality`): elsewhere a vote must not cost everybody their cache.
+    Documents of other tenants are ignored. Cached answers become stale only if a set of the tenant, or its site, ranks
+    by ratings (option `quality`): elsewhere a vote must not empty the cache.
     Raises ValueError for a mean outside 1 to 5.
     """
     documents = Document.objects.filter(tenant_id=tenant_id, pk__in=ratings, deleted=None)

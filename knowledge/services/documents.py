@@ -1,4 +1,4 @@
-"""Uploading and deleting documents, and the jobs in which they are ingested."""
+"""Upload and delete documents, and create the jobs that ingest them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KEPT_BY_OTHERS = "Only owners of all its knowledge sets may change a document."
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """`job` is None where the asker could see these bytes before; only sets, tags and clearance were merged."""
+    """`job` is None if the asker could see these bytes before; then only sets, tags and clearance were merged."""
 
     document: Document
     job: IngestJob | None
@@ -88,14 +88,14 @@ def document_upload(
 
 
 def upload_check(*, name: str, size_bytes: int) -> None:
-    """What can be said about a file at the door.
+    """Check name and size of a file before it is stored.
 
     Raises UploadTooLargeError, EmptyDocumentError, UnsupportedFormatError.
     """
     if size_bytes > settings.MAX_UPLOAD_BYTES:
         limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
         raise UploadTooLargeError(f"The file is larger than {limit} MB, the limit of this site.", limit_mb=limit)
-    format_of(name)  # not its parser: the library of a format is for the process that reads the file
+    format_of(name)  # not its parser: only the process that reads the file loads the library of the format
     if size_bytes == 0:
         raise EmptyDocumentError("The file is empty.")
 
@@ -109,9 +109,9 @@ def job_start(
     queue: str = IngestItem.Queue.INGEST,
     stage: str = IngestItem.Stage.RECEIVED,
 ) -> IngestJob:
-    """A job with one item a version, started once the transaction is committed.
+    """Create a job with one item per version; it starts after the commit.
 
-    `queue`: where it starts; in `embed` with what is stored of the original, if that still fits.
+    `queue`: its first queue; `embed` starts from the stored text of the original if that is still valid.
     """
     job = IngestJob.objects.create(tenant_id=tenant_id, created_by=actor, kind=kind)
     items = [IngestItem(job=job, version=version, queue=queue, stage=stage) for version in versions]
@@ -121,29 +121,29 @@ def job_start(
 
 
 def job_hold(job: IngestJob) -> None:
-    """Until the end of the transaction nobody cancels the job, so that what is added to it is seen by who does.
+    """Lock the job so that nobody cancels it before the transaction ends, and cancelling sees what is added to it.
 
-    Call before documents are locked, as cancelling does. Raises JobOverError where it was cancelled.
+    Call before documents are locked, as cancelling does. Raises JobOverError if it was cancelled.
     """
     if IngestJob.objects.select_for_update(no_key=True).get(pk=job.pk).cancelled:
         raise JobOverError(job=job.pk)
 
 
 def items_add(job: IngestJob, versions: Sequence[DocumentVersion]) -> None:
-    """More work for a job that is held, which then wants workers; a version that it has already stays as it is."""
+    """Add versions to a locked job; versions that it already has stay as they are. Call workers afterwards."""
     items = [IngestItem(job=job, version=version) for version in versions]
     IngestItem.objects.bulk_create(items, ignore_conflicts=True)
 
 
 def job_work(job: IngestJob, *, workers: int) -> None:
-    """Call workers to a job, once the transaction is committed; one that finds nothing to do goes at once."""
+    """Enqueue tasks for a job after the commit; a task that finds nothing to do ends at once."""
     for _ in range(workers):
         advance_enqueue(job_id=job.pk)
 
 
 @transaction.atomic
 def document_delete(*, scope: Scope, actor: User, document_id: int) -> None:
-    """Soft delete: gone from every search and answer as of the commit. Raises NotFoundError, NotAllowedError."""
+    """Delete softly: the commit removes it from every search and answer. Raises NotFoundError, NotAllowedError."""
     document = document_managed(scope=scope, document_id=document_id)
     statistics_lock(tenant_id=document.tenant_id)
     document = Document.objects.select_for_update().get(pk=document.pk)

@@ -1,7 +1,7 @@
-"""Doing owners' edits again in a new version of a document, by the texts that they were made on (architecture.md).
+"""Apply owners' edits again in a new version of a document, by the texts they were made on (architecture.md).
 
-Ingestion finds the passages while nothing is locked; publishing, which is serial with the edits of owners, checks that
-no edit has come in between, and writes down what became of each.
+Ingestion finds the passages while nothing is locked. Publishing, which is serial with the edits of owners, checks that
+no edit was made in between, and stores the outcome of each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Kind = ChunkEdit.Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reapplied:
-    """Passages of a new version with what owners had changed in the old one. All keys are ordinals of drafts."""
+    """Passages of a new version with the edits of the old one. All keys are ordinals of drafts."""
 
     drafts: tuple[ChunkDraft, ...]
     disabled: frozenset[int] = frozenset()
@@ -34,14 +34,14 @@ class Reapplied:
     lost: tuple[int, ...] = ()  # edit ids whose passage is gone
     moved: Mapping[int, tuple[str, str]] = field(default_factory=dict)  # edit id → its new anchor and text
     merged: tuple[int, ...] = ()  # edit ids that became part of another one, because their passages became one
-    seen: EditsSeen = frozenset()  # what there was to be done again
+    seen: EditsSeen = frozenset()  # the edits that were considered
 
 
 def edits_reapply(*, document_id: int, drafts: Sequence[ChunkDraft]) -> Reapplied:
-    """Find the passages of a new version that owners had edited, by their anchors.
+    """Apply the edits to the passages of a new version, by their anchors. Changes nothing in the database.
 
-    A passage is the same if its text is; otherwise a replacement is made inside the one passage that still holds the
-    anchor. What is found nowhere is lost, and reported. Changes nothing in the database.
+    A passage is the same if its text is the same. Otherwise a replacement is made inside the one passage that still
+    contains the anchor. Edits whose anchor is not found are lost, and reported.
     """
     edits = list(ChunkEdit.objects.filter(document_id=document_id).order_by("pk"))
     if not edits:
@@ -53,7 +53,7 @@ def edits_reapply(*, document_id: int, drafts: Sequence[ChunkDraft]) -> Reapplie
 
 
 def edits_present(*, document_ids: Iterable[int]) -> Mapping[int, EditsSeen]:
-    """The edits that documents have now; differs from `Reapplied.seen` where somebody edited since."""
+    """The present edits of documents; they differ from `Reapplied.seen` if somebody has edited since."""
     found: dict[int, set[tuple[int, datetime]]] = defaultdict(set)
     rows = ChunkEdit.objects.filter(document__in=list(document_ids)).order_by()
     for document_id, pk, updated in rows.values_list("document_id", "pk", "updated"):
@@ -62,7 +62,7 @@ def edits_present(*, document_ids: Iterable[int]) -> Mapping[int, EditsSeen]:
 
 
 def edits_settle(reapplied: Reapplied) -> None:
-    """Write down, within the publishing transaction, what became of the edits of a document."""
+    """Store the outcome of the edits of a document, within the publishing transaction."""
     now = timezone.now()
     ChunkEdit.objects.filter(pk__in=reapplied.merged).delete()
     for edit_id, (anchor, text) in reapplied.moved.items():
@@ -72,7 +72,7 @@ def edits_settle(reapplied: Reapplied) -> None:
 
 
 class _Reapplying:
-    """The passages of one version while edits are being found again; anchors are looked up in the texts as cut."""
+    """The passages of one version while edits are applied; anchors are looked up in the texts as cut."""
 
     def __init__(self, drafts: Sequence[ChunkDraft]) -> None:
         self._cut = {draft.ordinal: draft for draft in drafts if draft.kind != "section"}
@@ -104,7 +104,7 @@ class _Reapplying:
             self._lost.append(edit.pk)
 
     def _place(self, anchor: str) -> tuple[int | None, bool]:
-        """The ordinal of the passage with this text, and whether it is all of it; None unless there is just one."""
+        """The ordinal of the passage with this text, and whether it is all of it; None unless there is exactly one."""
         wanted = _squeezed(anchor)
         same = [ordinal for ordinal, text in self._squeezed.items() if text == wanted]
         if same:
@@ -113,7 +113,7 @@ class _Reapplying:
         return (around[0], False) if len(around) == 1 else (None, False)
 
     def _replace(self, edit: ChunkEdit, ordinal: int, *, is_whole: bool) -> None:
-        """The new text, or the passage with the new text in place of the anchor, which then is the edit."""
+        """Replace the whole passage, or the anchor inside of it; then the edit becomes one of the whole passage."""
         now = self._drafts[ordinal]
         if not is_whole and now.text.count(edit.anchor_text) != 1:
             self._lost.append(edit.pk)
@@ -143,7 +143,7 @@ class _Reapplying:
 
 
 def text_sha256(text: str) -> str:
-    """The name of a text in any layout: white space does not count."""
+    """Hash of a text; white space does not count."""
     return hashlib.sha256(_squeezed(text).encode()).hexdigest()
 
 

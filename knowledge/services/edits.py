@@ -1,8 +1,12 @@
-"""Owners' edits of passages: a new text, questions that it answers, or not to be found at all (architecture.md).
+"""Owners' edits of passages: replace the text, add questions that it answers, or disable it (architecture.md).
 
 An edit takes effect at once: the passage in the live version is retired, which keeps it for citations, and a new one
-takes its place. It is kept with its anchor, the text as it was cut, and done again whenever the document is ingested
-(`knowledge.services.edit_reapply`).
+takes its place. The edit is stored with its anchor, the text as it was cut, and applied again whenever the document is
+ingested (`knowledge.services.edit_reapply`).
+
+Slow work, writing representations and embedding them, is done before anything is locked. Then, in one transaction, the
+lock of the tenant's statistics comes first: publishing and deleting take it first as well, so its holder knows which
+version is live.
 """
 
 from __future__ import annotations
@@ -41,9 +45,9 @@ Kind = ChunkEdit.Kind
 
 
 def chunk_replace(*, scope: Scope, actor: User, chunk_id: int, text: str) -> Chunk:
-    """Give a passage another text; returns the passage that supersedes it, searchable as of the commit.
+    """Replace the text of a passage; returns the new passage, which the commit makes searchable.
 
-    Raises NotFoundError, NotAllowedError, PassageChangedError where somebody was faster, EmptyDocumentError.
+    Raises NotFoundError, NotAllowedError, PassageChangedError if somebody changed it first, EmptyDocumentError.
     """
     chunk = _editable(scope=scope, chunk_id=chunk_id)
     text = normalise_text(text)
@@ -59,7 +63,7 @@ def chunk_replace(*, scope: Scope, actor: User, chunk_id: int, text: str) -> Chu
 
 
 def chunk_questions_set(*, scope: Scope, actor: User, chunk_id: int, questions: Sequence[str]) -> Chunk:
-    """The questions by which a passage is found besides its text; none takes them away. Raises as chunk_replace."""
+    """Set the questions that also find a passage; an empty list removes them. Raises as chunk_replace."""
     chunk = _editable(scope=scope, chunk_id=chunk_id)
     given = dict.fromkeys(q for question in questions if (q := " ".join(question.split())[:512]))
     wanted = list(given)[:MAX_QUESTIONS]
@@ -76,7 +80,7 @@ def chunk_questions_set(*, scope: Scope, actor: User, chunk_id: int, questions: 
 
 @transaction.atomic
 def chunk_disable(*, scope: Scope, actor: User, chunk_id: int) -> ChunkEdit:
-    """Take a passage out of every search. Raises as chunk_replace."""
+    """Remove a passage from every search. Raises as chunk_replace."""
     chunk = _editable(scope=scope, chunk_id=chunk_id)
     totals = passage_lock(chunk)
     edit = _edit_store(chunk, actor=actor, kind=Kind.DISABLE)
@@ -87,9 +91,9 @@ def chunk_disable(*, scope: Scope, actor: User, chunk_id: int) -> ChunkEdit:
 
 
 def edit_undo(*, scope: Scope, actor: User, edit_id: int) -> Chunk | None:
-    """Take an edit back; returns the passage as it is now, None where its passage is gone from the document.
+    """Undo an edit; returns the passage as it is now, or None if the document no longer contains it.
 
-    Raises NotFoundError, NotAllowedError, PassageChangedError where somebody was faster.
+    Raises NotFoundError, NotAllowedError, PassageChangedError if somebody changed it first.
     """
     edit = edit_get(scope=scope, edit_id=edit_id)
     document = document_managed(scope=scope, document_id=edit.document_id)
@@ -113,7 +117,7 @@ def edit_undo(*, scope: Scope, actor: User, edit_id: int) -> Chunk | None:
 
 
 def _editable(*, scope: Scope, chunk_id: int) -> Chunk:
-    """The passage, if the asker may edit it and it is part of the live version; `passage_lock` asks that again."""
+    """The passage, if the asker may edit it and it is part of the live version; `passage_lock` checks that again."""
     chunk = chunk_get(scope=scope, chunk_id=chunk_id)
     document = document_managed(scope=scope, document_id=chunk.version.document_id)
     if chunk.retired is not None or chunk.version_id != document.live_version_id:
@@ -124,7 +128,7 @@ def _editable(*, scope: Scope, chunk_id: int) -> Chunk:
 
 
 def _successor(chunk: Chunk, *, text: str, edit: ChunkEdit | None = None) -> Chunk:
-    """A passage with this text for the place of another one; not stored."""
+    """An unsaved passage with this text, to replace another one."""
     return Chunk(
         version=chunk.version,
         ordinal=chunk.ordinal,
@@ -148,7 +152,7 @@ def _anchor(chunk: Chunk) -> str:
 
 
 def _edit_store(chunk: Chunk, *, actor: User, kind: str, text: str = "", questions: Sequence[str] = ()) -> ChunkEdit:
-    """One edit a kind and anchor; an edited passage keeps the anchor of its first edit."""
+    """Store the edit, one per kind and anchor; an edited passage keeps the anchor of its first edit."""
     anchor = _anchor(chunk)
     values = {"text": text, "questions": list(questions), "author": actor, "state": ChunkEdit.State.APPLIED}
     return ChunkEdit.objects.update_or_create(
@@ -160,14 +164,14 @@ def _edit_store(chunk: Chunk, *, actor: User, kind: str, text: str = "", questio
 
 
 def _questions(chunk: Chunk) -> Sequence[str]:
-    """What owners say that a passage answers."""
+    """The questions of owners for a passage."""
     rows = ChunkEdit.objects.filter(document_id=chunk.version.document_id, kind=Kind.QUESTIONS)
     found = rows.filter(anchor_sha256=text_sha256(_anchor(chunk))).first()
     return found.questions if found else ()
 
 
 def _chunk_of(edit: ChunkEdit) -> Chunk | None:
-    """The passage of the live version that shows an edit: edited, disabled, or found by further questions."""
+    """The passage of the live version that an edit replaced, disabled or gave questions."""
     chunks = Chunk.objects.select_related("version__document", "edit")
     mine = chunks.filter(version_id=edit.document.live_version_id)
     if edit.kind == Kind.DISABLE:
@@ -179,7 +183,7 @@ def _chunk_of(edit: ChunkEdit) -> Chunk | None:
 
 
 def _without(chunk: Chunk, edit: ChunkEdit) -> PreparedPassage | None:
-    """The passage as it is without this edit; None where another one has taken the place of a disabled one."""
+    """The passage without this edit; None if another passage has replaced a disabled one."""
     if edit.kind == Kind.QUESTIONS:
         return passage_prepare(_successor(chunk, text=chunk.text, edit=chunk.edit), questions=())
     if edit.kind == Kind.REPLACE:
@@ -196,7 +200,7 @@ def _without(chunk: Chunk, edit: ChunkEdit) -> PreparedPassage | None:
 
 @dataclass(frozen=True, slots=True)
 class PreparedPassage:
-    """A passage that is not stored yet, and by what it is found; `vectors` are float32[768] each."""
+    """An unsaved passage with its representations; `vectors` are float32[768] each."""
 
     chunk: Chunk
     representations: Sequence[Representation]
@@ -205,16 +209,16 @@ class PreparedPassage:
 
 
 def passage_prepare(chunk: Chunk, *, questions: Sequence[str]) -> PreparedPassage:
-    """Write and embed what stands for a passage. Takes its time: call outside transactions."""
+    """Write and embed the representations of a passage. Slow: call outside of transactions."""
     wanted = _representations(chunk, questions)
     model = embedder()
     return PreparedPassage(chunk, wanted, model.embed_documents([r.embedded_text for r in wanted]), model.model)
 
 
 def passage_lock(chunk: Chunk, *, fresh: PreparedPassage | None = None) -> Mapping[str, Totals]:
-    """Keep a passage as it is until the end of the transaction; returns the totals for `passage_substitute`.
+    """Lock a passage until the end of the transaction; returns the totals for `passage_substitute`.
 
-    Raises PassageChangedError where it is not in the live version any more, or not as it was read.
+    Raises PassageChangedError if it is no longer in the live version, or has changed since it was read.
     """
     languages = {r.language for r in fresh.representations} if fresh else set()
     totals = statistics_lock(tenant_id=chunk.version.document.tenant_id, languages=languages)
@@ -225,9 +229,9 @@ def passage_lock(chunk: Chunk, *, fresh: PreparedPassage | None = None) -> Mappi
 
 
 def passage_substitute(*, old: Chunk, fresh: PreparedPassage | None, totals: Mapping[str, Totals]) -> None:
-    """Retire a passage with its entries and, where `fresh` is given, store and index that in its place.
+    """Retire a passage with its entries; if `fresh` is given, store and index it instead.
 
-    Call under `passage_lock`, as the last thing of the transaction: the epoch is the last of all locks.
+    Call under `passage_lock`, last in the transaction: the epoch is the last of all locks.
     """
     tenant_id = old.version.document.tenant_id
     entries_remove(tenant_id=tenant_id, chunk_ids=[old.pk])
@@ -250,7 +254,7 @@ def _store(fresh: PreparedPassage, old: Chunk, totals: Mapping[str, Totals], ten
 
 
 def _representations(chunk: Chunk, questions: Sequence[str]) -> list[Representation]:
-    """Entries of one passage; written by rules, as somebody is waiting."""
+    """Representations of one passage, written by rules without a model because somebody is waiting."""
     document = chunk.version.document
     options: RepresentationOptions = pipeline_options(documents=[document])[document.pk].representations
     draft = ChunkDraft(

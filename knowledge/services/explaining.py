@@ -1,4 +1,4 @@
-"""Why a passage was found or not: its texts and its match with a question, for passages that are named (B1)."""
+"""Why given passages were found or not: their texts and their scores for a question (B1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragcore.types import Passage, Query
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermEvidence:
-    """A term of the question that a passage holds."""
+    """A term of the question that a passage contains."""
 
     text: str
     idf: float
@@ -28,13 +28,13 @@ class TermEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageEvidence:
-    """A passage with how well it matches; of several entries of a passage the best one of each kind counts."""
+    """A passage with its scores; of its entries the best score of each kind counts."""
 
     passage: Passage
-    bm25: float = 0.0  # 0: it holds no term of the question
+    bm25: float = 0.0  # 0: it contains no term of the question
     coarse: float | None = None  # cosine, -1 to 1; None: no vector of the model in use
     dense: float | None = None
-    terms: tuple[TermEvidence, ...] = ()  # of the entry with the best BM25, the weightiest first
+    terms: tuple[TermEvidence, ...] = ()  # of the entry with the best BM25, highest score first
     entries: int = 0  # in the index
     via: Mapping[str, str] = field(default_factory=dict)  # arm -> the representation that matched best
 
@@ -58,9 +58,9 @@ def passages_explained(
     query: Query,
     chunks: Sequence[int],
 ) -> dict[int, PassageEvidence]:
-    """Passages by chunk id, in a fixed number of queries; what not both askers may find is left out.
+    """Explanations by chunk id, in a fixed number of queries; passages that not both askers may find are left out.
 
-    `query` is that of a search that has run (State.query): its vector and weights are used again.
+    `query`: of a finished search (State.query); its vector and weights are reused.
     """
     visible = visible_sql(documents_askable(scope=scope, sets=sets, filters=filters, within=within))
     passages = passages_load(scope=scope, visible=visible, chunks=chunks)
@@ -80,14 +80,14 @@ def passages_explained(
 
 
 def query_embedded(query: Query) -> Query:
-    """The question with its vector, for searches that did without one."""
+    """The question with its vector, if the search did not compute one."""
     if query.vector is not None:
         return query
     return replace(query, vector=engines.embedder().embed_queries([query.text])[0])
 
 
 def _asked(*, scope: Scope, visible: Visible, query: Query) -> list[_Asked]:
-    """Terms of the question and of its corrections that the corpus knows, each with its weight."""
+    """Terms of the question and of its corrections that the corpus contains, each with its weight."""
     counts = Counter(query.terms)
     added = [text for meant in query.corrections.values() for text in meant]
     known = known_terms(scope=scope, texts=[*query.terms, *added], visible=visible)

@@ -1,4 +1,4 @@
-"""How much a filter leaves, and why it may leave nothing (V3)."""
+"""Count what filters leave to be searched, and explain why they leave nothing (V3)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_MATCH = "No passage that you may search matches these filters."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterCount:
-    """What sets and filters leave to be searched."""
+    """Number of documents and passages that sets and filters leave to be searched."""
 
     documents: int
     passages: int
@@ -31,7 +31,7 @@ class FilterCount:
 
 
 def filters_count(*, scope: Scope, sets: Sequence[int], filters: Filters) -> FilterCount:
-    """Live documents and passages within the asker's rights.
+    """Count live documents and passages within the asker's rights.
 
     Raises UnknownFilterError, InvalidFilterError, RetrievalUnavailableError.
     """
@@ -48,7 +48,7 @@ def filters_count(*, scope: Scope, sets: Sequence[int], filters: Filters) -> Fil
 
 
 def filters_offered(*, scope: Scope, words: str = "") -> FilterChoices:
-    """`filter_choices` with a limit of time. Raises RetrievalUnavailableError."""
+    """`filter_choices` with a time limit. Raises RetrievalUnavailableError."""
     try:
         with statements_limited(seconds=STATEMENT_SECONDS):
             return filter_choices(scope=scope, words=words)
@@ -57,9 +57,9 @@ def filters_offered(*, scope: Scope, words: str = "") -> FilterChoices:
 
 
 def filters_explained(*, scope: Scope, filters: Filters, searched: int) -> tuple[FilterWarning, ...]:
-    """Why filters left nothing to search; empty where they left something, or there are none.
+    """Reasons why filters left nothing to search; empty if they left something, or there are none.
 
-    Speaks only of what the asker may see: a name that stands in closed documents alone counts as unknown.
+    Within what the asker may see: a name that only hidden documents contain counts as unknown.
     """
     if searched or not filters:
         return ()

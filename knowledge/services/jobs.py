@@ -1,4 +1,4 @@
-"""Starting, pausing, resuming and cancelling ingestion jobs (B7)."""
+"""Pause, resume, cancel and retry ingestion jobs (B7)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.errors import NotAllowedError, NotFoundError
@@ -14,7 +14,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import IngestionCancelledError, JobOverError
-from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
+from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob, SyncRun
 from knowledge.queue import RUN_SYNC, advance_enqueue, enqueue_on_commit
 from knowledge.selectors import jobs_readable
 from knowledge.services.documents import document_managed, job_start
@@ -38,7 +38,7 @@ def job_pause(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
 
 
 def job_resume(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
-    """Go on with a paused job. Raises NotFoundError, JobOverError."""
+    """Continue a paused job. Raises NotFoundError, JobOverError."""
     with transaction.atomic():
         job = _open_job(scope=scope, job_id=job_id)
         if job.paused is not None:
@@ -51,15 +51,14 @@ def job_resume(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
 
 @transaction.atomic
 def job_cancel(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
-    """End what is not live yet; documents keep the version that they have. Raises NotFoundError, JobOverError.
+    """Cancel the items that are not live yet; documents keep their versions. Raises NotFoundError, JobOverError.
 
-    Documents are locked before items, as publishing does; what it has switched by then stays live.
+    Documents are locked before items, as publishing does; what was published by then stays live.
     """
     job = _open_job(scope=scope, job_id=job_id)
     job.cancelled = timezone.now()
-    if _is_run_open(job):  # its worker loses it at its next sign of life
-        job.report = {**job.report, "state": "done", "token": ""}
-    job.save(update_fields=["cancelled", "report"])
+    job.save(update_fields=["cancelled"])
+    _open_runs(job).update(finished=job.cancelled, lease_until=None)  # a worker loses it at its next sign of life
     open_items = IngestItem.objects.filter(job=job, finished=None)
     documents = Document.objects.select_for_update().filter(versions__items__in=open_items).order_by("pk")
     list(documents.values_list("pk", flat=True))
@@ -76,9 +75,9 @@ def job_cancel(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
 
 @transaction.atomic
 def job_retry(*, scope: Scope, actor: User, job_id: int) -> IngestJob | None:
-    """Ingest again what failed or was cancelled in a job and is still the newest of its document, in a new job.
+    """Ingest the failed and cancelled versions of a job again, in a new job, if they are still the newest.
 
-    None where there is nothing of that kind, or all of it is being tried again already. Raises NotFoundError.
+    None if there are no such versions, or all of them are being ingested already. Raises NotFoundError.
     """
     job = _job(scope=scope, job_id=job_id)
     newer = DocumentVersion.objects.filter(document=OuterRef("document"), number__gt=OuterRef("number"))
@@ -94,10 +93,10 @@ def job_retry(*, scope: Scope, actor: User, job_id: int) -> IngestJob | None:
 
 @transaction.atomic
 def document_retry(*, scope: Scope, actor: User, document_id: int, stage: RetryStage = "received") -> IngestJob:
-    """Ingest the newest version of a document again, from the original or from what was read of it.
+    """Ingest the newest version of a document again, from its original or from its stored text.
 
-    "parsed" and "chunked" start with what is stored, if its options are still those of the document; passages are cut
-    again in either case, which takes no time. Raises NotFoundError, NotAllowedError.
+    "parsed" and "chunked" start with the stored text, if its options are still those of the document; it is chunked
+    again in either case, which takes little time. Raises NotFoundError, NotAllowedError.
     """
     document = document_managed(scope=scope, document_id=document_id)
     version = document.versions.order_by("-number").first()
@@ -119,7 +118,7 @@ def _versions_retry(
     queue: str = Queue.INGEST,
     stage: str = Stage.RECEIVED,
 ) -> IngestJob:
-    """A job for versions that did not go live; their documents are being processed again."""
+    """Create a job for versions that did not go live; their documents are in progress again."""
     documents = Document.objects.filter(pk__in=[version.document_id for version in versions])
     list(documents.select_for_update().order_by("pk").values_list("pk", flat=True))
     failed = documents.filter(state=Document.State.FAILED)
@@ -129,16 +128,16 @@ def _versions_retry(
 
 
 def _open_job(*, scope: Scope, job_id: int) -> IngestJob:
-    """A job that still has work to do or to look for. Raises NotFoundError, JobOverError."""
+    """A job with unfinished items or an unfinished run, locked. Raises NotFoundError, JobOverError."""
     job = _job(scope=scope, job_id=job_id)
-    if job.cancelled or not (_is_run_open(job) or job.items.filter(finished=None).exists()):
+    if job.cancelled or not (_open_runs(job).exists() or job.items.filter(finished=None).exists()):
         raise JobOverError(job=job_id)
     return job
 
 
-def _is_run_open(job: IngestJob) -> bool:
-    """Whether the run of a source belongs to the job and is not over."""
-    return job.report.get("state") in ("waiting", "running")
+def _open_runs(job: IngestJob) -> QuerySet[SyncRun]:
+    """The run of the job, if it has one that is not over."""
+    return SyncRun.objects.filter(job=job, finished=None)
 
 
 def _job(*, scope: Scope, job_id: int) -> IngestJob:
@@ -153,5 +152,5 @@ def _call_workers(job: IngestJob) -> None:
     queues = job.items.filter(finished=None).order_by().values_list("queue", flat=True).distinct()
     for queue in sorted(queues):
         advance_enqueue(job_id=job.pk, queue=queue)
-    if _is_run_open(job):
+    if _open_runs(job).exists():
         enqueue_on_commit(RUN_SYNC, job_id=job.pk)

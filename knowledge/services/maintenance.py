@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rebuilt:
-    """One index, and what building it anew took and brought."""
+    """The rebuild of one index: its time, and its size before and after."""
 
     name: str
     seconds: float
@@ -58,9 +58,9 @@ class Rebuilt:
 
 
 def indexes_rebuild() -> Iterator[Rebuilt]:
-    """Build the vector and word indexes anew, one after another, while readers and writers go on.
+    """Rebuild the vector and word indexes one after another, beside readers and writers.
 
-    What an interrupted run has left is dropped first. Call outside a transaction.
+    Leftovers of an interrupted run are dropped first. Call outside a transaction.
     Raises MaintenanceRunningError while another process does the same.
     """
     with maintenance_try_lock() as alone:
@@ -80,7 +80,7 @@ def _rebuilt(name: str) -> Rebuilt:
 
 
 def maintenance_run() -> None:
-    """Everything, with a line in the log for each step. Ends at once where another process is at it."""
+    """Purge, rebuild and check, with a log line for each step. Ends at once if another process does maintenance."""
     try:
         purged = purge(days=settings.PURGE_AFTER_DAYS)
         logger.info("purged: %s", purged)
@@ -102,12 +102,12 @@ COUNTABLE = frozenset(
 
 
 def index_check() -> list[Drift]:
-    """Every difference between the stored statistics and a recount, and every document that is only half there."""
+    """All differences between stored statistics and a recount, and all documents that are only half indexed."""
     return [*totals_drift(), *frequencies_drift(), *passages_drift(), *halves_found()]
 
 
 def index_repair(found: Sequence[Drift]) -> list[Drift]:
-    """Count again for every tenant that needs it; returns what is still wrong."""
+    """Recount the statistics of every tenant that needs it; returns the remaining differences."""
     for tenant_id in sorted({d.tenant_id for d in found if d.kind in COUNTABLE and d.tenant_id is not None}):
         with transaction.atomic():
             statistics_lock(tenant_id=tenant_id)
@@ -119,22 +119,22 @@ def index_repair(found: Sequence[Drift]) -> list[Drift]:
 # ── every few minutes ─────────────────────────────────────────────────────────────────────────────
 
 
-MERGE_FROM = 60_000  # live entries of a tenant; some more, and its searches begin to use the index
+MERGE_FROM = 60_000  # live entries of a tenant; with a few more its searches begin to use the index
 MERGE_BATCH = 500  # entries; HNSW inserts are slow, so each batch is its own transaction
 MAX_MERGE_BATCHES = 20  # per run; the next run goes on
 BULK_FROM = 20_000  # entries outside of the index
-BULK_SHARE = 0.25  # of those in it; beyond both the index is built anew: at 200 inserts a second that is faster
-BULK_BATCHES = 10  # without the index rows are moved quickly; between two batches the room of the first is freed
+BULK_SHARE = 0.25  # of those in it; beyond both limits a rebuild is faster than 200 inserts a second
+BULK_BATCHES = 10  # without the index rows move quickly; a vacuum after each batch frees its space
 PURGE_AGE_SECONDS = 24 * 3600.0
 PURGE_BATCH = 5000
-REWEIGH_SECONDS = 0.3  # for which publishing may wait
+REWEIGH_SECONDS = 0.3  # how long publishing may wait
 REWEIGH_ROWS = (50, 4000)  # of a batch, at least and at most
 ANALYSE_SHARE, ANALYSE_LEAST = 0.1, 5000  # rows changed since the last time
 
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """How many entries were touched."""
+    """Numbers of changed entries."""
 
     reweighed: int
     merged: int
@@ -142,14 +142,14 @@ class Refreshed:
 
 
 def indexes_refresh() -> Refreshed:
-    """Recompute drifted BM25 weights, feed the HNSW index of large tenants, delete what nothing can reach."""
+    """Recompute drifted BM25 weights, move entries of large tenants into the HNSW index, delete unreachable entries."""
     if statistics_are_old(share=ANALYSE_SHARE, least=ANALYSE_LEAST):
         tables_analyse()
     return Refreshed(reweighed=_reweigh(), merged=vectors_merge(), purged=_purge())
 
 
 def _reweigh() -> int:
-    """In batches: whoever publishes waits for one of them at most."""
+    """Recompute weights in batches: publishing waits for one batch at most."""
     changed, rows = 0, REWEIGH_ROWS[0]
     for tenant_id, language in reweighing_due():
         with transaction.atomic():
@@ -167,7 +167,7 @@ def _reweigh() -> int:
 
 
 def vectors_merge() -> int:
-    """Feed the HNSW index with the entries of large tenants: row by row, or all at once where there are very many."""
+    """Move entries of large tenants into the HNSW index: row by row, or by a rebuild if there are very many."""
     large = tenants_beyond(MERGE_FROM)
     if large and not connection.in_atomic_block:
         tail, merged = parts_counted(large)
@@ -188,7 +188,7 @@ def _merge_some(tenant_id: int) -> int:
 
 
 def _merge_at_once(tenants: list[int], *, tail: int) -> int:
-    """Drop the index, move the rows, build it. An interrupted run leaves none, and the next one builds it."""
+    """Drop the index, move the rows, build it. An interrupted run leaves no index, and the next one builds it."""
     with maintenance_try_lock() as alone:
         if not alone:
             return 0

@@ -1,4 +1,4 @@
-"""Several results for one question become one (V2, V3, V5)."""
+"""Merge several results for one question into one (V2, V3, V5)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ RANK_OFFSET = 60  # of reciprocal rank fusion: Cormack, Clarke, Buettcher, 2009
 def merge_results(results: Sequence[Retrieved], *, top_k: int, parts: int = 0) -> Retrieved:
     """One ranking of at most `top_k` passages, each once, of several rankings for one question.
 
-    The last `parts` results are for questions of their own, such as the parts of a question; the results before them
-    are for forms of the same question. The first `top_k // len(results)` of each result have a place; places that are
-    left, because results share passages, go to the best of the others. The order is that of the score "merge.queries",
-    the last one of every candidate, higher is better: see `_fused`. The query, the arms and the stages told are those
-    of the first result; the note of the stage "merge.queries" says what each form brought.
+    The last `parts` results are for sub-questions; the results before them are for forms of the same question. The
+    first `top_k // len(results)` of each result are kept; the remaining places, because results share passages, go to
+    the best of the others. Passages are ordered by the score "merge.queries", the last one of every candidate, higher
+    is better: see `_fused`. Query, arms and stages are those of the first result; the note of the stage
+    "merge.queries" says what each form contributed.
     """
     if len(results) == 1:
         return results[0]
@@ -46,7 +46,7 @@ def _chunks(result: Retrieved) -> list[int]:
 
 
 def _stage(candidate: Candidate) -> str:
-    """Who gave the last score."""
+    """The stage of the last score."""
     return list(candidate.scores)[-1]
 
 
@@ -55,13 +55,13 @@ def _last(candidate: Candidate) -> float:
 
 
 def _fused(results: Sequence[Retrieved], *, parts: int) -> dict[int, float]:
-    """What each chunk is ordered by.
+    """The score "merge.queries" of each chunk.
 
-    Where all rankings end with the same score: its mean over the forms of the question, and the maximum of that and of
-    its score for each part. What several forms find is more likely to answer their question than what one of them
+    If all rankings end with the same score: its mean over the forms of the question, and the maximum of that and of
+    its score for each part. A passage that several forms find is more likely to answer than one that a single form
     finds (CombSUM: Fox and Shaw, "Combination of Multiple Searches", TREC-2, 1994; divided by the number of forms, so
-    that scores keep their scale), while a part has an answer of its own, which the others need not find (CombMAX).
-    Otherwise reciprocal ranks, of which 1 is the first place in every ranking.
+    that scores keep their scale). A part has an answer of its own, which the others need not find (CombMAX).
+    Otherwise reciprocal ranks, where 1 means the first place in every ranking.
     """
     states = [result.state for result in results]
     last = {_stage(candidate) for state in states for candidate in state.candidates}
@@ -77,20 +77,20 @@ def _fused(results: Sequence[Retrieved], *, parts: int) -> dict[int, float]:
 
 
 def _means(states: Sequence[State], stage: str) -> dict[int, float]:
-    """The mean score of each chunk; one that a ranking does not have counts there as low as the lowest that it has."""
+    """The mean score of each chunk; in a ranking without the chunk, the lowest score of that ranking counts."""
     scores = [_scores(state, stage) for state in states if state.candidates]
     found = dict.fromkeys(candidate.chunk for state in states for candidate in state.candidates)
     return {chunk: fmean(known.get(chunk, min(known.values())) for known in scores) for chunk in found}
 
 
 def _scores(state: State, stage: str) -> Mapping[int, float]:
-    """The score of this stage of all that it scored, also of what was cut off after it."""
+    """The scores of this stage, also of candidates that were cut off after it."""
     every = chain(state.candidates, state.fallen.values())
     return {candidate.chunk: candidate.scores[stage] for candidate in every if stage in candidate.scores}
 
 
 def _reciprocal_ranks(states: Sequence[State]) -> dict[int, float]:
-    """The sum of reciprocal ranks by chunk, divided by the most that it can be."""
+    """The sum of reciprocal ranks by chunk, divided by its maximum."""
     values: dict[int, float] = {}
     for state in states:
         for rank, candidate in enumerate(state.candidates, 1):
@@ -100,7 +100,7 @@ def _reciprocal_ranks(states: Sequence[State]) -> dict[int, float]:
 
 
 def _best_candidates(results: Sequence[Retrieved]) -> dict[int, Candidate]:
-    """Each chunk once, with the scores of the form that it fits best (the first, if scales differ), and its forms."""
+    """Each chunk once, with the scores of its best form (the first one, if scales differ), and all its forms."""
     best: dict[int, Candidate] = {}
     forms: dict[int, list[int]] = {}
     for number, result in enumerate(results):
@@ -113,7 +113,7 @@ def _best_candidates(results: Sequence[Retrieved]) -> dict[int, Candidate]:
 
 
 def _merged(results: Sequence[Retrieved], candidates: Sequence[Candidate], share: int) -> State:
-    """The first state with these candidates; what other forms found and is not among them is dropped, too."""
+    """The first state with these candidates; its records of dropped ones are extended by the other forms."""
     first, others = results[0].state, [result.state for result in results[1:]]
     kept = {candidate.chunk for candidate in candidates}
     found = dict.fromkeys(chain.from_iterable(_chunks(result) for result in results))

@@ -1,7 +1,7 @@
-"""How many requests the background may have at a model server at once, over all processes (D30, D31).
+"""Limit the concurrent requests of background work to a model server, over all processes (D30, D31).
 
-A slot is a member of a sorted set in Redis with the time at which it expires, so that a killed worker's slot comes
-free by itself. People's questions do not wait here: only ingestion does.
+A slot is a member of a sorted set in Redis with the time when it expires, so the slot of a killed worker becomes free
+by itself. Only ingestion waits for slots; people's questions do not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from knowledge.engines import chat_model
 from ragcore.ports import ChatMessage, ChatModel, GenerationEvent
 
 LEASE_SECONDS = 240.0  # longer than the slowest request with all its repetitions
-WAIT_SECONDS = (0.05, 0.25)  # between two tries, at random, so that waiting workers do not move in step
+WAIT_SECONDS = (0.05, 0.25)  # between two tries, random, so that waiting workers do not try at the same time
 
 TAKE = """
 local now = tonumber(redis.call('TIME')[1])
@@ -34,19 +34,19 @@ return 1
 
 
 def embedding_slot(*, alive: Callable[[], None]) -> AbstractContextManager[None]:
-    """A slot at the embedding endpoint; none is needed where vectors are made in this process."""
+    """Hold a slot at the embedding endpoint; none is needed if vectors are computed in this process."""
     is_remote = settings.EMBEDDER.startswith("openai:")
     return model_slot("embedding", alive=alive) if is_remote else nullcontext()
 
 
 def background_model() -> ChatModel | None:
-    """The configured language model for work in the background, or None."""
+    """The configured language model for background work, or None."""
     model = chat_model()
     return None if model is None else SlottedChatModel(model)
 
 
 class SlottedChatModel:
-    """A ChatModel that asks only while it holds a slot."""
+    """A ChatModel that sends requests only while it holds a slot."""
 
     def __init__(self, model: ChatModel) -> None:
         self.name = model.name
@@ -68,7 +68,7 @@ class SlottedChatModel:
 
 @contextmanager
 def model_slot(endpoint: str, *, alive: Callable[[], None]) -> Iterator[None]:
-    """Wait for a slot, giving signs of life, and hold it. `alive` may end the waiting by raising."""
+    """Wait for a slot and hold it. `alive` is called meanwhile, and may end the wait by raising."""
     token = uuid.uuid4().hex
     while not _take(endpoint, token):
         alive()

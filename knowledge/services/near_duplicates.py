@@ -23,17 +23,16 @@ from knowledge.selectors.duplicates import pair_get
 from ragcore.text.minhash import bands, similarity, sketch
 
 NEAR_FROM = 0.8  # estimated Jaccard of the shingles
-CANDIDATES = 500  # whose sketches are compared, by the bands that they share
-PAIRS_A_DOCUMENT = 20  # the most alike ones: documents made from one template would pair everything with everything
+CANDIDATES = 500  # versions whose sketches are compared: those with most common bands
+PAIRS_A_DOCUMENT = 20  # documents of one template would otherwise pair all with all
 
 
 @transaction.atomic
 def duplicates_record(*, tenant_id: int, version_ids: Sequence[int]) -> int:
-    """Compare live versions with all others of the tenant and record the pairs; returns how many are new.
+    """Compare live versions with all others of the tenant and store the pairs; returns how many are new.
 
-    Each document is paired with the PAIRS_A_DOCUMENT others that are most alike.
-
-    Idempotent. Pairs of a document whose text has moved away are taken back.
+    Each document is paired with its PAIRS_A_DOCUMENT most similar others. Idempotent. Open pairs of documents that are
+    no longer similar are deleted.
     """
     fresh = list(_live(tenant_id).filter(pk__in=version_ids).only("document_id", "text_sha256", "sketch"))
     SketchBand.objects.filter(tenant_id=tenant_id, version__document__in=[v.document_id for v in fresh]).delete()
@@ -51,7 +50,7 @@ def duplicates_record(*, tenant_id: int, version_ids: Sequence[int]) -> int:
 
 @transaction.atomic
 def pair_keep(*, scope: Scope, actor: User, pair_id: int) -> DuplicatePair:
-    """Both documents are wanted: the pair is not reported any more. Raises NotFoundError."""
+    """Keep both documents: the pair is no longer reported. Raises NotFoundError."""
     pair = pair_get(scope=scope, pair_id=pair_id)
     pair.state = DuplicatePair.State.KEPT
     pair.save(update_fields=["state"])
@@ -64,7 +63,7 @@ def _live(tenant_id: int) -> QuerySet[DocumentVersion]:
 
 
 def _record(tenant_id: int, version: DocumentVersion) -> int:
-    """Pairs of one version with all that share a band or the text."""
+    """Store the pairs of one version with all that share a band or the text; returns how many are new."""
     mine = _pairs_of(version.document_id)
     found = dict(_similar(tenant_id, version))
     gone = [pair.pk for other, pair in mine.items() if other not in found and pair.state == DuplicatePair.State.OPEN]
@@ -80,15 +79,15 @@ def _record(tenant_id: int, version: DocumentVersion) -> int:
 
 
 def _pairs_of(document_id: int) -> dict[int, DuplicatePair]:
-    """Recorded pairs of a document, by the other document."""
+    """Stored pairs of a document, by the id of the other document."""
     first = {pair.second_id: pair for pair in DuplicatePair.objects.filter(first=document_id)}
     return first | {pair.first_id: pair for pair in DuplicatePair.objects.filter(second=document_id)}
 
 
 def _similar(tenant_id: int, version: DocumentVersion) -> Iterable[tuple[int, tuple[str, float]]]:
-    """(document id, (kind, similarity)) of the others that are alike.
+    """(document id, (kind, similarity)) of similar documents.
 
-    Of many with the same text only the oldest is named, so that n copies make n pairs.
+    Of many with the same text only the oldest one, so that n copies make n pairs.
     """
     others = _live(tenant_id).exclude(document_id=version.document_id)
     if version.text_sha256:
@@ -112,17 +111,17 @@ def _sketch(version: DocumentVersion) -> npt.NDArray[np.uint32]:
 
 
 BATCH = 50  # versions a task
-NOTHING = sketch("").tobytes()  # of a text without letters and digits: it has no bands and is like no other
-PATIENCE = timedelta(minutes=10)  # for which a report may wait while documents are being ingested
+NOTHING = sketch("").tobytes()  # of a text without letters and digits: it has no bands and is similar to none
+MAX_DELAY = timedelta(minutes=10)  # how long a comparison may wait for running ingestion
 
 
 @transaction.atomic
 def versions_compare() -> int:
-    """Record near-duplicates of live versions that have not been compared yet; returns how many were looked at.
+    """Store near-duplicates of live versions that were not compared yet; returns how many versions were compared.
 
-    Bands of a sketch exist once it has been compared, so that no lost message leaves a version out. One at a time: two
-    would do the same work twice and wait for each other. Ingestion goes first, as it shares the processors. What is not
-    done now is done when the last item of a job goes live, or at the next call of the scheduler.
+    Bands of a sketch exist once it was compared, so a lost message leaves no version out. Only one task compares at a
+    time: two would do the same work and wait for each other. Running ingestion goes first, because both need the
+    processors; the comparison then runs when a job goes live, or at the next call of the scheduler.
     """
     if not comparison_try_lock():
         return 0
@@ -134,7 +133,7 @@ def versions_compare() -> int:
         .order_by("live_for__tenant_id", "pk")
         .values_list("live_for__tenant_id", "pk")
     )
-    if _ingestion_goes_on() and not waiting.filter(live_since__lt=timezone.now() - PATIENCE).exists():
+    if _is_ingesting() and not waiting.filter(live_since__lt=timezone.now() - MAX_DELAY).exists():
         return 0
     found = list(rows[:BATCH])
     for tenant_id, pairs in groupby(found, key=lambda pair: pair[0]):
@@ -144,5 +143,5 @@ def versions_compare() -> int:
     return len(found)
 
 
-def _ingestion_goes_on() -> bool:
+def _is_ingesting() -> bool:
     return IngestItem.objects.filter(finished=None, lease_until__gt=timezone.now()).exists()

@@ -1,4 +1,4 @@
-"""Changing the options of sets and of a site, with their history (D14, V14)."""
+"""Change the options of sets and of a site, with their history (D14, V14)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Given = Mapping[str, Mapping[str, Any]]  # group → option → value; None: inh
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """What the history says about a change besides who and when."""
+    """Kind and note of a change, for the history."""
 
     kind: str = OptionsChange.Kind.EDIT
     note: str = ""
@@ -35,9 +35,9 @@ class Why:
 def set_options_update(
     *, scope: Scope, actor: User, set_id: int, options: Given, replaces: bool = False, why: Why | None = None
 ) -> KnowledgeSet:
-    """Change options of a set; what is not given stays (`replaces`: is inherited again), None takes a value back.
+    """Change options of a set; None resets a value. Options not given stay (`replaces`: are inherited again).
 
-    Documents keep what they were made with until they are rebuilt. Raises NotFoundError, NotAllowedError,
+    Documents stay as they were ingested until they are rebuilt. Raises NotFoundError, NotAllowedError,
     InvalidOptionsError that names every fault.
     """
     found = KnowledgeSet.objects.select_for_update().get(pk=set_owned(scope=scope, set_id=set_id).pk)
@@ -62,7 +62,7 @@ def site_options_update(
     replaces: bool = False,
     why: Why | None = None,
 ) -> SiteOptions:
-    """Change what the sets of a tenant inherit (None: the asker's tenant); as `set_options_update`.
+    """Change the options that the sets of a tenant inherit (None: the asker's tenant), as `set_options_update`.
 
     Raises NotAllowedError, InvalidOptionsError.
     """
@@ -84,10 +84,10 @@ def site_options_update(
 
 
 def options_restore(*, scope: Scope, actor: User, change_id: int, note: str = "") -> OptionsChange:
-    """Put the options back to what they were before a change; returns that change.
+    """Restore the options from before a change; returns that change.
 
-    This is a change itself, so it can be taken back, too. Raises NotFoundError, NotAllowedError, and
-    InvalidOptionsError where the state is one that this version does not know.
+    Restoring is a change itself, so it can be undone, too. Raises NotFoundError, NotAllowedError, and
+    InvalidOptionsError if this version does not know the restored options.
     """
     change = options_change_get(scope=scope, change_id=change_id)
     why = Why(kind=OptionsChange.Kind.UNDO, note=note)
@@ -103,9 +103,9 @@ def options_restore(*, scope: Scope, actor: User, change_id: int, note: str = ""
 
 
 def merged_options(old: Given, given: Given, *, layer: str) -> dict[str, dict[str, Any]]:
-    """The old options with the given ones over them, valid as a whole. Raises InvalidOptionsError.
+    """The old options updated by the given ones, validated as a whole. Raises InvalidOptionsError.
 
-    What an earlier version of the program has stored and this one does not know is dropped.
+    Stored options that this version of the program does not know are dropped.
     """
     faults = [f"{layer}: unknown group {code!r}" for code in given if code not in GROUPS]
     merged = {code: _known(code, values) for code, values in old.items() if code in GROUPS}
@@ -120,9 +120,9 @@ def merged_options(old: Given, given: Given, *, layer: str) -> dict[str, dict[st
 
 
 def _check_together(*layers: tuple[str, Given]) -> None:
-    """Raises InvalidOptionsError whose `fields` say which option of the layers together is at fault, and why.
+    """Raise InvalidOptionsError if the layers do not fit together; `fields` names the option and the reason.
 
-    Of a layer below, only what this version knows counts; its own faults were told when it was saved.
+    Of a layer below only known options count; its own errors were reported when it was saved.
     """
     groups: dict[str, Resolved[Any]] = {
         code: resolve(group, *((name, _known(code, stored.get(code, {}))) for name, stored in layers))
@@ -153,7 +153,7 @@ def _faults(code: str, values: Mapping[str, Any], *, layer: str) -> list[str]:
 def _note(
     *, actor: User, tenant_id: int, before: Given, after: Given, row: KnowledgeSet | None, why: Why
 ) -> OptionsChange:
-    """Write the history, and make answers stale that were made with other options."""
+    """Write the history, and invalidate cached answers that used other options."""
     epoch_advance(tenant_id=tenant_id)
     return OptionsChange.objects.create(
         tenant_id=tenant_id,

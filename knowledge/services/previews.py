@@ -1,4 +1,4 @@
-"""What another way of cutting would change, on a sample of a set's documents; nothing is stored."""
+"""Preview other chunking options on a sample of a set's documents; nothing is stored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXAMPLES = 4  # passages shown of each document, from its beginning
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """One way of cutting one document."""
+    """The chunks of one document with one set of options."""
 
     passages: int
     mean_tokens: int
@@ -42,7 +42,7 @@ class DocumentPreview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """Both ways side by side. `documents_total` would be rebuilt if the new one were chosen."""
+    """Present and new chunking of the sample. `documents_total` would be rebuilt if the new options were chosen."""
 
     before: ChunkingOptions
     after: ChunkingOptions
@@ -59,9 +59,9 @@ class Preview:
 
 
 def chunking_preview(*, scope: Scope, set_id: int, chunking: Mapping[str, Any], sample: int = SAMPLE) -> Preview:
-    """Cut a sample of a set's documents with the present and with other options.
+    """Chunk a sample of a set's documents with the present and with other options.
 
-    The sample is spread over the set by age, long and short alike.
+    The sample is spread evenly over the set by age.
     Raises NotFoundError, NotAllowedError, InvalidOptionsError.
     """
     found = set_owned(scope=scope, set_id=set_id)
@@ -89,7 +89,7 @@ def _preview(document: Document, before: ChunkingOptions, after: ChunkingOptions
 
 
 def _blocks(version: DocumentVersion | None) -> ParsedDocument | None:
-    """The text of a version as blocks again; None where there is none or it is too long."""
+    """The text of a version as blocks; None if there is none or it is too long."""
     if version is None or not 0 < len(version.markdown) <= MAX_CHARACTERS:
         return None
     try:

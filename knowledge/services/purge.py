@@ -1,7 +1,7 @@
-"""Removing for good what was deleted or replaced long ago and what no citation needs (D28, B3).
+"""Remove for good what was deleted or replaced long ago and what no citation needs (D28, B3).
 
-Whoever needs a passage for ever says so in its model: a foreign key to a document, a version or a chunk with PROTECT
-keeps the version. Files go last and by themselves: whatever no row names any more, also after a killed process.
+A model that needs passages for ever has a foreign key to a document, version or chunk with PROTECT, which keeps the
+version. Files are removed last, independently of rows: every file that no row names, also after a killed process.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, 
 
 logger = logging.getLogger(__name__)
 
-TERMS_BATCH = 5000  # looked at while the tenant's statistics are locked: some milliseconds
+TERMS_BATCH = 5000  # terms per lock of the tenant's statistics: some milliseconds
 VERSION_FILES = ("file", "parsed", "rendition")
 FILE_AGE = timedelta(days=1)  # an upload or a worker may write a file long before its row is committed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purged:
-    """How much was removed, or would be."""
+    """How much was removed, or would be removed."""
 
     versions: int = 0
     documents: int = 0
@@ -72,7 +72,7 @@ def purge(*, days: int, dry_run: bool = False) -> Purged:
 
 
 def _versions(cutoff: datetime) -> QuerySet[DocumentVersion]:
-    """Versions that nobody can find, that nobody works on, and that no citation needs."""
+    """Versions that no search finds, no worker holds and no citation needs."""
     newest = DocumentVersion.objects.filter(document=OuterRef("document")).order_by("-number").values("pk")[:1]
     replaced = Q(retired__lt=cutoff, live_for=None)
     never_live = Q(live_since=None, retired=None, created__lt=cutoff, live_for=None) & ~Q(pk=Subquery(newest))
@@ -86,7 +86,7 @@ def _versions(cutoff: datetime) -> QuerySet[DocumentVersion]:
 
 
 def _documents(cutoff: datetime) -> QuerySet[Document]:
-    """Deleted documents of which no version is left, in rows that no citation needs."""
+    """Deleted documents without versions whose rows no citation needs."""
     left = DocumentVersion.objects.filter(document=OuterRef("pk"))
     found = Document.objects.filter(~Exists(left), deleted__lt=cutoff)
     return found.filter(*(~needed for needed in _needed(Document, ""))).order_by("pk")
@@ -101,7 +101,7 @@ def _needed(model: type[models.Model], path: str) -> Iterator[Exists]:
 
 
 def _version_remove(pk: int, cutoff: datetime) -> int:
-    """1 if it was removed, 0 if somebody needs it by now."""
+    """1 if it was removed, 0 if something needs it by now."""
     try:
         with transaction.atomic():
             version = _versions(cutoff).select_for_update(of=("self",), skip_locked=True).filter(pk=pk).first()
@@ -129,7 +129,7 @@ def _document_remove(pk: int, cutoff: datetime) -> int:
 
 
 def _terms_remove(tenant_id: int) -> int:
-    """Terms that no entry contains, some thousand at a time: publishing waits for the lock meanwhile."""
+    """Remove terms that no entry contains, TERMS_BATCH at a time: publishing waits for the lock meanwhile."""
     after = removed = 0
     while (last := terms_until(tenant_id=tenant_id, after=after, limit=TERMS_BATCH)) is not None:
         with transaction.atomic():
@@ -143,12 +143,10 @@ def _terms_remove(tenant_id: int) -> int:
 
 
 def _files_remove(*, dry_run: bool) -> tuple[int, int]:
-    """Number and bytes of the files that no row names and that are older than a day."""
+    """Remove files that no row names and that are older than FILE_AGE; returns their number and bytes."""
     files = size = 0
     for folder in _orphans(default_storage):
-        with (
-            transaction.atomic()
-        ):  # whoever stores the same bytes again waits, then finds them gone, or we find its row
+        with transaction.atomic():  # an upload of the same bytes waits, then finds them gone; or we find its row
             files_lock_exclusive(tenant_id=folder.tenant_id)
             for name in sorted(set(folder.names) - _named(folder.names)):
                 files, size = files + 1, size + default_storage.size(name)
@@ -158,7 +156,7 @@ def _files_remove(*, dry_run: bool) -> tuple[int, int]:
 
 
 def _orphans(storage: Storage) -> Iterator[_Files]:
-    """Files that no row names, folder by folder. First-level folders that are no tenant's are not ours."""
+    """Files that no row names, folder by folder. Top-level folders that belong to no tenant are skipped."""
     for tenant in sorted(storage.listdir("")[0] if storage.exists("") else []):
         if tenant.isdigit():
             yield from _orphans_below(storage, int(tenant), tenant)
@@ -176,7 +174,7 @@ def _orphans_below(storage: Storage, tenant_id: int, folder: str) -> Iterator[_F
 
 
 def _named(names: list[str]) -> set[str]:
-    """Those of the names that a row keeps."""
+    """The names that a row refers to."""
     versions, pictures = DocumentVersion.objects.order_by(), DocumentPicture.objects.order_by()
     kept = [versions.filter(**{f"{column}__in": names}).values_list(column) for column in VERSION_FILES]
     return {row[0] for row in kept[0].union(*kept[1:], pictures.filter(file__in=names).values_list("file"))}

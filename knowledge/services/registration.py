@@ -1,4 +1,4 @@
-"""Recording that a document, or a new version of one, has arrived. Runs inside the caller's transaction."""
+"""Register a document that has arrived, or a new version of one. Runs inside the caller's transaction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFAULT_SOURCE = "uploads"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """What came in, before anything is known about it."""
+    """A file or text that has arrived, with what its sender says about it."""
 
     name: str  # file name with its ending
     content: bytes
@@ -46,16 +46,16 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What became of an arrival. `version` is what is to be ingested; None: nothing.
+    """Result of a registration. `version` is to be ingested; None: nothing is.
 
-    Nothing is to be ingested where the asker could see the same bytes before. Someone who could not is answered as if
-    they were new: the version that is there goes through ingestion once more, which changes nothing.
+    Nothing is to be ingested if the asker could see the same bytes before. An asker who could not gets the answer for
+    new bytes: the existing version is ingested once more, which changes nothing.
     """
 
     document: Document
     version: DocumentVersion | None
-    duplicate: bool  # said only to someone who could see the document before
-    merged: bool  # searches may find it elsewhere now: the caller advances the epoch, as the last thing that it locks
+    duplicate: bool  # True only if the asker could see the document before
+    merged: bool  # searches may find it elsewhere now: the caller advances the epoch as its last lock
 
 
 def sets_owned(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
@@ -73,16 +73,16 @@ def clearance_check(*, scope: Scope, clearance: int) -> None:
 
 
 def source_ensure(*, tenant_id: int, name: str) -> Source:
-    """The source of this name, made if it is new."""
+    """The source of this name; created if it is new."""
     return Source.objects.get_or_create(tenant_id=tenant_id, name=name or DEFAULT_SOURCE)[0]
 
 
 def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, source: Source) -> Registered:
-    """Find or make the document by its identity and give it a version for these bytes if they are new.
+    """Find or create the document by its identity, and add a version if these bytes are new.
 
-    The source's handler and the sets that are composed of the source are seen to (D10, D12).
-    Raises NotAllowedError, and SetNotOwnedError for a document in no set, which only administrators would see;
-    LeftOutError and SupersededError where the handler does not want the document.
+    Applies the source's handler and the composition of sets (D10, D12).
+    Raises NotAllowedError; SetNotOwnedError for a document in no set, which only administrators would see;
+    LeftOutError and SupersededError if the handler refuses the document.
     """
     arrival_check(scope=scope, arrival=arrival, source=source)
     document = _find(arrival=arrival, source=source)
@@ -100,7 +100,7 @@ def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, sou
 
 
 def arrival_check(*, scope: Scope, arrival: Arrival, source: Source) -> None:
-    """Raises SetNotOwnedError, NotAllowedError where the asker may not add to this source, or not without a set."""
+    """Raise SetNotOwnedError or NotAllowedError if the asker may not add to this source, or not without a set."""
     if not arrival.sets and scope.administers == "nothing":
         raise SetNotOwnedError
     anyones = source.owner_id is None and source.kind in (Source.Kind.UPLOAD, Source.Kind.API)
@@ -131,7 +131,7 @@ def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Re
 
 
 def document_new(*, actor: User | None, arrival: Arrival, source: Source) -> Document:
-    """The row of a document that has just arrived, not saved yet."""
+    """The unsaved row of a new document."""
     return Document(
         tenant_id=source.tenant_id,
         source=source,
@@ -146,10 +146,10 @@ def document_new(*, actor: User | None, arrival: Arrival, source: Source) -> Doc
 
 
 def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Registered:
-    """The same document once more: merge what surrounds it; new bytes, or bytes that failed, make a new version.
+    """Register a known document: merge sets, tags and attributes; new or failed bytes make a new version.
 
-    Other bytes under a known external id only from who keeps the document: putting it into a set of one's own would
-    otherwise open its present text to that set. Nor do others give it another title or attributes.
+    Only those who own the document may send other bytes under its external id: adding it to a set of one's own would
+    otherwise open its present text to that set. Others may not change its title or attributes either.
     Raises NotAllowedError.
     """
     was_visible = documents_readable(scope=scope).filter(pk=document.pk).exists()
@@ -177,13 +177,13 @@ def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Re
 
 
 def is_composed(source: Source) -> bool:
-    """Whether any set is composed of the source; asked once for the object, which lives as long as a request."""
+    """Whether any set is composed of the source; cached on the object, which lives as long as a request."""
     prefetch_related_objects([source], "set_sources")
     return bool(source.set_sources.all())
 
 
 def is_kept(*, scope: Scope, document: Document) -> bool:
-    """The asker administers the document or owns every set that holds it."""
+    """Whether the asker administers the document or owns every set that contains it."""
     if scope.administers != "nothing":
         return True
     held_by = document.sets.all()
@@ -191,9 +191,9 @@ def is_kept(*, scope: Scope, document: Document) -> bool:
 
 
 def version_add(*, document: Document, arrival: Arrival) -> DocumentVersion:
-    """The next version of a document, its original stored by content."""
+    """Create the next version of a document; its original is stored by content."""
     last = document.versions.aggregate(last=Max("number"))["last"] or 0
-    files_lock_shared(tenant_id=document.tenant_id)  # the weekly purge must not remove what we are about to name
+    files_lock_shared(tenant_id=document.tenant_id)  # the weekly purge must not remove the file before its row exists
     version = version_new(document=document, arrival=arrival, number=last + 1)
     version.save()
     document.state = Document.State.LIVE if document.live_version_id else Document.State.PROCESSING
@@ -203,7 +203,7 @@ def version_add(*, document: Document, arrival: Arrival) -> DocumentVersion:
 
 
 def version_new(*, document: Document, arrival: Arrival, number: int = 1) -> DocumentVersion:
-    """The row of a version, not saved yet, with its original stored; under `files_lock_shared` of the tenant."""
+    """The unsaved row of a version with its stored original. Call under `files_lock_shared` of the tenant."""
     version = DocumentVersion(
         document=document,
         number=number,
@@ -217,10 +217,9 @@ def version_new(*, document: Document, arrival: Arrival, number: int = 1) -> Doc
 
 
 def _store_original(version: DocumentVersion, arrival: Arrival) -> None:
-    """Save the bytes unless the same content of this tenant is already stored, and whole.
+    """Store the bytes unless the same content of this tenant is already stored completely.
 
-    A file that another request is still writing, or that a killed process left unfinished, keeps its name; the bytes
-    are saved under another one.
+    An unfinished file, of a running request or a killed process, keeps its name; then the bytes get another name.
     """
     storage = version.file.storage
     path = version.file.field.generate_filename(version, arrival.name)

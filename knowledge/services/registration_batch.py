@@ -1,4 +1,4 @@
-"""Recording that many documents have arrived at once: a handful of queries for what is new among them."""
+"""Register many documents at once: a handful of queries for all new ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Identity = tuple[int, str]  # source, external id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addressed:
-    """An arrival and the source that it came from."""
+    """An arrival and its source."""
 
     arrival: Arrival
     source: Source
@@ -42,10 +42,10 @@ class Addressed:
 def documents_register(
     *, scope: Scope, actor: User | None, arrivals: Sequence[Addressed]
 ) -> list[Registered | PermanentError]:
-    """What `document_register` would say to each arrival, in order; its permanent errors are returned, not raised.
+    """The result of `document_register` for each arrival, in order; permanent errors are returned, not raised.
 
-    To be called in a transaction. Documents that are new, and whose source has no handler, are written together, the
-    others one by one after them: they may merge with a row or be refused, each for itself.
+    Call in a transaction. New documents whose source has no handler are written together; the others one by one
+    afterwards: each of them may merge with a row or be refused.
     """
     found: dict[int, Registered | PermanentError] = {}
     for number, one in enumerate(arrivals):
@@ -62,7 +62,7 @@ def documents_register(
 
 
 def _new(arrivals: Sequence[Addressed], *, without: Mapping[int, object]) -> list[int]:
-    """Positions of arrivals that make new documents, whatever their neighbours do."""
+    """Positions of arrivals that create new documents, independent of the others."""
     known = _known(arrivals)
     chosen = []
     for number, one in enumerate(arrivals):
@@ -88,7 +88,7 @@ def _known(arrivals: Iterable[Addressed]) -> set[Identity]:
 
 
 def _together(actor: User | None, arrivals: Sequence[Addressed]) -> list[Registered]:
-    """New documents with their first versions; none where another request has registered one of them meanwhile."""
+    """Create new documents with first versions; none if another request has registered one of them meanwhile."""
     try:
         with transaction.atomic():
             documents = _documents_create(actor, arrivals)
@@ -126,7 +126,7 @@ def _versions_create(documents: Sequence[Document], arrivals: Sequence[Addressed
 
 
 def _settle(documents: Sequence[Document]) -> set[int]:
-    """Put them into the sets that are composed of their sources; returns the sources where that changed anything."""
+    """Add them to sets by composition; returns the sources whose documents changed their sets."""
     by_source: dict[int, list[Document]] = defaultdict(list)
     for document in documents:
         if is_composed(document.source):

@@ -1,4 +1,4 @@
-"""Ingesting documents again with the present options: a new version of the same bytes (D14, D28)."""
+"""Ingest documents again with the present options: a new version of the same bytes (D14, D28)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REBUILT_WITH = ("sha256", "file", "file_name", "size_bytes", "sent_as")
 
 @transaction.atomic
 def document_rebuild(*, scope: Scope, actor: User, document_id: int) -> IngestJob:
-    """Ingest the live version's bytes once more. Raises NotFoundError, NotAllowedError."""
+    """Ingest the bytes of the live version again. Raises NotFoundError, NotAllowedError."""
     document = document_managed(scope=scope, document_id=document_id)
     if document.live_version_id is None:
         raise NotAllowedError("This document is not live; try it again instead.")
@@ -35,11 +35,10 @@ def document_rebuild(*, scope: Scope, actor: User, document_id: int) -> IngestJo
 
 
 def set_rebuild(*, scope: Scope, actor: User, set_id: int) -> IngestJob:
-    """Ingest every live document of a set once more; answers use the old passages until each is switched.
+    """Ingest every live document of a set again; each keeps its old passages until the new ones go live.
 
-    Documents that are also in sets of others stay as they are. They are added to the job some hundred at a time, so
-    that nobody waits for their locks. Raises NotFoundError, NotAllowedError, JobOverError where somebody cancels it
-    meanwhile.
+    Documents that are also in sets of other owners are skipped. They are added to the job in batches, so that nobody
+    waits long for their locks. Raises NotFoundError, NotAllowedError, JobOverError if it is cancelled meanwhile.
     """
     found = set_owned(scope=scope, set_id=set_id)
     ids = list(documents_rebuildable(scope=scope, set_id=found.pk).values_list("pk", flat=True))
@@ -55,7 +54,7 @@ def set_rebuild(*, scope: Scope, actor: User, set_id: int) -> IngestJob:
 
 
 def _next_versions(document_ids: Sequence[int]) -> list[DocumentVersion]:
-    """The live bytes of documents as new versions; none where a newer version is on its way or failed."""
+    """New versions of the live bytes; none for documents with a newer version that is in progress or failed."""
     rows = Document.objects.select_for_update(of=("self",)).filter(pk__in=document_ids, deleted=None).order_by("pk")
     newest = DocumentVersion.objects.filter(document=OuterRef("pk")).order_by("-number").values("pk")[:1]
     current = rows.filter(live_version=Subquery(newest)).select_related("live_version")

@@ -1,4 +1,4 @@
-"""What stands in the index for a chunk (U6): its body, and what a reader might ask or look for instead."""
+"""Index entries of a chunk (U6): its body, and texts that a reader might search for instead."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONCURRENCY = 4  # chunks that a model writes about at a time, for one document
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Representation:
-    """One index entry to be."""
+    """The text of one future index entry."""
 
     ordinal: int  # of its chunk
     kind: str
@@ -29,7 +29,7 @@ class Representation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Represented:
-    """The chunks to store, their entries, and how they came about (ragcore.representations.Representing)."""
+    """Chunks to store, their entries, and counts of how they were written (ragcore.representations.Representing)."""
 
     drafts: tuple[ChunkDraft, ...]
     representations: tuple[Representation, ...]
@@ -45,10 +45,10 @@ def represented(
     model: ChatModel | None,
     alive: Callable[[], None],
 ) -> Represented:
-    """Everything by which the chunks of one document are found.
+    """Write all representations of the chunks of one document.
 
-    Without a title of its own the document is found by the one that its file carries. `alive` is called every few
-    seconds while a model writes. A model that fails is replaced by rules and counted; nothing is raised for it.
+    A document without a title uses the one in its file. `alive` is called every few seconds while a model writes.
+    Where a model fails, rules replace it and the failure is counted; nothing is raised.
     """
     made = represent(
         drafts,
@@ -66,7 +66,7 @@ def represented(
 
 
 def _entry(title: str, draft: ChunkDraft, kind: EntryKind, text: str) -> Representation:
-    """An entry is found by its title and headings too, except for a question, which should read like one."""
+    """The entry, with title and headings, except for a question, which should read like one."""
     indexed = text if kind == "question" else indexed_text(title=title, heading_path=draft.heading_path, text=text)
     return Representation(
         ordinal=draft.ordinal,
@@ -78,11 +78,11 @@ def _entry(title: str, draft: ChunkDraft, kind: EntryKind, text: str) -> Represe
 
 
 def question_representation(*, ordinal: int, title: str, text: str) -> Representation:
-    """The entry of a question that an owner says a passage answers; it reads like one, without title and headings."""
+    """The entry of an owner's question for a passage, without title and headings."""
     return _entry(title, ChunkDraft(ordinal=ordinal, text=text, tokens=0), "question", text)
 
 
 def indexed_text(*, title: str, heading_path: Iterable[str], text: str) -> str:
-    """Title, headings that the text does not begin with, and the text itself."""
+    """Title, headings with which the text does not begin, and the text itself."""
     headings = [h for h in heading_path if h != title and h not in text[: len(h) + 8]]
     return "\n".join([title, *headings, text])

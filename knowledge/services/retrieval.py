@@ -1,4 +1,4 @@
-"""Searching: the one entrance for REST, chat, evaluation and the lab (D3 to D5)."""
+"""Search: the one entry point for REST, chat, evaluation and the lab (D3 to D5)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from ragcore.text.spelling import corrected_text, topic_text
 from ragcore.types import Passage, StageRecord, State
 
 STATEMENT_SECONDS = 10  # V6
-OWN_WORDS = 2  # telling words from which a question stands without its conversation
+OWN_WORDS = 2  # keywords; a question with that many is understood without its conversation
 
 
 def retrieve(
@@ -50,12 +50,12 @@ def retrieve(
 ) -> Retrieved:
     """Passages for a question, best first, within the asker's rights; `within`: and within a second person's, too (B2).
 
-    The forms and the parts of the request are asked, too, and what is near to its hypothetical answers. Without either,
-    the style "advanced" asks in up to three forms (V5): as written, its topic words only, and with misspelt words put
-    right. How several become one: see `knowledge.services.merging`.
+    The forms, parts and hypothetical answers of the request are searched, too. Without these, the style "advanced"
+    searches up to three forms (V5): as written, topic words only, and with corrected spelling. Their results are
+    merged (`knowledge.services.merging`).
 
     Raises NotFoundError for a set that does not exist, UnknownFilterError, InvalidFilterError, GraphNotBuiltError,
-    InvalidOptionsError, RetrievalUnavailableError where Postgres does not answer, RetrievalTimeoutError where it takes
+    InvalidOptionsError, RetrievalUnavailableError if Postgres does not answer, RetrievalTimeoutError if it takes
     longer than STATEMENT_SECONDS.
     """
     finds_forms = request.style == "advanced" and not (request.forms or request.parts)
@@ -87,9 +87,9 @@ def retrieve_many(
     on_stage: Callable[[StageRecord], None] | None = None,
     within: Scope | None = None,
 ) -> list[Retrieved]:
-    """What `retrieve` finds for each of the queries, asked once each as written, in their order.
+    """The results of `retrieve` for each query as written, in order.
 
-    `request` says everything but the question. Embeddings and coarse searches of all are made at once. The same errors.
+    `request` holds everything but the question. All queries are embedded and searched coarsely at once. Same errors.
     """
     if request.mode == "graph":
         raise GraphNotBuiltError
@@ -133,7 +133,7 @@ def retrieve_many(
 def sections_around(
     *, scope: Scope, request: RetrievalRequest, chunks: Sequence[int], max_tokens: int
 ) -> list[tuple[Passage, ...]]:
-    """The whole section of each chunk, in reading order, where it has no more tokens (D37).
+    """The whole section of each chunk, in reading order, if it has at most `max_tokens` (D37).
 
     Within what the request may search.
     """
@@ -143,7 +143,7 @@ def sections_around(
 
 
 def forms_of(question: str) -> list[str]:
-    """The question, and its topic words where it has others, too."""
+    """The question, and its topic words if it has other words, too."""
     topic = topic_text(query_of(question), engines.tokenizer())
     return [question] if topic in ("", normalise_query(question).lower()) else [question, topic]
 
@@ -151,7 +151,7 @@ def forms_of(question: str) -> list[str]:
 def retrieval_options(
     *, scope: Scope, sets: Sequence[KnowledgeSet], request: RetrievalRequest
 ) -> Resolved[RetrievalOptions]:
-    """Default, the purpose's, the site's, the set's own where it is asked alone (D14), and the request's."""
+    """Options by layer: default, purpose, site, the set if it is searched alone (D14), request."""
     layers: list[tuple[str, Mapping[str, Any]]] = [
         ("purpose", request.defaults),
         ("site", site_options(tenant_id=scope.tenant_id).get("retrieval", {})),
@@ -163,7 +163,7 @@ def retrieval_options(
 
 
 def _visible(*, scope: Scope, request: RetrievalRequest, within: Scope | None, epoch: int | None = None) -> Visible:
-    """What the search may touch."""
+    """The documents that the search may find."""
     asked, filters = request.sets, request.filters
     documents = documents_askable(scope=scope, sets=asked, filters=filters, within=within)
     return visible_sql(
@@ -174,7 +174,7 @@ def _visible(*, scope: Scope, request: RetrievalRequest, within: Scope | None, e
 
 
 def _sets(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
-    """The sets asked for. Everyone may know that a set exists; what is in it is decided by the search."""
+    """The requested sets. Everyone may know that a set exists; the search decides what they see of it."""
     found = list(sets_listed(scope=scope).filter(pk__in=set_ids))
     if missing := set(set_ids) - {s.pk for s in found}:
         raise NotFoundError(f"There is no knowledge set {min(missing)}.", sets=sorted(missing))
@@ -182,10 +182,10 @@ def _sets(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
 
 
 def _is_relevant(state: State, options: RetrievalOptions) -> bool:
-    """False where nothing near was found (D23).
+    """False if no near passage was found (D23).
 
-    BM25 grows with the question, so it is measured by the idf that the question holds; a term that the corpus does
-    not know counts as much as the rarest one that it knows.
+    BM25 grows with the length of the question, so it is divided by the sum of the question's idf; a term that the
+    corpus does not contain counts as much as the rarest one that it contains.
     """
     weights = state.query.weights
     unknown = len(set(state.query.terms) - set(weights) - set(state.query.corrections))

@@ -1,4 +1,4 @@
-"""Making knowledge sets and saying who may read and keep them (D12)."""
+"""Create, change and delete knowledge sets, and set who may read and own them (D12)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHANGEABLE = ("name", "code", "axis", "visibility", "description", "persona", "e
 
 @transaction.atomic
 def set_create(*, scope: Scope, actor: User, values: Mapping[str, Any], tenant: str | None = None) -> KnowledgeSet:
-    """Make a set; `values` are the fields of CHANGEABLE. The creator owns it, unless it is another tenant's.
+    """Create a set; `values` are the fields of CHANGEABLE. The creator owns it, unless it belongs to another tenant.
 
     Raises NameTakenError, NotAllowedError, UnknownTenantError.
     """
@@ -53,7 +53,7 @@ def set_update(*, scope: Scope, actor: User, set_id: int, values: Mapping[str, A
 
 @transaction.atomic
 def set_delete(*, scope: Scope, actor: User, set_id: int) -> None:
-    """Remove a set; its documents stay, in their other sets or for administrators only.
+    """Delete a set; its documents stay in their other sets, or visible to administrators only.
 
     Raises NotFoundError, NotAllowedError.
     """
@@ -74,7 +74,7 @@ def set_members_put(
     groups: Sequence[str | int] | None = None,
     owners: Sequence[str | int] | None = None,
 ) -> KnowledgeSet:
-    """Replace who may read (users, groups) and who keeps the set (owners), by name or id; None leaves a list alone.
+    """Replace readers (users, groups) and owners of a set, by name or id; None keeps a list.
 
     Idempotent. Raises NotFoundError, NotAllowedError, UnknownPeopleError, OwnerNeededError.
     """
@@ -138,7 +138,7 @@ def _split(wanted: Sequence[str | int]) -> tuple[set[str], set[int]]:
 
 
 def _all_known(names: set[str], ids: set[int], found: Mapping[str, int], field: str) -> None:
-    """Raise UnknownPeopleError with the field and what in it is unknown."""
+    """Raise UnknownPeopleError with the field and its unknown names."""
     unknown = [*sorted(names - set(found)), *sorted(ids - set(found.values()))]
     if unknown:
         listed = ", ".join(map(str, unknown))

@@ -1,4 +1,4 @@
-"""Soft deletion by the system itself: what a source has lost, what a newer document replaces."""
+"""Soft deletion by the system: documents that a source no longer has, or that a newer document replaces."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BATCH = 500  # documents a transaction
 
 
 def documents_withdraw(*, tenant_id: int, document_ids: Sequence[int], reason: RagError | None = None) -> int:
-    """Take documents of one tenant out of every search and answer; returns how many were still there.
+    """Remove documents of one tenant from every search and answer; returns how many were still there.
 
-    `reason` stays on the documents, for those who wonder where they went. Idempotent.
+    `reason` is stored on the documents, to explain where they went. Idempotent.
     """
     ids = sorted(document_ids)
     return sum(_withdraw(tenant_id, ids[start : start + BATCH], reason) for start in range(0, len(ids), BATCH))

@@ -1,4 +1,4 @@
-"""Many documents between sets at once."""
+"""Copy, move and remove many documents between sets at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ragcore.errors import RagError
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A document that stayed as it was, and why."""
+    """A document that was not changed, and why."""
 
     document_id: int
     title: str
@@ -38,9 +38,9 @@ class Transferred:
 
 @transaction.atomic
 def documents_copy(*, scope: Scope, actor: User, document_ids: Sequence[int], to_set: int) -> Transferred:
-    """Put documents into one more set. Raises NotFoundError, NotAllowedError for the set; documents are refused singly.
+    """Add documents to one more set. Raises NotFoundError, NotAllowedError for the set; documents are refused singly.
 
-    Only who may change a document may open it to the readers of another set.
+    Only those who may change a document may open it to the readers of another set.
     """
     target = set_owned(scope=scope, set_id=to_set)
     return _each(scope=scope, actor=actor, document_ids=document_ids, add=target, take=None)
@@ -50,14 +50,14 @@ def documents_copy(*, scope: Scope, actor: User, document_ids: Sequence[int], to
 def documents_move(
     *, scope: Scope, actor: User, document_ids: Sequence[int], from_set: int, to_set: int
 ) -> Transferred:
-    """Take documents from one set to another. Raises as documents_copy."""
+    """Move documents from one set to another. Raises as documents_copy."""
     source, target = set_owned(scope=scope, set_id=from_set), set_owned(scope=scope, set_id=to_set)
     return _each(scope=scope, actor=actor, document_ids=document_ids, add=target, take=source)
 
 
 @transaction.atomic
 def documents_remove(*, scope: Scope, actor: User, document_ids: Sequence[int], from_set: int) -> Transferred:
-    """Take documents out of a set; out of their last one only administrators. Raises as documents_copy."""
+    """Remove documents from a set; only administrators remove them from their last one. Raises as documents_copy."""
     source = set_owned(scope=scope, set_id=from_set)
     return _each(scope=scope, actor=actor, document_ids=document_ids, add=None, take=source)
 
@@ -70,7 +70,7 @@ def _each(
     add: KnowledgeSet | None,
     take: KnowledgeSet | None,
 ) -> Transferred:
-    """A handful of queries, however many documents are moved."""
+    """Transfer each document; a handful of queries for any number of them."""
     rows = documents_readable(scope=scope).filter(pk__in=document_ids).order_by("pk")
     documents = list(rows.select_for_update(of=("self",)))
     held = _held(documents)
@@ -90,7 +90,7 @@ def _each(
 
 
 def _held(documents: Sequence[Document]) -> dict[int, set[int]]:
-    """Ids of the sets in which documents are."""
+    """Ids of the sets of documents."""
     held: dict[int, set[int]] = {document.pk: set() for document in documents}
     links = Document.sets.through.objects.filter(document_id__in=list(held))
     for document_id, set_id in links.values_list("document_id", "knowledgeset_id"):
@@ -101,7 +101,7 @@ def _held(documents: Sequence[Document]) -> dict[int, set[int]]:
 def _is_changed(
     document: Document, held: set[int], *, kept: set[int] | None, add: KnowledgeSet | None, take: KnowledgeSet | None
 ) -> bool:
-    """Whether there is something to do; `kept`: sets that the asker owns, None: administers all of them.
+    """Whether the document changes; `kept`: sets that the asker owns, None: administers all of them.
 
     Raises NotAllowedError, MixedTenantsError.
     """

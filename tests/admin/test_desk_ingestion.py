@@ -58,7 +58,7 @@ def test_an_item_in_work_says_how_much_of_its_stage_is_done(owner, own_set, queu
 def test_the_bar_grows_with_every_stage_and_never_reaches_the_end_too_early(owner, own_set):
     item = make_item(owner, own_set, lease_until=timezone.now())
     shares = []
-    for stage in ("received", "parsed", "recognised", "cleaned", "chunked", "represented", "embedded", "indexed"):
+    for stage in ("received", "parsed", "recognised", "cleaned", "chunked", "represented", "embedded"):
         item.stage = stage
         shares.append(progress_of(item).share)
 

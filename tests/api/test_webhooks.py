@@ -11,7 +11,7 @@ import pytest
 from django.core.cache import cache
 from rest_framework.test import APIClient
 
-from knowledge.models import Document, IngestJob, Source
+from knowledge.models import Document, Source, SyncRun
 from knowledge.services.composition import set_sources_put
 from knowledge.services.sources import source_create, webhook_signature
 from knowledge.types import SourceFilter
@@ -96,7 +96,7 @@ def test_an_address_is_fetched_in_the_background(source):
     response = send(source, {"event": "upsert", "external_id": "p", "url": "https://docs.invalid/p"})
 
     [job_id] = response.json()["fetches"]
-    assert IngestJob.objects.get(pk=job_id).report["request"]["external_id"] == "p"
+    assert SyncRun.objects.get(job=job_id).request["external_id"] == "p"
 
 
 def test_a_private_address_is_refused_alone(source):

@@ -11,8 +11,8 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import statistics_lock
 from knowledge.models import Document, IngestItem
 from knowledge.services.composition import set_sources_put
+from knowledge.services.ingestion.item_claims import items_claim
 from knowledge.services.ingestion.item_state import items_put_off_or_fail
-from knowledge.services.ingestion.leases import items_claim
 from knowledge.services.sources import source_delete
 from knowledge.types import SourceFilter
 from ragcore.errors import CorruptDocumentError

@@ -21,7 +21,6 @@ from knowledge.models.index import COARSE_DIMENSIONS, FINE_DIMENSIONS
 logger = logging.getLogger(__name__)
 
 ARRAY_CAPACITY = 4096  # sets or tags of a document, the most that Milvus takes
-PARTITIONS = 64  # tenants share them by hash, so that a search looks at one
 HNSW = {"M": 32, "efConstruction": 256}
 NUMBERS = ("chunk", "document", "version", "clearance", "model")
 FILTERED = ("document", "chunk")  # with an index of their own
@@ -46,11 +45,6 @@ def collection_ensure(name: str) -> bool:
         consistency_level="Bounded",
     )
     return True
-
-
-def collection_drop(name: str) -> None:
-    """Idempotent."""
-    call("drop_collection", seconds=WRITE_SECONDS, collection_name=name)
 
 
 def number_of(text: str) -> int:

@@ -22,15 +22,16 @@ from knowledge.models import IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
 from knowledge.selectors.options import PipelineOptions, pipeline_options
 from knowledge.services.ingestion.chunk_and_represent import Prepared, item_describe, texts_embed
+from knowledge.services.ingestion.item_claims import ItemLease, has_free_items, items_claim, items_free
 from knowledge.services.ingestion.item_state import (
     IngestionFaultError,
     StoreUnavailableError,
     item_hand_over,
     items_put_off_or_fail,
 )
-from knowledge.services.ingestion.leases import ItemLease, WorkStoppedError, free, has_free_items, items_claim
 from knowledge.services.ingestion.parse_and_ocr import Read, item_read, item_recognise
 from knowledge.services.ingestion.publish import versions_publish
+from knowledge.services.leases import LeaseLostError
 from ragcore.errors import RagError, TransientError
 
 T = TypeVar("T")
@@ -50,15 +51,15 @@ def ingestion_advance(*, job_id: int, queue: str = "") -> int:
 
 
 def _advance(job_id: int, queue: str) -> int:
-    holding = ItemLease(items_claim(job_id=job_id, queue=queue))
+    lease = ItemLease(items_claim(job_id=job_id, queue=queue))
     live = 0
     try:
-        if holding.items:
-            live = _recognise(holding) if queue == Queue.OCR else _to_live(holding, queue)
-    except WorkStoppedError:
+        if lease.rows:
+            live = _recognise(lease) if queue == Queue.OCR else _to_live(lease, queue)
+    except LeaseLostError:
         logger.info("job %s was stopped", job_id)
-        holding.release()
-    if holding.items and has_free_items(job_id=job_id, queue=queue):
+        lease.release()
+    if lease.rows and has_free_items(job_id=job_id, queue=queue):
         with transaction.atomic():
             advance_enqueue(job_id=job_id, queue=queue)
     return live
@@ -67,21 +68,21 @@ def _advance(job_id: int, queue: str) -> int:
 # ── the queues ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _to_live(holding: ItemLease, queue: str) -> int:
+def _to_live(lease: ItemLease, queue: str) -> int:
     """Read a batch and take it live, but for what other queues go on with."""
-    options = _options(holding.items)
+    options = _options(lease.rows)
     prepared = []
-    for item in holding.items:
-        holding.alive()
-        described = _each(item, lambda item: _prepare(item, options[item.version.document_id], holding, queue))
+    for item in lease.rows:
+        lease.alive()
+        described = _each(item, lambda item: _prepare(item, options[item.version.document_id], lease, queue))
         prepared += [described] if described else []
     return _finish(prepared)
 
 
-def _prepare(item: IngestItem, options: PipelineOptions, holding: ItemLease, queue: str) -> Prepared | None:
+def _prepare(item: IngestItem, options: PipelineOptions, lease: ItemLease, queue: str) -> Prepared | None:
     """Read and describe one item; None where another queue goes on with it."""
-    read = item_read(item, options, holding)
-    return None if _handed_over(read, queue) else item_describe(read, holding)
+    read = item_read(item, options, lease)
+    return None if _handed_over(read, queue) else item_describe(read, lease)
 
 
 def _handed_over(read: Read, queue: str) -> bool:
@@ -95,17 +96,17 @@ def _handed_over(read: Read, queue: str) -> bool:
     return True
 
 
-def _recognise(holding: ItemLease) -> int:
-    options = _options(holding.items)
-    for item in holding.items:
-        _each(item, lambda item: _recognise_item(item, options[item.version.document_id], holding))
+def _recognise(lease: ItemLease) -> int:
+    options = _options(lease.rows)
+    for item in lease.rows:
+        _each(item, lambda item: _recognise_item(item, options[item.version.document_id], lease))
     return 0
 
 
-def _recognise_item(item: IngestItem, options: PipelineOptions, holding: ItemLease) -> None:
-    read = item_read(item, options, holding)
+def _recognise_item(item: IngestItem, options: PipelineOptions, lease: ItemLease) -> None:
+    read = item_read(item, options, lease)
     if not read.stored.recognised:
-        item_recognise(read, holding)
+        item_recognise(read, lease)
     item_hand_over(item, queue=Queue.EMBED, stage=Stage.RECOGNISED)
 
 
@@ -122,7 +123,7 @@ def _finish(prepared: list[Prepared]) -> int:
         return 0
     try:
         return _embed_and_publish(prepared)
-    except WorkStoppedError:
+    except LeaseLostError:
         raise
     except Exception as error:  # noqa: BLE001 (as in _each)
         if len(prepared) > 1 and not isinstance(error, (TransientError, OperationalError, RedisError)):
@@ -143,7 +144,7 @@ def _each(item: IngestItem, step: Callable[[IngestItem], T]) -> T | None:
     """One step with one item; a failure ends or postpones that item only."""
     try:
         return step(item)
-    except WorkStoppedError:
+    except LeaseLostError:
         raise
     except Exception as error:  # noqa: BLE001 (whatever a document provokes must not take its neighbours along)
         items_put_off_or_fail([item], _expected(error))
@@ -183,7 +184,7 @@ def leases_sweep() -> list[int]:
     at_work = IngestItem.objects.filter(
         job=OuterRef("job"), queue=OuterRef("queue"), finished=None, lease_until__gt=now, heartbeat__gt=silent_since
     )
-    rows = IngestItem.objects.filter(free(now), forgotten, ~recently, ~Exists(at_work))
+    rows = IngestItem.objects.filter(items_free(now), forgotten, ~recently, ~Exists(at_work))
     found = sorted(set(rows.order_by().values_list("job_id", "queue").distinct()))
     jobs = sorted({job_id for job_id, _ in found})
     IngestJob.objects.filter(pk__in=jobs).update(swept=now)

@@ -17,7 +17,7 @@ from knowledge.engines import counter, embedder
 from knowledge.models import DocumentVersion, IngestItem
 from knowledge.models.index import FINE_DIMENSIONS
 from knowledge.services.edit_reapply import Reapplied, edits_reapply
-from knowledge.services.ingestion.leases import ItemLease
+from knowledge.services.ingestion.item_claims import ItemLease
 from knowledge.services.ingestion.parse_and_ocr import Read
 from knowledge.services.model_slots import background_model, embedding_slot
 from knowledge.services.representations import Representation, question_representation, represented
@@ -40,7 +40,7 @@ class Prepared:
     values: Mapping[str, Any]  # of the version's row
 
 
-def item_describe(read: Read, holding: ItemLease) -> Prepared:
+def item_describe(read: Read, lease: ItemLease) -> Prepared:
     """Cut a document and write down everything by which its passages are found.
 
     Raises EmptyDocumentError where there is nothing to cut, WorkStoppedError.
@@ -56,7 +56,7 @@ def item_describe(read: Read, holding: ItemLease) -> Prepared:
         drafts=[draft for draft in edits.drafts if draft.ordinal not in edits.disabled],
         options=read.options.representations,
         model=background_model(),
-        alive=holding.alive,
+        alive=lease.alive,
     )
     disabled = [draft for draft in edits.drafts if draft.ordinal in edits.disabled]
     representations = (*made.representations, *_questions(document.title, edits))
@@ -123,7 +123,7 @@ def _report(
 EMBEDDED_TEXTS = 64  # at a time: some seconds on a processor, far below the length of a lease
 
 
-def texts_embed(prepared: Sequence[Prepared], holding: ItemLease) -> FloatArray:
+def texts_embed(prepared: Sequence[Prepared], lease: ItemLease) -> FloatArray:
     """float32[n, 768] for all representations of a batch, in order.
 
     Texts of like length are sent together, as models pad the shorter ones, and equal texts once.
@@ -134,10 +134,10 @@ def texts_embed(prepared: Sequence[Prepared], holding: ItemLease) -> FloatArray:
     rows: dict[str, FloatArray] = {}
     for start in range(0, len(unique), EMBEDDED_TEXTS):
         group = unique[start : start + EMBEDDED_TEXTS]
-        with embedding_slot(alive=holding.alive):
+        with embedding_slot(alive=lease.alive):
             rows.update(zip(group, embedder().embed_documents(group), strict=True))
         if len(rows) < len(unique):  # the end of the stage is written down with the next one
-            holding.progress(len(rows), len(unique))
+            lease.progress(len(rows), len(unique))
     vectors = np.stack([rows[text] for text in texts]) if texts else np.zeros((0, FINE_DIMENSIONS), np.float32)
     if not np.isfinite(vectors).all():
         raise ValueError("the embedder returned numbers that are not finite")

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from knowledge.models import Document, IngestItem
 from knowledge.queue import advance_enqueue
-from knowledge.services.ingestion.leases import held
+from knowledge.services.ingestion.item_claims import items_held
 from ragcore.errors import RagError, TransientError
 
 PATIENCE = timedelta(hours=24)  # from the first of the faults in a row
@@ -40,7 +40,7 @@ class IngestionFaultError(RagError):
 @transaction.atomic
 def item_hand_over(item: IngestItem, *, queue: str, stage: str) -> None:
     """Give an item to the workers of another queue, which start with what is stored of it."""
-    moved = held([item]).update(
+    moved = items_held([item]).update(
         queue=queue, stage=stage, lease_until=None, progress_done=0, progress_total=0, **_without_faults()
     )
     if moved:
@@ -70,7 +70,7 @@ def _put_off(items: Sequence[IngestItem], error: RagError) -> None:
     now, faults = timezone.now(), max(item.faults for item in items)
     pause = min(BACKOFF_SECONDS * 2 ** min(faults, 16), LONGEST_PAUSE_SECONDS)
     pause *= random.uniform(*JITTER)  # noqa: S311 (so that workers do not return together)
-    mine = held(items)
+    mine = items_held(items)
     mine.filter(waiting_since=None).update(waiting_since=now)
     mine.update(
         not_before=now + timedelta(seconds=pause),
@@ -93,7 +93,9 @@ def _fail(items: Sequence[IngestItem], error: RagError) -> None:
     documents = Document.objects.select_for_update().filter(pk__in={item.version.document_id for item in items})
     list(documents.order_by("pk").values_list("pk", flat=True))
     for item in items:
-        if held([item]).update(stage=IngestItem.Stage.FAILED, finished=timezone.now(), lease_until=None, **reason):
+        if items_held([item]).update(
+            stage=IngestItem.Stage.FAILED, finished=timezone.now(), lease_until=None, **reason
+        ):
             document_say(item, **reason)
 
 

@@ -10,7 +10,7 @@ from knowledge.errors import WorkerLostError
 from knowledge.models import DocumentVersion, IngestItem
 from knowledge.selectors.options import PipelineOptions
 from knowledge.services.handlers import handlers_apply
-from knowledge.services.ingestion.leases import ItemLease
+from knowledge.services.ingestion.item_claims import ItemLease
 from knowledge.services.ingestion.parse_cache import (
     Stored,
     pictures_drop,
@@ -51,7 +51,7 @@ class Read:
         return sum(len(block.text) for block in self.document.blocks)
 
 
-def item_read(item: IngestItem, options: PipelineOptions, holding: ItemLease) -> Read:
+def item_read(item: IngestItem, options: PipelineOptions, lease: ItemLease) -> Read:
     """Read and clean an original, or take what was kept of it with the same options. Safe to repeat.
 
     Raises what parsers and handlers raise, EmptyDocumentError, WorkerLostError after too many losses.
@@ -60,7 +60,7 @@ def item_read(item: IngestItem, options: PipelineOptions, holding: ItemLease) ->
         raise WorkerLostError
     version = item.version
     fingerprint = reading_sha256(options.parsing, options.cleaning)
-    stored = stored_load(version, fingerprint=fingerprint) or _stored(version, options, holding, fingerprint)
+    stored = stored_load(version, fingerprint=fingerprint) or _stored(version, options, lease, fingerprint)
     if version.document.source.handler_id or version.document.handled:
         handlers_apply(version, stored.document.markdown())
     return Read(item=item, stored=stored, options=_as_handled(version, options))
@@ -73,12 +73,12 @@ def _as_handled(version: DocumentVersion, options: PipelineOptions) -> PipelineO
     return options
 
 
-def _stored(version: DocumentVersion, options: PipelineOptions, holding: ItemLease, fingerprint: str) -> Stored:
+def _stored(version: DocumentVersion, options: PipelineOptions, lease: ItemLease, fingerprint: str) -> Stored:
     with version.file.open("rb") as file:
         content = file.read()
     contained = needs_containment(version.file_name, len(content))
     if contained:
-        holding.alive(seconds=CONTAINED_SECONDS + CONTAINED_SECONDS_A_MB * len(content) / 2**20)
+        lease.alive(seconds=CONTAINED_SECONDS + CONTAINED_SECONDS_A_MB * len(content) / 2**20)
         parsed = parse_contained(content, name=version.file_name)
     else:
         parsed = parse(content, name=version.file_name)
@@ -107,7 +107,7 @@ logger = logging.getLogger(__name__)
 PAGE_SECONDS = 150.0  # that one page may take without a sign of life: a slow picture, and a new process for it
 
 
-def item_recognise(read: Read, holding: ItemLease) -> None:
+def item_recognise(read: Read, lease: ItemLease) -> None:
     """Read the pages and pictures that hold text, and keep the document with it. Safe to repeat.
 
     A document that has other text does not fail because of a picture that is too large to be read.
@@ -115,7 +115,7 @@ def item_recognise(read: Read, holding: ItemLease) -> None:
     """
     version, options = read.item.version, read.options
     try:
-        document = _recognised(read, holding)
+        document = _recognised(read, lease)
     except ResourceLimitError as error:
         if not read.document.blocks:
             raise
@@ -131,13 +131,13 @@ def item_recognise(read: Read, holding: ItemLease) -> None:
     stored_save(version, stored, fingerprint=reading_sha256(options.parsing, options.cleaning))
 
 
-def _recognised(read: Read, holding: ItemLease) -> ParsedDocument:
+def _recognised(read: Read, lease: ItemLease) -> ParsedDocument:
     from ragcore.ocr.documents import recognised
 
     version = read.item.version
 
     def progress(done: int, total: int) -> None:
-        holding.alive(seconds=PAGE_SECONDS, progress_done=done, progress_total=total)
+        lease.alive(seconds=PAGE_SECONDS, progress_done=done, progress_total=total)
 
     progress(0, max(1, len(read.document.unread_pages)))
     return recognised(

@@ -27,7 +27,7 @@ from knowledge.queue import RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commi
 from knowledge.services.edit_reapply import edits_present, edits_settle
 from knowledge.services.handlers import series_settle
 from knowledge.services.ingestion.chunk_and_represent import Prepared
-from knowledge.services.ingestion.leases import held
+from knowledge.services.ingestion.item_claims import items_held
 from knowledge.services.ingestion.rendition import rendition_enqueue
 from knowledge.services.representations import Representation
 from ragcore.ports import FloatArray
@@ -72,7 +72,7 @@ def _publish_tenant(tenant_id: int, ready: list[Ready], model: str) -> int:
     ready = _not_cancelled(ready)
     newest = _newest((one.version for one in ready), documents)
     overtaken = _overtaken([one for one in ready if one.version.pk in newest])
-    held([one.prepared.item for one in overtaken]).update(lease_until=None)
+    items_held([one.prepared.item for one in overtaken]).update(lease_until=None)
     ready = [one for one in ready if one not in overtaken]
     batch = [one for one in ready if one.version.pk in newest]
     entries = _chunks_create(batch)

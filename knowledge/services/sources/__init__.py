@@ -10,7 +10,7 @@ from knowledge.services.sources.changes import (
     source_update,
 )
 from knowledge.services.sources.single_page import document_from_url
-from knowledge.services.sources.sync_run import sync_run
+from knowledge.services.sources.sync_execution import sync_run
 from knowledge.services.sources.sync_schedule import run_open, set_ingest, source_run_start, sources_start_due
 from knowledge.services.sources.webhooks import (
     EventsTaken,

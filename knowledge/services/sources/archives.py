@@ -23,7 +23,7 @@ from knowledge.services.registration import (
     sets_owned,
     source_ensure,
 )
-from knowledge.services.sources.run_report import RunReport
+from knowledge.services.sources.sync_report import RunReport
 from ragcore.errors import RagError
 
 INSIDE = "!/"  # between the name of an archive and the path in it
@@ -83,7 +83,7 @@ class _Unpacking:
 
     def __init__(self, *, scope: Scope, actor: User, sets: Sequence[KnowledgeSet], source: Source) -> None:
         self._scope, self._actor, self._sets, self._source = scope, actor, sets, source
-        self._report = RunReport(state="done", trigger="archive")
+        self._report = RunReport()
         self._documents: list[int] = []
         self._job: IngestJob | None = None
 

@@ -25,7 +25,7 @@ from knowledge.services.soft_delete import documents_withdraw
 from knowledge.services.sources.credentials import credentials_check, credentials_named, sealed
 from knowledge.services.sources.folders import folder_allowed
 from knowledge.services.sources.items import LISTED_KINDS
-from knowledge.services.sources.leases import next_run_after
+from knowledge.services.sources.sync_claims import next_run_after
 from knowledge.services.sources.web import hosts_of, location_check
 from knowledge.types import SourceOptions, strictly
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import cast
 
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from knowledge.indexes.corpus_epoch import epoch_advance
-from knowledge.models import IngestJob, Source
+from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.queue import RUN_SYNC, enqueue_on_commit
 from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.registration import Arrival, clearance_check, document_register, sets_owned, source_ensure
 from knowledge.services.sources.items import Fetched
-from knowledge.services.sources.run_report import RunReport
 from knowledge.services.sources.sync_items import source_scope
+from knowledge.services.sources.sync_report import RunReport
 from knowledge.services.sources.web import address_check, fetcher_make, page_fetch
 
 WEB_SOURCE = "web"  # the source of pages that people add by their address
@@ -46,13 +46,14 @@ def fetch_open(
     *, tenant_id: int, actor: User | None, request: dict[str, object], source: Source | None = None
 ) -> IngestJob:
     """A job that fetches one address for a person, or for a source that was told of it."""
-    report = RunReport(trigger="person" if source is None else "webhook", request=request, heartbeat=time.time())
-    job = IngestJob.objects.create(tenant_id=tenant_id, created_by=actor, source=source, report=report.json())
+    job = IngestJob.objects.create(tenant_id=tenant_id, created_by=actor, source=source, report=RunReport().json())
+    trigger = "person" if source is None else "webhook"
+    SyncRun.objects.create(job=job, trigger=trigger, request=request, heartbeat=timezone.now())
     enqueue_on_commit(RUN_SYNC, job_id=job.pk)
     return job
 
 
-def address_fetch(*, job: IngestJob, report: RunReport) -> None:
+def address_fetch(*, job: IngestJob, run: SyncRun, report: RunReport) -> None:
     """Fetch and register what the request of a job names: for a source, or with the rights its person has now.
 
     Raises what fetching and registering raise; NotAllowedError where the person does not exist any more.
@@ -60,15 +61,15 @@ def address_fetch(*, job: IngestJob, report: RunReport) -> None:
     report.found = 1
     if job.source is None and (job.created_by is None or not job.created_by.is_active):
         raise NotAllowedError
-    fetched = page_fetch(fetcher_make(), report.request["url"], {})
+    fetched = page_fetch(fetcher_make(), run.request["url"], {})
     if fetched is not None:
-        _register(job, report, fetched)
+        _register(job, run, report, fetched)
 
 
 @transaction.atomic
-def _register(job: IngestJob, report: RunReport, fetched: Fetched) -> None:
+def _register(job: IngestJob, run: SyncRun, report: RunReport, fetched: Fetched) -> None:
     job_hold(job)
-    request, person = report.request, job.created_by
+    request, person = run.request, job.created_by
     scope = source_scope(job.source) if job.source else scope_for(cast(User, person))
     upload_check(name=fetched.name, size_bytes=len(fetched.content))
     clearance_check(scope=scope, clearance=request["clearance"])
@@ -89,6 +90,6 @@ def _register(job: IngestJob, report: RunReport, fetched: Fetched) -> None:
         items_add(job, [done.version])
         job_work(job, workers=1)
         report.new += 1
-    report.request = {**request, "document": done.document.pk}
+    run.request = {**request, "document": done.document.pk}
     if done.merged:
         epoch_advance(tenant_id=job.tenant_id)

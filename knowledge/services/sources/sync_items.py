@@ -9,16 +9,17 @@ from django.db import transaction
 
 from accounts.models.people import MAX_CLEARANCE
 from accounts.scope import Scope
-from knowledge.errors import JobOverError, LeftOutError, RunLostError, SupersededError
+from knowledge.errors import JobOverError, LeftOutError, SupersededError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, IngestJob, Source
 from knowledge.services.composition import glob_matches
 from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.handlers import Handler, arrival_refusal, handler_value
+from knowledge.services.leases import LeaseLostError
 from knowledge.services.registration import Arrival, document_register
 from knowledge.services.soft_delete import documents_withdraw
 from knowledge.services.sources.items import Fetched, Item, Stamp, Unlisted
-from knowledge.services.sources.run_report import RunReport
+from knowledge.services.sources.sync_report import RunReport
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
 
@@ -35,7 +36,7 @@ def source_scope(source: Source) -> Scope:
 
 
 class ItemSync:
-    """One run of one source. `take` each item, then `finish`. Both raise RunLostError once the job was cancelled."""
+    """One run of one source. `take` each item, then `finish`. Both raise LeaseLostError once the job was cancelled."""
 
     def __init__(self, *, job: IngestJob, source: Source, report: RunReport) -> None:
         self.job, self.source, self.report = job, source, report
@@ -67,7 +68,7 @@ class ItemSync:
         except UNWANTED:
             self.report.left_out += 1
         except JobOverError:
-            raise RunLostError from None
+            raise LeaseLostError from None
         except RagError as error:
             self.report.refuse(path=item.external_id, code=error.code, message=error.message)
         except OSError:

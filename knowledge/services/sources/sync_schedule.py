@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import Q
@@ -12,13 +12,13 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.models import IngestJob, Source
+from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.queue import RUN_SYNC, enqueue_on_commit
 from knowledge.selectors import set_owned
 from knowledge.selectors.sources import source_managed
 from knowledge.services.sources.items import LISTED_KINDS
-from knowledge.services.sources.leases import INTERVALS, LEASE_SECONDS, next_run_after, runs_next, runs_open
-from knowledge.services.sources.run_report import RunReport
+from knowledge.services.sources.sync_claims import INTERVALS, next_run_after, runs_next, runs_open
+from knowledge.services.sources.sync_report import RunReport
 
 FORGOTTEN_SECONDS = 90.0  # a run that nobody has taken up by then has perhaps lost its message
 SENT_AT_ONCE = 20  # of them; most find that it is not their turn
@@ -33,8 +33,8 @@ def source_run_start(*, scope: Scope, actor: User, source_id: int) -> IngestJob:
     """
     source = source_managed(scope=scope, source_id=source_id)
     Source.objects.select_for_update().get(pk=source.pk)
-    for job in runs_open().filter(source=source):
-        return job
+    for run in runs_open().filter(job__source=source).select_related("job"):
+        return run.job
     audit_record(actor=actor, action="source.run", target=source.name, source=source.pk)
     return run_open(sources=[source], actor=actor, trigger="person")
 
@@ -51,18 +51,20 @@ def set_ingest(*, scope: Scope, actor: User, set_id: int) -> IngestJob:
     return run_open(sources=sources, actor=actor, trigger="person", tenant_id=chosen.tenant_id)
 
 
+@transaction.atomic
 def run_open(
     *, sources: Sequence[Source], actor: User | None, trigger: str, tenant_id: int | None = None, send: bool = True
 ) -> IngestJob:
     """A job that runs these sources one after another, sent to a worker when the transaction is committed."""
-    report = RunReport(trigger=trigger, waiting=[source.pk for source in sources], heartbeat=time.time())
     job = IngestJob.objects.create(
         tenant_id=tenant_id or sources[0].tenant_id,
         created_by=actor,
         kind=IngestJob.Kind.SYNC,
         source=sources[0] if len(sources) == 1 else None,
-        report=report.json(),
+        report=RunReport().json(),
     )
+    pending = [source.pk for source in sources]
+    SyncRun.objects.create(job=job, trigger=trigger, pending_sources=pending, heartbeat=timezone.now())
     if send:
         enqueue_on_commit(RUN_SYNC, job_id=job.pk)
     return job
@@ -87,22 +89,22 @@ def _due_started() -> list[int]:
         broken_off = source.outcome == Source.Outcome.RUNNING  # its lease ended at next_run
         said = {"outcome": Source.Outcome.FAILED, "message": BROKEN_OFF} if broken_off else {}
         Source.objects.filter(pk=source.pk).update(next_run=next_run_after(source.schedule, now), **said)
-        if not runs_open().filter(source=source).exists():
+        if not runs_open().filter(job__source=source).exists():
             started.append(run_open(sources=[source], actor=source.owner, trigger="schedule").pk)
     return started
 
 
 @transaction.atomic
 def _broken_off_sent() -> list[int]:
-    now = time.time()
-    lost = Q(report__state="waiting", report__heartbeat__lt=now - FORGOTTEN_SECONDS)
-    dead = Q(report__state="running", report__heartbeat__lt=now - LEASE_SECONDS)
-    jobs = list(runs_open().filter(lost | dead, paused=None).select_for_update(skip_locked=True)[:SENT_AT_ONCE])
-    for job in jobs:
-        if job.report["state"] == "waiting":  # claimed again only by its lease, so it may keep its heartbeat
-            IngestJob.objects.filter(pk=job.pk).update(report={**job.report, "heartbeat": now})
-        enqueue_on_commit(RUN_SYNC, job_id=job.pk)
-    return [job.pk for job in jobs]
+    now = timezone.now()
+    lost = Q(lease_until=None, heartbeat__lt=now - timedelta(seconds=FORGOTTEN_SECONDS))
+    dead = Q(lease_until__lt=now)
+    rows = runs_open().filter(lost | dead, job__paused=None).select_for_update(of=("self",), skip_locked=True)
+    runs = list(rows[:SENT_AT_ONCE])
+    SyncRun.objects.filter(pk__in=[run.pk for run in runs], lease_until=None).update(heartbeat=now)
+    for run in runs:
+        enqueue_on_commit(RUN_SYNC, job_id=run.pk)
+    return [run.pk for run in runs]
 
 
 def runs_next_start() -> None:

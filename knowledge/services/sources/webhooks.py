@@ -22,9 +22,9 @@ from knowledge.services.documents import items_add, job_hold, job_work, upload_c
 from knowledge.services.registration import Arrival, document_register
 from knowledge.services.soft_delete import documents_withdraw
 from knowledge.services.sources.credentials import unsealed
-from knowledge.services.sources.run_report import RunReport
 from knowledge.services.sources.single_page import fetch_open
 from knowledge.services.sources.sync_items import source_scope
+from knowledge.services.sources.sync_report import RunReport
 from knowledge.services.sources.web import address_check
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
@@ -210,5 +210,5 @@ class _Desk:
             created_by=self.source.owner,
             kind=IngestJob.Kind.SYNC,
             source=self.source,
-            report=RunReport(state="done", trigger="webhook").json(),
+            report=RunReport().json(),
         )

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from knowledge.models import IngestJob, Source
+from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.services.sources import run_open, source_run_start, sources_start_due, sync_run
-from knowledge.services.sources.leases import LEASE_SECONDS, job_claim, next_run_after, source_claim
+from knowledge.services.sources.sync_claims import (
+    LEASE_SECONDS,
+    next_run_after,
+    run_claim,
+    run_lease,
+    run_store,
+    source_claim,
+)
+from knowledge.services.sources.sync_report import RunReport
 from tests.factories import scope_of
 from tests.knowledge.sources.building import folder_source, run
 
@@ -25,8 +32,10 @@ def source(owner, shelf):
 
 def died(job):
     """The worker of a job ended in the middle, long ago."""
-    report = {**IngestJob.objects.get(pk=job.pk).report, "heartbeat": time.time() - LEASE_SECONDS - 1}
-    IngestJob.objects.filter(pk=job.pk).update(report=report)
+    now = timezone.now()
+    SyncRun.objects.filter(job=job).update(
+        heartbeat=now - timedelta(seconds=LEASE_SECONDS + 1), lease_until=now - timedelta(seconds=1)
+    )
     Source.objects.filter(outcome="running").update(next_run=timezone.now() - timedelta(seconds=1))
 
 
@@ -38,7 +47,7 @@ def test_a_new_source_with_a_schedule_is_due_at_once_and_later_again(source):
 
     source.refresh_from_db()
     assert timedelta(minutes=55) < source.next_run - timezone.now() < timedelta(minutes=67)
-    assert IngestJob.objects.get(pk=job_id).report["trigger"] == "schedule"
+    assert SyncRun.objects.get(job=job_id).trigger == "schedule"
 
 
 @pytest.mark.parametrize("change", [{"enabled": False}, {"schedule": "manual"}, {"next_run": None}])
@@ -77,23 +86,23 @@ def test_two_runs_of_one_source_do_not_go_on_at_once(owner, source):
 def test_a_run_whose_worker_died_is_taken_up_again(owner, source):
     Source.objects.update(next_run=None)
     job = source_run_start(scope=scope_of(owner), actor=owner, source_id=source.pk)
-    assert job_claim(job_id=job.pk)
+    assert run_claim(job_id=job.pk)
     assert source_claim(source_id=source.pk)
-    assert sync_run(job_id=job.pk).report["state"] == "running"  # somebody seems to be at it
+    assert sync_run(job_id=job.pk).run.state == "running"  # somebody seems to be at it
 
     died(job)
 
     assert job.pk in sources_start_due()
     done = sync_run(job_id=job.pk)
-    assert (done.report["state"], done.report["new"]) == ("done", 1)
+    assert (done.run.state, done.report["new"]) == ("done", 1)
 
 
 def test_counts_of_an_attempt_that_was_broken_off_are_not_counted_twice(owner, source):
     job = source_run_start(scope=scope_of(owner), actor=owner, source_id=source.pk)
-    report = job_claim(job_id=job.pk)
-    report.source_begins()
+    run, report = run_claim(job_id=job.pk), RunReport()
+    run.checkpoint = report.checkpoint()
     report.found, report.left_out = 7, 3
-    IngestJob.objects.filter(pk=job.pk).update(report=report.json())
+    run_store(lease=run_lease(run), report=report)
     died(job)
 
     done = sync_run(job_id=job.pk)
@@ -106,7 +115,7 @@ def test_a_message_that_was_lost_is_sent_again(owner, source):
     job = source_run_start(scope=scope_of(owner), actor=owner, source_id=source.pk)
     assert sources_start_due() == []
 
-    IngestJob.objects.filter(pk=job.pk).update(report={**job.report, "heartbeat": time.time() - 100})
+    SyncRun.objects.filter(job=job).update(heartbeat=timezone.now() - timedelta(seconds=100))
 
     assert sources_start_due() == [job.pk]
     assert sources_start_due() == []
@@ -137,14 +146,14 @@ def test_a_source_that_was_removed_meanwhile_ends_its_run_in_peace(owner, source
     job = source_run_start(scope=scope_of(owner), actor=owner, source_id=source.pk)
     source.delete()
 
-    assert sync_run(job_id=job.pk).report["state"] == "done"
+    assert sync_run(job_id=job.pk).run.state == "done"
 
 
 def test_an_unexpected_fault_is_said_without_its_details(owner, source, monkeypatch):
     def broken(*args, **kwargs):
         raise ValueError("a secret path")
 
-    monkeypatch.setattr("knowledge.services.sources.sync_run.items_of", broken)
+    monkeypatch.setattr("knowledge.services.sources.sync_execution.items_of", broken)
 
     job = run(owner, source)
 

@@ -6,13 +6,14 @@ import pytest
 
 from accounts.models import User
 from knowledge.errors import JobOverError
-from knowledge.models import Document, IngestItem, IngestJob, Source
+from knowledge.models import Document, IngestItem, IngestJob, Source, SyncRun
 from knowledge.queue import RUN_SYNC
 from knowledge.selectors import job_get
 from knowledge.services import documents_bulk, job_cancel, job_pause, job_resume
 from knowledge.services.sources import source_run_start, sync_run
-from knowledge.services.sources.leases import FETCHES_AT_ONCE, RUNS_AT_ONCE, job_claim, job_release
 from knowledge.services.sources.single_page import fetch_open
+from knowledge.services.sources.sync_claims import FETCHES_AT_ONCE, RUNS_AT_ONCE, run_claim, run_lease, run_release
+from knowledge.services.sources.sync_report import RunReport
 from tests.factories import run_job, scope_of
 from tests.knowledge.sources.building import folder_source, here
 from tests.knowledge.test_ingestion_faults import lines_of
@@ -58,26 +59,26 @@ def by(person, **more):
 def test_only_a_few_sources_are_run_at_once(owner, sources):
     jobs = [waiting(owner, source) for source in sources]
 
-    claims = [job_claim(job_id=job.pk) for job in jobs]
+    claims = [run_claim(job_id=job.pk) for job in jobs]
 
     assert [claim is not None for claim in claims] == [True] * RUNS_AT_ONCE + [False] * 2
     assert job_get(scope=scope_of(owner), job_id=jobs[-1].pk).state == "queued"
-    job_release(job_id=jobs[0].pk, report=claims[0])
-    assert job_claim(job_id=jobs[-1].pk) is not None
+    run_release(lease=run_lease(claims[0]), report=RunReport())
+    assert run_claim(job_id=jobs[-1].pk) is not None
 
 
 def test_single_pages_do_not_wait_for_sources_and_sources_not_for_pages(owner, sources):
     for source in sources[:RUNS_AT_ONCE]:
-        assert job_claim(job_id=waiting(owner, source).pk)
+        assert run_claim(job_id=waiting(owner, source).pk)
     request = {"url": "http://example.org/", "title": "", "clearance": 0}
     pages = [fetch_open(tenant_id=owner.tenant_id, actor=owner, request=request) for _ in range(FETCHES_AT_ONCE + 1)]
 
-    assert [job_claim(job_id=page.pk) is not None for page in pages] == [True] * FETCHES_AT_ONCE + [False]
+    assert [run_claim(job_id=page.pk) is not None for page in pages] == [True] * FETCHES_AT_ONCE + [False]
 
 
 def test_whoever_ends_calls_the_next_one(owner, sources, sent, django_capture_on_commit_callbacks):
     first, second, third, fourth = [waiting(owner, source) for source in sources]
-    job_claim(job_id=second.pk)
+    run_claim(job_id=second.pk)
 
     with django_capture_on_commit_callbacks(execute=True):
         sync_run(job_id=first.pk)
@@ -87,11 +88,11 @@ def test_whoever_ends_calls_the_next_one(owner, sources, sent, django_capture_on
 
 def test_a_command_waits_for_nobody(owner, sources):
     for source in sources[:RUNS_AT_ONCE]:
-        job_claim(job_id=waiting(owner, source).pk)
+        run_claim(job_id=waiting(owner, source).pk)
 
     job = sync_run(job_id=waiting(owner, sources[-1]).pk, in_turn=False)
 
-    assert job.report["state"] == "done"
+    assert job.run.state == "done"
 
 
 # ── stopping ────────────────────────────────────────────────────────────────────────────────────
@@ -124,16 +125,16 @@ def test_a_paused_run_goes_on_when_it_is_resumed(owner, sources, sent, django_ca
 
 
 def test_a_run_that_is_paused_in_the_middle_waits_and_is_taken_up_again(owner, sources, monkeypatch):
-    monkeypatch.setattr("knowledge.services.sources.sync_run.BEAT_SECONDS", 0)
+    monkeypatch.setattr("knowledge.services.sources.sync_execution.BEAT_SECONDS", 0)
     job = waiting(owner, sources[0])
     doing_in_the_middle(monkeypatch, lambda: job_pause(**by(owner, job_id=job.pk)))
 
     sync_run(job_id=job.pk)
 
-    job.refresh_from_db()
-    assert (job.report["state"], job.report["token"]) == ("waiting", "")
+    run = SyncRun.objects.get(job=job)
+    assert (run.state, run.lease_until) == ("waiting", None)
     job_resume(**by(owner, job_id=job.pk))
-    assert sync_run(job_id=job.pk).report["state"] == "done"
+    assert sync_run(job_id=job.pk).run.state == "done"
 
 
 def test_nothing_is_added_to_a_run_that_was_cancelled(owner, sources, monkeypatch):

@@ -144,7 +144,7 @@ def test_a_page_is_fetched_in_the_background_and_goes_live(owner, common, allowe
     assert list(document.sets.all()) == [common]
     assert job_get(scope=scope_of(owner), job_id=job.pk).state == "succeeded"
     job.refresh_from_db()
-    assert job.report["request"]["document"] == document.pk
+    assert job.run.request["document"] == document.pk
 
 
 @pytest.mark.parametrize("target", ["http://169.254.169.254/", "http://10.1.2.3/", "file:///etc/passwd"])

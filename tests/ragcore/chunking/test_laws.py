@@ -191,9 +191,9 @@ def test_every_piece_of_a_table_has_its_caption_and_its_head(before, lines, afte
 
     chunks = body(ParsedDocument(blocks=(*before, named, table, *after)))
 
-    holding = [chunk.text for chunk in chunks if any(line in chunk.text.split("\n") for line in numbered)]
-    assert holding
-    for text in holding:
+    lease = [chunk.text for chunk in chunks if any(line in chunk.text.split("\n") for line in numbered)]
+    assert lease
+    for text in lease:
         assert text.count("Table 77: Names of timers") == 1
         assert text.count("| headone | headtwo |\n| --- | --- |") == 1
 

@@ -11,25 +11,30 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
+
+from django.utils import timezone
 
 from knowledge.errors import RunLostError, SourceRunningError
-from knowledge.models import IngestJob, Source
+from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.services.composition import source_settle
 from knowledge.services.ingestion.item_state import IngestionFaultError
+from knowledge.services.leases import LeaseLostError
 from knowledge.services.sources.folders import folder_allowed, folder_items
 from knowledge.services.sources.items import Item, Unlisted
-from knowledge.services.sources.leases import (
+from knowledge.services.sources.single_page import address_fetch
+from knowledge.services.sources.sync_claims import (
     BEAT_SECONDS,
-    job_claim,
-    job_note,
-    job_release,
+    run_claim,
+    run_lease,
+    run_release,
+    run_store,
     source_claim,
     source_release,
     source_renew,
 )
-from knowledge.services.sources.run_report import RunReport
-from knowledge.services.sources.single_page import address_fetch
 from knowledge.services.sources.sync_items import ItemSync
+from knowledge.services.sources.sync_report import RunReport
 from knowledge.services.sources.sync_schedule import runs_next_start
 from knowledge.services.sources.web import page_items, sitemap_items
 from ragcore.errors import RagError
@@ -43,23 +48,23 @@ Progress = Callable[[RunReport], None]
 def sync_run(
     *, job_id: int, trusted_folders: bool = False, in_turn: bool = True, progress: Progress | None = None
 ) -> IngestJob:
-    """Do what the job's report waits for; safe to call twice, the second call finds nothing to do.
+    """Run the pending sources of a job, or fetch its address. Idempotent: a second call finds nothing to do.
 
     `trusted_folders`: the folder was named by whoever operates this machine, so SOURCE_FOLDERS is not asked.
     `in_turn`: only a few go on at once; where that many do, nothing is done, and the next one to end calls again.
     """
-    report = job_claim(job_id=job_id, in_turn=in_turn)
+    claimed = run_claim(job_id=job_id, in_turn=in_turn)
     job = IngestJob.objects.select_related("created_by", "source").get(pk=job_id)
-    if report is None:
+    if claimed is None:
         return job
-    run = _Run(job, report, trusted_folders=trusted_folders, progress=progress)
+    run = _Execution(job, claimed, trusted_folders=trusted_folders, progress=progress)
     try:
         run.all()
-    except RunLostError:
+    except LeaseLostError:
         logger.info("the run of job %s was ended from outside", job_id)
-        job_release(job_id=job_id, report=report)  # a paused one waits; one that others have taken is theirs
+        run.release()  # a paused one waits; one that others have taken is theirs
     except BaseException:
-        job_release(job_id=job_id, report=report)
+        run.release()
         raise
     finally:
         runs_next_start()
@@ -67,33 +72,36 @@ def sync_run(
     return job
 
 
-class _Run:
-    """One claimed job."""
+class _Execution:
+    """One claimed run."""
 
-    def __init__(self, job: IngestJob, report: RunReport, *, trusted_folders: bool, progress: Progress | None) -> None:
-        self.job, self.report = job, report
+    def __init__(self, job: IngestJob, run: SyncRun, *, trusted_folders: bool, progress: Progress | None) -> None:
+        self.job, self.run, self.report = job, run, RunReport.of(job.report)
+        self._lease = run_lease(run)
         self._trusted_folders = trusted_folders
         self._progress = progress
-        self._last_beat = time.monotonic()
 
     def all(self) -> None:
-        if self.report.request:
+        if self.run.request:
             self._address()
-        while self.report.waiting:
-            self.report.source_begins()
-            self._note()
-            source = Source.objects.select_related("handler", "owner").filter(pk=self.report.waiting[0]).first()
+        while self.run.pending_sources:
+            self.run.checkpoint = self.report.checkpoint()
+            self._store()
+            source = Source.objects.select_related("handler", "owner").filter(pk=self.run.pending_sources[0]).first()
             if source is not None:  # it may have been removed since
                 self._one(source)
-            self.report.waiting.pop(0)
-        self.report.state, self.report.before = "done", {}
-        self._note()
+            self.run.pending_sources.pop(0)
+        self.run.checkpoint = {}
+        self._store(finished=timezone.now(), lease_until=None)
+
+    def release(self) -> None:
+        run_release(lease=self._lease, report=self.report)
 
     def _address(self) -> None:
         try:
-            address_fetch(job=self.job, report=self.report)
+            address_fetch(job=self.job, run=self.run, report=self.report)
         except RagError as error:
-            self.report.fault(source=str(self.report.request.get("url", "")), error=error)
+            self.report.fault(source=str(self.run.request.get("url", "")), error=error)
 
     def _one(self, source: Source) -> None:
         """Run one source; what goes wrong is written on it and on the job, and the next source has its turn."""
@@ -105,12 +113,12 @@ class _Run:
         outcome, message = Outcome.FAILED, ""
         before = self.report.refused_total
         try:
-            self._bring(source, claimed)
+            self._sync(source, claimed)
             refused = self.report.refused_total - before
             outcome = Outcome.SUCCEEDED
             message = f"{refused} items of the source could not be taken." if refused else ""
-        except RunLostError as error:
-            message = error.message
+        except LeaseLostError:
+            message = RunLostError.default_message
             raise
         except RagError as error:
             message = error.message
@@ -123,26 +131,25 @@ class _Run:
         finally:
             source_release(source=source, claimed=claimed, outcome=outcome, message=message)
 
-    def _bring(self, source: Source, claimed: datetime) -> None:
-        bringing = ItemSync(job=self.job, source=source, report=self.report)
+    def _sync(self, source: Source, claimed: datetime) -> None:
+        sync = ItemSync(job=self.job, source=source, report=self.report)
         for item in items_of(source, trusted_folders=self._trusted_folders):
-            if not bringing.take(item):
+            if not sync.take(item):
                 break
             self._beat(source, claimed)
-        bringing.finish()
+        sync.finish()
         source_settle(source_id=source.pk)
 
     def _beat(self, source: Source, claimed: datetime) -> None:
         """A sign of life now and then."""
         if self._progress is not None:
             self._progress(self.report)
-        if time.monotonic() - self._last_beat >= BEAT_SECONDS:
+        if time.monotonic() - self._lease.renewed >= BEAT_SECONDS:
             source_renew(source_id=source.pk, claimed=claimed)
-            self._note()
+            self._store()
 
-    def _note(self) -> None:
-        job_note(job_id=self.job.pk, report=self.report)
-        self._last_beat = time.monotonic()
+    def _store(self, **values: Any) -> None:
+        run_store(lease=self._lease, report=self.report, **values)
         if self._progress is not None:
             self._progress(self.report)
 

@@ -1,29 +1,23 @@
-"""What a run has done so far, as it is kept on its job (IngestJob.report)."""
+"""What a run has done so far: counts and messages, stored on its job (IngestJob.report)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from ragcore.errors import RagError
 
-MAX_REFUSED = 500  # that are named; the others are counted
+MAX_REFUSED = 500  # named items; the others are only counted
 
-BEGUN_AGAIN = ("found", "left_out", "refused", "refused_more", "faults", "notes")
-
-RunState = Literal["waiting", "running", "done"]
+RESTARTED = ("found", "left_out", "refused", "refused_more", "faults", "notes")
 
 
 @dataclass(slots=True)
 class RunReport:
-    """Counts of items, and what was refused or went wrong, in words."""
+    """Counts of items, and messages about what was refused or went wrong."""
 
-    state: RunState = "waiting"
-    trigger: str = ""  # person, schedule, command
-    waiting: list[int] = field(default_factory=list)  # sources still to be run
-    request: dict[str, Any] = field(default_factory=dict)  # one address to be fetched instead of sources
     found: int = 0
     new: int = 0
     changed: int = 0
@@ -33,9 +27,6 @@ class RunReport:
     refused_more: int = 0
     faults: list[dict[str, str]] = field(default_factory=list)  # of whole sources
     notes: list[dict[str, str]] = field(default_factory=list)  # nothing is wrong, but somebody should know
-    heartbeat: float = 0.0  # seconds since 1970
-    token: str = ""  # of the worker that has it
-    before: dict[str, Any] = field(default_factory=dict)  # how it stood when the present source began
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> RunReport:
@@ -47,17 +38,12 @@ class RunReport:
 
     @property
     def unchanged(self) -> int:
-        """What was found and needed nothing; so a run that was broken off adds up as well."""
+        """Items that were found and needed nothing. Counts of an interrupted run add up, too."""
         return max(0, self.found - self.new - self.changed - self.left_out - self.refused_total)
 
-    def source_begins(self) -> None:
-        """Remember where the next source starts, in case it has to be begun again."""
-        self.before = {name: copy(getattr(self, name)) for name in BEGUN_AGAIN}
-
-    def source_again(self) -> None:
-        """Forget what an attempt that was broken off counted; what it registered stays counted."""
-        for name, value in self.before.items():
-            setattr(self, name, copy(value))
+    def checkpoint(self) -> dict[str, Any]:
+        """What is set back when a source has to be run again; what it registered stays counted."""
+        return {name: copy(getattr(self, name)) for name in RESTARTED}
 
     def refuse(self, *, path: str, code: str, message: str) -> None:
         if len(self.refused) < MAX_REFUSED:
