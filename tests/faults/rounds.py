@@ -24,8 +24,7 @@ MOMENTS = {  # SQL that is true once the moment has come; None: at once
     "parse": "SELECT EXISTS (SELECT 1 FROM knowledge_ingestitem WHERE finished IS NULL AND attempt > 0)",
     "embed": "SELECT EXISTS (SELECT 1 FROM knowledge_ingestitem WHERE finished IS NULL"
     " AND stage IN ('chunked', 'represented'))",
-    "publish": "SELECT EXISTS (SELECT 1 FROM knowledge_ingestitem WHERE finished IS NULL"
-    " AND stage = 'embedded')",
+    "publish": "SELECT EXISTS (SELECT 1 FROM knowledge_ingestitem WHERE finished IS NULL AND stage = 'embedded')",
 }
 MOMENT_SECONDS = 15  # the moment may have passed unseen; then it is now
 DELAY_SECONDS = {"upload": 2.0, "parse": 0.5, "embed": 0.5, "publish": 0.1}  # at most, by chance
