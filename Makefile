@@ -38,7 +38,7 @@ bench-scale: install-dev ## Searching in large corpora: N="100000 300000", DATA=
 	$(BIN)/python -m bench.scale --sizes "$(or $(N),100000)" $(if $(CACHE),--cache $(CACHE)) $(DATA)
 
 bench-churn: install-dev ## Ten rounds of deleting and loading a fifth: N=20000, recall and the longest wait of a reader
-	$(BIN)/python -m bench.churn --size $(or $(N),20000) $(if $(CACHE),--cache $(CACHE)) $(DATA)
+	$(BIN)/python -m bench.scale.churn --size $(or $(N),20000) $(if $(CACHE),--cache $(CACHE)) $(DATA)
 
 bench-hops: install-dev ## Questions over several documents, one search against two; DATA="DIR …"
 	$(BIN)/python -m bench.hops $(DATA)

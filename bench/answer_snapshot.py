@@ -7,7 +7,7 @@ and times are left out, because they differ from one installation to the next. W
 earlier record are printed, and the exit status is 1 where there are any.
 
 Start the product on an empty DATA_DIR with QUESTIONS_PER_MINUTE=0, once without a language model and once with
-LLM_BASE_URL pointing to `python -m bench.latency_model`, which always answers the same prompt in the same way.
+LLM_BASE_URL pointing to `python -m bench.latency.model_server`, which always answers the same prompt in the same way.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.db import connection
 
-from bench.ingest_pipeline import family_of, resident_bytes
+from bench.ingest.pipeline import family_of, resident_bytes
 from knowledge.engines import embedder
 
 

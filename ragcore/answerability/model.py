@@ -1,11 +1,10 @@
 """A linear model over the signs that sources answer a question, and where to draw the line (D21, D23).
 
-weights.json holds the weights, the thresholds and the record of the training; `python -m bench.answers
-train-refusals` makes it. Logistic regression on questions that a corpus answers and questions that it does not. For a
-script that the product's own embedder reads there are weights with and without the cosine of question and sentence;
-both give scores on one scale, so that the same thresholds
-serve; so do simplified and traditional Chinese. Another embedder's cosines mean other things: with it
-words alone decide.
+weights.json holds the weights, the thresholds and the record of the training; `python -m ragcore.training refusals`
+makes it. Logistic regression on questions that a corpus answers and questions that it does not. Each script (English,
+simplified and traditional Chinese) has its own weights; all scores are on one scale, so one table of thresholds serves.
+For a script that the product's own embedder reads there are also weights with the cosine of question and sentence. The
+cosines of another embedder have another scale; with it words alone decide.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ def design(matrix: FloatArray) -> FloatArray:
 def _model() -> _Model:
     record = json.loads(files("ragcore.answerability").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8"))
     if record["signs"] != list(SIGNS):
-        raise ValueError(f"{WEIGHTS_FILE} was trained on other signs; run bench.answers train-refusals")
+        raise ValueError(f"{WEIGHTS_FILE} was trained on other signs; run ragcore.training refusals")
     weights, meaning = (
         {script: np.asarray(values, np.float32) for script, values in table.items()}
         for table in (record["weights"], record["meaning"]["weights"])

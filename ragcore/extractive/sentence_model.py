@@ -1,6 +1,6 @@
 """How well a sentence of the sources answers a question: a linear model over signs in its words (A2, A4).
 
-The weights ship in extractive_weights.json with the record of their training; `python -m bench.answers train-sentences`
+The weights ship in extractive_weights.json with the record of their training; `python -m ragcore.training sentences`
 makes them. Listwise: the softmax of the scores of one question is the probability that a sentence holds the answer.
 """
 
@@ -52,5 +52,5 @@ def design(known: Evidence) -> FloatArray:
 def _shipped() -> SentenceScorer:
     record = json.loads(files("ragcore.extractive").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8"))
     if record["features"] != list(FEATURES):
-        raise ValueError(f"{WEIGHTS_FILE} was trained on other features; run bench.answers train-sentences")
+        raise ValueError(f"{WEIGHTS_FILE} was trained on other features; run ragcore.training sentences")
     return SentenceScorer(weights=tuple(record["weights"]))

@@ -1,6 +1,7 @@
 """How likely sources support a sentence: a logistic model over the evidence (B4, V8).
 
-The weights ship in support_model.json with the record of their training; `python -m bench.grounding train` makes them.
+The weights ship in support_model.json with the record of their training; `python -m ragcore.training support` makes
+them.
 There are two sets of weights: one of words alone, and one that joins its log odds with the cosine of vectors. The
 second has few weights on purpose: fitted to everything at once, the cosine of edited sentences outweighed the words.
 """
@@ -59,5 +60,5 @@ def logistic(scores: npt.NDArray[np.float64]) -> Vector:
 def _shipped() -> SupportModel:
     record = json.loads((files("ragcore.grounding") / MODEL_FILE).read_text(encoding="utf-8"))
     if record["features"] != list(FEATURES) or record["meaning_features"] != list(MEANING):
-        raise ValueError(f"{MODEL_FILE} was trained on other features; run python -m bench.grounding train")
+        raise ValueError(f"{MODEL_FILE} was trained on other features; run python -m ragcore.training support")
     return SupportModel(words=tuple(record["words"]), meaning=tuple(record["meaning"]))

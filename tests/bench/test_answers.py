@@ -9,14 +9,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import answers
-from bench.answers_measure import length_of, outcome_of
-from bench.answers_refusals import ALIGNED, RATES, Judged, aligned, refusals_fit, refused, scores, threshold_curve
-from bench.answers_sets import Asked, answer_set, half_of
-from bench.answers_training import SentenceList, first_right, sentence_list, sentences_fit
+from bench.answers import __main__ as answers
+from bench.answers.measure import length_of, outcome_of
 from ragcore.answerability.signs import SIGNS
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
+from ragcore.training import __main__ as training
+from ragcore.training.answer_sets import Asked, answer_set, half_of
+from ragcore.training.refusal_training import (
+    ALIGNED,
+    RATES,
+    Judged,
+    aligned,
+    refusals_fit,
+    refused,
+    scores,
+    threshold_curve,
+)
+from ragcore.training.sentence_training import SentenceList, first_right, sentence_list, sentences_fit
 
 TOKENIZER = JiebaTokenizer()
 TOWNS = {"Ulm": 1987, "Kiel": 1991, "Bonn": 1964, "Jena": 2003, "Hof": 1972, "Trier": 1958}
@@ -180,14 +190,14 @@ def test_a_sign_that_counts_against_answers_never_counts_for_them():
 @pytest.mark.parametrize(
     ("command", "key", "size", "length"),
     [
-        ("train-sentences", "features", lambda weights: weights, lambda n: 2 * n),
-        ("train-refusals", "signs", lambda weights: weights["en"], lambda n: n + 1),
+        ("sentences", "features", lambda weights: weights, lambda n: 2 * n),
+        ("refusals", "signs", lambda weights: weights["en"], lambda n: n + 1),
     ],
 )
 def test_training_writes_the_weights_with_their_record(folder, tmp_path, command, key, size, length):
     out = tmp_path / "weights.json"
 
-    answers.main([command, str(folder), "--no-embedder", "--out", str(out)])
+    training.main([command, str(folder), "--no-embedder", "--out", str(out)])
 
     record = json.loads(out.read_text(encoding="utf-8"))
     assert len(size(record["weights"])) == length(len(record[key]))

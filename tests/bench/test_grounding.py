@@ -6,19 +6,20 @@ import random
 import numpy as np
 import pytest
 
-from bench import grounding
-from bench.grounding_edits import Corpus, faithful, unfaithful
-from bench.grounding_examples import Example, examples, statement
-from bench.grounding_figures import annotated, auc, best_threshold, findings
-from bench.grounding_rgb import cases, contains, measured, mixed
-from bench.grounding_scripted import looking_up
-from bench.grounding_summaries import _caused, _certain, _swapped, condensed, invented
-from bench.grounding_training import COSINE, Table, cross_validated, fitted, folds, probabilities, table
+from bench.grounding import __main__ as grounding
+from bench.grounding.rgb import cases, contains, measured, mixed
+from bench.grounding.scripted_model import looking_up
 from ragcore.grounding.evidence import FEATURES
 from ragcore.grounding.facts import figures, figures_offered, negations, plain_figure
 from ragcore.grounding.support_model import SupportModel
 from ragcore.prompts.refusals import is_refusal
 from ragcore.text.tokenise import JiebaTokenizer
+from ragcore.training import __main__ as training
+from ragcore.training.support_edits import Corpus, faithful, unfaithful
+from ragcore.training.support_examples import Example, examples, statement
+from ragcore.training.support_figures import annotated, auc, best_threshold, findings
+from ragcore.training.support_summaries import _caused, _certain, _swapped, condensed, invented
+from ragcore.training.support_training import COSINE, Table, cross_validated, fitted, folds, probabilities, table
 
 TOWNS = ["Ulm", "Graz", "Linz", "Bern", "Jena", "Kiel", "Lodz", "Nice", "Porto", "Riga"]
 
@@ -262,7 +263,7 @@ def test_the_command_prints_a_row_for_every_file(tmp_path, capsys):
 def test_training_writes_weights_with_their_record(retrieval_set, tmp_path, capsys):
     out = tmp_path / "model.json"
 
-    grounding.main(["train", str(retrieval_set), "--no-embedder", "--out", str(out)])
+    training.main(["support", str(retrieval_set), "--no-embedder", "--out", str(out)])
 
     record = json.loads(out.read_text(encoding="utf-8"))
     assert record["features"] == list(FEATURES)

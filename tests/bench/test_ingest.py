@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from bench.ingest_figures import Figure, table
-from bench.ingest_parsing import parsing_figures
-from bench.ingest_store import store_figures
-from bench.ingest_texts import texts_made, texts_read
+from bench.ingest.figures import Figure, table
+from bench.ingest.parsing import parsing_figures
+from bench.ingest.store import store_figures
+from bench.ingest.texts import texts_made, texts_read
 from knowledge.models import IndexEntry
 from ragsite.env import PROJECT_ROOT
 from tests.factories import make_user

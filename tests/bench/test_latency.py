@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from bench.latency import Measured, events, table
-from bench.latency_model import reply_to
+from bench.latency.__main__ import Measured, events, table
+from bench.latency.model_server import reply_to
 
 
 def test_events_are_read_up_to_the_closing_line():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from bench.memory import PARTS, halfvec, pgvector_hnsw, sparsevec, table
+from bench.scale.memory import PARTS, halfvec, pgvector_hnsw, sparsevec, table
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = 1200

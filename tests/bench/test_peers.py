@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from bench.ingest_texts import texts_made
+from bench.ingest.texts import texts_made
 from bench.peers.catalogue import GROUPS, System, systems
 from bench.peers.exchange import Answer, Task, answer_read, answer_write, task_read, task_write
 from bench.peers.goals import beside, best_arm, goals

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.rewriting import conversation_table
-from bench.rewriting_files import conversations, retrieval_questions, rewriting_files
-from bench.rewriting_retrieval import run
-from bench.rewriting_scores import bleu, compared, counts, exact
+from bench.rewriting.__main__ import conversation_table
+from bench.rewriting.files import conversations, retrieval_questions, rewriting_files
+from bench.rewriting.retrieval import run
+from bench.rewriting.scores import bleu, compared, counts, exact
 from ragcore.types.answering import Turn
 
 ROWS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.scale_corpus import Pool, document_lengths, draft_made, pool_made, vectors_made
+from bench.scale.corpus import Pool, document_lengths, draft_made, pool_made, vectors_made
 from knowledge import engines
 from knowledge.models import Document, IndexEntry
 
@@ -44,7 +44,7 @@ def test_vectors_are_near_to_their_base_text_in_both_halves(pool):
 
 @pytest.mark.django_db
 def test_a_small_corpus_is_loaded_measured_and_without_drift(tmp_path):
-    from bench.scale import run
+    from bench.scale.__main__ import run
     from knowledge.services.maintenance import index_check
 
     table = run(folders=[], sizes=[SIZE, 2 * SIZE], questions=4, cache=tmp_path, bases=12)
@@ -59,7 +59,7 @@ def test_a_small_corpus_is_loaded_measured_and_without_drift(tmp_path):
 
 @pytest.mark.django_db(transaction=True)
 def test_documents_come_and_go_beside_a_reader(tmp_path, monkeypatch):
-    from bench import churn
+    from bench.scale import churn
     from knowledge.indexes import access_paths
     from knowledge.services import maintenance
 

@@ -1,0 +1,1 @@
+"""Answers without a language model on public sets, and refusals: `python -m bench.answers`."""

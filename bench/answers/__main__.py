@@ -1,0 +1,129 @@
+"""Answers without a language model on public sets, and refusals; without a database.
+
+    python -m bench.answers DIR …                    what answers contain and cite, and how long they are
+    python -m bench.answers show DIR …               answers to read
+    python -m bench.answers refusals DIR …           refused unanswerable questions at given rates of false refusals
+    python -m bench.answers left-out DIR …           the same, each set with weights fitted on the other sets
+
+DIR holds corpus.jsonl, queries.jsonl with answers, qrels.tsv, and for refusals perhaps unanswerable.jsonl. The
+models are trained on one half of the titles (`python -m ragcore.training`); --half 1 measures on the other one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import ragcore.answerability.model
+import ragcore.extractive.sentence_model
+from bench.answers.measure import HEAD, answers_of, table_row
+from bench.bootstrap import mean_interval
+from ragcore.answerability.model import Script, script_of, threshold_for
+from ragcore.extractive.generator import ExtractiveGenerator
+from ragcore.ports import FloatArray, GenerationRequest
+from ragcore.training import refusal_training as refusing
+from ragcore.training.__main__ import cosine_embedder, read_answer_sets, weights_file
+from ragcore.training.answer_sets import half_of
+
+WRITTEN = 5  # digits of a weight
+LINE = 0.05  # the rate whose shipped line is measured
+READ: tuple[Script, ...] = ("en",)  # what the product's embedder reads
+
+
+def answers(given: argparse.Namespace) -> None:
+    """Print one row a set."""
+    print(HEAD)
+    for data in read_answer_sets(given):
+        asked = [q for q in data.sample(len(data.answerable)) if given.half is None or half_of(q.about) == given.half]
+        generator = ExtractiveGenerator(data.ranking.tokenizer)
+        print(table_row(data.name, answers_of(data, asked[: given.limit], generator)), flush=True)
+
+
+def show(given: argparse.Namespace) -> None:
+    """Print questions with their answers."""
+    for data in read_answer_sets(given):
+        generator = ExtractiveGenerator(data.ranking.tokenizer)
+        for question in data.sample(given.limit):
+            sources = tuple(data.ranking.sources(question.text))
+            text = "".join(generator.blocks(GenerationRequest(question=question.text, sources=sources)))
+            print(f"\n### {question.text}\n({' / '.join(question.answers)})\n\n{text}")
+
+
+def refusals(given: argparse.Namespace) -> None:
+    """Print the curve of every set: the unanswerable questions that came with it, and robbed answerable ones.
+
+    The last columns say what the shipped line for 5 % does.
+    """
+    head = [f"at {rate:.0%}" for rate in refusing.RATES]
+    print(f"| set | unanswerable | {' | '.join(head)} | shipped line | false refusals there |")
+    print("|---|---|" + "---|" * (len(head) + 2))
+    shipped = json.loads(weights_file(ragcore.answerability.model).read_text(encoding="utf-8"))
+    for data in read_answer_sets(given):
+        can, cannot = refusing.parts(data, half=given.half, limit=given.limit)
+        script = script_of(data.answerable[0].text)
+        reader = cosine_embedder(given, script)
+        weights = np.asarray((shipped["meaning"]["weights"] if reader else shipped["weights"])[script])
+        answered = refusing.judged(data.name, ((q, False) for q in can), data.ranking, embedder=reader)
+        line = threshold_for("en" if script == "en" else "zh", len(data.ranking.passages), LINE)
+        for kind, asked in (("written", [(q, False) for q in cannot]), ("robbed", [(q, True) for q in can])):
+            if asked:
+                lost = refusing.judged(data.name, asked, data.ranking, embedder=reader)
+                good, bad = refusing.scores(answered, weights), refusing.scores(lost, weights)
+                print(f"| {data.name} | {len(asked)} {kind} | {_cells(good, bad, line)} |", flush=True)
+
+
+def left_out(given: argparse.Namespace) -> None:
+    """Print the curve of each set, measured on all its questions with weights that have not seen the set."""
+    print("| set left out | unanswerable | " + " | ".join(f"at {rate:.0%}" for rate in refusing.RATES) + " |")
+    print("|---|---|" + "---|" * len(refusing.RATES))
+    loaded = read_answer_sets(given)
+    groups = [refusing.groups_of(data, half=given.half or 0, limit=given.limit) for data in loaded]
+    for one, weights in refusing.left_out(groups):
+        for kind, lost in one.lost.items():
+            if len(lost.matrix):
+                curve = refusing.refused(refusing.scores(one.answered, weights), refusing.scores(lost, weights))
+                shares = " | ".join(f"{share:.3f}" for share in curve.values())
+                print(f"| {one.answered.group} | {len(lost.matrix)} {kind} | {shares} |", flush=True)
+
+
+def _cells(answered: FloatArray, lost: FloatArray, line: float) -> str:
+    """Refused at each rate, with 95 % intervals; at the shipped line; and the answerable ones refused there."""
+    below = [(lost, t) for t in refusing.threshold_curve(answered)] + [(lost, line), (answered, line)]
+    return " | ".join(mean_interval((found < t).astype(np.float64)).text() for found, t in below)
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "answers": answers,
+    "show": show,
+    "refusals": refusals,
+    "left-out": left_out,
+}
+
+
+def main(arguments: list[str]) -> None:
+    """Run one of COMMANDS; "answers" where none is named."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.answers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--limit", type=int, default=300, help="questions of each set")
+    parser.add_argument("--half", type=int, choices=(0, 1), help="only questions about this half of the titles")
+    parser.add_argument("--no-embedder", action="store_true", help="rank by words alone")
+    parser.add_argument("--meaning", action="store_true", help="refusals: the cosine of question and sentence, too")
+    parser.add_argument("--models", type=Path, default=Path(os.environ.get("DATA_DIR", "var")) / "models")
+    given = parser.parse_args(arguments if arguments[:1] and arguments[0] in COMMANDS else ["answers", *arguments])
+    for folder in given.folders:
+        if not (folder / "qrels.tsv").is_file():
+            sys.exit(f"{folder} holds no qrels.tsv")
+    COMMANDS[given.command](given)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

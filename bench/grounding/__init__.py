@@ -1,0 +1,1 @@
+"""How far answers are held to their sources: `python -m bench.grounding`."""

@@ -1,0 +1,1 @@
+"""Ingestion speed and storage against their goals: `python -m bench.ingest`."""

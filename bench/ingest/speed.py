@@ -1,0 +1,123 @@
+"""Parts a, b and f: the embedder alone, the pipeline beside it, the memory of the workers."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.ingest.embedders import Embedders, embedders
+from bench.ingest.figures import Figure, note
+from bench.ingest.parsing import text_pdf
+from bench.ingest.pipeline import (
+    ALL_REPRESENTATIONS,
+    Desk,
+    ingestion_program,
+    memory_of_pdf,
+    pipeline_run,
+    texts_embedded,
+    wait_for_quiet,
+    workers,
+)
+from bench.ingest.texts import Text
+from ragsite.embedded.programs import INGESTION_PROCESSES
+
+GOAL_DEFAULT, GOAL_THREE, GOAL_MEMORY_GB = 0.85, 0.6, 1.5
+
+
+@dataclass
+class Speeds:
+    """Repetitions for one way of representing texts, each with texts of its own: copies would be compared for long."""
+
+    name: str
+    goal: float
+    desk: Desk
+    batches: Sequence[Sequence[Text]]  # one a repetition
+    alone: list[float] = field(default_factory=list)
+    pipeline: list[float] = field(default_factory=list)
+    documents: list[float] = field(default_factory=list)
+
+    def measure(self, embedders: Embedders, number: int) -> None:
+        """Pipeline and embedder one after the other, so that other load on the machine meets both."""
+        done = pipeline_run(self.desk, self.batches[number], f"{self.name}-{number}")
+        wait_for_quiet()
+        embedded = texts_embedded(done)
+        self.alone.append(embedders.speed(embedded))
+        self.pipeline.append(len(embedded) / done.seconds)
+        self.documents.append(done.documents / done.seconds)
+        speeds = f"alone {self.alone[-1]:.1f}, pipeline {self.pipeline[-1]:.1f} texts/s"
+        note(f"{self.name}: {speeds}, load of the machine {os.getloadavg()[0]:.1f}")
+
+    def figures(self) -> list[Figure]:
+        alone = f"embedder alone, {self.name}, {INGESTION_PROCESSES} processes as the workers are"
+        ratios = [a / b for a, b in zip(self.pipeline, self.alone, strict=True)]
+        over = f"pipeline over embedder alone, {self.name}"
+        return [
+            Figure(part="a", name=alone, unit="texts/s", values=self.alone),
+            Figure(part="b", name=f"pipeline, {self.name}", unit="embedded texts/s", values=self.pipeline),
+            Figure(part="b", name=f"pipeline, {self.name}", unit="documents/s", values=self.documents),
+            Figure(part="b", name=over, unit="ratio", values=ratios, goal=self.goal),
+        ]
+
+
+def speed_figures(texts: Sequence[Text], *, warm_up: int, repeat: int, large_pages: int, parts: str) -> list[Figure]:
+    """What was asked for of a, b and f; the texts are shared out among the repetitions."""
+    figures: list[Figure] = []
+    desk = Desk.made("bench-default", {})
+    warm, texts = texts[:warm_up], texts[warm_up:]
+    ways = _ways(desk, texts, repeat) if set(parts) & set("ab") else []
+    with workers() as running:
+        pipeline_run(desk, warm, "warm")
+        wait_for_quiet()
+        if ways:
+            _repeat(ways)
+        if "f" in parts:
+            figures += _memory_figures(desk, running, large_pages)
+    return [figure for way in ways for figure in way.figures()] + figures
+
+
+def _repeat(ways: Sequence[Speeds]) -> None:
+    """All ways in turn, so that no way has the quiet hour for itself."""
+    worker = ingestion_program()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        embedders(
+            processes=INGESTION_PROCESSES,
+            niceness=worker.niceness,
+            environment=worker.environment,
+            folder=Path(folder),
+        ) as alone,
+    ):
+        for number in range(max(len(way.batches) for way in ways)):
+            for way in ways:
+                if number < len(way.batches):
+                    way.measure(alone, number)
+
+
+def _ways(desk: Desk, texts: Sequence[Text], repeat: int) -> list[Speeds]:
+    """With all representations a text is several entries: half of the repetitions take as long."""
+    three = Desk.made("bench-three", ALL_REPRESENTATIONS)
+    size = len(texts) // (repeat + (repeat + 1) // 2)
+    batches = [texts[start : start + size] for start in range(0, len(texts) - size + 1, size)]
+    return [
+        Speeds("default representations", GOAL_DEFAULT, desk, batches[:repeat]),
+        Speeds("summaries, questions, captions", GOAL_THREE, three, batches[repeat:]),
+    ]
+
+
+def _memory_figures(desk: Desk, running: Sequence, pages: int) -> list[Figure]:
+    """The whole family of worker processes counts, with shared memory counted once."""
+    peak, seconds = memory_of_pdf(desk, text_pdf(pages, seed=5), running)
+    return [
+        Figure(
+            part="f",
+            name=f"peak memory of all workers, PDF of {pages} pages",
+            unit="GB",
+            values=[peak / 1e9],
+            goal=GOAL_MEMORY_GB,
+            less_is_better=True,
+        ),
+        Figure(part="f", name=f"PDF of {pages} pages until searchable", unit="s", values=[seconds]),
+    ]

@@ -1,0 +1,1 @@
+"""Time to the first word of a running product: `python -m bench.latency`."""

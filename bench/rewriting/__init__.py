@@ -1,0 +1,1 @@
+"""Follow-up questions made standalone: `python -m bench.rewriting`."""

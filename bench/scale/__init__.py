@@ -1,0 +1,1 @@
+"""Searching in large corpora: `python -m bench.scale`, and its modules `churn` and `memory`."""

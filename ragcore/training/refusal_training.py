@@ -1,0 +1,208 @@
+"""How many questions without an answer are refused, at given shares of wrongly refused ones (D21, D23)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ragcore.answerability.model import Script, design, script_of
+from ragcore.answerability.signs import FALLING, RISING, SIGNS, signs
+from ragcore.ports import Embedder, FloatArray
+from ragcore.training.answer_sets import AnswerSet, Asked, Ranking, half_of
+from ragcore.training.unanswerable import Made, gapped, grafted, vague
+
+RATES = (0.01, 0.02, 0.05, 0.1)
+L2 = 0.01  # on weights of signs scaled to a spread of 1
+LEAST_SPREAD = 0.05  # a sign that hardly ever differs is not blown up
+ALIGNED = (0.05, 0.5)
+FAMILIES: tuple[tuple[Script, ...], ...] = (("en",), ("zh", "zht"))  # what is learnt together
+# Of the kinds of unanswerable questions in training. People's own count most; the made ones widen what is learnt.
+KINDS: Mapping[str, float] = {"written": 1.0, "robbed": 0.1, "gapped": 0.1, "grafted": 0.2, "vague": 0.15}
+# Weights, before scaling, that a sign may at most have or must at least have. Questions for the meaning of a term are
+# rare in the sets that may be learnt from: that nothing defines the term weighs as much as that a name is nowhere. A
+# third of SQuAD's unanswerable questions are negated because people were asked to change answerable ones, and where a
+# passage is part of a longer document, it need not repeat the name that the question has. Broad questions and those for
+# a process are too rare there to be held against anybody.
+LIMITS: Mapping[str, tuple[float | None, float | None]] = {
+    "lacks_definition": (None, -1.0),
+    "negated": (-2.0, 0.0),
+    "names_passage": (0.0, 1.0),
+    "broad": (0.0, None),
+    "process": (0.0, None),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """The signs of many questions of one kind: float32[n, f]."""
+
+    group: str
+    matrix: FloatArray
+    weight: float = 1.0  # of the group in training
+    empty: int = 0  # questions beside them for which nothing was found: they are refused in any case
+
+
+def judged(
+    group: str, asked: Iterable[tuple[Asked, bool]], ranking: Ranking, *, embedder: Embedder | None = None
+) -> Judged:
+    """Signs of questions over a ranking; the flag takes the documents with the answer away."""
+    return judged_made(
+        group,
+        (
+            Made(
+                text=question.text,
+                sources=ranking.sources(question.text, without=question.wanted if is_robbed else frozenset()),
+                idf=ranking.query(question.text).weights,
+            )
+            for question, is_robbed in asked
+        ),
+        ranking,
+        embedder=embedder,
+    )
+
+
+def judged_made(group: str, made: Iterable[Made], ranking: Ranking, *, embedder: Embedder | None = None) -> Judged:
+    """Signs of questions with their sources."""
+    found = [signs(m.text, m.sources, tokenizer=ranking.tokenizer, embedder=embedder, idf=m.idf) for m in made]
+    rows = [[one[name] for name in SIGNS] for one in found if one is not None]
+    matrix = np.array(rows, np.float32).reshape(len(rows), len(SIGNS))
+    return Judged(group=group, matrix=matrix, empty=len(found) - len(rows))
+
+
+def parts(data: AnswerSet, *, half: int | None, limit: int) -> tuple[list[Asked], list[Asked]]:
+    """Answerable and unanswerable questions of one half of the titles, or of all."""
+    answerable = [q for q in data.sample(len(data.answerable)) if half is None or half_of(q.about) == half]
+    unanswerable = [q for q in data.unanswerable if half is None or half_of(q.about) == half]
+    return answerable[:limit], unanswerable[:limit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """The questions of one set."""
+
+    script: Script
+    answered: Judged
+    lost: Mapping[str, Judged] = field(default_factory=dict)  # by KINDS
+
+
+def groups_of(data: AnswerSet, *, half: int, limit: int, embedder: Embedder | None = None) -> Groups:
+    """Of one half of the titles. Of each kind that is made there are half as many."""
+    can, cannot = parts(data, half=half, limit=limit)
+    ranking, some, others = data.ranking, can[::2], can[1::2]
+    return Groups(
+        script=script_of(data.answerable[0].text),
+        answered=judged(data.name, ((q, False) for q in can), ranking, embedder=embedder),
+        lost={
+            "written": judged(data.name, ((q, False) for q in cannot), ranking, embedder=embedder),
+            "robbed": judged(data.name, ((q, True) for q in some), ranking, embedder=embedder),
+            "gapped": judged_made(data.name, gapped(some, ranking), ranking, embedder=embedder),
+            "grafted": judged_made(data.name, grafted(others, ranking), ranking, embedder=embedder),
+            "vague": judged_made(data.name, vague(others, ranking), ranking, embedder=embedder),
+        },
+    )
+
+
+def scripts_fit(groups: Sequence[Groups], *, meaning: bool = False) -> dict[Script, FloatArray]:
+    """Weights for each script. `meaning`: the cosine counts, too.
+
+    Both ways of writing Chinese are learnt together. The words of traditional Chinese are cut less well, so that it
+    scores lower throughout; its scores are moved to where those of simplified Chinese are.
+    """
+    weights: dict[Script, FloatArray] = {}
+    for family in FAMILIES:
+        mine = [one for one in groups if one.script in family]
+        if not mine:
+            continue
+        lost = [
+            replace(found, weight=KINDS[kind]) for one in mine for kind, found in one.lost.items() if len(found.matrix)
+        ]
+        fitted = refusals_fit([one.answered for one in mine if len(one.answered.matrix)], lost, meaning=meaning)
+        weights |= dict.fromkeys((one.script for one in mine), fitted)
+        if {"zh", "zht"} <= weights.keys():
+            own, like = (_odds([one for one in mine if one.script == script], fitted) for script in ("zht", "zh"))
+            weights["zht"] = aligned(fitted, own, like)
+    return weights
+
+
+def _odds(groups: Sequence[Groups], weights: FloatArray) -> FloatArray:
+    return np.concatenate([design(one.answered.matrix) @ weights for one in groups])
+
+
+def left_out(groups: Sequence[Groups]) -> Iterator[tuple[Groups, FloatArray]]:
+    """Each set with the weights that the other ones give for its script, or else for another one."""
+    for one in groups:
+        weights = scripts_fit([other for other in groups if other is not one])
+        if weights:
+            yield one, weights.get(one.script, next(iter(weights.values())))
+
+
+def refusals_fit(answered: Sequence[Judged], unanswered: Sequence[Judged], *, meaning: bool = False) -> FloatArray:
+    """Logistic regression: float64[f + 1]. Both sides weigh the same, and within a side each group by its weight.
+
+    The direction of a sign is known beforehand, and a weight against it is chance: it becomes 0.
+    """
+    inputs, labels, weight = [], [], []
+    for side, label in ((answered, 1.0), (unanswered, 0.0)):
+        total = sum(one.weight for one in side if len(one.matrix))
+        for one in side:
+            inputs.append(one.matrix)
+            labels.append(np.full(len(one.matrix), label))
+            weight.append(np.full(len(one.matrix), 0.5 * one.weight / (total * max(len(one.matrix), 1))))
+    matrix, truth, share = np.vstack(inputs).astype(np.float64), np.concatenate(labels), np.concatenate(weight)
+    middle, spread = matrix.mean(axis=0), np.maximum(matrix.std(axis=0), LEAST_SPREAD)
+    rows = design((matrix - middle) / spread)
+
+    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
+        margin = rows @ weights
+        value = float(share @ (np.logaddexp(0, margin) - truth * margin)) + L2 * float(weights[:-1] @ weights[:-1])
+        gradient = rows.T @ (share * (1 / (1 + np.exp(-margin)) - truth)) + 2 * L2 * np.append(weights[:-1], 0.0)
+        return value, gradient
+
+    limits = [(0.0, 0.0) if name == "similarity" and not meaning else _bounds(name) for name in SIGNS]
+    bounds = [*(_scaled(limit, float(size)) for limit, size in zip(limits, spread, strict=True)), (None, None)]
+    start = np.array([min(0.0, high if high is not None else 0.0) for _, high in bounds])
+    found = np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
+    plain = found[:-1] / spread
+    return np.append(plain, found[-1] - plain @ middle)
+
+
+def aligned(weights: FloatArray, own: FloatArray, like: FloatArray) -> FloatArray:
+    """Weights whose log-odds are moved and stretched until two quantiles of `own` are those of `like`.
+
+    `own`: log-odds of answered questions by these weights. The quantiles are the one of the usual line and the median.
+    """
+    low, middle = (float(np.quantile(own, q)) for q in ALIGNED)
+    target_low, target_middle = (float(np.quantile(like, q)) for q in ALIGNED)
+    stretch = (target_middle - target_low) / max(middle - low, 1e-6)
+    moved = weights * stretch
+    moved[-1] += target_low - stretch * low
+    return np.asarray(moved)
+
+
+def _bounds(sign: str) -> tuple[float | None, float | None]:
+    if sign in LIMITS:
+        return LIMITS[sign]
+    return (0.0, None) if sign in RISING else (None, 0.0) if sign in FALLING else (None, None)
+
+
+def _scaled(bounds: tuple[float | None, float | None], spread: float) -> tuple[float | None, float | None]:
+    low, high = bounds
+    return None if low is None else low * spread, None if high is None else high * spread
+
+
+def scores(one: Judged, weights: FloatArray) -> FloatArray:
+    """float64[n + empty]: the probability that each question is answered."""
+    return np.append(1 / (1 + np.exp(-(design(one.matrix) @ weights))), np.zeros(one.empty))
+
+
+def threshold_curve(answered: FloatArray) -> list[float]:
+    """The score below which each of RATES of the answerable questions lies."""
+    return [float(np.quantile(answered, rate)) for rate in RATES]
+
+
+def refused(answered: FloatArray, unanswered: FloatArray) -> Mapping[float, float]:
+    """Share of the unanswerable questions below the threshold of each rate."""
+    return {r: float(np.mean(unanswered < t)) for r, t in zip(RATES, threshold_curve(answered), strict=True)}

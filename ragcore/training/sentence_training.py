@@ -1,0 +1,83 @@
+"""Training of the sentence model of extractive answers: listwise, on questions whose right answer is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ragcore.extractive.sentence_features import evidence
+from ragcore.extractive.sentence_model import design
+from ragcore.extractive.sentences import statements
+from ragcore.ports import FloatArray
+from ragcore.text.normalise import squeeze
+from ragcore.training.answer_sets import AnswerSet, Asked, half_of
+from ragcore.types import Source
+
+L2 = 3e-4
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceList:
+    """The sentences of one question: float32[n, 2f], and which of them hold a right answer, bool[n]."""
+
+    group: str
+    inputs: FloatArray
+    right: np.ndarray
+
+
+def sentence_lists(data: AnswerSet, *, half: int, limit: int) -> Iterable[SentenceList]:
+    """One list for each question of a half that can be learnt from."""
+    asked = [question for question in data.sample(len(data.answerable)) if half_of(question.about) == half]
+    for question in asked[:limit]:
+        made = sentence_list(data, question, data.ranking.sources(question.text))
+        if made is not None:
+            yield made
+
+
+def sentence_list(data: AnswerSet, question: Asked, sources: Sequence[Source]) -> SentenceList | None:
+    """None where no sentence of a right document holds a right answer, or all sentences do."""
+    found = statements(sources, data.ranking.tokenizer)
+    golds = [gold for answer in question.answers if (gold := squeeze(answer))]
+    right = np.array(
+        [
+            s.source.passage.external_id in question.wanted and any(gold in squeeze(s.text) for gold in golds)
+            for s in found
+        ],
+        dtype=bool,
+    )
+    if not right.any() or right.all():
+        return None
+    return SentenceList(data.name, design(evidence(question.text, found, data.ranking.tokenizer)), right)
+
+
+def sentences_fit(lists: Sequence[SentenceList]) -> FloatArray:
+    """Weights float64[2f] that make a right sentence likely; every group weighs the same.
+
+    Minimises -log of the softmax probability of all right sentences of a question together.
+    """
+    sizes = {group: sum(one.group == group for one in lists) for group in {one.group for one in lists}}
+    rows = np.vstack([one.inputs for one in lists]).astype(np.float64)
+    right = np.concatenate([one.right for one in lists]).astype(np.float64)
+    lengths = np.array([len(one.right) for one in lists])
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    share = np.array([1.0 / (sizes[one.group] * len(sizes)) for one in lists])
+
+    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
+        scores = rows @ weights
+        scores -= np.repeat(np.maximum.reduceat(scores, starts), lengths)
+        powers = np.exp(scores)
+        totals, hits = np.add.reduceat(powers, starts), np.add.reduceat(powers * right, starts) + 1e-12
+        value = float(np.sum(share * (np.log(totals) - np.log(hits)))) + L2 * float(weights @ weights)
+        among = powers / np.repeat(totals, lengths) - powers * right / np.repeat(hits, lengths)
+        return value, rows.T @ (np.repeat(share, lengths) * among) + 2 * L2 * weights
+
+    start = np.zeros(rows.shape[1])
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 800}).x)
+
+
+def first_right(lists: Sequence[SentenceList], weights: FloatArray, depth: int = 1) -> float:
+    """Share of the questions with a right sentence among the best `depth`."""
+    return float(np.mean([one.right[np.argsort(-(one.inputs @ weights))[:depth]].any() for one in lists]))

@@ -1,0 +1,110 @@
+"""Questions that nothing answers, made out of questions that have an answer (D21, D23).
+
+Unanswerable questions that people wrote are rare, and there is none in Chinese that may be learnt from. Three ways of
+making some, beside taking the documents away:
+
+- gapped: the sources stay, without the sentences that hold the answer. The subject is there, the fact is not.
+- grafted: what is asked for is taken from a question about another document: which CITY becomes which GENUS.
+- vague: names, figures and the rarest words are dropped, so that nothing says which document is meant.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ragcore.answerability.asked import NAME, NUMBER, heads
+from ragcore.ports import Tokenizer
+from ragcore.text.normalise import squeeze
+from ragcore.text.question_type import wanted
+from ragcore.text.sentences import split_sentences
+from ragcore.text.tokenise import stop_words
+from ragcore.training.answer_sets import SEED, Asked, Ranking
+from ragcore.types import Source
+
+TELLING = 6  # characters of an answer that do not stand in another document by chance
+RAREST = {"latin": 1, "cjk": 2}  # words that a vague question loses beside its names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A question with the sources that it would be answered from."""
+
+    text: str
+    sources: Sequence[Source]
+    idf: Mapping[str, float]  # of its terms that the corpus knows
+
+
+def gapped(asked: Sequence[Asked], ranking: Ranking) -> Iterator[Made]:
+    """Of the questions whose right documents were found and hold the answer."""
+    for question in asked:
+        sources = ranking.sources(question.text)
+        left = without_answer(question, sources)
+        if left and left != sources:
+            yield Made(text=question.text, sources=left, idf=ranking.query(question.text).weights)
+
+
+def without_answer(question: Asked, sources: Sequence[Source]) -> list[Source]:
+    """The sources without the sentences that hold an answer; of other documents only where it is a long one."""
+    golds = [gold for answer in question.answers if (gold := squeeze(answer))]
+    left = []
+    for source in sources:
+        is_right = source.passage.external_id in question.wanted
+        telling = [gold for gold in golds if is_right or len(gold) >= TELLING]
+        sentences = list(split_sentences(source.text))
+        kept = [s for s in sentences if not any(gold in squeeze(s) for gold in telling)]
+        if len(kept) == len(sentences):
+            left.append(source)
+        elif kept:
+            left.append(replace(source, text="\n".join(kept)))
+    return left
+
+
+def grafted(asked: Sequence[Asked], ranking: Ranking) -> Iterator[Made]:
+    """Of the questions that say what they ask for, with those words of another one of the same kind."""
+    pools: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    spans = {question.id: _head(question.text, ranking.tokenizer) for question in asked}
+    for question in asked:
+        if span := spans[question.id]:
+            pools[wanted(question.text)].append((question.about, question.text[slice(*span)]))
+    chance = random.Random(SEED)
+    for question in asked:
+        span = spans[question.id]
+        mine = question.text[slice(*span)] if span else ""
+        others = [head for about, head in pools[wanted(question.text)] if about != question.about and head != mine]
+        if span and others:
+            yield _asked(f"{question.text[: span[0]]}{chance.choice(others)}{question.text[span[1] :]}", ranking)
+
+
+def vague(asked: Sequence[Asked], ranking: Ranking) -> Iterator[Made]:
+    """Of the questions that have a content word left."""
+    for question in asked:
+        text = without_telling(question.text, ranking.tokenizer, ranking.idf)
+        if text and text != question.text:
+            yield _asked(text, ranking)
+
+
+def without_telling(text: str, tokenizer: Tokenizer, idf: Mapping[str, float]) -> str:
+    """A question without its names, figures and rarest words; "" if nothing else is left."""
+    plain = NUMBER.sub("", NAME.sub("", text))
+    words = re.findall(r"\w+", plain) if text.isascii() else tokenizer.words(plain)
+    weighed = sorted(
+        ((max((idf.get(t, 0.0) for t in tokenizer.terms(w)), default=0.0), w) for w in words if w not in stop_words()),
+        reverse=True,
+    )
+    known = [word for weight, word in weighed if weight > 0]
+    lost = RAREST["latin" if text.isascii() else "cjk"]
+    for word in known[:lost]:
+        plain = plain.replace(word, "", 1)
+    return plain if len(known) > lost else ""
+
+
+def _head(text: str, tokenizer: Tokenizer) -> tuple[int, int] | None:
+    return next((span for span in heads(text, tokenizer) if text[slice(*span)].lower() not in stop_words()), None)
+
+
+def _asked(text: str, ranking: Ranking) -> Made:
+    return Made(text=text, sources=ranking.sources(text), idf=ranking.query(text).weights)
