@@ -73,7 +73,7 @@ class UserViewSet(ResourceViewSet):
     def create(self, request: Request) -> Response:
         """Make a user; a new tenant name makes the tenant (administrators of the whole site)."""
         if self.scope.administers == "nothing":
-            raise NotAllowedError("Only administrators may make users.")
+            raise NotAllowedError("make_users")
         made = user_create(actor=self.user, **self.body(UserBody))
         return Response(UserFields(made).data, status=201)
 
@@ -101,5 +101,5 @@ def _key_owner(*, scope: Scope, user: User, username: str) -> User:
         people = people.filter(tenant_id=scope.tenant_id)
     found = people.filter(username=username).first() if scope.administers != "nothing" else None
     if found is None:
-        raise NotFoundError(f"There is no user {username!r}, or you may not make keys for them.", username=username)
+        raise NotFoundError("user", username=username)
     return found

@@ -1,6 +1,11 @@
 """Errors of the accounts app."""
 
-from ragcore.errors import PermanentError
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ragcore.errors import PermanentError, Sentence
 
 
 class NotAuthenticatedError(PermanentError):
@@ -15,6 +20,33 @@ class NotFoundError(PermanentError):
 
     code = "not_found"
     default_message = "There is no such thing, or you may not see it."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "user": "There is no user '%(username)s', or you may not make keys for them.",
+        "tenant": "There is no such tenant, or you do not belong to it.",
+        "one_version": "This document has only one version.",
+        "no_text": "This document has no text yet.",
+        "original": "The original of this document is not kept here.",
+        "pdf": "There is no PDF of this document.",
+        "picture": "There is no such picture, or you may not see it.",
+        "page_picture": "There is no picture of this page.",
+        "document": "There is no document %(document)s, or you may not see it.",
+        "passage": "This source does not exist any more, or you may not see it.",
+        "pair": "This pair is not open any more.",
+        "edit": "This edit does not exist any more.",
+        "job": "There is no job %(job)s, or it is not yours.",
+        "set": "There is no knowledge set %(set)s.",
+        "source": "There is no source %(source)s, or you may not see it.",
+        "version": "There is no such version of this document.",
+        "conversation": "There is no such conversation.",
+        "message": "There is no such message.",
+        "citation": "There is no such source.",
+        "case": "There is no case %(case)s, or you may not review it.",
+        "named_golden_set": "There is no golden set '%(name)s'.",
+        "person": "There is no such person.",
+        "question": "There is no such question, or you may not see it.",
+        "golden_set": "There is no such golden set.",
+        "any_document": "There is no such document, or you may not see it.",
+    }
 
 
 class NotAllowedError(PermanentError):
@@ -22,6 +54,25 @@ class NotAllowedError(PermanentError):
 
     code = "not_allowed"
     default_message = "You may not do this."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "make_users": "Only administrators may make users.",
+        "users_of_others": "Only staff of the default tenant may create users of other tenants.",
+        "site_options": "Only administrators may change the options of the site.",
+        "change_set": "Only owners may change the knowledge set '%(name)s'.",
+        "change_source": "Only its owner and administrators may change the source '%(name)s'.",
+        "tenant": "There is no tenant '%(name)s', or you do not administer it.",
+        "compose_source": "Only its owner and administrators may compose sets of the source '%(name)s'.",
+        "kept_by_others": "Only owners of all its knowledge sets may change a document.",
+        "outline": "The outline of a section is made from its passages; edit those.",
+        "already_live": "The newest version of this document is already live.",
+        "not_live": "This document is not live; try it again instead.",
+        "add_to_source": "Only its owner and administrators may add documents to the source '%(name)s'.",
+        "external_id_kept": "A document with this external id is kept by owners of other sets.",
+        "sets_of_others": "Only administrators of the whole site may make sets in other tenants.",
+        "last_set": "It is its last knowledge set; delete the document instead.",
+        "make_sources": "Only owners of knowledge sets and administrators may make sources.",
+        "private_addresses": "Only administrators of the whole site may allow private addresses.",
+    }
 
 
 class NameTakenError(PermanentError):
@@ -29,3 +80,8 @@ class NameTakenError(PermanentError):
 
     code = "name_taken"
     default_message = "This name is already in use."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "username": "The user name '%(username)s' is already in use.",
+        "set_code": "There is already a set with the code '%(code)s'.",
+        "source_name": "There is already a source with the name '%(name)s'.",
+    }

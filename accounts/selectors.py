@@ -57,4 +57,4 @@ def _note_use(row: ApiKey) -> None:
 def tenant_check(*, user: User, tenant_id: str | None) -> None:
     """A tenant in a request, by name or number, is compared, never trusted. Raises NotFoundError for another one."""
     if tenant_id is not None and tenant_id not in (user.tenant.name, str(user.tenant_id)):
-        raise NotFoundError("There is no such tenant, or you do not belong to it.")
+        raise NotFoundError("tenant")

@@ -15,7 +15,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, is_administrator
-from accounts.wording import reasons_worded, worded
+from accounts.error_messages import stored_message
+from chat.error_messages import answer_html
 from chat.models import Conversation, Message
 from knowledge.selectors import documents_readable
 
@@ -53,7 +54,7 @@ def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
     shown = [citation for citation in citations if citation.document_id in readable]
     return {
         "message": message,
-        "answer_html": reasons_worded(message.answer_html),
+        "answer_html": answer_html(message),
         "withheld": len(citations) - len(shown),
         "citations": shown,
         "metadata_text": _readable_json(message.metadata),
@@ -134,7 +135,11 @@ class MessageAdmin(ReviewerAdmin):
 
     @admin.display(description=_("error"))
     def error(self, message: Message) -> str:
-        return f"{worded(message.error_message)} ({message.error_code})" if message.error_code else "–"
+        return (
+            f"{stored_message(message.error_code, message.error_message, message.error_data)} ({message.error_code})"
+            if message.error_code
+            else "–"
+        )
 
 
 @admin.register(Conversation)

@@ -15,12 +15,13 @@ from django.utils.translation import gettext as _
 from ninja import Schema
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from accounts.error_messages import error_message
 from accounts.errors import NotAuthenticatedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from chat.api.schemas import FiltersIn, Identifier, QueryText, SetId
-from chat.errors import failure_words
+from chat.error_messages import failure_message
 from chat.executors import run_db
 from chat.limits import questions_counted
 from chat.models import Conversation, Message
@@ -107,7 +108,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         try:
             await self._handle(message)
         except RagError as error:
-            await self._problem(error.code, error.message)
+            await self._problem(error.code, error_message(error))
         except Exception:
             logger.exception("a WebSocket message failed")
             await self._problem("internal", _("Something went wrong. It has been logged."))
@@ -175,10 +176,11 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
                 if event.type not in API_ONLY:
                     data = dict(event.data)
                     if event.type == "error":
-                        data["message"] = failure_words(data.get("code", ""), data.get("message", ""))
+                        told = data.pop("message_data", {})
+                        data["message"] = failure_message(data.get("code", ""), data.get("message", ""), told)
                     await self.send_json(
                         {"id": event.sequence, "type": event.type, "message_id": str(message_id), "data": data}
                     )
 
     async def _problem(self, code: str, message: str) -> None:
-        await self.send_json({"type": "problem", "code": code, "message": failure_words(code, message)})
+        await self.send_json({"type": "problem", "code": code, "message": failure_message(code, message)})

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from django.utils.translation import gettext as _
-
-from accounts.wording import worded
-from ragcore.errors import PermanentError, TransientError
+from ragcore.errors import PermanentError, RagError, Sentence, TransientError
 
 
 class BusyError(TransientError):
@@ -29,6 +27,9 @@ class AnswerTimeoutError(TransientError):
 
     code = "timeout"
     default_message = "The answer took too long."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "search": "The search took too long.",
+    }
 
 
 class CsrfFailedError(PermanentError):
@@ -43,6 +44,11 @@ class UnknownModelError(PermanentError):
 
     code = "not_found"
     default_message = "There is no such model."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "forbidden": "There is no model '%(model)s', or you may not use it.",
+        "suffix": "There is no model '%(model)s'; behind the colon stands one of %(known)s.",
+        "usual": "There is no model '%(model)s'; use %(usual)s or %(usual)s/<set code>.",
+    }
 
 
 class InvalidAnswerRequestError(PermanentError):
@@ -50,33 +56,35 @@ class InvalidAnswerRequestError(PermanentError):
 
     code = "invalid"
     default_message = "The request is not valid."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "field": "The request is not valid. %(field)s: %(problem)s",
+        "last_event_id": "The header Last-Event-ID must be the number of an event.",
+        "too_many_questions": (
+            "%(questions)s questions at once are more than the %(limit)s that one person may ask in a minute."
+        ),
+        "source_missing": "Say which source: document_id or chunk_id.",
+    }
 
 
-class TurnFailedError(TransientError):
-    """A turn that ran elsewhere ended with an error; carries the error's own code."""
+class _TurnError(RagError):
+    """The error with which a turn ended elsewhere: its code and message, and what is needed to translate it."""
 
-    def __init__(self, code: str, message: str, **data: Any) -> None:
-        super().__init__(message, **data)
+    def __init__(
+        self, code: str, message: str, *, message_data: Mapping[str, str | int] | None = None, **data: Any
+    ) -> None:
+        super().__init__(**data)
         self.code = code  # type: ignore[misc]  # each instance stands for another error
+        self.message, self.args = message, (message,)
+        self._message_data = dict(message_data or {})
+
+    def message_data(self) -> dict[str, str | int]:
+        """That of the error it stands for."""
+        return self._message_data
 
 
-class TurnRefusedError(PermanentError):
-    """A turn that ran elsewhere ended with an error that trying again does not cure; carries the error's own code."""
-
-    def __init__(self, code: str, message: str, **data: Any) -> None:
-        super().__init__(message, **data)
-        self.code = code  # type: ignore[misc]  # each instance stands for another error
+class TurnFailedError(_TurnError, TransientError):
+    """A turn that ran elsewhere ended with an error; trying again may help."""
 
 
-# Nothing that the reader could do better; the sentences of these errors are for operators and programs.
-DOWN = frozenset({"retrieval_unavailable", "unavailable", "internal"})
-
-
-def failure_words(code: str, message: str) -> str:
-    """An error in the language of the thread or task; one sentence for everything that is down (U14)."""
-    if code in DOWN:
-        return _(
-            "The system has a technical problem at the moment. Please try again later. If it does not go away, "
-            "please contact technical support."
-        )
-    return worded(message)
+class TurnRefusedError(_TurnError, PermanentError):
+    """A turn that ran elsewhere ended with an error that trying again does not cure."""

@@ -94,9 +94,7 @@ async def questions_counted(user: User, *, questions: int = 1) -> None:
     if not limit:
         return
     if questions > limit:
-        raise InvalidAnswerRequestError(
-            f"{questions} questions at once are more than the {limit} that one person may ask in a minute."
-        )
+        raise InvalidAnswerRequestError("too_many_questions", questions=questions, limit=limit)
     try:
         async with asyncio.timeout(REDIS_SECONDS):
             count = client().register_script(_COUNT)

@@ -27,7 +27,7 @@ def conversation_get(*, scope: Scope, conversation_id: uuid.UUID | str) -> Conve
     pks = conversation_keys(scope=scope, client_id=str(conversation_id))
     found = conversations_of(scope=scope).filter(pk__in=pks).first()
     if found is None:
-        raise NotFoundError("There is no such conversation.", conversation=str(conversation_id))
+        raise NotFoundError("conversation", conversation=str(conversation_id))
     return found
 
 
@@ -63,7 +63,7 @@ def message_get(*, scope: Scope, message_id: uuid.UUID | str) -> Message:
             .first()
         )
     if found is None:
-        raise NotFoundError("There is no such message.", message=str(message_id))
+        raise NotFoundError("message", message=str(message_id))
     return found
 
 
@@ -77,7 +77,7 @@ def citation_get(*, scope: Scope, message_id: uuid.UUID | str, number: int) -> M
     message = message_get(scope=scope, message_id=message_id)
     found = message.citations.select_related("chunk", "document", "version").filter(number=number).first()
     if found is None:
-        raise NotFoundError("There is no such source.", message=str(message_id), number=number)
+        raise NotFoundError("citation", message=str(message_id), number=number)
     chunk_get(scope=scope, chunk_id=found.chunk_id)
     return found
 

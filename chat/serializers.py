@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from accounts.wording import worded
+from accounts.error_messages import stored_message
 from chat.answering.grounding import trace_of
 from chat.answering.passage_search import Asked
 from chat.answering.progress import why
 from chat.answering.retrieval import Found, final_score
 from chat.models import Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord
+from knowledge.errors import UnmatchedFilterError
 from knowledge.types import FilterWarning, Retrieved
 
 _MARKER = re.compile(r"[ \t]*\[\d{1,3}\]")
@@ -51,7 +52,7 @@ def answer_present(*, record: AnswerRecord, request: AnswerRequest, message: Mes
         "message_id": str(message.pk),
         "conversation_id": request.conversation_id or str(message.conversation_id),
         "citations": [citation.public() for citation in cited],
-        "sentences": [dict(sentence) for sentence in record.sentences],
+        "sentences": [_sentence(one) for one in record.sentences],
         **_NOTHING_DONE,
         **{name: record.reasoning[name] for name in _NOTHING_DONE if name in record.reasoning},
         "kg_context": None,
@@ -68,9 +69,20 @@ def metadata_present(record: AnswerRecord) -> dict[str, Any]:
     return {**known, "choice_reason": reason, "warnings": warnings}
 
 
+def _sentence(sentence: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in sentence.items() if name != "reason_data"}
+
+
 def warnings_present(warnings: Iterable[FilterWarning]) -> list[dict[str, str]]:
     """Warnings in the language of the caller."""
-    return [{"code": one.code, "field": one.field, "message": worded(one.message)} for one in warnings]
+    return [
+        {
+            "code": one.code,
+            "field": one.field,
+            "message": stored_message(UnmatchedFilterError.code, one.message, one.data),
+        }
+        for one in warnings
+    ]
 
 
 def without_markers(text: str) -> str:

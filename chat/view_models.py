@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from accounts.scope import Scope
 from chat import selectors
 from chat.answering.progress import told
-from chat.errors import failure_words
+from chat.error_messages import failure_message
 from chat.filter_summary import Narrowed, narrowed_by
 from chat.models import Conversation, Message, MessageCitation
 from knowledge.models import Document, KnowledgeSet
@@ -117,7 +117,7 @@ class Turn:
     @property
     def failure(self) -> str:
         """Why there is no answer, in the reader's language; "" where nothing is known of it."""
-        return failure_words(self.message.error_code, self.message.error_message)
+        return failure_message(self.message.error_code, self.message.error_message, self.message.error_data)
 
     @property
     def cited(self) -> list[SourceLine]:

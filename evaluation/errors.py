@@ -1,6 +1,11 @@
 """Errors of the evaluation app."""
 
-from ragcore.errors import PermanentError
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ragcore.errors import PermanentError, Plural, Sentence
 
 
 class InvalidGoldenFileError(PermanentError):
@@ -8,6 +13,9 @@ class InvalidGoldenFileError(PermanentError):
 
     code = "invalid_golden_file"
     default_message = "The file of golden cases has faults."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "lines": "The file of golden cases has faults: %(lines)s",
+    }
 
 
 class NothingToEvaluateError(PermanentError):
@@ -22,3 +30,35 @@ class InvalidGoldenCaseError(PermanentError):
 
     code = "invalid_golden_case"
     default_message = "This golden case cannot be saved."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "question": "A golden case needs a question.",
+        "answer": "A golden case needs a relevant document or an accepted answer.",
+        "length": "The question, an answer or a tag is too long.",
+    }
+
+
+class GoldenLineError(PermanentError):
+    """What is wrong with one line of a file of golden cases; its sentences follow "Line 3"."""
+
+    code = "invalid_golden_line"
+    default_message = "cannot be used"
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "encoding": "is not UTF-8 text",
+        "no_case": "holds no case",
+        "header": "must be a header with the columns %(columns)s (the first is required)",
+        "too_many_values": "has more values than the header has columns",
+        "not_json": "is not valid JSON: %(problem)s",
+        "not_an_object": "must be a JSON object",
+        "unknown_fields": "has unknown fields: %(names)s",
+        "no_question": "has no question",
+        "long_question": Plural(
+            "has a question of more than %(limit)s character",
+            "has a question of more than %(limit)s characters",
+            "limit",
+        ),
+        "nothing_expected": "has neither answers nor relevant documents",
+        "not_a_list": "has %(field)s that are not a list of texts",
+        "long_values": Plural(
+            "has %(field)s of more than %(limit)s character", "has %(field)s of more than %(limit)s characters", "limit"
+        ),
+    }

@@ -19,7 +19,7 @@ def golden_set_named(*, scope: Scope, name: str) -> GoldenSet:
     """The golden set of the asker's tenant with this name. Raises NotFoundError."""
     found = GoldenSet.objects.filter(tenant_id=scope.tenant_id, name=name).first()
     if found is None:
-        raise NotFoundError(f"There is no golden set {name!r}.", name=name)
+        raise NotFoundError("named_golden_set", name=name)
     return found
 
 

@@ -18,7 +18,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from accounts.admin.base import admin_scope, admin_user, badge
 from accounts.admin.filters import OpenFirstFilter
-from accounts.wording import worded
+from accounts.error_messages import error_message
 from chat.admin import ReviewerAdmin, answer_context, is_reviewer
 from feedback.models import BadCase, Vote
 from feedback.selectors import cases_reviewable
@@ -156,7 +156,7 @@ class BadCaseAdmin(ReviewerAdmin):
                 case_move(actor=admin_user(request), case=case, state=state, note=note)
                 moved += 1
             except RagError as error:
-                messages.error(request, f"{case}: {worded(error.message)}")
+                messages.error(request, f"{case}: {error_message(error)}")
         text = ngettext("%(count)d case: %(state)s.", "%(count)d cases: %(state)s.", moved)
         messages.info(request, text % {"count": moved, "state": BadCase.State(state).label})
 

@@ -35,7 +35,7 @@ def case_get(*, scope: Scope, case_id: int, is_reviewer: bool = False) -> BadCas
     """A case that the asker may review. Raises NotFoundError."""
     found = cases_reviewable(scope=scope, is_reviewer=is_reviewer).filter(pk=case_id).first()
     if found is None:
-        raise NotFoundError(f"There is no case {case_id}, or you may not review it.", case=case_id)
+        raise NotFoundError("case", case=case_id)
     return found
 
 

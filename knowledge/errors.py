@@ -1,6 +1,11 @@
 """Errors of the knowledge app."""
 
-from ragcore.errors import PermanentError, TransientError
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from ragcore.errors import PermanentError, Plural, RagError, Sentence, TransientError
 
 
 class UploadTooLargeError(PermanentError):
@@ -8,6 +13,9 @@ class UploadTooLargeError(PermanentError):
 
     code = "upload_too_large"
     default_message = "The file is larger than this site accepts."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "limit": "The file is larger than %(limit_mb)s MB, the limit of this site.",
+    }
 
 
 class SetNotOwnedError(PermanentError):
@@ -43,6 +51,9 @@ class UnknownFilterError(PermanentError):
 
     code = "unknown_filter"
     default_message = "A filter names a knowledge set that does not exist."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "code": "There is no knowledge set with the code '%(code)s' on this axis.",
+    }
 
 
 class InvalidWeightError(PermanentError):
@@ -85,6 +96,9 @@ class UnknownTenantError(PermanentError):
 
     code = "unknown_tenant"
     default_message = "There is no tenant of this name."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "name": "There is no tenant '%(tenant)s'.",
+    }
 
 
 class UnknownPeopleError(PermanentError):
@@ -92,6 +106,10 @@ class UnknownPeopleError(PermanentError):
 
     code = "unknown_people"
     default_message = "Some of these users or groups do not exist."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "names": "Unknown %(field)s: %(unknown)s.",
+        "owner": "Unknown owner: %(unknown)s.",
+    }
 
 
 class OwnerNeededError(PermanentError):
@@ -120,6 +138,26 @@ class SourceSettingsError(PermanentError):
 
     code = "invalid_source"
     default_message = "These settings do not fit this kind of source."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "no_schedule": "Sources of this kind send their documents themselves and have no schedule.",
+        "handler": "There is no source handler '%(code)s'.",
+        "no_location": "Sources of this kind have no place.",
+        "location_missing": "This kind of source needs a place: a folder, or one address a line.",
+        "owner_missing": "A source needs an owner.",
+        "no_credentials": "Sources of this kind need no credentials.",
+        "credentials": "Credentials of this kind of source are %(wanted)s.",
+        "credential_length": "A credential is empty or too long.",
+        "secret_length": Plural(
+            "The secret of a webhook needs at least %(limit)s character.",
+            "The secret of a webhook needs at least %(limit)s characters.",
+            "limit",
+        ),
+        "address_length": Plural(
+            "An address has at most %(limit)s character.",
+            "An address has at most %(limit)s characters.",
+            "limit",
+        ),
+    }
 
 
 class FolderNotAllowedError(PermanentError):
@@ -129,6 +167,10 @@ class FolderNotAllowedError(PermanentError):
     default_message = (
         "This site may not read this folder. Its operator allows folders with the variable SOURCE_FOLDERS."
     )
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "relative": "A folder needs its whole path, from the root.",
+        "missing": "There is no such folder on the machine of this site.",
+    }
 
 
 class FolderUnreadableError(TransientError):
@@ -136,6 +178,9 @@ class FolderUnreadableError(TransientError):
 
     code = "folder_unreadable"
     default_message = "The folder of this source cannot be read at the moment."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "subfolder": "This folder cannot be read.",
+    }
 
 
 class SourceInUseError(PermanentError):
@@ -143,6 +188,9 @@ class SourceInUseError(PermanentError):
 
     code = "source_in_use"
     default_message = "This source still has documents. Delete them with it, or take it out of use instead."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "uploads": "The source of uploads cannot be removed.",
+    }
 
 
 class SourceRunningError(TransientError):
@@ -164,6 +212,13 @@ class RuleInvalidError(PermanentError):
 
     code = "invalid_rule"
     default_message = "This rule cannot be used."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "length": "A pattern has 1 to %(limit)s characters.",
+        "slow": ("The expression %(expression)s takes too long on some texts. Avoid repetitions inside repetitions."),
+        "expression": "The expression %(expression)s cannot be read: %(problem)s",
+        "braces": "The template %(template)s has a brace too many or too few.",
+        "function": "There is no function %(name)s for templates; there are %(known)s.",
+    }
 
 
 class LeftOutError(PermanentError):
@@ -178,6 +233,10 @@ class SupersededError(PermanentError):
 
     code = "superseded"
     default_message = "A newer document of the same series is already here."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "replaced": "Replaced by %(title)s, a newer document of the same series.",
+        "newer": "%(title)s is a newer document of the same series.",
+    }
 
 
 class RunLostError(PermanentError):
@@ -213,6 +272,9 @@ class NothingTakenError(PermanentError):
 
     code = "nothing_taken"
     default_message = "No file of this archive can be taken."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "first": "No file of this archive can be taken: %(cause)s",
+    }
 
 
 class BackendUnavailableError(TransientError):
@@ -227,6 +289,9 @@ class BackendRefusedError(PermanentError):
 
     code = "backend_refused"
     default_message = "The search backend refused a request."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "milvus": "Milvus refused %(method)s: %(problem)s",
+    }
 
 
 class BackendTooDeepError(PermanentError):
@@ -248,3 +313,91 @@ class BackendNotConfiguredError(PermanentError):
 
     code = "backend_not_configured"
     default_message = "Set SEARCH_BACKEND=milvus and MILVUS_URI first."
+
+
+class UnmatchedFilterError(PermanentError):
+    """Filters that no passage matches; not raised, but told as a warning whose code is the reason."""
+
+    code = "unmatched_filter"
+    default_message = "No passage that you may search matches these filters."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "no_match": "No passage that you may search matches these filters.",
+        "unknown_attribute": "No document that you may search has the attribute '%(name)s'.",
+        "unknown_tag": "No document that you may search has the tag '%(name)s'.",
+    }
+
+
+# ── what the report of a run says; these are stored, not raised ─────────────────────────────────
+
+
+class ItemUnreadableError(PermanentError):
+    """A file of a source that cannot be read."""
+
+    code = "unreadable"
+    default_message = "This file cannot be read."
+    reasons: ClassVar[Mapping[str, Sentence]] = {"not_a_file": "This is no ordinary file."}
+
+
+class OutsideFolderError(PermanentError):
+    """A link that leads out of the folder of its source."""
+
+    code = "outside_folder"
+    default_message = "This link leads out of the folder."
+
+
+class UrlTooLongError(PermanentError):
+    """An address that does not fit into an external id."""
+
+    code = "url_too_long"
+    default_message = "This address is too long."
+
+
+class LimitReachedError(PermanentError):
+    """A source has more documents than are taken."""
+
+    code = "limit_reached"
+    default_message = "The site map lists more pages than are read."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "documents": Plural(
+            "Only the first %(limit)s document was taken.", "Only the first %(limit)s documents were taken.", "limit"
+        ),
+    }
+
+
+class NotDeletedError(PermanentError):
+    """Documents that a source does not have any more were kept, because its list may have been wrong."""
+
+    code = "not_deleted"
+    default_message = "Nothing was deleted, because the source could not be listed completely."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "empty": "Nothing was deleted, because the source seems to be empty.",
+        "too_many": "%(missing)s of %(total)s documents are missing in the source. So many are not deleted at once.",
+    }
+
+
+class ItemsRefusedError(PermanentError):
+    """A run of a source that came to its end, without some items."""
+
+    code = "items_refused"
+    default_message = "Some items of the source could not be taken."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "count": Plural(
+            "%(count)s item of the source could not be taken.",
+            "%(count)s items of the source could not be taken.",
+            "count",
+        ),
+    }
+
+
+class RunBrokenOffError(PermanentError):
+    """The process that ran a source has ended."""
+
+    code = "broken_off"
+    default_message = "The last run was broken off."
+
+
+def error_columns(error: RagError | None) -> dict[str, Any]:
+    """How documents and ingestion items store an error; empty values for none."""
+    if error is None:
+        return {"error_code": "", "error_message": "", "error_data": {}}
+    return {"error_code": error.code, "error_message": error.message[:512], "error_data": error.message_data()}

@@ -47,9 +47,9 @@ def page_png(content: bytes, *, page: int, boxes: Sequence[BoxOnPage], scale: fl
                 command, input=content, capture_output=True, timeout=TIMEOUT_SECONDS, check=False, env={}, cwd=ROOT
             )
     except subprocess.TimeoutExpired:
-        raise ResourceLimitError("Drawing this page took too long.", page=page) from None
+        raise ResourceLimitError("slow_page", page=page) from None
     if done.returncode != 0 or not done.stdout:
-        raise CorruptDocumentError("This page cannot be drawn.", page=page)
+        raise CorruptDocumentError("page", page=page)
     return done.stdout
 
 

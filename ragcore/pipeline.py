@@ -88,11 +88,11 @@ class Registry(Generic[S]):
         for name, options in steps:
             cls = self.classes.get(name)
             if cls is None:
-                raise InvalidOptionsError(f"There is no stage {name!r}.", stage=name, known=sorted(self.classes))
+                raise InvalidOptionsError("unknown_stage", stage=name, known=sorted(self.classes))
             known = {f.name for f in fields(cast(Any, cls))}
             if unknown := set(options) - known:
                 raise InvalidOptionsError(
-                    f"Stage {name!r} has no option {', '.join(sorted(unknown))}.", stage=name, known=sorted(known)
+                    "unknown_stage_option", stage=name, known=sorted(known), unknown=", ".join(sorted(unknown))
                 )
             built.append(cls(**options))
         return built

@@ -123,5 +123,5 @@ def preset_retrieval_mode(name: str) -> str | None:
 def _named(known: Mapping[str, Layers], name: str, kind: str) -> Layers:
     if name not in known:
         fault = f"{kind} must be one of {', '.join(word or '(empty)' for word in known)}"
-        raise InvalidOptionsError(fault, faults=[fault])
+        raise InvalidOptionsError("faults", faults=[fault])
     return {group: dict(values) for group, values in known[name].items()}

@@ -12,6 +12,7 @@ from typing import Any, cast
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, URLResolver
+from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
@@ -78,11 +79,11 @@ def _type_refused(request: HttpRequest, *, json_only: bool) -> HttpResponse | No
     if request.method not in WITH_BODY:
         return None
     if json_only and kind not in ("", "application/json") and not kind.endswith("+json"):
-        fault = "The body must be JSON: Content-Type: application/json."
+        fault = _("The body must be JSON: Content-Type: application/json.")
     try:
         codecs.lookup((request.content_params or {}).get("charset", "utf-8"))
     except LookupError:
-        fault = "The body is in an encoding that is not known here. Use UTF-8."
+        fault = _("The body is in an encoding that is not known here. Use UTF-8.")
     return sent(request.path, Problem(code="unsupported_media_type", message=fault)) if fault else None
 
 
@@ -91,7 +92,7 @@ def _with_method_told(request: HttpRequest, answer: HttpResponseBase) -> HttpRes
         return answer
     problem = Problem(
         code="method_not_allowed",
-        message="This address does not take this method.",
+        message=_("This address does not take this method."),
         headers={"Allow": answer.headers.get("Allow", "")},
     )
     return sent(request.path, problem)

@@ -18,6 +18,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, JsonResponse
+from django.utils.translation import gettext, gettext_noop
 from ninja.errors import HttpError
 from ninja.errors import ValidationError as NinjaValidationError
 from psycopg.errors import QueryCanceled
@@ -27,7 +28,7 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from accounts.wording import worded
+from accounts.error_messages import error_message
 from ragcore.errors import ModelUnavailableError, PermanentError, RagError
 
 logger = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ OPENAI_TYPE = "invalid_request_error"
 OPENAI_TYPE_OF_STATUS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 RETRY_AFTER_SECONDS = 2  # where the error does not know better
 RETRIED = (429, 503)
-INTERNAL_MESSAGE = "Something went wrong on our side. It has been logged; please try again later."
+INTERNAL_MESSAGE = gettext_noop("Something went wrong on our side. It has been logged; please try again later.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,7 @@ class Problem:
         return self.status or STATUS_OF_CODE.get(self.code, STATUS_OF_PERMANENT)
 
     def body(self) -> dict[str, Any]:
-        return body_of(self.code, worded(self.message), self.details)
+        return body_of(self.code, self.message, self.details)
 
     def http_headers(self) -> dict[str, str]:
         """WWW-Authenticate with 401, Retry-After (whole seconds, at least 1) with 429 and 503."""
@@ -145,14 +146,14 @@ def status_of(error: RagError) -> int:
 def problem_of(error: Exception) -> Problem:
     """An exception as an answer; an unexpected one is logged."""
     logger.error("unexpected error", exc_info=error)
-    return Problem(code="internal", message=INTERNAL_MESSAGE)
+    return Problem(code="internal", message=gettext(INTERNAL_MESSAGE))
 
 
 @problem_of.register
 def _expected(error: RagError) -> Problem:
     return Problem(
         code=error.code,
-        message=error.message,
+        message=error_message(error),
         details=error.data.get("fields") or ([dict(error.data)] if error.data else ()),
         status=status_of(error),
         retry_after_seconds=error.data.get("retry_after_seconds"),
@@ -163,7 +164,7 @@ def _expected(error: RagError) -> Problem:
 def _rest(error: drf.APIException) -> Problem:
     """Errors of REST framework other than those below; their details are sentences for people."""
     code = CODE_OF_STATUS.get(error.status_code, "invalid")
-    return Problem(code=code, message=str(error.detail), status=STATUS_OF_CODE.get(code, error.status_code))
+    return Problem(code=code, message=gettext(str(error.detail)), status=STATUS_OF_CODE.get(code, error.status_code))
 
 
 @problem_of.register
@@ -174,17 +175,19 @@ def _rest_validation(error: drf.ValidationError) -> Problem:
 @problem_of.register
 def _rest_forbidden(error: drf.PermissionDenied) -> Problem:
     message = str(error.detail)
-    return Problem(code="csrf_failed" if message.startswith("CSRF") else "not_allowed", message=message)
+    return Problem(code="csrf_failed" if message.startswith("CSRF") else "not_allowed", message=gettext(message))
 
 
 @problem_of.register
 def _rest_throttled(error: drf.Throttled) -> Problem:
-    return Problem(code="rate_limited", message="Too many requests.", retry_after_seconds=getattr(error, "wait", None))
+    return Problem(
+        code="rate_limited", message=gettext("Too many requests."), retry_after_seconds=getattr(error, "wait", None)
+    )
 
 
 @problem_of.register
 def _rest_method(error: drf.MethodNotAllowed) -> Problem:
-    return Problem(code="method_not_allowed", message=str(error.detail))
+    return Problem(code="method_not_allowed", message=gettext(str(error.detail)))
 
 
 @problem_of.register
@@ -197,24 +200,26 @@ def _ninja_http(error: HttpError) -> Problem:
     code = CODE_OF_STATUS.get(error.status_code, "internal")
     if error.status_code == HTTPStatus.FORBIDDEN and "CSRF" in error.message:
         code = "csrf_failed"
-    return Problem(code=code, message=error.message, retry_after_seconds=getattr(error, "wait", None))
+    return Problem(code=code, message=gettext(error.message), retry_after_seconds=getattr(error, "wait", None))
 
 
 @problem_of.register
 def _unknown(error: Http404) -> Problem:
-    return Problem(code="not_found", message="There is nothing at this address.")
+    return Problem(code="not_found", message=gettext("There is nothing at this address."))
 
 
 @problem_of.register
 def _forbidden(error: PermissionDenied) -> Problem:
-    return Problem(code="not_allowed", message="You may not do this.")
+    return Problem(code="not_allowed", message=gettext("You may not do this."))
 
 
 @problem_of.register
 def _suspicious(error: SuspiciousOperation) -> Problem:
     if isinstance(error, RequestDataTooBig):
-        return Problem(code="body_too_large", message="The request body is larger than this address accepts.")
-    return Problem(code="malformed", message="The request cannot be understood.", status=HTTPStatus.BAD_REQUEST)
+        return Problem(code="body_too_large", message=gettext("The request body is larger than this address accepts."))
+    return Problem(
+        code="malformed", message=gettext("The request cannot be understood."), status=HTTPStatus.BAD_REQUEST
+    )
 
 
 @problem_of.register(OperationalError)
@@ -225,14 +230,19 @@ def _service_down(error: Exception) -> Problem:
     """Postgres or Redis did not answer: worth another try, and worth a line in the log."""
     logger.error("a service did not answer", exc_info=error)
     if isinstance(error.__cause__, QueryCanceled):
-        return Problem(code="timeout", message="The request took too long.")
-    return Problem(code="unavailable", message="The service is not available at the moment. Please try again shortly.")
+        return Problem(code="timeout", message=gettext("The request took too long."))
+    return Problem(
+        code="unavailable", message=gettext("The service is not available at the moment. Please try again shortly.")
+    )
 
 
 def invalid(details: Sequence[Mapping[str, Any]]) -> Problem:
     """422 with what is wrong where; the message is readable without the details."""
-    first = f" {details[0]['field']}: {details[0]['message']}" if details else ""
-    return Problem(code="invalid", message=f"The request is not valid.{first}", details=details)
+    if not details:
+        return Problem(code="invalid", message=gettext("The request is not valid."))
+    first = {"field": details[0]["field"], "problem": details[0]["message"]}
+    message = gettext("The request is not valid. %(field)s: %(problem)s") % first
+    return Problem(code="invalid", message=message, details=details)
 
 
 def drf_exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:

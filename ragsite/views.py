@@ -9,6 +9,7 @@ from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
 from django.views import defaults
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -71,7 +72,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """500, as JSON below the API; Django has logged the traceback."""
-    problem = Problem(code="internal", message="Something went wrong on our side.")
+    problem = Problem(code="internal", message=_("Something went wrong on our side."))
     return sent(request.path, problem) if request.path.startswith(API_PATHS) else defaults.server_error(request)
 
 

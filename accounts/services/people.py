@@ -46,7 +46,7 @@ def user_create(
         with transaction.atomic():  # the constraint decides, also between two requests
             user.save()
     except IntegrityError as error:
-        raise NameTakenError(f"The user name {username!r} is already in use.", username=username) from error
+        raise NameTakenError("username", username=username) from error
     user.user_groups.set([UserGroup.objects.get_or_create(tenant=home, name=name)[0] for name in groups])
     audit_record(actor=actor, action="user.create", target=username, tenant=home.name, clearance=clearance)
     return user
@@ -56,5 +56,5 @@ def _tenant_for(*, actor: User, name: str | None) -> Tenant:
     if name is None or name == actor.tenant.name:
         return actor.tenant
     if not (actor.is_superuser and actor.tenant.is_default):
-        raise NotAllowedError("Only staff of the default tenant may create users of other tenants.")
+        raise NotAllowedError("users_of_others")
     return Tenant.objects.get_or_create(name=name)[0]

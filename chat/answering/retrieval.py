@@ -130,7 +130,7 @@ async def search(*, scope: Scope, request: RetrievalRequest, on_stage: Any = Non
         async with asyncio.timeout(LIMIT_SECONDS):
             return await run_db(retrieve, scope=scope, request=request, on_stage=on_stage)
     except TimeoutError:
-        raise AnswerTimeoutError(_("The search took too long.")) from None
+        raise AnswerTimeoutError("search") from None
     except (OperationalError, InterfaceError) as error:
         raise RetrievalUnavailableError from error
 

@@ -210,7 +210,7 @@ class Writer:
         if self._interrupted:
             raise ModelUnavailableError
         if not self._text.strip():
-            raise ModelUnavailableError(_("The language model returned an empty answer."))
+            raise ModelUnavailableError("empty_answer")
         if is_other_language(self.request.question, self._text):
             await self._in_its_language(generator)
         if self._is_cut:
@@ -351,7 +351,7 @@ class Writer:
     async def _without_model(self, error: ModelUnavailableError) -> None:
         """Text that has begun is kept and marked as incomplete; otherwise the sources speak for themselves."""
         if self.strict:
-            raise ModelUnavailableError(error.message, **{**error.data, "strict": True}) from error
+            raise ModelUnavailableError(error.reason, **{**error.data, "strict": True}) from error
         logger.warning("answering without the language model: %s", error)
         if self._text.strip():
             self.draft.degraded = _("The language model stopped in the middle; this answer is incomplete.")

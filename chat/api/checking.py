@@ -44,9 +44,7 @@ def _check(scope: Scope, sets: tuple[int, ...], sent: Mapping[str, Mapping[str, 
     found = [one for one in conflicts(groups) if {one.option, one.other} & names]
     if found:
         fields = [_fault(one, names) for one in found]
-        raise InvalidAnswerRequestError(
-            f"The request is not valid. {fields[0]['field']}: {fields[0]['message']}", fields=fields
-        )
+        raise InvalidAnswerRequestError("field", fields=fields, field=fields[0]["field"], problem=fields[0]["message"])
 
 
 def _fault(conflict: Conflict, sent: set[str]) -> dict[str, str]:

@@ -36,7 +36,7 @@ async def models(request: HttpRequest) -> dict[str, Any]:
 async def model(request: HttpRequest, name: str) -> dict[str, Any]:
     """One of the models."""
     if name not in await run_db(model_names, caller_of(request).scope, every=True):
-        raise UnknownModelError(f"There is no model {name!r}, or you may not use it.", model=name)
+        raise UnknownModelError("forbidden", model=name)
     return _model(name)
 
 

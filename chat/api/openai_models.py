@@ -53,19 +53,19 @@ def _manner(model: str, word: str) -> dict[str, Any]:
     if word in PRESETS:
         return {"preset": word}
     known = ", ".join(MANNERS)
-    raise UnknownModelError(f"There is no model {model!r}; behind the colon stands one of {known}.", model=model)
+    raise UnknownModelError("suffix", model=model, known=known)
 
 
 def _sets(scope: Scope, model: str) -> tuple[int, ...]:
     """The set that a model name stands for. Raises UnknownModelError."""
     name, slash, code = model.partition("/")
     if name != MODEL:
-        raise UnknownModelError(f"There is no model {model!r}; use {MODEL} or {MODEL}/<set code>.", model=model)
+        raise UnknownModelError("usual", model=model, usual=MODEL)
     if not slash:
         return ()
     found: KnowledgeSet | None = sets_readable(scope=scope).filter(code=code).first()
     if found is None:
-        raise UnknownModelError(f"There is no model {model!r}, or you may not use it.", model=model)
+        raise UnknownModelError("forbidden", model=model)
     return (found.pk,)
 
 

@@ -124,5 +124,5 @@ def _vocabulary(include_inline: bool, include_citations: bool) -> Vocabulary:
 def _last_event_id(request: HttpRequest) -> int:
     value = request.headers.get("Last-Event-ID", "").strip() or "0"
     if not (value.isascii() and value.isdigit() and len(value) < 16):
-        raise InvalidAnswerRequestError("The header Last-Event-ID must be the number of an event.")
+        raise InvalidAnswerRequestError("last_event_id")
     return int(value)

@@ -53,10 +53,11 @@ async def event_stream(
 def error_of(event: Event) -> RagError:
     """The error that ended a turn, as if it had been raised here."""
     code, message, data = event.data["code"], event.data["message"], event.data.get("data", {})
+    message_data = event.data.get("message_data", {})
     if code == ModelUnavailableError.code:
-        return ModelUnavailableError(message, **data)
+        return ModelUnavailableError(message_data.get("reason", ""), **{**message_data, **data})
     kind = TurnRefusedError if event.data.get("permanent") else TurnFailedError
-    return kind(code, message, **data)
+    return kind(code, message, message_data=message_data, **data)
 
 
 async def _has_beginning(message_id: uuid.UUID) -> bool:

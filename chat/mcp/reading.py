@@ -18,7 +18,7 @@ def sets_named(*, scope: Scope, names: Sequence[int | str]) -> tuple[int, ...]:
     found = [listed.get(name) if isinstance(name, str) else name for name in names]
     for name, number in zip(names, found, strict=True):
         if number not in known:
-            raise NotFoundError(f"There is no knowledge set {name}.", set=name)
+            raise NotFoundError("set", set=name)
     return tuple(dict.fromkeys(number for number in found if number is not None))
 
 
@@ -38,12 +38,12 @@ def source_out(*, scope: Scope, document_id: int | None, chunk_id: int | None, o
         chunk = _chunk(scope=scope, chunk_id=chunk_id)
         document, text = chunk.version.document, chunk.text
         if document_id is not None and document.pk != document_id:
-            raise NotFoundError("This source does not exist any more, or you may not see it.", chunk=chunk_id)
+            raise NotFoundError("passage", chunk=chunk_id)
         page, headings = chunk.page, list(chunk.heading_path)
     else:
         document = _document(scope=scope, document_id=document_id or 0)
         if document.live_version is None:
-            raise NotFoundError("This document has no text yet.", document=document.pk)
+            raise NotFoundError("no_text", document=document.pk)
         text, page, headings = document.live_version.markdown, None, []
     end = offset + SOURCE_CHARACTERS
     return SourceOut(
@@ -63,7 +63,7 @@ def source_out(*, scope: Scope, document_id: int | None, chunk_id: int | None, o
 def _document(*, scope: Scope, document_id: int) -> Document:
     found = documents_askable(scope=scope).select_related("live_version").filter(pk=document_id).first()
     if found is None:
-        raise NotFoundError(f"There is no document {document_id}, or you may not see it.", document=document_id)
+        raise NotFoundError("document", document=document_id)
     return found
 
 
@@ -74,5 +74,5 @@ def _chunk(*, scope: Scope, chunk_id: int) -> Chunk:
     )
     found = rows.filter(pk=chunk_id).first()
     if found is None:
-        raise NotFoundError("This source does not exist any more, or you may not see it.", chunk=chunk_id)
+        raise NotFoundError("passage", chunk=chunk_id)
     return found

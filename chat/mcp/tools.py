@@ -73,7 +73,7 @@ class Tools:
 
         async def read() -> SourceOut:
             if document_id is None and chunk_id is None:
-                raise InvalidAnswerRequestError("Say which source: document_id or chunk_id.")
+                raise InvalidAnswerRequestError("source_missing")
             scope = (await self.caller_of(ctx)).scope
             return await run_db(source_out, scope=scope, document_id=document_id, chunk_id=chunk_id, offset=offset)
 

@@ -65,6 +65,7 @@ class Message(models.Model):
     trace = models.JSONField(default=dict, blank=True)  # stage records, scores, drops
     error_code = models.CharField(max_length=64, blank=True)
     error_message = models.CharField(max_length=512, blank=True)
+    error_data = models.JSONField(default=dict, blank=True)  # see RagError.message_data
     created = models.DateTimeField(_("asked"), auto_now_add=True)
     finished = models.DateTimeField(_("finished"), null=True, blank=True)
 

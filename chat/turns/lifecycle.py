@@ -224,7 +224,13 @@ def _told(error: RagError) -> dict[str, Any]:
     """An error as the data of an event; `permanent` and `data` let a reader raise it again as what it was."""
     plain = {key: value for key, value in error.data.items() if isinstance(value, (bool, int, float, str))}
     permanent = isinstance(error, PermanentError)
-    return {"code": error.code, "message": error.message, "permanent": permanent, "data": plain}
+    return {
+        "code": error.code,
+        "message": error.message,
+        "message_data": error.message_data(),
+        "permanent": permanent,
+        "data": plain,
+    }
 
 
 @asynccontextmanager

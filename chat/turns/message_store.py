@@ -27,7 +27,7 @@ from ragcore.text.normalise import normalise_query
 TITLE_CHARACTERS = 80
 CLIENT_KEY_VERSION = 5  # of the UUID of a conversation whose id the client has chosen (selectors.conversation_keys)
 RESULT = ("answer", "answer_html", "state", "status", "confidence", "sentences", "metadata", "trace", "finished")
-FAILURE = ("state", "finished", "error_code", "error_message")
+FAILURE = ("state", "finished", "error_code", "error_message", "error_data")
 
 
 def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
@@ -38,7 +38,7 @@ def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel
     tenant_check(user=user, tenant_id=request.tenant_id)
     known = sets_listed(scope=scope).filter(pk__in=request.sets).order_by()
     if missing := set(request.sets) - set(known.values_list("pk", flat=True)):
-        raise NotFoundError(f"There is no knowledge set {min(missing)}.", sets=sorted(missing))
+        raise NotFoundError("set", sets=sorted(missing), set=min(missing))
     filters_check(scope=scope, filters=request.filters)
     return Message(
         pk=uuid.uuid4(),  # given before it is stored, because events refer to it
@@ -54,7 +54,7 @@ def message_open(*, scope: Scope, user: User, request: AnswerRequest, channel: s
     is_new = message.conversation._state.adding
     with transaction.atomic():
         if not _save(message, ()):
-            raise NotFoundError("There is no such conversation.")
+            raise NotFoundError("conversation")
         asked_in = message.conversation.sets
         if is_new and message.conversation.pk.version != CLIENT_KEY_VERSION:
             asked_in.add(*request.sets)  # without a look at what it has
@@ -105,6 +105,7 @@ def message_fail(*, message: Message, error: RagError) -> None:
     """Store that a question ended with an error; the error never becomes its answer."""
     message.state, message.finished = Message.State.FAILED, timezone.now()
     message.error_code, message.error_message = error.code[:64], error.message[:512]
+    message.error_data = error.message_data()
     with transaction.atomic():
         _save(message, FAILURE)
 

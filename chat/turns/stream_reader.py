@@ -113,7 +113,8 @@ def stored_events(message: Message, after: int) -> list[Event]:
     the whole answer, which replaces what the reader has.
     """
     if message.state == Message.State.FAILED:
-        return _numbered(after, ("error", {"code": message.error_code, "message": message.error_message}))
+        error = {"code": message.error_code, "message": message.error_message, "message_data": message.error_data}
+        return _numbered(after, ("error", error))
     citations = [_record(row).public() for row in citations_of(message=message) if row.cited]
     done = {
         "message_id": str(message.pk),

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from accounts.admin.base import TenantAdmin, admin_scope
-from accounts.wording import worded
+from accounts.error_messages import error_message
 from chat.admin import is_reviewer
 from evaluation.admin.lab import lab_urls
 from evaluation.errors import InvalidGoldenFileError
@@ -61,7 +61,8 @@ class GoldenImportForm(forms.Form):
             except InvalidGoldenFileError as error:
                 faults = error.data["faults"][:20]
                 lines = [
-                    _("Line %(line)s %(fault)s.") % {"line": line, "fault": worded(fault)} for line, fault in faults
+                    _("Line %(line)s %(fault)s.") % {"line": line, "fault": error_message(fault)}
+                    for line, fault in faults
                 ]
                 self.add_error("file", lines)
         return values

@@ -17,9 +17,9 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
 from accounts.models import User
-from accounts.wording import worded
 from chat.admin import is_reviewer
 from evaluation.admin.lab_forms import LabForms, address_of, lab_forms, replay_address
 from evaluation.admin.lab_saving import apply_view, golden_context, golden_view
@@ -145,7 +145,7 @@ def _asked(request: HttpRequest) -> Asked:
             expected=data["find"],
         )
     except RagError as error:
-        return Asked(forms=forms, replay=replay, fault=worded(error.message))
+        return Asked(forms=forms, replay=replay, fault=error_message(error))
     return Asked(forms=forms, replay=replay, result=result)
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.admin.base import admin_scope, admin_user
-from accounts.wording import worded
+from accounts.error_messages import error_message
 from evaluation.admin.lab_forms import ConfigurationForm, lab_forms
 from evaluation.selectors import golden_sets_listed
 from evaluation.services.lab_saving import CASE_TAGS, golden_case_save
@@ -77,7 +77,7 @@ def golden_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
             tags=_tags(request),
         )
     except RagError as error:
-        messages.error(request, worded(error.message))
+        messages.error(request, error_message(error))
         return redirect(back)
     address = reverse("admin:evaluation_goldencase_change", args=[case.pk])
     words = _("Saved as a golden case of “%(name)s”.") % {"name": case.golden_set.name}

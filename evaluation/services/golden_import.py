@@ -17,13 +17,14 @@ from typing import Any
 from django.db import transaction
 
 from accounts.models import Tenant
-from evaluation.errors import InvalidGoldenFileError
+from evaluation.errors import GoldenLineError, InvalidGoldenFileError
 from evaluation.models import GoldenCase, GoldenSet
 
 LISTS = ("answers", "relevant", "tags")
 LIMITS = {"question": 2000, "answers": 4000, "relevant": 512, "tags": 64}  # characters of one value
 MAX_FAULTS = 50  # enough to see what is wrong with a file
 Numbered = tuple[int, Mapping[str, Any]]
+Fault = tuple[int, GoldenLineError]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +76,9 @@ def rows_from_file(*, name: str, content: bytes) -> list[GoldenRow]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise _invalid([(line, "is not UTF-8 text")]) from None
+        raise _invalid([(line, GoldenLineError("encoding"))]) from None
     numbered = _csv_lines(text) if PurePath(name).suffix.lower() == ".csv" else _json_lines(text)
-    faults: list[tuple[int, str]] = []
+    faults: list[Fault] = []
     rows: list[GoldenRow] = []
     for line, values in numbered:
         found = list(_faults(values))
@@ -85,7 +86,7 @@ def rows_from_file(*, name: str, content: bytes) -> list[GoldenRow]:
         if not found:
             rows.append(_row(values))
     if not faults and not rows:
-        faults = [(1, "holds no case")]
+        faults = [(1, GoldenLineError("no_case"))]
     if faults:
         raise _invalid(faults)
     return rows
@@ -96,10 +97,10 @@ def _csv_lines(text: str) -> Iterator[Numbered]:
     unknown = set(reader.fieldnames or ()) - {"question", *LISTS}
     if "question" not in (reader.fieldnames or ()) or unknown:
         wanted = ", ".join(("question", *LISTS))
-        raise _invalid([(1, f"must be a header with the columns {wanted} (the first is required)")])
+        raise _invalid([(1, GoldenLineError("header", columns=wanted))])
     for values in reader:
         if None in values:
-            yield reader.line_num, {"_fault": "has more values than the header has columns"}
+            yield reader.line_num, {"_fault": GoldenLineError("too_many_values")}
         elif any(values.values()):
             yield reader.line_num, {**values, **{field: _split(values.get(field)) for field in LISTS}}
 
@@ -115,34 +116,34 @@ def _json_lines(text: str) -> Iterator[Numbered]:
         try:
             values = json.loads(source)
         except ValueError as error:
-            yield line, {"_fault": f"is not valid JSON: {error}"}
+            yield line, {"_fault": GoldenLineError("not_json", problem=str(error))}
             continue
-        yield line, values if isinstance(values, dict) else {"_fault": "must be a JSON object"}
+        yield line, values if isinstance(values, dict) else {"_fault": GoldenLineError("not_an_object")}
 
 
-def _faults(values: Mapping[str, Any]) -> Iterator[str]:
+def _faults(values: Mapping[str, Any]) -> Iterator[GoldenLineError]:
     """What is wrong with one line, as ends of sentences."""
     if "_fault" in values:
         yield values["_fault"]
         return
     if unknown := set(values) - {"question", *LISTS}:
-        yield f"has unknown fields: {', '.join(sorted(unknown))}"
+        yield GoldenLineError("unknown_fields", names=sorted(unknown))
     question = values.get("question")
     if not isinstance(question, str) or not question.strip():
-        yield "has no question"
+        yield GoldenLineError("no_question")
     elif len(question) > LIMITS["question"]:
-        yield f"has a question of more than {LIMITS['question']} characters"
+        yield GoldenLineError("long_question", limit=LIMITS["question"])
     for field in LISTS:
         yield from _list_faults(field, values.get(field, []))
     if not values.get("answers") and not values.get("relevant"):
-        yield "has neither answers nor relevant documents"
+        yield GoldenLineError("nothing_expected")
 
 
-def _list_faults(field: str, value: Any) -> Iterator[str]:
+def _list_faults(field: str, value: Any) -> Iterator[GoldenLineError]:
     if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
-        yield f"has {field} that are not a list of texts"
+        yield GoldenLineError("not_a_list", field=field)
     elif any(len(one) > LIMITS[field] for one in value):
-        yield f"has {field} of more than {LIMITS[field]} characters"
+        yield GoldenLineError("long_values", field=field, limit=LIMITS[field])
 
 
 def _row(values: Mapping[str, Any]) -> GoldenRow:
@@ -150,7 +151,7 @@ def _row(values: Mapping[str, Any]) -> GoldenRow:
     return GoldenRow(question=values["question"].strip(), **lists)
 
 
-def _invalid(faults: list[tuple[int, str]]) -> InvalidGoldenFileError:
+def _invalid(faults: list[Fault]) -> InvalidGoldenFileError:
     shown = [f"line {line} {fault}" for line, fault in faults[:MAX_FAULTS]]
     more = [f"and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
-    return InvalidGoldenFileError("; ".join([*shown, *more]), faults=faults)
+    return InvalidGoldenFileError("lines", lines="; ".join([*shown, *more]), faults=faults)

@@ -53,7 +53,7 @@ def lab_run(
     tenant, InvalidOptionsError, GraphNotBuiltError, RetrievalUnavailableError.
     """
     if as_user is not None and as_user.tenant_id != viewer.tenant_id:
-        raise NotFoundError("There is no such person.")
+        raise NotFoundError("person")
     wanted = expected_find(scope=scope, name=expected) if expected.strip() else None
     other = as_user if as_user is not None and as_user.pk != viewer.pk else None
     asking = _Asking(

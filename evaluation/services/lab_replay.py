@@ -78,7 +78,7 @@ def _message(*, scope: Scope, message_id: str, is_reviewer: bool) -> Message:
     cases = cases_reviewable(scope=scope, is_reviewer=is_reviewer)
     if found is not None and cases.filter(message_id=found.pk).exists():
         return found
-    raise NotFoundError("There is no such question, or you may not see it.")
+    raise NotFoundError("question")
 
 
 def _filters(stored: Mapping[str, Any]) -> Filters:

@@ -46,7 +46,7 @@ def golden_case_save(
     """
     golden_set = golden_sets_listed(scope=scope).select_for_update().filter(pk=golden_set_id).first()
     if golden_set is None:
-        raise NotFoundError("There is no such golden set.")
+        raise NotFoundError("golden_set")
     question = question.strip()
     relevant = _names(scope=scope, golden_set=golden_set, documents=documents)
     given = [answer.strip() for answer in answers if answer.strip()]
@@ -66,18 +66,18 @@ def _names(*, scope: Scope, golden_set: GoldenSet, documents: Sequence[int]) -> 
     readable = documents_readable(scope=scope).filter(pk__in=documents, tenant_id=golden_set.tenant_id)
     names = {pk: external or f"#{pk}" for pk, external in readable.values_list("pk", "external_id")}
     if set(documents) - names.keys():
-        raise NotFoundError("There is no such document, or you may not see it.")
+        raise NotFoundError("any_document")
     return list(dict.fromkeys(names[pk] for pk in documents))
 
 
 def _check(*, question: str, relevant: Sequence[str], answers: Sequence[str], tags: Sequence[str]) -> None:
     if not question:
-        raise InvalidGoldenCaseError("A golden case needs a question.")
+        raise InvalidGoldenCaseError("question")
     if not relevant and not answers:
-        raise InvalidGoldenCaseError("A golden case needs a relevant document or an accepted answer.")
+        raise InvalidGoldenCaseError("answer")
     values = {"question": [question], "answers": answers, "tags": tags}
     if any(len(text) > LIMITS[name] for name, texts in values.items() for text in texts):
-        raise InvalidGoldenCaseError("The question, an answer or a tag is too long.")
+        raise InvalidGoldenCaseError("length")
 
 
 # ── export ──────────────────────────────────────────────────────────────────────────────────────

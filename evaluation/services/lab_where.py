@@ -46,7 +46,7 @@ def expected_find(*, scope: Scope, name: str) -> Expected:
             found = readable.filter(**condition).first()
             if found is not None:
                 return Expected(found)
-    raise NotFoundError("There is no such document, or you may not see it.")
+    raise NotFoundError("any_document")
 
 
 def where_is(expected: Expected, *, scope: Scope, within: Scope | None, question: LabQuestion, trail: Trail) -> Where:

@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
 
-from accounts.wording import worded
+from accounts.error_messages import error_message
 from ragcore.errors import RagError
 
 REFUSED = 409  # to scripts: the sentence says why
@@ -34,8 +34,8 @@ def acted(request: HttpRequest, act: Callable[[], Any], *, done: Any, back: str)
 
 def _refused(request: HttpRequest, error: RagError, *, back: str) -> HttpResponse:
     if _is_script(request):
-        return JsonResponse({"message": worded(error.message), "code": error.code}, status=REFUSED)
-    messages.error(request, worded(error.message))
+        return JsonResponse({"message": error_message(error), "code": error.code}, status=REFUSED)
+    messages.error(request, error_message(error))
     return redirect(back)
 
 

@@ -222,7 +222,7 @@ def diff_page(request: HttpRequest, *, scope: Scope, document: Document, context
     if len(numbers) != 2 and len(versions) > 1:
         numbers = [versions[1].number, versions[0].number]
     if len(numbers) != 2:
-        raise NotFoundError("This document has only one version.", document=document.pk)
+        raise NotFoundError("one_version", document=document.pk)
     diff = version_diff(scope=scope, document_id=document.pk, old=numbers[0], new=numbers[1])
     found = {
         **context,

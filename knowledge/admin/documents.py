@@ -21,8 +21,8 @@ from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge, is_administrator
 from accounts.admin.filters import OpenFirstFilter
+from accounts.error_messages import error_message, stored_message
 from accounts.errors import NotFoundError
-from accounts.wording import worded
 from knowledge import services
 from knowledge.admin.acting import acted, numbers_of
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
@@ -137,7 +137,7 @@ class DocumentAdmin(CuratorAdmin):
     def trouble(self, document: Document) -> SafeString | str:
         if not document.error_code:
             return "–"
-        words = worded(document.error_message)
+        words = stored_message(document.error_code, document.error_message, document.error_data)
         return format_html('<span class="rs-trouble">{} <code>{}</code></span>', words, document.error_code)
 
     # ── one document ────────────────────────────────────────────────────────────────────────────
@@ -243,7 +243,7 @@ class DocumentAdmin(CuratorAdmin):
                 service(scope=admin_scope(request), actor=admin_user(request), document_id=document.pk)
                 done += 1
             except RagError as error:
-                messages.error(request, f"{document.title}: {worded(error.message)}")
+                messages.error(request, f"{document.title}: {error_message(error)}")
         return done
 
     def retry(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -274,7 +274,7 @@ class DocumentAdmin(CuratorAdmin):
             context = self.admin_site.each_context(request)
             return diff_page(request, scope=admin_scope(request), document=document, context=context)
         except NotFoundError as error:
-            messages.error(request, worded(error.message))
+            messages.error(request, error_message(error))
             return redirect("admin:knowledge_document_change", pk)
 
     def transfer(self, request: HttpRequest, verb: str) -> HttpResponse:

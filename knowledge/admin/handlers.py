@@ -16,8 +16,8 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import AdministratorAdmin, admin_user
+from accounts.error_messages import error_message
 from accounts.services import audit_record
-from accounts.wording import worded
 from knowledge.admin.source_forms import CapitalLabels, PairsField
 from knowledge.models import HandlerRule, SourceHandler
 from knowledge.services.handlers import Handled, handled, handler_value, pattern_check, template_check
@@ -38,7 +38,7 @@ def checked(check: Callable[[], None]) -> None:
     try:
         check()
     except RagError as error:
-        raise forms.ValidationError(worded(error.message)) from None
+        raise forms.ValidationError(error_message(error)) from None
 
 
 class HandlerForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]

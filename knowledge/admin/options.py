@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, is_administrator
+from accounts.error_messages import error_message
 from accounts.models import Tenant
-from accounts.wording import worded
 from knowledge.admin.acting import acted
 from knowledge.admin.option_forms import OptionsForm, without
 from knowledge.admin.site_options import Place, history_shown, place_of
@@ -91,11 +91,13 @@ def _saved(request: HttpRequest, form: OptionsForm, save: Save) -> bool:
     try:
         save(form.values(), Why(note=request.POST.get("note", "").strip()[:NOTE_CHARACTERS]))
     except InvalidOptionsError as error:
-        for one in error.data.get("fields") or [{"field": None, "message": error.message}]:
-            form.add_error(one["field"] if one["field"] in form.fields else None, worded(one["message"]))
+        for one in error.data.get("conflicts", ()):
+            form.add_error(one.option if one.option in form.fields else None, error_message(one.error))
+        if not form.errors:
+            form.add_error(None, error_message(error))
         return False
     except RagError as error:
-        form.add_error(None, worded(error.message))
+        form.add_error(None, error_message(error))
         return False
     messages.success(request, _("Saved. Documents keep what they were made with until they are rebuilt."))
     return True
@@ -117,7 +119,7 @@ def chunking_view(request: HttpRequest, row: KnowledgeSet, context: dict[str, An
         try:
             preview = chunking_preview(scope=scope, set_id=row.pk, chunking=form.values()["chunking"])
         except RagError as error:
-            form.add_error(None, worded(error.message))
+            form.add_error(None, error_message(error))
     title = _("What would change in %(name)s") % {"name": row.name}
     found = {**context, "title": title, "set": row, "form": form, "preview": preview}
     return TemplateResponse(request, "admin/knowledge/knowledgeset/chunking.html", found)

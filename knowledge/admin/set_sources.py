@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user
-from accounts.wording import worded
+from accounts.error_messages import error_message
 from knowledge.admin.source_forms import LinesField, PairsField
 from knowledge.models import KnowledgeSet, Source
 from knowledge.selectors import sets_managed
@@ -76,6 +76,6 @@ def _saved(request: HttpRequest, chosen: KnowledgeSet, lines: list[FilterForm]) 
         else:
             messages.success(request, _("The set is composed anew."))
     except RagError as error:
-        messages.error(request, worded(error.message))
+        messages.error(request, error_message(error))
         return False
     return True

@@ -19,8 +19,8 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.error_messages import error_message
 from accounts.errors import NotAllowedError, NotFoundError
-from accounts.wording import worded
 from knowledge.admin.acting import numbers_of
 from knowledge.admin.option_forms import value_label
 from knowledge.admin.rights import CuratorAdmin
@@ -224,7 +224,7 @@ def _imported(request: HttpRequest, place: Place, options: Stored, *, note: str)
         else:
             site_options_update(tenant_id=place.tenant_id, options=options, why=why, **who)
     except RagError as error:
-        messages.error(request, worded(error.message))
+        messages.error(request, error_message(error))
     else:
         messages.success(request, _("The options are imported."))
     return redirect(place.page)
@@ -248,7 +248,7 @@ def undo_view(request: HttpRequest, *, context: dict[str, Any], pk: int) -> Http
         try:
             options_restore(scope=admin_scope(request), actor=admin_user(request), change_id=pk)
         except RagError as error:
-            messages.error(request, worded(error.message))
+            messages.error(request, error_message(error))
         else:
             messages.success(request, _("The options are what they were before that change."))
         return redirect(place.page)

@@ -17,9 +17,9 @@ from unfold.widgets import (
     UnfoldBooleanSwitchWidget,
 )
 
+from accounts.error_messages import error_message
 from accounts.models.people import MAX_CLEARANCE
 from accounts.scope import Scope
-from accounts.wording import worded
 from knowledge.models import Source
 from knowledge.services.sources import source_check
 from knowledge.types import SourceOptions, strictly
@@ -155,7 +155,7 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
             try:
                 source_check(scope=self.scope, source=given, values=self.values())
             except RagError as error:
-                self.add_error(FIELD_OF_CODE.get(error.code), worded(error.message))
+                self.add_error(FIELD_OF_CODE.get(error.code), error_message(error))
         name = self.cleaned_data.get("name")
         tenant_id = self.instance.tenant_id or self.scope.tenant_id
         if name and Source.objects.filter(tenant=tenant_id, name=name).exclude(pk=self.instance.pk).exists():

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
-from accounts.wording import worded
+from accounts.error_messages import stored_message
 from knowledge.admin.acting import acted
 from knowledge.admin.rights import CuratorAdmin
 from knowledge.admin.set_sources import compose_page
@@ -110,7 +110,7 @@ class SourceAdmin(CuratorAdmin):
     def outcome_badge(self, row: Source) -> tuple[str, str]:
         if row.kind not in LISTED_KINDS:
             return "–", ""  # what others send is never run; a key without a colour is shown as it is
-        words = worded(row.message)
+        words = stored_message("items_refused", row.message, row.message_data)
         return row.outcome, f"{row.get_outcome_display()}: {words}" if words else row.get_outcome_display()
 
     @admin.display(description=_("when"), ordering="last_run")
@@ -190,7 +190,10 @@ def _runs(source: Source) -> list[dict[str, Any]]:
             "job": job,
             "figures": [(label, job.report.get(name, 0)) for name, label in FIGURES if job.report.get(name)],
             "refused": job.report.get("refused", [])[:50],
-            "said": [worded(one["message"]) for one in (*job.report.get("faults", ()), *job.report.get("notes", ()))],
+            "said": [
+                stored_message(one["code"], one["message"], one.get("data"))
+                for one in (*job.report.get("faults", ()), *job.report.get("notes", ()))
+            ],
         }
         for job in jobs
     ]

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
-from accounts.wording import worded
+from accounts.error_messages import error_message
 from knowledge.admin.acting import numbers_of
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import sets_managed
@@ -72,10 +72,10 @@ def _done(request: HttpRequest, verb: str, ids: list[int]) -> HttpResponse:
     try:
         outcome = services[verb]()
     except RagError as error:
-        messages.error(request, worded(error.message))
+        messages.error(request, error_message(error))
         return redirect(transfer_address(verb, ids))
     text = ngettext("%(count)d document changed its sets.", "%(count)d documents changed their sets.", outcome.changed)
     messages.success(request, text % {"count": outcome.changed})
     for refused in outcome.refused:
-        messages.error(request, f"{refused.title}: {worded(refused.message)}")
+        messages.error(request, f"{refused.title}: {error_message(refused.error)}")
     return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all")

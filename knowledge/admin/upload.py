@@ -22,8 +22,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
+from accounts.error_messages import error_message
 from accounts.models.people import MAX_CLEARANCE
-from accounts.wording import worded
 from knowledge import services
 from knowledge.admin.acting import numbers_of
 from knowledge.admin.progress import open_among, rows_of, summary_of
@@ -108,6 +108,6 @@ def _store(request: HttpRequest) -> None:
             )
             stored += 1
         except RagError as error:
-            messages.error(request, f"{file.name}: {worded(error.message)}")
+            messages.error(request, f"{file.name}: {error_message(error)}")
     text = ngettext("%(count)d file is being ingested.", "%(count)d files are being ingested.", stored)
     messages.info(request, text % {"count": stored})

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
-from accounts.wording import worded
+from accounts.error_messages import error_message
 from knowledge.admin.acting import numbers_of
 from knowledge.errors import InvalidWeightError
 from knowledge.models import Document
@@ -57,14 +57,14 @@ def weigh_view(request: HttpRequest, *, documents: QuerySet[Document], context: 
 def _done(request: HttpRequest, ids: list[int]) -> HttpResponse:
     form = WeightForm(request.POST)
     if not form.is_valid():
-        messages.error(request, worded(InvalidWeightError.default_message))
+        messages.error(request, error_message(InvalidWeightError()))
         return redirect(weigh_address(ids))
     weight = form.cleaned_data["weight"]
     outcome = documents_weigh(scope=admin_scope(request), actor=admin_user(request), document_ids=ids, weight=weight)
     text = ngettext("%(count)d document has a new weight.", "%(count)d documents have a new weight.", outcome.changed)
     messages.success(request, text % {"count": outcome.changed})
     for refused in outcome.refused:
-        messages.error(request, f"{refused.title}: {worded(refused.message)}")
+        messages.error(request, f"{refused.title}: {error_message(refused.error)}")
     if len(ids) == 1:
         return redirect(reverse("admin:knowledge_document_change", args=ids) + "?view=about")
     return redirect(reverse("admin:knowledge_document_changelist") + "?hands=all")

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from accounts.error_messages import stored_message
 from accounts.models.people import MAX_CLEARANCE
 from accounts.rest import Attributes, Identifier, PageQuery, StrictSerializer, Text
-from accounts.wording import worded
 from knowledge.models import Chunk, Document, DocumentVersion
 
 STATES = Document.State.choices
@@ -149,7 +149,11 @@ class DocumentFields(serializers.ModelSerializer[Document]):
 
     @extend_schema_field(ErrorFields(allow_null=True))
     def get_error(self, row: Document) -> dict[str, str] | None:
-        return {"code": row.error_code, "message": worded(row.error_message)} if row.error_code else None
+        return (
+            {"code": row.error_code, "message": stored_message(row.error_code, row.error_message, row.error_data)}
+            if row.error_code
+            else None
+        )
 
 
 class DocumentDetailFields(DocumentFields):

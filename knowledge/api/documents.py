@@ -113,7 +113,7 @@ class DocumentViewSet(ResourceViewSet):
         """The text of the live version as Markdown."""
         version = document_get(scope=self.scope, document_id=document_id).live_version
         if version is None:
-            raise NotFoundError("This document has no text yet.", document=document_id)
+            raise NotFoundError("no_text", document=document_id)
         return HttpResponse(version.markdown, content_type="text/markdown; charset=utf-8")
 
     @extend_schema(responses=ChunkFields(many=True), filters=False, operation_id="documents_chunks_list")

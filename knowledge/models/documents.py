@@ -57,6 +57,7 @@ class Document(models.Model):
     )
     error_code = models.CharField(max_length=64, blank=True)
     error_message = models.CharField(max_length=512, blank=True)
+    error_data = models.JSONField(default=dict, blank=True, editable=False)  # see RagError.message_data
     # what of the live version can be found, kept by knowledge.indexes.lexical_statistics: nobody has to count entries
     passages = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     entries = models.PositiveIntegerField(default=0, db_default=0, editable=False)

@@ -93,6 +93,7 @@ class IngestItem(LeasedWork):
     not_before = models.DateTimeField(_("not before"), null=True, blank=True)  # back-off after a passing fault
     error_code = models.CharField(_("error"), max_length=64, blank=True)
     error_message = models.CharField(_("message"), max_length=512, blank=True)
+    error_data = models.JSONField(default=dict, blank=True, editable=False)  # see RagError.message_data
 
     class Meta:
         verbose_name = _("ingestion item")

@@ -147,6 +147,7 @@ class Source(models.Model):
     enabled = models.BooleanField(_("in use"), default=True)
     outcome = models.CharField(_("last run"), max_length=16, choices=Outcome.choices, default="", blank=True)
     message = models.CharField(_("message"), max_length=512, blank=True)
+    message_data = models.JSONField(default=dict, blank=True, editable=False)  # see RagError.message_data
     last_run = models.DateTimeField(_("last run at"), null=True, blank=True)
     next_run = models.DateTimeField(_("next run at"), null=True, blank=True)
     created = models.DateTimeField(_("created"), auto_now_add=True)

@@ -74,7 +74,7 @@ def document_get(*, scope: Scope, document_id: int) -> Document:
     """A document that the asker may open. Raises NotFoundError."""
     found = documents_readable(scope=scope).select_related("live_version").filter(pk=document_id).first()
     if found is None:
-        raise NotFoundError(f"There is no document {document_id}, or you may not see it.", document=document_id)
+        raise NotFoundError("document", document=document_id)
     return found
 
 
@@ -114,7 +114,7 @@ def chunk_get(*, scope: Scope, chunk_id: int) -> Chunk:
         .first()
     )
     if found is None:
-        raise NotFoundError("This source does not exist any more, or you may not see it.", chunk=chunk_id)
+        raise NotFoundError("passage", chunk=chunk_id)
     return found
 
 

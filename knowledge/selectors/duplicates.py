@@ -34,5 +34,5 @@ def pair_get(*, scope: Scope, pair_id: int) -> DuplicatePair:
     """An open pair that the asker may decide about. Raises NotFoundError."""
     found = pairs_of(scope=scope).filter(pk=pair_id).first()
     if found is None:
-        raise NotFoundError("This pair is not open any more.", pair=pair_id)
+        raise NotFoundError("pair", pair=pair_id)
     return found

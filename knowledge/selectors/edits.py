@@ -24,5 +24,5 @@ def edit_get(*, scope: Scope, edit_id: int) -> ChunkEdit:
         .first()
     )
     if found is None:
-        raise NotFoundError("This edit does not exist any more.", edit=edit_id)
+        raise NotFoundError("edit", edit=edit_id)
     return found

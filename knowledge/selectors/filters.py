@@ -106,9 +106,7 @@ def filters_check(*, scope: Scope, filters: Filters) -> None:
     ):
         if codes and (unknown := set(codes) - _codes(scope, axis, codes)):
             code = min(unknown)
-            raise UnknownFilterError(
-                f"There is no knowledge set with the code {code!r} on this axis.", field=f"filters.{field}", code=code
-            )
+            raise UnknownFilterError("code", field=f"filters.{field}", code=code)
 
 
 def filters_known(*, scope: Scope, filters: Filters) -> Filters:

@@ -9,9 +9,9 @@ from typing import Any
 
 from django.db.models import Count, Max, QuerySet
 
+from accounts.error_messages import stored_message
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
-from accounts.wording import worded
 from knowledge.models import Document, IngestItem, IngestJob
 from knowledge.selectors.documents import documents_readable
 from knowledge.types import ItemProgress, JobState, JobStatus
@@ -31,7 +31,7 @@ def job_get(*, scope: Scope, job_id: int) -> JobStatus:
     """Where a job of the asker stands. Raises NotFoundError."""
     job = jobs_readable(scope=scope).select_related("run").filter(pk=job_id).first()
     if job is None:
-        raise NotFoundError(f"There is no job {job_id}, or it is not yours.", job=job_id)
+        raise NotFoundError("job", job=job_id)
     return _status(job, scope)
 
 
@@ -76,7 +76,7 @@ class RunOutcome:
                 "document_id": None,
                 "external_id": one.get("path", ""),
                 "code": one["code"],
-                "message": worded(one["message"]),
+                "message": stored_message(one["code"], one["message"], one.get("data")),
             }
             for one in problems
         )
@@ -101,7 +101,7 @@ def _item_errors(job: IngestJob, scope: Scope) -> Iterator[dict[str, Any]]:
             "document_id": document.pk,
             "external_id": document.external_id if document.pk in known else "",
             "code": item.error_code,
-            "message": worded(item.error_message),
+            "message": stored_message(item.error_code, item.error_message, item.error_data),
         }
 
 
@@ -133,7 +133,7 @@ def items_readable(
     rows = IngestItem.objects.filter(job__in=jobs.order_by().values("pk"))
     if job_id is not None:
         if not jobs.filter(pk=job_id).exists():
-            raise NotFoundError(f"There is no job {job_id}, or it is not yours.", job=job_id)
+            raise NotFoundError("job", job=job_id)
         rows = rows.filter(job_id=job_id)
     if document_ids:
         rows = rows.filter(version__document_id__in=list(document_ids))
@@ -195,6 +195,6 @@ def _progress(item: IngestItem, position: int | None, *, is_named: bool) -> Item
         attempt=item.attempt,
         not_before=item.not_before,
         error_code=item.error_code,
-        error_message=worded(item.error_message),
+        error_message=stored_message(item.error_code, item.error_message, item.error_data),
         finished=item.finished,
     )

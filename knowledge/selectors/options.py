@@ -103,7 +103,7 @@ def tenant_of_site(*, scope: Scope, tenant_id: int | None = None) -> int:
     if tenant_id is None or tenant_id == scope.tenant_id:
         return scope.tenant_id
     if scope.administers != "everything" or not Tenant.objects.filter(pk=tenant_id).exists():
-        raise NotAllowedError("Only administrators may change the options of the site.")
+        raise NotAllowedError("site_options")
     return tenant_id
 
 

@@ -44,7 +44,7 @@ def options_owner(*, scope: Scope, set_id: int | None = None, tenant_id: int | N
         found = set_owned(scope=scope, set_id=set_id)
         return OptionsOwner(tenant_id=found.tenant_id, knowledge_set=found, own=found.options)
     if scope.administers == "nothing":
-        raise NotAllowedError("Only administrators may change the options of the site.")
+        raise NotAllowedError("site_options")
     tenant = tenant_of_site(scope=scope, tenant_id=tenant_id)
     return OptionsOwner(tenant_id=tenant, knowledge_set=None, own=site_options(tenant_id=tenant))
 

@@ -45,7 +45,7 @@ def set_get(*, scope: Scope, set_id: int) -> KnowledgeSet:
     """A set that is listed for the asker. Raises NotFoundError."""
     found = sets_listed(scope=scope).filter(pk=set_id).first()
     if found is None:
-        raise NotFoundError(f"There is no knowledge set {set_id}.", set=set_id)
+        raise NotFoundError("set", set=set_id)
     return found
 
 
@@ -53,5 +53,5 @@ def set_owned(*, scope: Scope, set_id: int) -> KnowledgeSet:
     """A set that the asker may change. Raises NotFoundError, NotAllowedError."""
     found = set_get(scope=scope, set_id=set_id)
     if not sets_managed(scope=scope).filter(pk=set_id).exists():
-        raise NotAllowedError(f"Only owners may change the knowledge set {found.name!r}.", set=set_id)
+        raise NotAllowedError("change_set", set=set_id, name=found.name)
     return found

@@ -50,7 +50,7 @@ def source_get(*, scope: Scope, source_id: int) -> Source:
     """A source that the asker may see. Raises NotFoundError."""
     found = source_list(scope=scope).filter(pk=source_id).first()
     if found is None:
-        raise NotFoundError(f"There is no source {source_id}, or you may not see it.", source=source_id)
+        raise NotFoundError("source", source=source_id)
     return found
 
 
@@ -58,7 +58,7 @@ def source_managed(*, scope: Scope, source_id: int) -> Source:
     """A source that the asker may change. Raises NotFoundError, NotAllowedError."""
     found = source_get(scope=scope, source_id=source_id)
     if not sources_managed(scope=scope).filter(pk=source_id).exists():
-        raise NotAllowedError(f"Only its owner and administrators may change the source {found.name!r}.")
+        raise NotAllowedError("change_source", name=found.name)
     return found
 
 

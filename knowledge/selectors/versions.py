@@ -44,7 +44,7 @@ def version_diff(*, scope: Scope, document_id: int, old: int, new: int) -> Versi
     document = document_get(scope=scope, document_id=document_id)
     found = {version.number: version for version in document.versions.filter(number__in=(old, new))}
     if not {old, new} <= set(found):
-        raise NotFoundError("There is no such version of this document.", document=document_id)
+        raise NotFoundError("version", document=document_id)
     lines = tuple(texts_diff(found[old].markdown, found[new].markdown))
     return VersionDiff(
         old=found[old],

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import OperationalError, transaction
 from psycopg.errors import DeadlockDetected
@@ -29,7 +29,7 @@ from knowledge.services.registration import (
     source_ensure,
 )
 from knowledge.services.registration_batch import Addressed, documents_register
-from ragcore.errors import PermanentError
+from ragcore.errors import PermanentError, Sentence
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +46,13 @@ class BadLineError(PermanentError):
 
     code = "invalid_line"
     default_message = "The line is not a valid document."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "too_long": "The line is longer than %(limit_mb)s MB.",
+        "not_an_object": "The line must be a JSON object.",
+        "not_storable": "The line has a null character, half a surrogate pair or an infinite number.",
+        "faults": "%(faults)s",
+        "not_json": "The line is not valid JSON: %(problem)s",
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,7 @@ class _Desk:
         if name not in self.tenants:
             found = Tenant.objects.filter(name=name).first()
             if found is None or (self.scope.administers != "everything" and found.pk != self.scope.tenant_id):
-                raise NotAllowedError(f"There is no tenant {name!r}, or you do not administer it.")
+                raise NotAllowedError("tenant", name=name)
             self.tenants[name] = found.pk
         return self.tenants[name]
 
@@ -225,18 +232,18 @@ CHECKS: Mapping[str, Any] = {
 
 def _parse(line: bytes) -> dict[str, Any]:
     if len(line) > MAX_LINE_BYTES:
-        raise BadLineError(f"The line is longer than {MAX_LINE_BYTES // (1024 * 1024)} MB.")
+        raise BadLineError("too_long", limit_mb=MAX_LINE_BYTES // (1024 * 1024))
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadLineError(f"The line is not valid JSON: {error}") from None
+        raise BadLineError("not_json", problem=str(error)) from None
     if not isinstance(row, dict):
-        raise BadLineError("The line must be a JSON object.")
+        raise BadLineError("not_an_object")
     if storable_bytes(row) is None:
-        raise BadLineError("The line has a null character, half a surrogate pair or an infinite number.")
+        raise BadLineError("not_storable")
     faults = list(_faults(row))
     if faults:
-        raise BadLineError("; ".join(faults))
+        raise BadLineError("faults", faults=faults)
     return row
 
 

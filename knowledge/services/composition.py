@@ -96,7 +96,7 @@ def _usable(scope: Scope, chosen: KnowledgeSet, source_id: int) -> None:
     if source.tenant_id != chosen.tenant_id:
         raise MixedTenantsError
     if not sources_usable(scope=scope).filter(pk=source_id).exists():
-        raise NotAllowedError(f"Only its owner and administrators may compose sets of the source {source.name!r}.")
+        raise NotAllowedError("compose_source", name=source.name)
 
 
 def _stored(narrowed: SourceFilter) -> dict[str, object]:

@@ -8,6 +8,7 @@ from math import isfinite
 from django.db import transaction
 from django.db.models import Q
 
+from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
@@ -15,7 +16,6 @@ from knowledge.errors import InvalidWeightError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet, SiteOptions
 from knowledge.selectors import documents_readable, sets_managed
-from knowledge.services.documents import KEPT_BY_OTHERS
 from knowledge.services.transfers import Refused, Transferred
 
 # ── weights ───────────────────────────────────────────────────────────────────────────────────────
@@ -35,7 +35,7 @@ def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], w
     rows = documents_readable(scope=scope).filter(pk__in=document_ids).order_by("pk")
     documents = list(rows.select_for_update(of=("self",)))
     kept = _kept(scope, documents)
-    refused = [Refused(d.pk, d.title, "not_allowed", KEPT_BY_OTHERS) for d in documents if d.pk not in kept]
+    refused = [Refused(d.pk, d.title, NotAllowedError("kept_by_others")) for d in documents if d.pk not in kept]
     changed = [d for d in documents if d.pk in kept and d.weight != weight]
     for document in changed:
         document.weight = weight

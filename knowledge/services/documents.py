@@ -32,8 +32,6 @@ from knowledge.services.registration import (
 from ragcore.errors import EmptyDocumentError
 from ragcore.parsing import format_of
 
-KEPT_BY_OTHERS = "Only owners of all its knowledge sets may change a document."
-
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
@@ -94,10 +92,10 @@ def upload_check(*, name: str, size_bytes: int) -> None:
     """
     if size_bytes > settings.MAX_UPLOAD_BYTES:
         limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
-        raise UploadTooLargeError(f"The file is larger than {limit} MB, the limit of this site.", limit_mb=limit)
+        raise UploadTooLargeError("limit", limit_mb=limit)
     format_of(name)  # not its parser: only the process that reads the file loads the library of the format
     if size_bytes == 0:
-        raise EmptyDocumentError("The file is empty.")
+        raise EmptyDocumentError("no_bytes")
 
 
 def job_start(
@@ -161,5 +159,5 @@ def document_managed(*, scope: Scope, document_id: int) -> Document:
     """A document that the asker may change: an administrator, or an owner of every set that holds it."""
     document = document_get(scope=scope, document_id=document_id)
     if not is_kept(scope=scope, document=document):
-        raise NotAllowedError(KEPT_BY_OTHERS)
+        raise NotAllowedError("kept_by_others")
     return document

@@ -52,7 +52,7 @@ def chunk_replace(*, scope: Scope, actor: User, chunk_id: int, text: str) -> Chu
     chunk = _editable(scope=scope, chunk_id=chunk_id)
     text = normalise_text(text)
     if not text.strip():
-        raise EmptyDocumentError("A passage needs a text. To hide it, disable it.")
+        raise EmptyDocumentError("passage")
     fresh = passage_prepare(_successor(chunk, text=text), questions=_questions(chunk))
     with transaction.atomic():
         totals = passage_lock(chunk, fresh=fresh)
@@ -123,7 +123,7 @@ def _editable(*, scope: Scope, chunk_id: int) -> Chunk:
     if chunk.retired is not None or chunk.version_id != document.live_version_id:
         raise PassageChangedError
     if chunk.kind == Chunk.Kind.SECTION:
-        raise NotAllowedError("The outline of a section is made from its passages; edit those.")
+        raise NotAllowedError("outline")
     return chunk
 
 

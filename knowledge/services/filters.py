@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db import OperationalError
 
 from accounts.scope import Scope
-from knowledge.errors import RetrievalUnavailableError
+from knowledge.errors import RetrievalUnavailableError, UnmatchedFilterError
 from knowledge.indexes.search_space import passages_visible
 from knowledge.indexes.statements import statements_limited
 from knowledge.indexes.visibility import visible_sql
@@ -18,7 +18,6 @@ from knowledge.selectors.filters import FilterChoices, filter_choices, filters_c
 from knowledge.types import Filters, FilterWarning
 
 STATEMENT_SECONDS = 10
-NO_MATCH = "No passage that you may search matches these filters."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,17 +64,12 @@ def filters_explained(*, scope: Scope, filters: Filters, searched: int) -> tuple
         return ()
     attributes, tags = filters_unheard(scope=scope, filters=filters)
     named = [
-        FilterWarning(
-            code="unknown_attribute",
-            field=f"filters.metadata.{name}",
-            message=f"No document that you may search has the attribute {name!r}.",
-        )
+        _warning(f"filters.metadata.{name}", UnmatchedFilterError("unknown_attribute", name=name))
         for name in attributes
     ]
-    tagged = [
-        FilterWarning(
-            code="unknown_tag", field="filters.tags", message=f"No document that you may search has the tag {tag!r}."
-        )
-        for tag in tags
-    ]
-    return (FilterWarning(code="no_match", field="filters", message=NO_MATCH), *named, *tagged)
+    tagged = [_warning("filters.tags", UnmatchedFilterError("unknown_tag", name=tag)) for tag in tags]
+    return (_warning("filters", UnmatchedFilterError("no_match")), *named, *tagged)
+
+
+def _warning(field: str, error: UnmatchedFilterError) -> FilterWarning:
+    return FilterWarning(code=error.reason, field=field, message=error.message, data=error.message_data())

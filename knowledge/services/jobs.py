@@ -13,7 +13,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import IngestionCancelledError, JobOverError
+from knowledge.errors import IngestionCancelledError, JobOverError, error_columns
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob, SyncRun
 from knowledge.queue import RUN_SYNC, advance_enqueue, enqueue_on_commit
 from knowledge.selectors import jobs_readable
@@ -63,12 +63,12 @@ def job_cancel(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
     documents = Document.objects.select_for_update().filter(versions__items__in=open_items).order_by("pk")
     list(documents.values_list("pk", flat=True))
     items = list(open_items.select_for_update(of=("self",)).select_related("version").order_by("pk"))
-    reason = {"error_code": IngestionCancelledError.code, "error_message": IngestionCancelledError.default_message}
+    reason = IngestionCancelledError()
     IngestItem.objects.filter(pk__in=[item.pk for item in items]).update(
-        stage=Stage.CANCELLED, finished=job.cancelled, lease_until=None, **reason
+        stage=Stage.CANCELLED, finished=job.cancelled, lease_until=None, **error_columns(reason)
     )
     for item in items:
-        document_say(item, **reason)
+        document_say(item, reason)
     audit_record(actor=actor, action="job.cancel", target=str(job), job=job.pk, items=len(items))
     return job
 
@@ -101,7 +101,7 @@ def document_retry(*, scope: Scope, actor: User, document_id: int, stage: RetryS
     document = document_managed(scope=scope, document_id=document_id)
     version = document.versions.order_by("-number").first()
     if version is None or version.pk == document.live_version_id:
-        raise NotAllowedError("The newest version of this document is already live.")
+        raise NotAllowedError("already_live")
     if stage == "received":
         stored_forget(version)
         return _versions_retry(tenant_id=document.tenant_id, actor=actor, versions=[version])
@@ -123,7 +123,7 @@ def _versions_retry(
     list(documents.select_for_update().order_by("pk").values_list("pk", flat=True))
     failed = documents.filter(state=Document.State.FAILED)
     failed.update(state=Document.State.PROCESSING, updated=timezone.now())
-    documents.update(error_code="", error_message="")
+    documents.update(**error_columns(None))
     return job_start(tenant_id=tenant_id, actor=actor, versions=versions, queue=queue, stage=stage)
 
 
@@ -144,7 +144,7 @@ def _job(*, scope: Scope, job_id: int) -> IngestJob:
     """The job, locked. Raises NotFoundError."""
     job = jobs_readable(scope=scope).select_for_update(of=("self",)).filter(pk=job_id).first()
     if job is None:
-        raise NotFoundError(f"There is no job {job_id}, or it is not yours.", job=job_id)
+        raise NotFoundError("job", job=job_id)
     return job
 
 

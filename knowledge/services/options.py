@@ -67,7 +67,7 @@ def site_options_update(
     Raises NotAllowedError, InvalidOptionsError.
     """
     if scope.administers == "nothing":
-        raise NotAllowedError("Only administrators may change the options of the site.")
+        raise NotAllowedError("site_options")
     tenant = tenant_of_site(scope=scope, tenant_id=tenant_id)
     SiteOptions.objects.get_or_create(tenant_id=tenant)
     row = SiteOptions.objects.select_for_update().get(tenant_id=tenant)
@@ -115,7 +115,7 @@ def merged_options(old: Given, given: Given, *, layer: str) -> dict[str, dict[st
             merged[code] = {name: value for name, value in both.items() if value is not None}
             faults += _faults(code, merged[code], layer=layer)
     if faults:
-        raise InvalidOptionsError("; ".join(faults), faults=faults)
+        raise InvalidOptionsError("faults", faults=faults)
     return {code: values for code, values in merged.items() if values}
 
 
@@ -131,9 +131,10 @@ def _check_together(*layers: tuple[str, Given]) -> None:
     if found := conflicts(groups):
         where = layers[-1][0]
         raise InvalidOptionsError(
-            "; ".join(f"{where}: {one.option}: {one.message}" for one in found),
+            "faults",
             faults=[f"{where}: {one.option}: {one.message}" for one in found],
             fields=[{"field": one.option, "message": one.message, "layer": where} for one in found],
+            conflicts=found,
         )
 
 

@@ -106,7 +106,7 @@ def arrival_check(*, scope: Scope, arrival: Arrival, source: Source) -> None:
     anyones = source.owner_id is None and source.kind in (Source.Kind.UPLOAD, Source.Kind.API)
     mine = anyones or source.owner_id == scope.user_id
     if not mine and scope.administers == "nothing":  # sets are composed of it
-        raise NotAllowedError(f"Only its owner and administrators may add documents to the source {source.name!r}.")
+        raise NotAllowedError("add_to_source", name=source.name)
 
 
 def _find(*, arrival: Arrival, source: Source) -> Document | None:
@@ -156,7 +156,7 @@ def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Re
     same_bytes = document.sha256 == arrival.sha256
     keeps = is_kept(scope=scope, document=document)
     if not same_bytes and not keeps:
-        raise NotAllowedError("A document with this external id is kept by owners of other sets.")
+        raise NotAllowedError("external_id_kept")
     document.sets.add(*arrival.sets)
     document.clearance = max(document.clearance, arrival.clearance)
     document.tags = sorted({*document.tags, *arrival.tags})
@@ -198,7 +198,8 @@ def version_add(*, document: Document, arrival: Arrival) -> DocumentVersion:
     version.save()
     document.state = Document.State.LIVE if document.live_version_id else Document.State.PROCESSING
     document.error_code = document.error_message = ""
-    document.save(update_fields=["state", "error_code", "error_message", "updated"])
+    document.error_data = {}
+    document.save(update_fields=["state", "error_code", "error_message", "error_data", "updated"])
     return version
 
 

@@ -27,7 +27,7 @@ def document_rebuild(*, scope: Scope, actor: User, document_id: int) -> IngestJo
     """Ingest the bytes of the live version again. Raises NotFoundError, NotAllowedError."""
     document = document_managed(scope=scope, document_id=document_id)
     if document.live_version_id is None:
-        raise NotAllowedError("This document is not live; try it again instead.")
+        raise NotAllowedError("not_live")
     versions = _next_versions([document.pk])
     job = job_start(tenant_id=document.tenant_id, actor=actor, versions=versions, kind=IngestJob.Kind.REBUILD)
     audit_record(actor=actor, action="document.rebuild", target=document.title, document=document.pk)

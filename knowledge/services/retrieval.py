@@ -177,7 +177,7 @@ def _sets(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
     """The requested sets. Everyone may know that a set exists; the search decides what they see of it."""
     found = list(sets_listed(scope=scope).filter(pk__in=set_ids))
     if missing := set(set_ids) - {s.pk for s in found}:
-        raise NotFoundError(f"There is no knowledge set {min(missing)}.", sets=sorted(missing))
+        raise NotFoundError("set", sets=sorted(missing), set=min(missing))
     return found
 
 

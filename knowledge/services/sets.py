@@ -103,10 +103,10 @@ def _tenant_for(*, scope: Scope, actor: User, name: str | None) -> Tenant:
     if name is None or name == actor.tenant.name:
         return actor.tenant
     if scope.administers != "everything":
-        raise NotAllowedError("Only administrators of the whole site may make sets in other tenants.")
+        raise NotAllowedError("sets_of_others")
     found = Tenant.objects.filter(name=name).first()
     if found is None:
-        raise UnknownTenantError(f"There is no tenant {name!r}.", tenant=name)
+        raise UnknownTenantError("name", tenant=name)
     return found
 
 
@@ -116,7 +116,7 @@ def _save(changed: KnowledgeSet) -> None:
         with transaction.atomic():
             changed.save()
     except IntegrityError as error:
-        raise NameTakenError(f"There is already a set with the code {changed.code!r}.", code=changed.code) from error
+        raise NameTakenError("set_code", code=changed.code) from error
 
 
 def _users(owner: KnowledgeSet, wanted: Sequence[str | int], field: str) -> list[User]:
@@ -141,5 +141,4 @@ def _all_known(names: set[str], ids: set[int], found: Mapping[str, int], field: 
     """Raise UnknownPeopleError with the field and its unknown names."""
     unknown = [*sorted(names - set(found)), *sorted(ids - set(found.values()))]
     if unknown:
-        listed = ", ".join(map(str, unknown))
-        raise UnknownPeopleError(f"Unknown {field}: {listed}.", field=field, unknown=unknown)
+        raise UnknownPeopleError("names", field=field, unknown=unknown)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils import timezone
 
+from knowledge.errors import error_columns
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
 from knowledge.models import Document
@@ -35,7 +36,7 @@ def _withdraw(tenant_id: int, ids: Sequence[int], reason: RagError | None) -> in
     live = [version for version in found.values() if version]
     versions_count(tenant_id=tenant_id, versions=live, sign=-1)
     now = timezone.now()
-    said = {"error_code": reason.code, "error_message": reason.message[:512]} if reason else {}
+    said = error_columns(reason) if reason else {}
     Document.objects.filter(pk__in=found).update(deleted=now, state=Document.State.DELETED, updated=now, **said)
     epoch_advance(tenant_id=tenant_id)
     return len(found)

@@ -16,7 +16,6 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_readable, set_owned, sets_managed
 from knowledge.services.composition import memberships_by_hand
-from knowledge.services.documents import KEPT_BY_OTHERS
 from ragcore.errors import RagError
 
 
@@ -26,8 +25,7 @@ class Refused:
 
     document_id: int
     title: str
-    code: str
-    message: str
+    error: RagError
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def _each(
             if _is_changed(document, held[document.pk], kept=kept, add=add, take=take):
                 changed.append(document.pk)
         except RagError as error:
-            refused.append(Refused(document.pk, document.title, error.code, error.message))
+            refused.append(Refused(document.pk, document.title, error))
     if changed:
         _write(changed, add=add, take=take)
         _afterwards(actor, changed, add=add, take=take)
@@ -106,12 +104,12 @@ def _is_changed(
     Raises NotAllowedError, MixedTenantsError.
     """
     if kept is not None and not (held and held <= kept):
-        raise NotAllowedError(KEPT_BY_OTHERS)
+        raise NotAllowedError("kept_by_others")
     if add is not None and add.tenant_id != document.tenant_id:
         raise MixedTenantsError
     wanted = (held | ({add.pk} if add else set())) - ({take.pk} if take and take != add else set())
     if not wanted and held and kept is not None:
-        raise NotAllowedError("It is its last knowledge set; delete the document instead.")
+        raise NotAllowedError("last_set")
     return wanted != held
 
 

@@ -46,7 +46,9 @@ async def compressed(
     not good enough, sentences are extracted. Raises InvalidOptionsError for another method or a ratio outside (0, 1].
     """
     if method not in COMPRESSION_METHODS or not 0 < ratio <= 1:
-        raise InvalidOptionsError(f"There is no compression {method!r} to {ratio:g}.", known=list(COMPRESSION_METHODS))
+        raise InvalidOptionsError(
+            "unknown_compression", known=list(COMPRESSION_METHODS), method=method, ratio=f"{ratio:g}"
+        )
     job = _Job(query=query, ratio=ratio, ports=ports)
     before = [ports.counter.count(ranked.passage.text) for ranked in passages]
     if method == "none" or ratio == 1 or not passages:

@@ -40,7 +40,7 @@ async def fitted(
     summaries by the model, or as its most important sentences. Raises InvalidOptionsError for another strategy.
     """
     if strategy not in STRATEGIES:
-        raise InvalidOptionsError(f"There is no strategy {strategy!r}.", known=list(STRATEGIES))
+        raise InvalidOptionsError("unknown_strategy", known=list(STRATEGIES), strategy=strategy)
     ranked = sorted(passages, key=lambda item: item.score, reverse=True)
     costs = [ports.counter.count(item.passage.text) + overhead(item.passage) for item in ranked]
     if sum(costs) <= budget_tokens or not ranked:

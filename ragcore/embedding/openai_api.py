@@ -95,13 +95,11 @@ class OpenAIEmbedder:
                 return matryoshka(_vectors(response, len(texts)), model=self.model)
             if response is not None and not is_retryable(response.status_code):
                 raise EmbedderRefusedError(
-                    f"The embedding endpoint refused the request: {problem}.",
-                    status=response.status_code,
-                    detail=response.text[:500],
+                    "request_refused", status=response.status_code, detail=response.text[:500], problem=problem
                 )
             wait = next(waits, None)
             if wait is None:
-                raise ModelUnavailableError(f"The embedding endpoint does not answer: {problem}.", model=self.model)
+                raise ModelUnavailableError("embedder_silent", model=self.model, problem=problem)
             self._sleep(wait)
 
 
@@ -111,7 +109,7 @@ def _vectors(response: Any, expected: int) -> list[list[float]]:
         rows = sorted(response.json()["data"], key=lambda row: row["index"])
         vectors = [row["embedding"] for row in rows]
     except (ValueError, KeyError, TypeError) as error:
-        raise EmbedderRefusedError("The embedding endpoint's answer is not in the expected format.") from error
+        raise EmbedderRefusedError("answer_format") from error
     if len(vectors) != expected:
-        raise EmbedderRefusedError(f"The embedding endpoint gave {len(vectors)} vectors for {expected} texts.")
+        raise EmbedderRefusedError("wrong_count", given=len(vectors), expected=expected)
     return vectors

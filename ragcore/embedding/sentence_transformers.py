@@ -81,6 +81,4 @@ class SentenceTransformersEmbedder:
         try:
             return SentenceTransformer(self.model, device=self._device, trust_remote_code=self._trust_remote_code)
         except (OSError, ValueError) as error:  # not found, no connection, or not a model
-            raise EmbedderRefusedError(
-                f"The embedding model {self.model!r} cannot be loaded: {error}", model=self.model
-            ) from error
+            raise EmbedderRefusedError("not_loaded", model=self.model, problem=str(error)) from error

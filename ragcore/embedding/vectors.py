@@ -20,15 +20,9 @@ def matryoshka(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
     rows = np.asarray(vectors, dtype=np.float32)
     if rows.ndim != 2 or rows.shape[1] < DIMENSIONS:
         found = rows.shape[1] if rows.ndim == 2 else 0
-        raise EmbedderRefusedError(
-            f"The embedding model {model!r} gives {found} dimensions; the index needs {DIMENSIONS}.",
-            model=model,
-            dimensions=found,
-        )
+        raise EmbedderRefusedError("dimensions", model=model, dimensions=found, needed=DIMENSIONS)
     rows = rows[:, :DIMENSIONS]
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.all(np.isfinite(norms)) or np.any(norms == 0):
-        raise EmbedderRefusedError(
-            f"The embedding model {model!r} gives vectors that are zero or not finite.", model=model
-        )
+        raise EmbedderRefusedError("vectors", model=model)
     return np.asarray(rows / norms, dtype=np.float32)

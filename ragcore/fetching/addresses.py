@@ -118,11 +118,11 @@ def checked_url(text: str) -> httpx.URL:
             raise ValueError("too long")
         url = httpx.URL(text)
     except (httpx.InvalidURL, ValueError, TypeError) as problem:
-        raise UrlNotAllowedError("This is no address of a web page.", problem=str(problem)[:200]) from problem
+        raise UrlNotAllowedError("not_an_address", problem=str(problem)[:200]) from problem
     if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.raw_host):
-        raise UrlNotAllowedError("Only addresses that begin with http:// or https:// can be fetched.")
+        raise UrlNotAllowedError("scheme")
     if url.userinfo:
-        raise UrlNotAllowedError("The address contains a user name or password. Remove it.")
+        raise UrlNotAllowedError("credentials")
     if url.port is not None and url.port not in WEB_PORTS and not FIRST_FREE_PORT <= url.port <= LAST_PORT:
         raise UrlNotAllowedError(port=url.port)
     return url.copy_with(fragment=None)
@@ -136,7 +136,7 @@ def permitted_addresses(host: str, port: int, *, allow: AddressPolicy, resolve: 
     try:
         found = list(resolve(host, port))
     except (OSError, UnicodeError) as problem:
-        raise UrlUnreachableError("The host of this address was not found.", host=host) from problem
+        raise UrlUnreachableError("unknown_host", host=host) from problem
     permitted = [address for address in found if allow.permits(host, address)]
     if not permitted:
         raise UrlNotAllowedError(host=host)

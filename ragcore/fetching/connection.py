@@ -41,7 +41,7 @@ class Deadline:
         """Seconds for the next step. Raises UrlUnreachableError when the time is over."""
         left = self._end - time.monotonic()
         if left <= 0:
-            raise UrlUnreachableError("The page took too long to load.")
+            raise UrlUnreachableError("slow")
         return left if at_most is None else min(left, at_most)
 
 
@@ -177,7 +177,7 @@ def _inflated(stream: Iterable[bytes], encoding: str, max_bytes: int) -> Iterato
     if name in ("", "identity"):
         return iter(stream)
     if name not in ("gzip", "x-gzip"):
-        raise UrlRefusedError("The site sends the page in a compression that was not asked for.", encoding=name[:50])
+        raise UrlRefusedError("compression", encoding=name[:50])
     return inflate(stream, max_bytes=max_bytes)
 
 
@@ -196,6 +196,6 @@ def inflate(stream: Iterable[bytes], *, max_bytes: int) -> Iterator[bytes]:
                     packed = rest if rest.startswith(_GZIP) else b""  # some hosts fill up with zeros
                     unpacker, is_open = zlib.decompressobj(wbits=_GZIP_BITS), False
     except zlib.error as problem:
-        raise UrlUnreachableError("The site sent a damaged page.") from problem
+        raise UrlUnreachableError("damaged") from problem
     if is_open:
-        raise UrlUnreachableError("The site sent only a part of the page.")
+        raise UrlUnreachableError("incomplete")

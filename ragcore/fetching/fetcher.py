@@ -82,13 +82,13 @@ class Fetcher:
         sent = {"User-Agent": self._agent, "Accept": _ACCEPT, **{key: value for key, value in headers.items() if value}}
         for _ in range(self._limits.redirects + 1):
             if robots and self._respect_robots and not self._is_welcome(target, deadline):
-                raise UrlRefusedError("The site asks programs not to read this page (robots.txt).", url=str(target))
+                raise UrlRefusedError("robots", url=str(target))
             reply = self._connections.get(target, headers=sent, deadline=deadline, max_bytes=max_bytes)
             place = reply.headers.get("location", "")
             if reply.status not in REDIRECTS or not place:
                 return target, reply
             target = _next(target, place)
-        raise UrlRefusedError("The address leads in circles.", url=str(target))
+        raise UrlRefusedError("redirect_loop", url=str(target))
 
     def _is_welcome(self, target: httpx.URL, deadline: Deadline) -> bool:
         origin = f"{target.scheme}://{target.netloc.decode('ascii')}"
@@ -135,7 +135,7 @@ def _fetched(target: httpx.URL, reply: Reply, url: str) -> Fetched:
     elif reply.status >= 500 or reply.status in TRY_LATER:
         raise UrlUnreachableError(url=url, status=reply.status)
     else:
-        raise UrlRefusedError(_REASONS.get(reply.status), url=url, status=reply.status)
+        raise UrlRefusedError(_REASONS.get(reply.status, ""), url=url, status=reply.status)
     media_type = media_type_of(reply.headers.get("content-type", ""))
     return Fetched(
         content=content,
@@ -149,8 +149,7 @@ def _fetched(target: httpx.URL, reply: Reply, url: str) -> Fetched:
 
 
 _REASONS = {
-    401: "The page needs a sign-in.",
-    403: "The site does not give this page to us.",
-    404: "There is no such page.",
-    410: "There is no such page any more.",
+    401: "sign_in",
+    404: "not_found",
+    410: "gone",
 }

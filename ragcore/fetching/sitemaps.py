@@ -92,14 +92,14 @@ def _places(content: bytes) -> Iterator[tuple[str, str, str]]:
     from lxml import etree  # only where a sitemap is read
 
     if b"<!ENTITY" in content or b"<!DOCTYPE" in content[:4096]:
-        raise CorruptDocumentError("The sitemap declares entities, which sitemaps never do.")
+        raise CorruptDocumentError("sitemap_entities")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as problem:
-        raise CorruptDocumentError("This is no sitemap.", problem=str(problem)[:200]) from problem
+        raise CorruptDocumentError("not_a_sitemap", problem=str(problem)[:200]) from problem
     if etree.QName(root).localname not in ("urlset", "sitemapindex"):
-        raise CorruptDocumentError("This is no sitemap.")
+        raise CorruptDocumentError("not_a_sitemap")
     for node in chain(root.iterfind("{*}url"), root.iterfind("{*}sitemap")):
         yield etree.QName(node).localname, node.findtext("{*}loc") or "", node.findtext("{*}lastmod") or ""
 

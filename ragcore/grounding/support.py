@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from ragcore.errors import fill
 from ragcore.grounding.evidence import Evidence
 from ragcore.grounding.similarity import MARKER, SourceSimilarity
 from ragcore.grounding.support_model import SupportModel
@@ -20,6 +22,12 @@ CONTRADICTED_BELOW = 0.15  # a cited source that says so little of the sentence 
 MIN_LETTERS = 4
 OTHER_SCRIPT = 0.5  # difference of the CJK shares from which the words of two texts cannot be compared
 
+# Reasons whose text changes from case to case, by name.
+REASONS: Mapping[str, str] = {
+    "similar": "No source is cited; source %(number)s says something similar.",
+    "figures": "These figures stand in no source: %(figures)s.",
+}
+NOT_CITED = "No source is cited, and none says this."
 IN_PART = "The cited source says this only in part."
 OTHER_LANGUAGE = "The cited source is in another language, so the wording could not be compared."
 NOT_SAID = "The cited source does not say this."
@@ -87,18 +95,16 @@ class _Judge:
 
     def _uncited(self, claim: str, probability: float, missing: Sequence[str]) -> Sentence:
         if probability < self.threshold:
-            reason = "No source is cited, and none says this."
-            return Sentence(text=claim, support="unsupported", reason=reason, risk="high")
+            return Sentence(text=claim, support="unsupported", reason=NOT_CITED, risk="high")
         if missing:
-            return Sentence(text=claim, support="weak", reason=_numbers(missing), risk="medium")
+            return Sentence(text=claim, support="weak", risk="medium", **_figures(missing))
         near = self.similarity.coverage(MARKER.sub("", claim))
         where = max(near, key=lambda number: near[number])
-        reason = f"No source is cited; source {where} says something similar."
-        return Sentence(text=claim, support="weak", reason=reason, risk="low")
+        return Sentence(text=claim, support="weak", risk="low", **_reason("similar", number=where))
 
     def _cited(self, claim: str, cited: tuple[int, ...], probability: float, missing: Sequence[str]) -> Sentence:
         if missing:
-            return Sentence(text=claim, support="weak", citations=cited, reason=_numbers(missing), risk="medium")
+            return Sentence(text=claim, support="weak", citations=cited, risk="medium", **_figures(missing))
         if probability >= self.threshold:
             return Sentence(text=claim, support="supported", citations=cited)
         if self._other_script(claim, cited):
@@ -112,5 +118,10 @@ class _Judge:
         return any(abs(share - cjk_share(s.text)) > OTHER_SCRIPT for s in self.similarity.sources if s.number in cited)
 
 
-def _numbers(missing: Sequence[str]) -> str:
-    return f"These figures stand in no source: {', '.join(missing[:5])}."
+def _figures(missing: Sequence[str]) -> dict[str, Any]:
+    return _reason("figures", figures=", ".join(missing[:5]))
+
+
+def _reason(name: str, **data: str | int) -> dict[str, Any]:
+    """The fields of a Sentence that say why: in English, and what is needed to translate it."""
+    return {"reason": fill(REASONS[name], data), "reason_data": {"reason": name, **data}}

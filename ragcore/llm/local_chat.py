@@ -73,7 +73,7 @@ class LocalCausalModel:
         finally:
             run.cancelled.set()
         if run.failure and not has_begun:
-            raise ModelUnavailableError(f"The local language model failed: {run.failure}.", model=self.name)
+            raise ModelUnavailableError("local_failed", model=self.name, problem=run.failure)
         yield EndEvent(
             final=True,
             usage=Usage(prompt_tokens=run.prompt_tokens, completion_tokens=run.written),
@@ -135,7 +135,7 @@ class _Loaded:
         length = int(inputs["input_ids"].shape[1])
         room = _context_tokens(self.model, self.tokenizer) - length
         if room < 1 or length == 0:
-            raise ModelUnavailableError(f"The prompt of {length} tokens does not fit into the local language model.")
+            raise ModelUnavailableError("prompt_too_long", tokens=length)
         return _Run(inputs=inputs, prompt_tokens=length, max_new_tokens=min(max_tokens, room))
 
     def write(self, run: _Run, temperature: float, put: Any) -> None:
@@ -196,7 +196,7 @@ def _load(source: str) -> _Loaded:
         return _Loaded(model=model.eval(), tokenizer=tokenizer)
     except (OSError, ValueError, ImportError, RuntimeError, KeyError) as problem:
         logger.warning("the local model %s cannot be loaded: %s", source, problem)
-        raise ModelUnavailableError("The local language model cannot be loaded.", model=source) from problem
+        raise ModelUnavailableError("local_not_loaded", model=source) from problem
 
 
 def _without_system(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:

@@ -182,16 +182,14 @@ class OpenAIChatModel:
                 is_busy = asked_for > 0 or getattr(error, "status_code", None) == TOO_MANY_REQUESTS
                 if not _is_worth_a_retry(error):
                     await completion.close()
-                    raise ModelUnavailableError(f"The language model refused the request: {problem}.") from error
+                    raise ModelUnavailableError("refused", problem=problem) from error
             await completion.close()
             wait = next(waits, None)
             is_too_long = self._has_short_retries and wait is not None and asked_for > wait
             if wait is not None:
                 wait = max(wait, asked_for)
             if wait is None or is_too_long or asyncio.get_running_loop().time() + wait > deadline:
-                raise ModelUnavailableError(
-                    f"The language model does not answer: {problem}.", model=self.name, busy=is_busy
-                )
+                raise ModelUnavailableError("silent", model=self.name, busy=is_busy, problem=problem)
             await self._sleep(wait)
 
     def _client(self) -> Any:

@@ -76,7 +76,7 @@ class RapidOcrRecogniser:
             lines = lines_of(said)
         except TimeoutError as problem:
             self._end()
-            raise ResourceLimitError("Reading a picture took too long.", problem="time") from problem
+            raise ResourceLimitError("slow_recognition", problem="time") from problem
         except ValueError as problem:
             self._end()
             raise RecognitionUnavailableError(problem=str(problem)) from problem

@@ -56,7 +56,7 @@ def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[
                 else:
                     values[key], origin[key] = value, layer
     if faults:
-        raise InvalidOptionsError("; ".join(faults), faults=faults)
+        raise InvalidOptionsError("faults", faults=faults)
     return Resolved(group(**values), origin)
 
 
@@ -66,7 +66,12 @@ class Conflict:
 
     option: str
     other: str
-    message: str
+    error: InvalidOptionsError
+
+    @property
+    def message(self) -> str:
+        """In English."""
+        return self.error.message
 
 
 # The first must not be more than the second where somebody has set both; a default gives way.
@@ -87,8 +92,8 @@ def conflicts(groups: Mapping[str, Resolved[Any]]) -> list[Conflict]:
     for option, other in _NOT_MORE_THAN:
         low, high = _own(groups, option), _own(groups, other)
         if low is not None and high is not None and low > high:
-            message = f"Must not be more than {high:g}, the value of {other}."
-            found.append(Conflict(option=option, other=other, message=message))
+            error = InvalidOptionsError("above", limit=f"{high:g}", other=other)
+            found.append(Conflict(option=option, other=other, error=error))
     return found + ([fault] if "answer" in groups and (fault := _loop_fault(groups["answer"].value)) else [])
 
 
@@ -105,5 +110,5 @@ def _loop_fault(options: AnswerOptions) -> Conflict | None:
     least = options.context_tokens + options.max_tokens
     if not loops or options.loop_tokens >= least:
         return None
-    message = f"Must be at least {least}, the tokens of one context and one answer."
-    return Conflict(option="answer.loop_tokens", other="answer.max_tokens", message=message)
+    error = InvalidOptionsError("loop_budget", least=least)
+    return Conflict(option="answer.loop_tokens", other="answer.max_tokens", error=error)

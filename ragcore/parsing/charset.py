@@ -43,11 +43,11 @@ def decode(content: bytes, *, declared: str | None = None) -> str:
     Raises CorruptDocumentError when the bytes are not text.
     """
     if content.startswith(_BINARY):
-        raise CorruptDocumentError("The file is binary, not text.")
+        raise CorruptDocumentError("binary")
     text = _decode(content, declared).replace("\x00", "")
     sample = text[:SAMPLE_BYTES]
     if sample and len(_CONTROL.findall(sample)) > MAX_CONTROL_SHARE * len(sample):
-        raise CorruptDocumentError("The file is binary, not text.")
+        raise CorruptDocumentError("binary")
     return text
 
 

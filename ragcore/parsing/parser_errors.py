@@ -30,7 +30,7 @@ def coded_errors(name: str) -> Iterator[None]:
 def require_content(content: bytes, *, name: str) -> None:
     """Raises EmptyDocumentError for a file of zero bytes."""
     if not content:
-        raise EmptyDocumentError("The file is empty (0 bytes).", name=name)
+        raise EmptyDocumentError("no_bytes", name=name)
 
 
 def finished(

@@ -86,7 +86,7 @@ class CrossEncoderScorer:
         if not texts:
             return []
         if not self._lock.acquire(timeout=self._budget_seconds):
-            raise ModelUnavailableError("The reranking model is busy.", model=self._model)
+            raise ModelUnavailableError("reranker_busy", model=self._model)
         try:
             model = self._loaded = self._loaded or self._load()
             return self._in_batches(model, question, texts)
@@ -101,12 +101,12 @@ class CrossEncoderScorer:
         scores = [0.0] * len(texts)
         for start in range(0, len(order), size):
             if start and self._clock() >= deadline:
-                raise ModelUnavailableError("The reranking model is too slow.", model=self._model, scored=start)
+                raise ModelUnavailableError("reranker_slow", model=self._model, scored=start)
             places = order[start : start + size]
             try:
                 found = model.logits(question, [texts[at] for at in places])
             except RuntimeError as error:  # torch's and ONNX Runtime's, out of memory among them
-                raise ModelUnavailableError(f"The reranking model failed: {error}", model=self._model) from error
+                raise ModelUnavailableError("reranker_failed", model=self._model, problem=str(error)) from error
             for at, score in zip(places, found, strict=True):
                 scores[at] = score
         return scores
@@ -124,9 +124,7 @@ class CrossEncoderScorer:
         except RerankerRefusedError:
             raise
         except Exception as error:  # whatever a model's files and its code may raise
-            raise RerankerRefusedError(
-                f"The reranking model {self._model!r} cannot be loaded: {error}", model=self._model
-            ) from error
+            raise RerankerRefusedError("not_loaded", model=self._model, problem=str(error)) from error
 
 
 GPU_BATCH = 32
@@ -139,11 +137,7 @@ class TorchPairs:
 
     def __init__(self, model: str, *, backend: str, max_tokens: int, trust_remote_code: bool) -> None:
         if backend == "openvino" and not find_spec("optimum.intel" if find_spec("optimum") else "optimum"):
-            raise RerankerRefusedError(
-                "RERANKER_BACKEND=openvino needs the package optimum-intel with openvino, which is not installed. "
-                "Install it beside the product, or use torch or onnx.",
-                model=model,
-            )
+            raise RerankerRefusedError("openvino_missing", model=model)
         from sentence_transformers import CrossEncoder
         from torch.nn import Identity
 
@@ -167,9 +161,9 @@ def _check_ranks(encoder: Any, model: str) -> None:
     config = getattr(encoder, "config", None)
     heads = [name for name in getattr(config, "architectures", None) or () if name.endswith("Model")]
     if heads:
-        raise RerankerRefusedError(f"{model!r} is a {heads[0]} without a head that ranks.", model=model)
+        raise RerankerRefusedError("no_ranking_head", model=model, kind=heads[0])
     if encoder.num_labels != 1:
-        raise RerankerRefusedError(f"{model!r} sorts into {encoder.num_labels} classes; it does not rank.", model=model)
+        raise RerankerRefusedError("classifier", model=model, count=encoder.num_labels)
 
 
 MODEL_FILES = ("onnx/model.onnx", "model.onnx", "onnx/model_int8.onnx", "onnx/model_quantized.onnx")
@@ -208,7 +202,7 @@ class OnnxPairs:
         feeds = dict(self._feeds(encodings))
         found = np.asarray(self._session.run(None, feeds)[0], dtype=np.float32)
         if found.size != len(texts):
-            raise RerankerRefusedError(f"The model gives {found.size // len(texts)} numbers a pair; it does not rank.")
+            raise RerankerRefusedError("several_numbers", count=found.size // len(texts))
         return [float(score) for score in found.reshape(-1)]
 
     def _feeds(self, encodings: Sequence[Any]) -> Iterator[tuple[str, Any]]:
@@ -227,10 +221,7 @@ class OnnxPairs:
 def _model_file(folder: Path) -> Path:
     found = next((folder / name for name in MODEL_FILES if (folder / name).is_file()), None)
     if found is None or not (folder / "tokenizer.json").is_file():
-        raise RerankerRefusedError(
-            f"{str(folder)!r} has no exported model: {' or '.join(MODEL_FILES)}, and tokenizer.json, are needed. "
-            "`python -m ragcore.reranking.cross_encoder_export MODEL FOLDER` makes them."
-        )
+        raise RerankerRefusedError("not_exported", model=str(folder), files=" or ".join(MODEL_FILES))
     return found
 
 

@@ -81,13 +81,11 @@ class HttpPairScorer:
                 return scores_of(content, len(texts))
             if isinstance(status, int) and not is_retryable(status):
                 raise RerankerRefusedError(
-                    f"The reranking server refused the request: status {status}.",
-                    status=status,
-                    detail=content[:500].decode("utf-8", "replace"),
+                    "request_refused", status=status, detail=content[:500].decode("utf-8", "replace")
                 )
             wait = next(waits, None)
             if wait is None or self._clock() + wait >= deadline:
-                raise ModelUnavailableError(f"The reranking server does not answer: {status}.", model=self.name)
+                raise ModelUnavailableError("reranker_silent", model=self.name, status=status)
             self._sleep(wait)
 
     def _body(self, question: str, texts: Sequence[str]) -> Mapping[str, Any]:
@@ -112,14 +110,14 @@ class HttpPairScorer:
                 for part in response.iter_bytes():
                     content += part
                     if len(content) > MAX_BYTES:
-                        raise RerankerRefusedError("The reranking server's answer does not end.")
+                        raise RerankerRefusedError("answer_endless")
                     if self._clock() >= deadline:
                         return "it took too long", b""
                 return response.status_code, bytes(content)
         except httpx.TransportError as error:
             return type(error).__name__, b""
         except httpx.HTTPError as error:  # an encoding that does not decode, too many redirects
-            raise RerankerRefusedError(f"The reranking server's answer cannot be read: {error}") from error
+            raise RerankerRefusedError("answer_unreadable", problem=str(error)) from error
 
 
 def scores_of(content: bytes, expected: int) -> list[float]:
@@ -129,9 +127,9 @@ def scores_of(content: bytes, expected: int) -> list[float]:
         key, rows = ("relevance_score", answer["results"]) if isinstance(answer, dict) else ("score", answer)
         found = {_index(row["index"]): _number(row[key]) for row in rows}
     except (ValueError, KeyError, TypeError) as error:
-        raise RerankerRefusedError("The reranking server's answer is not in the expected format.") from error
+        raise RerankerRefusedError("answer_format") from error
     if len(rows) != expected or set(found) != set(range(expected)):
-        raise RerankerRefusedError(f"The reranking server gave {len(rows)} scores for {expected} texts.")
+        raise RerankerRefusedError("wrong_count", given=len(rows), expected=expected)
     logits = {index: logit(value) for index, value in found.items()} if key == "relevance_score" else found
     return [logits[index] for index in range(expected)]
 

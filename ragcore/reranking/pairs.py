@@ -92,7 +92,7 @@ class PairReranker:
 
     def _scores(self, question: str, texts: Sequence[str]) -> list[float]:
         if self._clock() < self._rests_until:
-            raise ModelUnavailableError(f"The reranker {self.name} is left alone for a while: {self._reason}")
+            raise ModelUnavailableError("reranker_rests", name=self.name, problem=self._reason)
         try:
             return self._scorer.scores(question, texts)
         except Exception as error:

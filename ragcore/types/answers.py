@@ -60,8 +60,9 @@ class Sentence:
     text: str
     support: Support
     citations: tuple[int, ...] = ()
-    reason: str | None = None
+    reason: str | None = None  # in English
     risk: str | None = None
+    reason_data: Mapping[str, str | int] | None = None  # to translate a reason whose text changes from case to case
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

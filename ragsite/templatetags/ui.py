@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -15,8 +15,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from accounts import wording
+from accounts.error_messages import stored_message
 from accounts.models import User
+from chat.error_messages import answer_html
+from chat.models import Message
 from chat.view_models import Turn
 from feedback.models import Vote
 from ragcore.text.scripts import cjk_share
@@ -81,15 +83,27 @@ def person(user: User) -> str:
 
 
 @register.filter
-def worded(sentence: str) -> str:
-    """An error's sentence in the reader's language."""
-    return wording.worded(sentence)
+def row_error(row: Any) -> str:
+    """The error of a document or an ingestion item in the user's language."""
+    return stored_message(row.error_code, row.error_message, row.error_data)
 
 
 @register.filter
-def answer(markup: str) -> SafeString:
-    """The stored HTML of an answer, which was sanitised when it was made; its reasons in the reader's language."""
-    return mark_safe(wording.reasons_worded(markup))  # noqa: S308
+def stored_error(entry: Mapping[str, Any]) -> str:
+    """The message of an entry in the report of a run, in the user's language."""
+    return stored_message(entry.get("code", ""), entry["message"], entry.get("data"))
+
+
+@register.filter
+def shortcoming(message: Message) -> str:
+    """Why an answer is incomplete, in the user's language."""
+    return stored_message("", message.metadata.get("error_message") or "")
+
+
+@register.filter
+def answer(message: Message) -> SafeString:
+    """The stored HTML of an answer, which was sanitised when it was made; its reasons in the user's language."""
+    return mark_safe(answer_html(message))  # noqa: S308
 
 
 @register.simple_tag

@@ -13,8 +13,10 @@ import pytest
 import unfold
 from django.utils import translation
 
-from accounts.wording import reasons_worded, worded
-from ragcore.errors import RagError
+from accounts.error_messages import translated
+from chat.errors import TurnFailedError, TurnRefusedError
+from ragcore.errors import PLACEHOLDER, Plural, RagError, Sentence, placeholders
+from ragcore.grounding.support import IN_PART, NOT_CITED, NOT_SAID, OTHER_LANGUAGE, REASONS
 from ragcore.options import OPTION_GROUPS, option_fields
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,8 +27,6 @@ TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 MARKERS = {"_", "gettext", "gettext_lazy", "gettext_noop"}
 ENTRY = re.compile(r'^(msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?) (".*"(?:\n".*")*)', re.MULTILINE)
 TAG = re.compile(r"""\{%\s*(?:trans|translate)\s+(?:"([^"]+)"|'([^']+)')""")
-STORED = "knowledge/services", "ragcore/fetching"  # what they write down is read later, in anybody's language
-SENTENCE = re.compile(r"[A-Z].* .*\.")
 NOT_USED_HERE = re.compile(
     r"import_export|guardian|simple_history|location_field|constance|contrib/forms|command_results"
 )
@@ -98,64 +98,90 @@ def errors() -> list[type[RagError]]:
     return sorted((e for e in kinds_of(RagError) if not e.__module__.startswith("tests")), key=lambda e: e.__name__)
 
 
-@pytest.mark.parametrize("error", errors(), ids=lambda error: error.__name__)
-def test_what_an_error_says_is_said_in_chinese(error):
+def said(sentence: Sentence) -> list[str]:
+    """A sentence in the language of the thread, in each of its forms."""
+    numbers = (1, 2) if isinstance(sentence, Plural) else (1,)
+    return [translated(sentence, dict.fromkeys(placeholders(sentence), number)) for number in numbers]
+
+
+def sentences_of_errors() -> list[tuple[str, str, Sentence]]:
+    """Class, reason ("" for the default) and sentence of everything that an error can say."""
+    return [
+        (kind.__name__, reason, sentence)
+        for kind in errors()
+        for reason, sentence in {"": kind.default_message, **kind.reasons}.items()
+    ]
+
+
+@pytest.mark.parametrize(("name", "reason", "sentence"), sentences_of_errors())
+def test_what_an_error_says_is_said_in_both_languages(name, reason, sentence):
+    with translation.override("en"):
+        english = said(sentence)
     with translation.override("zh-hans"):
-        assert is_chinese(worded(error.default_message))
+        chinese = said(sentence)
+
+    assert all(text and "%(" not in text and not is_chinese(text) for text in english)
+    assert all(is_chinese(text) and "%(" not in text for text in chinese)
 
 
-def raised_sentences() -> list[str]:
-    """First arguments of our errors wherever they are made; `x` for what is filled in."""
-    names = {error.__name__ for error in errors()}
-    calls = [
-        node.args[0]
+def test_the_chinese_of_an_error_has_the_placeholders_of_its_english():
+    with translation.override("zh-hans"):
+        for _name, _reason, sentence in sentences_of_errors():
+            one, other = sentence[:2] if isinstance(sentence, Plural) else (sentence, "")
+            chinese = translation.ngettext(one, other, 2) if other else translation.gettext(one)
+            assert set(PLACEHOLDER.findall(chinese)) == placeholders(sentence)
+
+
+def test_a_code_and_a_reason_stand_for_one_sentence():
+    kinds = [kind for kind in errors() if kind.reasons and "reasons" in vars(kind)]
+    pairs = [(kind.code, reason) for kind in kinds for reason in kind.reasons]
+
+    assert len(pairs) > 100
+    assert sorted(pairs) == sorted(set(pairs))
+
+
+def errors_made() -> list[tuple[str, type[RagError], ast.Call]]:
+    """Wherever one of our errors is made: the place, its class and the call."""
+    kinds = {error.__name__: error for error in errors()}
+    return [
+        (f"{path.relative_to(ROOT)}:{node.lineno}", kinds[node.func.id], node)
         for path in SOURCES
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in names and node.args
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in kinds
     ]
-    return sorted({text for call in calls if " " in (text := text_of(call))})
 
 
-def text_of(node: ast.AST) -> str:
-    """The words of a text, `x` for what is filled in; nothing for what is no text."""
-    if isinstance(node, ast.JoinedStr):
-        return "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+def test_an_error_is_made_with_a_reason_of_its_class_and_never_with_a_sentence():
+    faults = [
+        place
+        for place, kind, call in errors_made()
+        for reason in call.args[:1]
+        if isinstance(reason, (ast.Constant, ast.JoinedStr))
+        and not issubclass(kind, (TurnFailedError, TurnRefusedError))
+        if not (isinstance(reason, ast.Constant) and reason.value in {"", *kind.reasons})
+    ]
+
+    assert len(errors_made()) > 200
+    assert faults == []
 
 
-@pytest.mark.parametrize("sentence", raised_sentences())
-def test_what_an_error_says_in_one_place_is_said_in_chinese(sentence):
+def test_an_error_is_made_with_everything_that_its_sentence_says():
+    faults = [
+        place
+        for place, kind, call in errors_made()
+        for reason in call.args[:1]
+        if isinstance(reason, ast.Constant) and reason.value in kind.reasons
+        if None not in {keyword.arg for keyword in call.keywords}  # **data
+        if placeholders(kind.reasons[reason.value]) - {keyword.arg for keyword in call.keywords}
+    ]
+
+    assert faults == []
+
+
+@pytest.mark.parametrize("reason", [*REASONS.values(), NOT_CITED, IN_PART, OTHER_LANGUAGE, NOT_SAID])
+def test_why_a_sentence_is_not_supported_is_said_in_chinese(reason):
     with translation.override("zh-hans"):
-        assert is_chinese(worded(sentence))
-
-
-def stored_sentences() -> list[str]:
-    """Whatever looks like a sentence of ours in places that write reports for people, docstrings aside."""
-    paths = [path for path in SOURCES if str(path.relative_to(ROOT)).startswith(STORED)]
-    nodes = [node for path in paths for node in spoken(ast.parse(path.read_text(encoding="utf-8")))]
-    return sorted({text for node in nodes if SENTENCE.fullmatch(text := text_of(node))})
-
-
-def spoken(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below, without texts that stand alone (docstrings) and without the parts of f-strings."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            continue
-        yield node
-        if not isinstance(node, ast.JoinedStr):
-            yield from spoken(node)
-
-
-@pytest.mark.parametrize("sentence", stored_sentences())
-def test_what_reports_of_runs_and_jobs_say_is_said_in_chinese(sentence):
-    with translation.override("zh-hans"):
-        assert is_chinese(worded(sentence))
-
-
-def test_the_sentences_of_reports_are_found():
-    assert {"This file cannot be read.", "There is no such page.", "The last run was broken off."} <= set(
-        stored_sentences()
-    )
+        assert all(is_chinese(text) for text in said(reason))
 
 
 def option_words() -> list[str]:
@@ -170,39 +196,6 @@ def option_words() -> list[str]:
 def test_options_are_labelled_in_chinese(words):
     with translation.override("zh-hans"):
         assert is_chinese(translation.gettext(words))
-
-
-def test_a_reason_within_a_sentence_is_put_into_words_too():
-    sentence = "No file of this archive can be taken: The file is empty."
-
-    with translation.override("zh-hans"):
-        assert worded(sentence) == "压缩包中没有可以收录的文件：文件是空的。"
-
-
-def test_the_template_that_says_most_is_taken():
-    with translation.override("zh-hans"):
-        assert worded("Unknown owner: lin.") == "没有名为 lin 的负责人。"
-        assert worded("Unknown users: lin.") == "users 中有未知名称：lin。"
-
-
-def test_what_is_filled_in_survives_the_change_of_language():
-    with translation.override("zh-hans"):
-        assert "4711" in worded("There is no document 4711, or you may not see it.")
-        assert worded("A sentence of somebody else.") == "A sentence of somebody else."
-    with translation.override("en"):
-        assert worded("There is no document 4711, or you may not see it.").startswith("There is no document 4711")
-
-
-def test_reasons_beside_a_sentence_are_put_into_words_and_stay_safe():
-    markup = (
-        '<span class="support weak" data-support-reason="These figures stand in no source: &quot;&lt;b&gt;7.">x</span>'
-    )
-
-    with translation.override("zh-hans"):
-        shown = reasons_worded(markup)
-
-    assert "这些数字在来源中找不到：&quot;&lt;b&gt;7。" in shown
-    assert "<b>" not in shown
 
 
 def theme_words() -> list[str]:

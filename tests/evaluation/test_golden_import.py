@@ -18,7 +18,7 @@ from evaluation.services import GoldenRow, cases_as_jsonl, golden_import, rows_f
 def faults(name: str, text: str) -> list[tuple[int, str]]:
     with pytest.raises(InvalidGoldenFileError) as caught:
         rows_from_file(name=name, content=text.encode())
-    return caught.value.data["faults"]
+    return [(line, fault.message) for line, fault in caught.value.data["faults"]]
 
 
 def test_csv_values_are_separated_by_bars():
@@ -68,7 +68,7 @@ def test_bytes_that_are_no_utf8_name_their_line():
     with pytest.raises(InvalidGoldenFileError) as caught:
         rows_from_file(name="c.csv", content="question,answers\n问题？,是\n".encode("gbk"))
 
-    assert caught.value.data["faults"] == [(2, "is not UTF-8 text")]
+    assert [(line, fault.message) for line, fault in caught.value.data["faults"]] == [(2, "is not UTF-8 text")]
 
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="|"), min_size=1).map(str.strip)

@@ -101,7 +101,7 @@ def _quieten() -> None:
 def _translated(error: Any, *, uri: str, method: str) -> Exception:
     faults = _package().exceptions
     if error.code in REFUSALS or isinstance(error, (faults.ParamError, faults.DataNotMatchException)):
-        return BackendRefusedError(f"Milvus refused {method}: {str(error.message)[:500]}")
+        return BackendRefusedError("milvus", method=method, problem=str(error.message)[:500])
     return _unavailable(uri, method, error)
 
 

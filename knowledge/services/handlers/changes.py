@@ -112,7 +112,7 @@ def _superseded(document: Document, wanted: Handled) -> SupersededError | None:
     newer = newer_in_series(document=document, series=wanted.series, version=wanted.series_version)
     if newer is None:
         return None
-    return SupersededError(f"{newer.title} is a newer document of the same series.", document=newer.pk)
+    return SupersededError("newer", document=newer.pk, title=newer.title)
 
 
 def _write(document: Document, plain: Plain, wanted: Handled) -> None:

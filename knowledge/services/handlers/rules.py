@@ -110,7 +110,7 @@ def groups_found(*, match: str, pattern: str, text: str) -> Mapping[str, str] | 
 def pattern_check(*, match: str, pattern: str) -> None:
     """Raises RuleInvalidError for patterns that cannot be read, or that take long on texts made to be hard."""
     if not pattern or len(pattern) > MAX_PATTERN:
-        raise RuleInvalidError(f"A pattern has 1 to {MAX_PATTERN} characters.")
+        raise RuleInvalidError("length", limit=MAX_PATTERN)
     if match != Match.REGEX:
         return
     expression = _compiled(pattern)
@@ -118,9 +118,7 @@ def pattern_check(*, match: str, pattern: str) -> None:
         for text in HARD_TEXTS:
             expression.search(text, timeout=CHECK_SECONDS)
     except TimeoutError:
-        raise RuleInvalidError(
-            f"The expression {pattern} takes too long on some texts. Avoid repetitions inside repetitions."
-        ) from None
+        raise RuleInvalidError("slow", expression=pattern) from None
 
 
 @lru_cache(maxsize=512)
@@ -128,7 +126,7 @@ def _compiled(expression: str) -> regex.Pattern[str]:
     try:
         return regex.compile(expression, flags=regex.IGNORECASE)
     except (regex.error, OverflowError, RecursionError) as error:
-        raise RuleInvalidError(f"The expression {expression} cannot be read: {error}") from None
+        raise RuleInvalidError("expression", expression=expression, problem=str(error)) from None
 
 
 # ── templates ─────────────────────────────────────────────────────────────────────────────────────
@@ -160,9 +158,9 @@ def template_check(template: str) -> None:
         for name in filter(None, hole[2].split("|")):
             if name not in FUNCTIONS:
                 known = ", ".join(sorted(FUNCTIONS))
-                raise RuleInvalidError(f"There is no function {name} for templates; there are {known}.")
+                raise RuleInvalidError("function", name=name, known=known)
     if set(HOLE.sub("", template)) & set("{}"):
-        raise RuleInvalidError(f"The template {template} has a brace too many or too few.")
+        raise RuleInvalidError("braces", template=template)
 
 
 def _value(hole: re.Match[str], values: Mapping[str, str]) -> str:

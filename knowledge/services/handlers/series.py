@@ -56,7 +56,7 @@ def _settle(source_id: int, names: list[str]) -> int:
     for rows in by_series.values():
         newest = max(rows, key=lambda row: version_key(version_of(row)))
         old = [row.pk for row in rows if version_key(version_of(row)) < version_key(version_of(newest))]
-        reason = SupersededError(f"Replaced by {newest.title}, a newer document of the same series.")
+        reason = SupersededError("replaced", title=newest.title)
         gone += documents_withdraw(tenant_id=newest.tenant_id, document_ids=old, reason=reason)
     return gone
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
+from knowledge.errors import error_columns
 from knowledge.models import Document, IngestItem
 from knowledge.queue import advance_enqueue
 from knowledge.services.ingestion.item_claims import items_held
@@ -48,7 +49,7 @@ def item_hand_over(item: IngestItem, *, queue: str, stage: str) -> None:
 
 
 def _without_faults() -> dict[str, object]:
-    return {"faults": 0, "waiting_since": None, "not_before": None, "error_code": "", "error_message": ""}
+    return {"faults": 0, "waiting_since": None, "not_before": None, **error_columns(None)}
 
 
 # ── waiting and ending ──────────────────────────────────────────────────────────────────────────
@@ -76,8 +77,7 @@ def _put_off(items: Sequence[IngestItem], error: RagError) -> None:
         not_before=now + timedelta(seconds=pause),
         faults=faults + 1,
         lease_until=None,
-        error_code=error.code,
-        error_message=error.message[:512],
+        **error_columns(error),
     )
     for job_id, queue in {(item.job_id, item.queue) for item in items}:
         advance_enqueue(job_id=job_id, queue=queue, countdown_seconds=pause + 0.1)
@@ -89,17 +89,17 @@ def _fail(items: Sequence[IngestItem], error: RagError) -> None:
     Changes nothing where another worker has claimed or ended an item meanwhile. Documents are locked before items, as
     publishing and cancelling do.
     """
-    reason = {"error_code": error.code, "error_message": error.message[:512]}
+    reason = error_columns(error)
     documents = Document.objects.select_for_update().filter(pk__in={item.version.document_id for item in items})
     list(documents.order_by("pk").values_list("pk", flat=True))
     for item in items:
         if items_held([item]).update(
             stage=IngestItem.Stage.FAILED, finished=timezone.now(), lease_until=None, **reason
         ):
-            document_say(item, **reason)
+            document_say(item, error)
 
 
-def document_say(item: IngestItem, *, error_code: str, error_message: str) -> None:
+def document_say(item: IngestItem, error: RagError) -> None:
     """Put on the document why its newest version will not go live. An older version stays live if there is one."""
     document = Document.objects.select_for_update().get(pk=item.version.document_id)
     newest = document.versions.order_by("-number").values_list("pk", flat=True).first()
@@ -107,7 +107,6 @@ def document_say(item: IngestItem, *, error_code: str, error_message: str) -> No
     if is_newest and document.state != Document.State.DELETED:
         Document.objects.filter(pk=document.pk).update(
             state=Document.State.LIVE if document.live_version_id else Document.State.FAILED,
-            error_code=error_code,
-            error_message=error_message,
+            **error_columns(error),
             updated=timezone.now(),
         )

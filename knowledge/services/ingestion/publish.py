@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
+from knowledge.errors import error_columns
 from knowledge.indexes.bm25 import document_side
 from knowledge.indexes.copy import EntryRow, chunk_ids, entries_copy
 from knowledge.indexes.corpus_epoch import epoch_advance
@@ -169,15 +170,14 @@ def _switch(tenant_id: int, batch: Sequence[Ready], documents: dict[int, Documen
     Document.objects.filter(pk__in=fresh).update(
         live_version=Subquery(mine.values("pk")),
         state=Document.State.LIVE,
-        error_code="",
-        error_message="",
         updated=now,
+        **error_columns(None),
     )
 
 
 def _items_finish(ready: Sequence[Ready]) -> None:
     IngestItem.objects.filter(pk__in=[one.prepared.item.pk for one in ready]).update(
-        stage=Stage.LIVE, finished=timezone.now(), lease_until=None, error_code="", error_message=""
+        stage=Stage.LIVE, finished=timezone.now(), lease_until=None, **error_columns(None)
     )
 
 

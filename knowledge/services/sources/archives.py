@@ -86,6 +86,7 @@ class _Unpacking:
         self._report = RunReport()
         self._documents: list[int] = []
         self._job: IngestJob | None = None
+        self._first: RagError | None = None  # why the first member was not taken
 
     def take(self, path: str, arrival: Arrival) -> None:
         self._report.found += 1
@@ -93,13 +94,13 @@ class _Unpacking:
             upload_check(name=arrival.name, size_bytes=len(arrival.content))
             self._register(arrival)
         except RagError as error:
-            self._report.refuse(path=path, code=error.code, message=error.message)
+            self._report.refuse(path=path, error=error)
+            self._first = self._first or error
 
     def done(self) -> ArchiveUploaded:
         """Raises NothingTakenError with the first reason where no member was taken."""
         if not self._documents:
-            reasons = [one["message"] for one in self._report.refused[:1]]
-            raise NothingTakenError(*(f"No file of this archive can be taken: {reason}" for reason in reasons))
+            raise NothingTakenError("first", cause=self._first) if self._first else NothingTakenError
         job = self._job or self._job_made()  # nothing to read: all of it was here already
         IngestJob.objects.filter(pk=job.pk).update(report=self._report.json())
         job_work(job, workers=1 + len(self._documents) // 16)

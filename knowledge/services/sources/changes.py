@@ -43,7 +43,7 @@ def source_create(*, scope: Scope, actor: User, values: Mapping[str, Any]) -> So
     UrlNotAllowedError, ClearanceTooHighError, UnknownPeopleError.
     """
     if scope.administers == "nothing" and not sets_managed(scope=scope).exists():
-        raise NotAllowedError("Only owners of knowledge sets and administrators may make sources.")
+        raise NotAllowedError("make_sources")
     made = Source(tenant_id=actor.tenant_id, kind=values["kind"], owner=actor)
     _fill(made, scope=scope, values=values)
     made.next_run = timezone.now() if made.schedule != Schedule.MANUAL else None
@@ -110,7 +110,7 @@ def source_delete(*, scope: Scope, actor: User, source_id: int, with_documents: 
     found = source_managed(scope=scope, source_id=source_id)
     home = source_ensure(tenant_id=found.tenant_id, name="")
     if found.pk == home.pk:
-        raise SourceInUseError("The source of uploads cannot be removed.")
+        raise SourceInUseError("uploads")
     here = list(Document.objects.filter(source=found, deleted=None).values_list("pk", flat=True))
     if with_documents:
         documents_withdraw(tenant_id=found.tenant_id, document_ids=here)
@@ -147,12 +147,12 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
 
 def _settings_check(source: Source) -> None:
     if source.schedule != Schedule.MANUAL and source.kind not in LISTED_KINDS:
-        raise SourceSettingsError("Sources of this kind send their documents themselves and have no schedule.")
+        raise SourceSettingsError("no_schedule")
     if source.kind not in LISTED_KINDS:
         if source.location:
-            raise SourceSettingsError("Sources of this kind have no place.")
+            raise SourceSettingsError("no_location")
     elif not source.location.strip():
-        raise SourceSettingsError("This kind of source needs a place: a folder, or one address a line.")
+        raise SourceSettingsError("location_missing")
     elif source.kind == Kind.FOLDER:
         folder_allowed(source.location)
     else:
@@ -164,7 +164,7 @@ def _options(source: Source, *, scope: Scope, given: Mapping[str, Any]) -> dict[
     private = bool(source.options.get("allow_private"))
     options = strictly(SourceOptions, {"allow_private": private, **given})
     if options.allow_private != private and scope.administers != "everything":
-        raise NotAllowedError("Only administrators of the whole site may allow private addresses.")
+        raise NotAllowedError("private_addresses")
     clearance_check(scope=scope, clearance=options.clearance)
     usual = asdict(SourceOptions())
     stored = {name: value for name, value in asdict(options).items() if value != usual[name]}
@@ -176,7 +176,7 @@ def _handler(scope: Scope, code: str | None) -> SourceHandler | None:
         return None
     found = handlers_listed(scope=scope).filter(code=code).first()
     if found is None:
-        raise SourceSettingsError(f"There is no source handler {code!r}.")
+        raise SourceSettingsError("handler", code=code)
     return found
 
 
@@ -184,11 +184,11 @@ def _owner(source: Source, *, scope: Scope, username: str | None) -> User | None
     """Administrators hand a source to anybody of its tenant, owners their own source too."""
     if not username:
         if scope.administers == "nothing":
-            raise SourceSettingsError("A source needs an owner.")
+            raise SourceSettingsError("owner_missing")
         return None
     found = User.objects.filter(username=username, tenant_id=source.tenant_id, is_active=True).first()
     if found is None:
-        raise UnknownPeopleError(f"Unknown owner: {username}.", field="owner", unknown=[username])
+        raise UnknownPeopleError("owner", field="owner", unknown=[username])
     return found
 
 
@@ -198,7 +198,7 @@ def _save(source: Source, fields: list[str] | None = None) -> None:
         with transaction.atomic():
             source.save(update_fields=fields)
     except IntegrityError as error:
-        raise NameTakenError(f"There is already a source with the name {source.name!r}.", name=source.name) from error
+        raise NameTakenError("source_name", name=source.name) from error
 
 
 # ── folders named on the command line ─────────────────────────────────────────────────────────────
@@ -218,7 +218,7 @@ def folder_source_ensure(
     values = {"kind": Source.Kind.FOLDER, "location": location, "owner": actor}
     source, is_new = Source.objects.get_or_create(tenant_id=chosen.tenant_id, name=name[:128], defaults=values)
     if (source.kind, source.location) != (Source.Kind.FOLDER, location):
-        raise NameTakenError(f"There is already a source with the name {name!r}.", name=name)
+        raise NameTakenError("source_name", name=name)
     if bool(source.options.get("delete_missing")) != delete_missing:
         source.options = {**source.options, "delete_missing": delete_missing}
         source.save(update_fields=["options"])

@@ -34,14 +34,14 @@ def credentials_check(*, kind: str, credentials: Mapping[str, str]) -> None:
     """Raises SourceSettingsError where a kind of source has no use for these fields, or a secret is short."""
     allowed = FIELDS.get(kind, ())
     if not allowed:
-        raise SourceSettingsError("Sources of this kind need no credentials.")
+        raise SourceSettingsError("no_credentials")
     if frozenset(credentials) not in allowed:
         wanted = " or ".join(" and ".join(sorted(one)) for one in allowed)
-        raise SourceSettingsError(f"Credentials of this kind of source are {wanted}.")
+        raise SourceSettingsError("credentials", wanted=wanted)
     if not all(0 < len(value) <= MAX_LENGTH for value in credentials.values()):
-        raise SourceSettingsError("A credential is empty or too long.")
+        raise SourceSettingsError("credential_length")
     if len(credentials.get("secret", "x" * MIN_SECRET)) < MIN_SECRET:
-        raise SourceSettingsError(f"The secret of a webhook needs at least {MIN_SECRET} characters.")
+        raise SourceSettingsError("secret_length", limit=MIN_SECRET)
 
 
 def sealed(credentials: Mapping[str, str]) -> str:

@@ -9,24 +9,22 @@ from pathlib import Path
 
 from django.conf import settings
 
-from knowledge.errors import FolderNotAllowedError, FolderUnreadableError
+from knowledge.errors import FolderNotAllowedError, FolderUnreadableError, ItemUnreadableError, OutsideFolderError
 from knowledge.services.documents import upload_check
 from knowledge.services.sources.items import Fetched, Item, Stamp, Unlisted
-
-OUTSIDE = "This link leads out of the folder."
-UNREADABLE = "This file cannot be read."
+from ragcore.errors import RagError
 
 
 def folder_allowed(location: str) -> Path:
     """The real folder of a location below one of SOURCE_FOLDERS. Raises FolderNotAllowedError."""
     folder = Path(location)
     if not folder.is_absolute():
-        raise FolderNotAllowedError("A folder needs its whole path, from the root.")
+        raise FolderNotAllowedError("relative")
     real = folder.resolve()
     if not any(real.is_relative_to(Path(allowed).resolve()) for allowed in settings.SOURCE_FOLDERS):
         raise FolderNotAllowedError
     if not real.is_dir():
-        raise FolderNotAllowedError("There is no such folder on the machine of this site.")
+        raise FolderNotAllowedError("missing")
     return real
 
 
@@ -47,7 +45,7 @@ def _below(root: Path, folder: Path) -> Iterator[Item | Unlisted]:
     except OSError as error:
         if folder == root:
             raise FolderUnreadableError from error
-        yield _unlisted(root, folder, "folder_unreadable", "This folder cannot be read.", hides=True)
+        yield _unlisted(root, folder, FolderUnreadableError("subfolder"), hides=True)
         return
     for entry in entries:
         path = Path(entry.path)
@@ -56,7 +54,7 @@ def _below(root: Path, folder: Path) -> Iterator[Item | Unlisted]:
         if entry.is_dir(follow_symlinks=False):
             yield from _below(root, path)
         elif entry.is_symlink() and not _is_inside(root, path):
-            yield _unlisted(root, path, "outside_folder", OUTSIDE)
+            yield _unlisted(root, path, OutsideFolderError())
         elif not path.is_dir():
             yield _item(root, path)
 
@@ -67,9 +65,9 @@ def _item(root: Path, path: Path) -> Item | Unlisted:
         name = str(path.relative_to(root))
         name.encode()
     except (OSError, UnicodeEncodeError):
-        return _unlisted(root, path, "unreadable", UNREADABLE)
+        return _unlisted(root, path, ItemUnreadableError())
     if not stat.S_ISREG(found.st_mode):
-        return _unlisted(root, path, "unreadable", "This is no ordinary file.")
+        return _unlisted(root, path, ItemUnreadableError("not_a_file"))
     return Item(
         external_id=name.replace(os.sep, "/"),
         name=path.name,
@@ -85,7 +83,7 @@ def _read(root: Path, path: Path) -> Fetched:
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         if not (_is_inside(root, real) and os.path.samestat(found, real.stat()) and stat.S_ISREG(found.st_mode)):
-            raise OSError(OUTSIDE)
+            raise OSError(OutsideFolderError.default_message)
         upload_check(name=path.name, size_bytes=found.st_size)
         content = file.read(settings.MAX_UPLOAD_BYTES + 1)
     upload_check(name=path.name, size_bytes=len(content))
@@ -103,6 +101,6 @@ def _is_inside(root: Path, path: Path) -> bool:
         return False
 
 
-def _unlisted(root: Path, path: Path, code: str, message: str, *, hides: bool = False) -> Unlisted:
+def _unlisted(root: Path, path: Path, error: RagError, *, hides: bool = False) -> Unlisted:
     shown = str(path.relative_to(root)).encode("utf-8", "replace").decode()
-    return Unlisted(path=shown, code=code, message=message, hides=hides)
+    return Unlisted(path=shown, error=error, hides=hides)

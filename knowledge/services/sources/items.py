@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from knowledge.models import Source
+from ragcore.errors import RagError
 
 LISTED_KINDS = frozenset({Source.Kind.FOLDER, Source.Kind.URL, Source.Kind.SITEMAP})  # the others send what they have
 
@@ -37,6 +38,5 @@ class Unlisted:
     """Something that cannot be taken. `hides`: more may lie behind it, so the list is not complete."""
 
     path: str
-    code: str
-    message: str
+    error: RagError
     hides: bool = False

@@ -21,6 +21,7 @@ from knowledge.indexes.advisory_locks import sync_runs_lock
 from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.services.leases import Lease, LeaseLostError, claimable, rows_claim
 from knowledge.services.sources.sync_report import RunReport
+from ragcore.errors import RagError
 
 LEASE_SECONDS = 300.0
 BEAT_SECONDS = 10.0  # between two signs of life
@@ -120,7 +121,11 @@ def source_claim(*, source_id: int) -> datetime | None:
     now = timezone.now()
     free = Source.objects.filter(~Q(outcome=Outcome.RUNNING) | Q(next_run=None) | Q(next_run__lte=now), pk=source_id)
     taken = free.update(
-        outcome=Outcome.RUNNING, message="", last_run=now, next_run=now + timedelta(seconds=LEASE_SECONDS)
+        outcome=Outcome.RUNNING,
+        message="",
+        message_data={},
+        last_run=now,
+        next_run=now + timedelta(seconds=LEASE_SECONDS),
     )
     return now if taken else None
 
@@ -132,11 +137,14 @@ def source_renew(*, source_id: int, claimed: datetime) -> None:
         raise LeaseLostError
 
 
-def source_release(*, source: Source, claimed: datetime, outcome: Source.Outcome, message: str) -> None:
+def source_release(*, source: Source, claimed: datetime, outcome: Source.Outcome, error: RagError | None) -> None:
     """Store the outcome and when the source is due again; changes nothing where another run has the source."""
     schedule = Source.objects.filter(pk=source.pk).values_list("schedule", flat=True).first()  # perhaps another one now
     if schedule is None:  # it was removed
         return
     Source.objects.filter(pk=source.pk, outcome=Outcome.RUNNING, last_run=claimed).update(
-        outcome=outcome, message=message[:512], next_run=next_run_after(schedule, timezone.now())
+        outcome=outcome,
+        message=error.message[:512] if error else "",
+        message_data=error.message_data() if error else {},
+        next_run=next_run_after(schedule, timezone.now()),
     )

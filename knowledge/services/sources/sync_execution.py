@@ -15,7 +15,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from knowledge.errors import RunLostError, SourceRunningError
+from knowledge.errors import ItemsRefusedError, RunLostError, SourceRunningError
 from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.services.composition import source_settle
 from knowledge.services.ingestion.item_state import IngestionFaultError
@@ -107,29 +107,28 @@ class _Execution:
         """Run one source; what goes wrong is written on it and on the job, and the next source has its turn."""
         claimed = source_claim(source_id=source.pk)
         if claimed is None:
-            running = SourceRunningError()
-            self.report.note(source=source.name, code=running.code, message=running.message)
+            self.report.note(source=source.name, error=SourceRunningError())
             return
-        outcome, message = Outcome.FAILED, ""
+        outcome = Outcome.FAILED
+        told: RagError | None = None
         before = self.report.refused_total
         try:
             self._sync(source, claimed)
             refused = self.report.refused_total - before
             outcome = Outcome.SUCCEEDED
-            message = f"{refused} items of the source could not be taken." if refused else ""
+            told = ItemsRefusedError("count", count=refused) if refused else None
         except LeaseLostError:
-            message = RunLostError.default_message
+            told = RunLostError()
             raise
         except RagError as error:
-            message = error.message
+            told = error
             self.report.fault(source=source.name, error=error)
         except Exception:  # noqa: BLE001 (whatever a source provokes must not take the others along)
             logger.exception("source %s: unexpected fault", source.pk)
-            fault = IngestionFaultError()
-            message = fault.message
-            self.report.fault(source=source.name, error=fault)
+            told = IngestionFaultError()
+            self.report.fault(source=source.name, error=told)
         finally:
-            source_release(source=source, claimed=claimed, outcome=outcome, message=message)
+            source_release(source=source, claimed=claimed, outcome=outcome, error=told)
 
     def _sync(self, source: Source, claimed: datetime) -> None:
         sync = ItemSync(job=self.job, source=source, report=self.report)

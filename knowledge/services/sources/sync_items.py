@@ -9,7 +9,14 @@ from django.db import transaction
 
 from accounts.models.people import MAX_CLEARANCE
 from accounts.scope import Scope
-from knowledge.errors import JobOverError, LeftOutError, SupersededError
+from knowledge.errors import (
+    ItemUnreadableError,
+    JobOverError,
+    LeftOutError,
+    LimitReachedError,
+    NotDeletedError,
+    SupersededError,
+)
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, IngestJob, Source
 from knowledge.services.composition import glob_matches
@@ -53,13 +60,13 @@ class ItemSync:
             self._is_complete &= not item.hides
             self.report.found += 1
             self._seen.add(_key(item.path))  # it is there, though it cannot be taken
-            self.report.refuse(path=item.path, code=item.code, message=item.message)
+            self.report.refuse(path=item.path, error=item.error)
             return True
         if not self._is_wanted(item.external_id):
             return True
         if len(self._seen) >= self.options.max_documents:
             self._is_complete = False
-            self._note("limit_reached", f"Only the first {self.options.max_documents} documents were taken.")
+            self._note(LimitReachedError("documents", limit=self.options.max_documents))
             return False
         self._seen.add(_key(item.external_id))
         self.report.found += 1
@@ -70,9 +77,9 @@ class ItemSync:
         except JobOverError:
             raise LeaseLostError from None
         except RagError as error:
-            self.report.refuse(path=item.external_id, code=error.code, message=error.message)
+            self.report.refuse(path=item.external_id, error=error)
         except OSError:
-            self.report.refuse(path=item.external_id, code="unreadable", message="This file cannot be read.")
+            self.report.refuse(path=item.external_id, error=ItemUnreadableError())
         return True
 
     def finish(self) -> None:
@@ -152,19 +159,16 @@ class ItemSync:
         if not missing:
             return
         if not self._is_complete:
-            self._note("not_deleted", "Nothing was deleted, because the source could not be listed completely.")
+            self._note(NotDeletedError())
         elif not self._seen:
-            self._note("not_deleted", "Nothing was deleted, because the source seems to be empty.")
+            self._note(NotDeletedError("empty"))
         elif len(missing) > max(FEW, total * self.options.delete_at_most_percent / 100):
-            self._note(
-                "not_deleted",
-                f"{len(missing)} of {total} documents are missing in the source. So many are not deleted at once.",
-            )
+            self._note(NotDeletedError("too_many", missing=len(missing), total=total))
         else:
             self.report.deleted += documents_withdraw(tenant_id=self.source.tenant_id, document_ids=missing)
 
-    def _note(self, code: str, message: str) -> None:
-        self.report.note(source=self.source.name, code=code, message=message)
+    def _note(self, error: RagError) -> None:
+        self.report.note(source=self.source.name, error=error)
 
 
 @transaction.atomic

@@ -23,10 +23,10 @@ class RunReport:
     changed: int = 0
     left_out: int = 0  # by rules of the handler
     deleted: int = 0
-    refused: list[dict[str, str]] = field(default_factory=list)
+    refused: list[dict[str, Any]] = field(default_factory=list)
     refused_more: int = 0
-    faults: list[dict[str, str]] = field(default_factory=list)  # of whole sources
-    notes: list[dict[str, str]] = field(default_factory=list)  # nothing is wrong, but somebody should know
+    faults: list[dict[str, Any]] = field(default_factory=list)  # of whole sources
+    notes: list[dict[str, Any]] = field(default_factory=list)  # nothing is wrong, but somebody should know
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> RunReport:
@@ -45,18 +45,23 @@ class RunReport:
         """What is set back when a source has to be run again; what it registered stays counted."""
         return {name: copy(getattr(self, name)) for name in RESTARTED}
 
-    def refuse(self, *, path: str, code: str, message: str) -> None:
+    def refuse(self, *, path: str, error: RagError) -> None:
         if len(self.refused) < MAX_REFUSED:
-            self.refused.append({"path": path[:1024], "code": code, "message": message[:512]})
+            self.refused.append({"path": path[:1024], **_stored(error)})
         else:
             self.refused_more += 1
 
     def fault(self, *, source: str, error: RagError) -> None:
-        self.faults.append({"source": source, "code": error.code, "message": error.message[:512]})
+        self.faults.append({"source": source, **_stored(error)})
 
-    def note(self, *, source: str, code: str, message: str) -> None:
-        self.notes.append({"source": source, "code": code, "message": message[:512]})
+    def note(self, *, source: str, error: RagError) -> None:
+        self.notes.append({"source": source, **_stored(error)})
 
     @property
     def refused_total(self) -> int:
         return len(self.refused) + self.refused_more
+
+
+def _stored(error: RagError) -> dict[str, Any]:
+    data = error.message_data()
+    return {"code": error.code, "message": error.message[:512], **({"data": data} if data else {})}

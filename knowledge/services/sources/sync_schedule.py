@@ -12,6 +12,7 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from knowledge.errors import RunBrokenOffError
 from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.queue import RUN_SYNC, enqueue_on_commit
 from knowledge.selectors import set_owned
@@ -22,7 +23,6 @@ from knowledge.services.sources.sync_report import RunReport
 
 FORGOTTEN_SECONDS = 90.0  # a run that nobody has taken up by then has perhaps lost its message
 SENT_AT_ONCE = 20  # of them; most find that it is not their turn
-BROKEN_OFF = "The last run was broken off."
 
 
 @transaction.atomic
@@ -87,7 +87,11 @@ def _due_started() -> list[int]:
     started = []
     for source in due.select_for_update(of=("self",), skip_locked=True).select_related("owner").order_by("next_run"):
         broken_off = source.outcome == Source.Outcome.RUNNING  # its lease ended at next_run
-        said = {"outcome": Source.Outcome.FAILED, "message": BROKEN_OFF} if broken_off else {}
+        said = (
+            {"outcome": Source.Outcome.FAILED, "message": RunBrokenOffError.default_message, "message_data": {}}
+            if broken_off
+            else {}
+        )
         Source.objects.filter(pk=source.pk).update(next_run=next_run_after(source.schedule, now), **said)
         if not runs_open().filter(job__source=source).exists():
             started.append(run_open(sources=[source], actor=source.owner, trigger="schedule").pk)

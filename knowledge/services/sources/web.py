@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 
-from knowledge.errors import SourceSettingsError
+from knowledge.errors import LimitReachedError, SourceSettingsError, UrlTooLongError
 from knowledge.models import Source
 from knowledge.services.sources.items import Fetched, Item, Stamp, Unlisted
 from knowledge.types import SourceOptions, strictly
@@ -52,7 +52,7 @@ def address_check(url: str, *, policy: AddressPolicy | None = None) -> None:
     from ragcore.fetching.addresses import checked_url, permitted_addresses
 
     if len(url) > MAX_EXTERNAL_ID:
-        raise SourceSettingsError(f"An address has at most {MAX_EXTERNAL_ID} characters.")
+        raise SourceSettingsError("address_length", limit=MAX_EXTERNAL_ID)
     checked = checked_url(url)
     port = checked.port or (443 if checked.scheme == "https" else 80)
     try:
@@ -107,14 +107,12 @@ def sitemap_items(source: Source) -> Iterator[Item | Unlisted]:
         found = sitemap_urls(location, fetcher=fetcher, max_entries=MAX_MAP_ENTRIES)
         for entry in found.entries:
             if len(entry.url) > MAX_EXTERNAL_ID:
-                yield Unlisted(path=entry.url, code="url_too_long", message="This address is too long.")
+                yield Unlisted(path=entry.url, error=UrlTooLongError())
                 continue
             read = partial(page_fetch, fetcher, entry.url, listed=_text(entry.last_modified))
             yield Item(external_id=entry.url, name=name_of(entry.url), read=read)
         if not found.is_complete:
-            yield Unlisted(
-                path=location, code="limit_reached", message="The site map lists more pages than are read.", hides=True
-            )
+            yield Unlisted(path=location, error=LimitReachedError(), hides=True)
 
 
 def page_fetch(fetcher: Fetcher, url: str, known: Stamp, *, listed: str = "") -> Fetched | None:

@@ -58,7 +58,7 @@ def _document(parts: PartsBuilder, name: str) -> ParsedDocument:
     if parts.is_locked:
         raise PasswordProtectedError(name=name)
     if not parts.blocks:
-        raise EmptyDocumentError("The archive contains no file that can be read.", name=name, **parts.metadata())
+        raise EmptyDocumentError("archive", name=name, **parts.metadata())
     blocks = [*parts.blocks, *parts.remark()]
     title = clean_name(PurePath(name).stem)
     return finished(blocks, name=name, title=title, metadata=parts.metadata(), pictures=parts.pictures)
@@ -74,7 +74,7 @@ def archive_members(content: bytes, *, name: str, limits: ArchiveLimits = DEFAUL
     with coded_errors(name):
         members = _unpack(content, name, "", Allowance(limits), 1)
     if not members:
-        raise EmptyDocumentError("The archive contains no file that can be read.", name=name)
+        raise EmptyDocumentError("archive", name=name)
     return members
 
 

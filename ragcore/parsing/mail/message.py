@@ -50,7 +50,7 @@ def letter_document(letter: Letter, *, name: str, here: Nesting) -> ParsedDocume
     Raises EmptyDocumentError or PasswordProtectedError, and UnsafeArchiveError where the attachments are too much.
     """
     if letter.encrypted:
-        raise PasswordProtectedError("The message is encrypted.", name=name)
+        raise PasswordProtectedError("message", name=name)
     shelf = PictureShelf(lookup=lambda source: _inline(letter, source))
     body = [block for kind, text in letter.bodies for block in _body(kind, text, shelf)]
     parts = PartsBuilder()

@@ -37,11 +37,6 @@ _HEAD_BYTES = 4096
 _OFFICE_XML = re.compile(rb'progid="(Word\.Document|Excel\.Sheet)"|urn:schemas-microsoft-com:office:(spreadsheet)"')
 _HTML = re.compile(rb"<(?:!doctype html|html|head|body|table|meta|div|style)\b", re.IGNORECASE)
 _MHTML = re.compile(rb"^MIME-Version:.*^Content-Type: multipart/related", re.DOTALL | re.MULTILINE | re.IGNORECASE)
-_ADVICE = {
-    "docx": "This old format can only be read where LibreOffice is installed. Save it as .docx and upload it again.",
-    "xlsx": "This old format can only be read where LibreOffice is installed. Save it as .xlsx and upload it again.",
-    "pptx": "This old format can only be read where LibreOffice is installed. Save it as .pptx and upload it again.",
-}
 
 
 class LegacyParser:
@@ -77,11 +72,11 @@ def modernised(content: bytes, *, name: str) -> tuple[bytes, str]:
         return content, str(PurePath(name).with_suffix(actual))
     target = _TARGETS[actual]
     if not converter_available():
-        raise ConverterMissingError(_ADVICE[target], name=name)
+        raise ConverterMissingError("save_as", name=name, format=f".{target}")
     try:
         converted = convert_contained(content, name=str(PurePath(name).with_suffix(actual)), to=target)
     except (PermissionError, FileNotFoundError) as problem:  # inside a contained process, as members of archives are
-        raise ConverterMissingError(_ADVICE[target], name=name) from problem
+        raise ConverterMissingError("save_as", name=name, format=f".{target}") from problem
     return converted, str(PurePath(name).with_suffix(f".{target}"))
 
 

@@ -41,7 +41,7 @@ def check_package(content: bytes, *, name: str) -> None:
     if content.startswith(COMPOUND_FILE):
         if _ENCRYPTED_OOXML in content:
             raise PasswordProtectedError(name=name)
-        raise CorruptDocumentError("This is a file of an old office program under a new name.", name=name)
+        raise CorruptDocumentError("old_office", name=name)
     if not content.startswith(ZIP):
         raise CorruptDocumentError(name=name, problem="no zip archive")
     try:
@@ -82,9 +82,7 @@ def _check_part(archive: ZipFile, part: ZipInfo, name: str) -> None:
         tail = b""
         while window := stream.read(_WINDOW_BYTES):
             if _ENTITY.search(tail + window):
-                raise UnsafeArchiveError(
-                    "The file declares XML entities, which only files built to do harm do.", name=name
-                )
+                raise UnsafeArchiveError("xml_entities", name=name)
             tail = window[-_OVERLAP_BYTES:]
 
 

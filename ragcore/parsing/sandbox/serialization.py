@@ -30,7 +30,7 @@ def dump_document(document: ParsedDocument) -> bytes:
 
 
 def dump_error(problem: RagError) -> bytes:
-    data = {"code": problem.code, "message": problem.message, "data": dict(problem.data)}
+    data = {"code": problem.code, "reason": problem.reason, "data": dict(problem.data)}
     return json.dumps({"error": data}, default=str).encode()
 
 
@@ -52,7 +52,8 @@ def load(raw: bytes) -> ParsedDocument:
 
 def _error(said: Any) -> RagError:
     kind = _ERRORS.get(str(said["code"]), errors.CorruptDocumentError)
-    return kind(str(said["message"]), **{str(key): value for key, value in said["data"].items() if key != "message"})
+    reason = str(said["reason"])
+    return kind(reason if reason in kind.reasons else "", **{str(key): value for key, value in said["data"].items()})
 
 
 def _document(said: Any) -> ParsedDocument:

@@ -62,5 +62,5 @@ def _scored(
 def _finite(reranker: Reranker, query: Query, inputs: Sequence[RerankInput]) -> list[RerankScore]:
     scores = reranker.score(query, inputs)
     if len(scores) != len(inputs) or not all(isfinite(s.score) for s in scores):
-        raise RerankerRefusedError(f"The reranker {reranker.name} did not give a number for every passage.")
+        raise RerankerRefusedError("scores_missing", name=reranker.name)
     return scores

@@ -186,7 +186,7 @@ def test_a_document_that_is_refused_does_not_hold_up_the_others(milvus, owner, c
 
     def picky(collection, entries):
         if any(entry.document_id == copied.pk for entry in entries):
-            raise BackendRefusedError("too long")
+            raise BackendRefusedError("milvus", method="insert", problem="too long")
         real(collection, entries)
 
     monkeypatch.setattr(backend_sync, "entries_upsert", picky)

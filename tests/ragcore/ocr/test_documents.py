@@ -248,7 +248,7 @@ def test_a_picture_that_lies_on_its_side_is_turned_although_a_stamp_on_it_is_lev
 def test_pictures_that_nobody_read_are_counted_with_the_reason():
     contents = [encoded(Image.new("L", (300, 300), colour)) for colour in ("white", "grey", "black")]
     document = with_pictures(*contents, b"damaged", contents[0], encoded(WHITE))
-    recogniser = Scripted([line("Words in a picture", 80, 80)], ResourceLimitError("too slow"))
+    recogniser = Scripted([line("Words in a picture", 80, 80)], ResourceLimitError("slow_recognition"))
 
     found = recognised(
         document,

@@ -20,7 +20,7 @@ class ByLength:
         self.asked.append((question, list(texts)))
         if self.fails:
             self.fails -= 1
-            raise ModelUnavailableError("out of order")
+            raise ModelUnavailableError("reranker_failed", problem="out of order")
         return [float(len(text)) for text in texts]
 
 
