@@ -21,7 +21,7 @@ from ragcore.grading.hops import hop_by_rules
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage
 from ragcore.types.answering import Ranked
-from ragcore.understanding.analysis_kinds import signs_of
+from ragcore.understanding.question_kinds import extract_features
 
 FIRST = 10  # places
 _LABEL_END = "/"  # "bridge/easy" is counted as "bridge"
@@ -82,7 +82,7 @@ def asked(folder: Path, tokenizer: JiebaTokenizer) -> list[Asked]:
         both = shared_places(first, library.search(hop) if hop else [])
         label = str(row.get("type") or "-").split(_LABEL_END)[0]
         one, two = (wanted <= {ids[number] for number in numbers} for numbers in (first, both))
-        found.append(Asked(label=label, kind=signs_of(row["text"]).kind, one=one, two=two))
+        found.append(Asked(label=label, kind=extract_features(row["text"]).kind, one=one, two=two))
     return found
 
 

@@ -23,8 +23,7 @@ from knowledge.types import RetrievalRequest
 from ragcore.metrics.retrieval import ndcg_at_k, recall_at_k
 from ragcore.text.scripts import language_of
 from ragcore.types.answering import Question
-from ragcore.understanding.conversation import with_context
-from ragcore.understanding.standalone import standalone_by_rules
+from ragcore.understanding.standalone import add_context, standalone_by_rules
 
 TOP_K = 10
 Forms = Callable[[Question], tuple[str, tuple[str, ...]]]
@@ -51,7 +50,7 @@ def arms() -> dict[str, Forms]:
 
     def in_context(question: Question) -> tuple[str, tuple[str, ...]]:
         text = standalone(question)[0]
-        context = with_context(text, question, tokenizer) if question.history else ""
+        context = add_context(text, question, tokenizer) if question.history else ""
         return text, (context,) if context else ()
 
     return {

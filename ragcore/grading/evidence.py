@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from ragcore.ports import Tokenizer
 from ragcore.text.keywords import keywords, overlap
+from ragcore.text.word_lists import Cues, read_cues
 from ragcore.types.answering import Ranked
-from ragcore.understanding.analysis_words import Cues, cue_sections
 
 EvidenceStatus = Literal["excellent", "good", "adequate", "insufficient"]
 STOP_AT = 0.7
@@ -39,7 +39,7 @@ class Evidence:
 
 def evidence_categories() -> Mapping[str, Cues]:
     """The product's five: definition, mechanism, procedure, figures, application."""
-    return cue_sections("ragcore.grading", "evidence_categories.txt")
+    return read_cues("ragcore.grading", "evidence_categories.txt")
 
 
 def evidence_confidence(

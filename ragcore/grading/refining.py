@@ -20,9 +20,9 @@ from ragcore.text.keywords import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import CJK, language_of
 from ragcore.text.spelling import topic_text
+from ragcore.text.word_lists import read_cues
 from ragcore.types import Query
 from ragcore.types.answering import Ranked
-from ragcore.understanding.analysis_words import cue_sections
 
 RefineStrategy = Literal[
     "add_specificity", "broaden_scope", "add_constraints", "restructure_query", "add_terms", "add_details"
@@ -175,12 +175,12 @@ def _synonyms(question: str, ports: StagePorts) -> list[str]:
 
 def _words(*sections: str, chinese: bool) -> list[str]:
     """Entries of the data file in the language of the question."""
-    cues = cue_sections("ragcore.grading", "refine_words.txt")
+    cues = read_cues("ragcore.grading", "refine_words.txt")
     return [entry for name in sections for entry in cues[name].entries if bool(_CJK.search(entry)) == chinese]
 
 
 def _without_narrowing(text: str) -> str:
-    pattern = cue_sections("ragcore.grading", "refine_words.txt")["narrowing"].pattern
+    pattern = read_cues("ragcore.grading", "refine_words.txt")["narrowing"].pattern
     return normalise_query(re.sub(pattern.pattern, " ", text, flags=re.IGNORECASE)) or text
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 from typing import Literal, cast, get_args
 
 from ragcore.text.normalise import normalise_query
-from ragcore.types.answering import QuestionType
+from ragcore.text.word_lists import cue_pattern, read_sections
 
+QuestionType = Literal["definition", "process", "comparison", "application", "general"]
 Wanted = Literal["number", "time", "person", "place", "name", "any"]
 
 _WANTED: tuple[tuple[Wanted, re.Pattern[str]], ...] = (
@@ -58,18 +58,8 @@ def wanted(question: str) -> Wanted:
 @cache
 def _cues() -> list[tuple[QuestionType, re.Pattern[str]]]:
     """The sections of the data file in order, each with a pattern of its cues."""
-    text = (files("ragcore.text") / "question_cues.txt").read_text(encoding="utf-8")
-    sections: list[tuple[QuestionType, list[str]]] = []
-    for line in text.splitlines():
-        if line.startswith("="):
-            if line[1:] not in get_args(QuestionType):
-                raise ValueError(f"question_cues.txt names an unknown type {line[1:]!r}")
-            sections.append((cast(QuestionType, line[1:]), []))
-        elif line and not line.startswith("#"):
-            sections[-1][1].extend(_cue(cue) for cue in (line.split("|") if line.isascii() else line.split()))
-    return [(kind, re.compile("|".join(patterns))) for kind, patterns in sections]
-
-
-def _cue(cue: str) -> str:
-    plain = re.escape(cue.strip())
-    return rf"\b{plain}\b" if cue.isascii() else plain
+    sections = read_sections("ragcore.text", "question_cues.txt")
+    types = {name: name.removesuffix(" weak") for name in sections}
+    if unknown := set(types.values()) - set(get_args(QuestionType)):
+        raise ValueError(f"question_cues.txt names unknown types: {', '.join(sorted(unknown))}")
+    return [(cast(QuestionType, types[name]), cue_pattern(cues)) for name, cues in sections.items()]

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+from ragcore.text.normalise import normalise_query
 
 
 @cache
@@ -77,3 +80,28 @@ def longest_first(entries: Iterable[str]) -> list[str]:
 def cue_pattern(entries: Iterable[str], flags: int = 0) -> re.Pattern[str]:
     """A pattern that finds any of the entries, the longest one first; without entries it finds nothing."""
     return re.compile("|".join(map(bounded, longest_first(entries))) or r"(?!)", flags)
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """One section of a word list, lower case, with a pattern that finds any of its entries, the longest one first."""
+
+    entries: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def found(self, text: str) -> list[str]:
+        """The entries in a text, in order, each as often as it occurs without overlap."""
+        return self.pattern.findall(normalise_query(text).lower())
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.entries
+
+
+@cache
+def read_cues(package: str, file: str) -> Mapping[str, Cues]:
+    """The sections of a data file by name, each with its pattern."""
+    sections = {
+        name: tuple(dict.fromkeys(entry.lower() for entry in entries))
+        for name, entries in read_sections(package, file).items()
+    }
+    return {name: Cues(entries, cue_pattern(entries)) for name, entries in sections.items()}

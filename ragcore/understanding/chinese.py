@@ -14,9 +14,7 @@ from ragcore.understanding.chinese_mentions import (
     question_mentions,
     units,
 )
-from ragcore.understanding.listed import listed
-from ragcore.understanding.mentions import Attention, Kind
-from ragcore.understanding.resolved import Resolved
+from ragcore.understanding.mentions import Attention, Kind, Resolution, find_enumeration
 from ragcore.understanding.words import alternatives, entries
 
 _NOUN = alternatives("chinese", "nouns")
@@ -53,18 +51,18 @@ _WANTED: Mapping[str, Mapping[Kind, float]] = {
 MOST_OWN = 4  # Han that a question without a subject may have besides words of the lists
 
 
-def resolved(text: str, turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> Resolved:
+def resolve_references(text: str, turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> Resolution:
     """The question with what it takes from earlier turns (question, answer) put into it."""
-    attention, earlier = remembered(turns, tokenizer)
-    return _resolved(text, attention, earlier, turns[-1] if turns else ("", ""), tokenizer)
+    attention, earlier = track_attention(turns, tokenizer)
+    return _resolve(text, attention, earlier, turns[-1] if turns else ("", ""), tokenizer)
 
 
-def remembered(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> tuple[Attention, str]:
+def track_attention(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> tuple[Attention, str]:
     """What the conversation has been about, and its last question in its standalone form."""
     attention, last, before = Attention(), "", ("", "")
     for question, answer in turns:
         attention.fade()
-        last = _resolved(question, attention, last, before, tokenizer).text
+        last = _resolve(question, attention, last, before, tokenizer).text
         for mention in reversed(question_mentions(last, tokenizer)):
             attention.add(mention)
         for mention in answer_mentions(answer, tokenizer, attention.ranked()) if answer else ():
@@ -73,10 +71,10 @@ def remembered(turns: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> tuple[
     return attention, last
 
 
-def _resolved(text: str, attention: Attention, earlier: str, last: tuple[str, str], tokenizer: Tokenizer) -> Resolved:
+def _resolve(text: str, attention: Attention, earlier: str, last: tuple[str, str], tokenizer: Tokenizer) -> Resolution:
     if text.strip("，。！!~ ") in entries("chinese", "closings"):
-        return Resolved(text)
-    steps: tuple[Callable[[], Resolved | None], ...] = (
+        return Resolution(text)
+    steps: tuple[Callable[[], Resolution | None], ...] = (
         lambda: _why(text, earlier, last),
         lambda: _and_that(text, earlier, attention, tokenizer),
         lambda: _nth(text, last),
@@ -84,10 +82,10 @@ def _resolved(text: str, attention: Attention, earlier: str, last: tuple[str, st
         lambda: _with_object(text, attention, tokenizer),
         lambda: _with_subject(text, attention, tokenizer),
     )
-    return next((done for step in steps if (done := step()) is not None), Resolved(text))
+    return next((done for step in steps if (done := step()) is not None), Resolution(text))
 
 
-def _with_pronouns(text: str, attention: Attention) -> Resolved | None:
+def _with_pronouns(text: str, attention: Attention) -> Resolution | None:
     """Pronouns replaced by what has most attention among things of their kind; None without one."""
     signs: list[str] = []
     blocked = [match.span() for match in _NOT_THIS.finditer(text)]
@@ -106,10 +104,10 @@ def _with_pronouns(text: str, attention: Attention) -> Resolved | None:
         done = _THIS.sub(lambda m: put("this", m), done, count=1)
     if not signs:
         done = _ITS.sub(lambda m: put("topic", m, after="的"), done, count=1)
-    return Resolved(done, tuple(signs), done != text) if signs else None
+    return Resolution(done, tuple(signs), done != text) if signs else None
 
 
-def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenizer) -> Resolved | None:
+def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenizer) -> Resolution | None:
     """那5G呢: the question before, about something else."""
     match = _AND.match(text)
     if match is None or not earlier:
@@ -118,14 +116,14 @@ def _and_that(text: str, earlier: str, attention: Attention, tokenizer: Tokenize
     parts = units(what, tokenizer)
     if parts and all(unit.is_attribute or unit.text == "的" for unit in parts):
         found = attention.best(_WANTED["topic"])
-        return Resolved(f"{found.text}的{what}是什么" if found else text, ("呢",), bool(found))
+        return Resolution(f"{found.text}的{what}是什么" if found else text, ("呢",), bool(found))
     names_one = bool(parts) and all(unit.is_content or unit.text == "的" for unit in parts)
     if not names_one and what not in entries("chinese", "time units"):
         return None
     old = _counterpart(what, earlier, tokenizer)
     if old is None and what in entries("chinese", "time units") and (topics := question_mentions(earlier, tokenizer)):
-        return Resolved(earlier.replace(topics[0].text, f"{what}{topics[0].text}", 1), ("呢",), True)
-    return Resolved(earlier.replace(old, what, 1) if old else text, ("呢",), bool(old))
+        return Resolution(earlier.replace(topics[0].text, f"{what}{topics[0].text}", 1), ("呢",), True)
+    return Resolution(earlier.replace(old, what, 1) if old else text, ("呢",), bool(old))
 
 
 def _counterpart(new: str, earlier: str, tokenizer: Tokenizer) -> str | None:
@@ -138,42 +136,42 @@ def _counterpart(new: str, earlier: str, tokenizer: Tokenizer) -> str | None:
     return max(alike or found, key=lambda text: len(set(text) & set(new)), default=None)
 
 
-def _why(text: str, earlier: str, last: tuple[str, str]) -> Resolved | None:
+def _why(text: str, earlier: str, last: tuple[str, str]) -> Resolution | None:
     if not _WHY.match(text) or not (earlier or last[1]):
         return None
     said = re.split(r"[。！？!?\n]", last[1].strip())[0]
     statement = said if 3 < len(said) <= 24 else _QUESTION.sub("", earlier)
     if statement.startswith(("为什么", "为何", "为啥")):
-        return Resolved(statement, ("为什么",), True)
-    return Resolved(f"为什么{statement}", ("为什么",), True)
+        return Resolution(statement, ("为什么",), True)
+    return Resolution(f"为什么{statement}", ("为什么",), True)
 
 
-def _nth(text: str, last: tuple[str, str]) -> Resolved | None:
+def _nth(text: str, last: tuple[str, str]) -> Resolution | None:
     match = _NTH.search(text)
     if match is None:
         return None
     at = _PLACES[match["which"][:2]]
     for said in (last[1], last[0]):
-        items = listed(said)
+        items = find_enumeration(said)
         if len(items) > max(at, 1):
-            return Resolved(text[: match.start()] + items[at] + text[match.end() :], (match["which"],), True)
-    return Resolved(text, (match["which"],))
+            return Resolution(text[: match.start()] + items[at] + text[match.end() :], (match["which"],), True)
+    return Resolution(text, (match["which"],))
 
 
-def _with_object(text: str, attention: Attention, tokenizer: Tokenizer) -> Resolved | None:
+def _with_object(text: str, attention: Attention, tokenizer: Tokenizer) -> Resolution | None:
     """你用过吗: the verb lacks what the conversation is about."""
     match = _OBJECTLESS.match(text)
     if match is None or _own(text, tokenizer):
         return None
     found = attention.best(_WANTED["topic"], besides=text)
     if found is None:
-        return Resolved(text, ("object",))
+        return Resolution(text, ("object",))
     aspect = re.match(r"过|了(?=.)", match["tail"])
     tail = match["tail"][len(aspect.group()) :] if aspect else match["tail"]
-    return Resolved(f"{match['head']}{aspect.group() if aspect else ''}{found.text}{tail}", ("object",), True)
+    return Resolution(f"{match['head']}{aspect.group() if aspect else ''}{found.text}{tail}", ("object",), True)
 
 
-def _with_subject(text: str, attention: Attention, tokenizer: Tokenizer) -> Resolved | None:
+def _with_subject(text: str, attention: Attention, tokenizer: Tokenizer) -> Resolution | None:
     """有什么关键技术: a predicate or attribute without its subject."""
     lead = match.group() if (match := _LEAD.match(text)) and match.end() < len(text) else ""
     rest = text[len(lead) :]
@@ -185,12 +183,12 @@ def _with_subject(text: str, attention: Attention, tokenizer: Tokenizer) -> Reso
         return None  # it names itself what the conversation is about
     found = attention.best(_WANTED["topic"], besides=text)
     if found is None:
-        return Resolved(text, ("subject",))
+        return Resolution(text, ("subject",))
     if _WHO_DID.match(rest) and not rest.startswith("是"):
         rest = f"是{rest}"
     elif parts[0].is_attribute:
         rest = f"的{rest}" if len(rest) > 2 else rest
-    return Resolved(f"{lead}{found.text}{rest}", ("subject",), True)
+    return Resolution(f"{lead}{found.text}{rest}", ("subject",), True)
 
 
 def _has_subject(parts: Sequence[Unit], text: str, tokenizer: Tokenizer) -> bool:

@@ -1,14 +1,17 @@
-"""Time expressions against today's date: 上周 and "last month" become dates that documents can be matched with (D2)."""
+"""Time expressions become dates that documents can be matched with: 上周, "last month" (D2).
+
+Weeks begin on Monday (ISO 8601).
+"""
 
 from __future__ import annotations
 
-import calendar
 import re
+from calendar import month_name, monthrange
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from ragcore.understanding.calendar import Span, back, month, quarter, week, year
+from ragcore.understanding.mentions import Resolution
 
 _ZH_NUMBER = {c: n for n, c in enumerate("零一二三四五六七八九十")} | {"两": 2, "兩": 2, "半": 0}
 _COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -66,18 +69,10 @@ _STEPS_EN = {"last": -1, "previous": -1, "this": 0, "current": 0, "next": 1}
 _PREPOSITION = re.compile(
     r"\b(?:in|on|of|from|since|for|during|until|till|by|before|after|between|to|than|about|the|and|with)\s+$", re.I
 )
-_MONTHS = calendar.month_name[1:]
+_MONTHS = month_name[1:]
 
 
-@dataclass(frozen=True, slots=True)
-class Dated:
-    """A text with explicit dates, and the expressions that stood there."""
-
-    text: str
-    signs: tuple[str, ...] = ()
-
-
-def dated(text: str, today: date | None) -> Dated:
+def resolve_dates(text: str, today: date | None) -> Resolution:
     """Chinese and English time expressions as dates; without `today` they are only named, not replaced.
 
     An expression without a number, such as 最近 or "recently", stays: it names no date.
@@ -93,7 +88,7 @@ def dated(text: str, today: date | None) -> Dated:
 
     done = _ZH.sub(replaced(_chinese), text)
     done = _EN.sub(replaced(_english), done)
-    return Dated(done, tuple(signs))
+    return Resolution(done, tuple(signs), done != text)
 
 
 def _chinese(match: re.Match[str], today: date) -> str:
@@ -230,3 +225,68 @@ def _day_zh(day: date) -> str:
 
 def _day_en(day: date) -> str:
     return f"{_MONTHS[day.month - 1]} {day.day}, {day.year}"
+
+
+# ── spans of the calendar ───────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From one day to another, both included."""
+
+    first: date
+    last: date
+
+    @classmethod
+    def of(cls, day: date) -> Span:
+        return cls(day, day)
+
+    @property
+    def is_month(self) -> bool:
+        """A whole calendar month."""
+        return self.first.day == 1 and self.last == _month_end(self.first)
+
+    @property
+    def is_year(self) -> bool:
+        """A whole calendar year."""
+        return (self.first.month, self.first.day, self.last.month, self.last.day) == (1, 1, 12, 31) and (
+            self.first.year == self.last.year
+        )
+
+
+def week(day: date, step: int) -> Span:
+    """The week `step` weeks after that of a day."""
+    monday = day - timedelta(days=day.weekday()) + timedelta(weeks=step)
+    return Span(monday, monday + timedelta(days=6))
+
+
+def month(day: date, step: int) -> Span:
+    first = add_months(day.replace(day=1), step)
+    return Span(first, _month_end(first))
+
+
+def quarter(day: date, step: int) -> Span:
+    first = add_months(date(day.year, 3 * ((day.month - 1) // 3) + 1, 1), 3 * step)
+    return Span(first, _month_end(add_months(first, 2)))
+
+
+def year(number: int) -> Span:
+    return Span(date(number, 1, 1), date(number, 12, 31))
+
+
+def add_months(day: date, months: int) -> date:
+    """The same day of another month, or that month's last day."""
+    years, index = divmod(day.month - 1 + months, 12)
+    number = day.year + years
+    return date(number, index + 1, min(day.day, monthrange(number, index + 1)[1]))
+
+
+def back(day: date, number: int, unit: str) -> date:
+    """So many days, weeks, months, quarters or years before a day."""
+    if unit in ("day", "week"):
+        return day - timedelta(days=number * (7 if unit == "week" else 1))
+    return add_months(day, -number * {"month": 1, "quarter": 3, "year": 12}[unit])
+
+
+def _month_end(day: date) -> date:
+    return day.replace(day=monthrange(day.year, day.month)[1])

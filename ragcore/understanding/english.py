@@ -5,18 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from ragcore.understanding.english_about import what_about
-from ragcore.understanding.english_gaps import bare_question, with_definites, with_ones, with_place
+from ragcore.understanding.english_ellipsis import (
+    corrected_topic,
+    resolve_bare_question,
+    resolve_definites,
+    resolve_ones,
+    resolve_there,
+)
 from ragcore.understanding.english_mentions import (
     answer_mentions,
+    article_before,
+    content_groups,
+    kind_of,
     last_attribute,
+    names,
     question_mentions,
     tokens,
+    topic_of,
 )
-from ragcore.understanding.english_pronouns import with_pronouns
-from ragcore.understanding.listed import listed
-from ragcore.understanding.mentions import Attention, Kind
-from ragcore.understanding.resolved import Resolved
+from ragcore.understanding.english_pronouns import resolve_pronouns
+from ragcore.understanding.mentions import Attention, Kind, Mention, Resolution, find_enumeration
 from ragcore.understanding.words import alternatives, entries
 
 _THINGS: Mapping[Kind, float] = {"thing": 1.0, "unknown": 1.0, "plural": 0.8, "person": 0.8, "place": 0.5}
@@ -45,20 +53,35 @@ _PREFERENCE = re.compile(
 )
 MOST_WORDS_OPEN = 12  # of a question that names nothing of its own
 _NTH = {"first": 0, "former": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "latter": -1}
+_ABOUT = re.compile(
+    r"^(?:(?:and|but|so|ok|okay|then|now|well|great|interesting)[,.]?\s+)*"
+    r"(?:(?:what|how)\s+about|and)\s+(?:for\s+|with\s+|(?P<where>in|on|at|from|during|since|before|after)\s+)?(?P<what>[^?.!]{1,60}?)"
+    r"(?:\s+(?:then|instead|in particular))?\s*[?.!]*$",
+    re.I,
+)
+_DEFINITION = re.compile(r"what\s+(?:is|are|was|were)\b", re.I)
+_ASKS = re.compile(r"\b(?:what|how|why|who|when|where|which|do|does|did|is|are|was|were|if)\b", re.I)
+_REFERS = re.compile(r"\b(?:there|(?:in|on|at|of|for|with)\s+(?:that|this|those|these))\b", re.I)
+_WHERE = re.compile(
+    rf"\b(?:in|on|at|near)\s+the\s+(?:\w+\s+){{0,2}}{alternatives('english', 'place nouns')}\b"
+    r"(?:\s+of\s+(?:the\s+)?\w+)?",
+    re.I,
+)
+MOST_WORDS_ABOUT = 7  # of what "what about" names; more is a question of its own
 
 
-def resolved(text: str, turns: Sequence[tuple[str, str]]) -> Resolved:
+def resolve_references(text: str, turns: Sequence[tuple[str, str]]) -> Resolution:
     """The question with what it takes from earlier turns (question, answer) put into it."""
-    attention, earlier = remembered(turns)
-    return _resolved(text, attention, earlier, turns[-1] if turns else ("", ""))
+    attention, earlier = track_attention(turns)
+    return _resolve(text, attention, earlier, turns[-1] if turns else ("", ""))
 
 
-def remembered(turns: Sequence[tuple[str, str]]) -> tuple[Attention, str]:
+def track_attention(turns: Sequence[tuple[str, str]]) -> tuple[Attention, str]:
     """What the conversation has been about, and its last question in its standalone form."""
     attention, last, before = Attention(), "", ("", "")
     for question, answer in turns:
         attention.fade()
-        last = _resolved(question, attention, last, before).text
+        last = _resolve(question, attention, last, before).text
         for mention in question_mentions(last):
             attention.add(mention)
         if answer:
@@ -68,74 +91,74 @@ def remembered(turns: Sequence[tuple[str, str]]) -> tuple[Attention, str]:
     return attention, last
 
 
-def _resolved(text: str, attention: Attention, earlier: str, before: tuple[str, str]) -> Resolved:
+def _resolve(text: str, attention: Attention, earlier: str, before: tuple[str, str]) -> Resolution:
     """One question after `before`, whose question is `earlier` in its standalone form."""
-    steps: tuple[Callable[[], Resolved | None], ...] = (
-        lambda: bare_question(text, earlier, before[1]) if earlier or before[1] else None,
-        lambda: what_about(text, earlier, attention),
+    steps: tuple[Callable[[], Resolution | None], ...] = (
+        lambda: resolve_bare_question(text, earlier, before[1]) if earlier or before[1] else None,
+        lambda: resolve_what_about(text, earlier, attention),
         lambda: _indifferent(text, before),
         lambda: _nth(text, before),
     )
     for step in steps:
         if (done := step()) is not None:
             return done
-    done = with_pronouns(text, attention)
+    done = resolve_pronouns(text, attention)
     if not attention.held:
         return done
     signs = list(done.signs)
-    full = with_place(done.text, attention, signs)
-    full = with_ones(full, attention, (before[1], before[0]), signs)
-    full = with_definites(full, attention, signs)
+    full = resolve_there(done.text, attention, signs)
+    full = resolve_ones(full, attention, (before[1], before[0]), signs)
+    full = resolve_definites(full, attention, signs)
     if signs:
-        return Resolved(full, tuple(signs), full != text)
+        return Resolution(full, tuple(signs), full != text)
     return _with_attribute(text, attention)
 
 
-def _with_attribute(text: str, attention: Attention) -> Resolved:
+def _with_attribute(text: str, attention: Attention) -> Resolution:
     """ "What is the price?" asks for the price of what the conversation is about."""
     match = _ATTRIBUTE.match(text)
     if match is None:
         return _completed(text, attention)
     found = attention.best(_THINGS, besides=match["what"])
     if found is None:
-        return Resolved(text, ("attribute",))
-    return Resolved(f"{match['head']}{match['what']} of {found.phrase}{match['tail']}", ("attribute",), True)
+        return Resolution(text, ("attribute",))
+    return Resolution(f"{match['head']}{match['what']} of {found.phrase}{match['tail']}", ("attribute",), True)
 
 
-def _completed(text: str, attention: Attention) -> Resolved:
+def _completed(text: str, attention: Attention) -> Resolution:
     """ "Are there any visible signs?", "Which permits are needed?": nouns that are always those of something."""
     words = tokens(text)
     last = last_attribute(words)
     if last is None or len(words) > MOST_WORDS_OPEN or words[0].lower not in entries("english", "asking"):
-        return Resolved(text)
+        return Resolution(text)
     found = attention.best(_THINGS, besides=text)
     if found is None:
-        return Resolved(text, ("attribute",))
+        return Resolution(text, ("attribute",))
     tail = text[last.end :].strip()
     if tail.rstrip("?.! ") == "":
-        return Resolved(f"{text[: last.end]} of {found.phrase}{text[last.end :]}", ("attribute",), True)
+        return Resolution(f"{text[: last.end]} of {found.phrase}{text[last.end :]}", ("attribute",), True)
     open_verb = re.fullmatch(
         rf"(?:(?:is|are|was|were|be)\s+)?{alternatives('english', 'open verbs')}\s*[?.!]*", tail, re.I
     )
     if open_verb is None:
-        return Resolved(text)
+        return Resolution(text)
     at = len(text.rstrip(" ?.!"))
-    return Resolved(f"{text[:at]} for {found.phrase}{text[at:]}", ("attribute",), True)
+    return Resolution(f"{text[:at]} for {found.phrase}{text[at:]}", ("attribute",), True)
 
 
-def _nth(text: str, before: tuple[str, str]) -> Resolved | None:
+def _nth(text: str, before: tuple[str, str]) -> Resolution | None:
     match = _ONE.search(text)
     if match is None:
         return None
     for said in (before[1], before[0]):
-        items = listed(said)
+        items = find_enumeration(said)
         at = _NTH[match["which"].lower()]
         if len(items) > max(at, 1):
-            return Resolved(text[: match.start()] + items[at] + text[match.end() :], ("ordinal",), True)
+            return Resolution(text[: match.start()] + items[at] + text[match.end() :], ("ordinal",), True)
     return None
 
 
-def _indifferent(text: str, before: tuple[str, str]) -> Resolved | None:
+def _indifferent(text: str, before: tuple[str, str]) -> Resolution | None:
     """The reply "I don't care" says about what: what was asked back."""
     match = _INDIFFERENT.search(text)
     asked = _PREFERENCE.search(before[1]) if match else None
@@ -143,4 +166,118 @@ def _indifferent(text: str, before: tuple[str, str]) -> Resolved | None:
         return None
     about = next(group for group in asked.groups() if group).strip()
     verb = re.sub(r"\s+(?:about\s+)?(?:it|that)$", "", match.group())
-    return Resolved(f"{text[: match.start()]}{verb} about {about}{text[match.end() :]}", ("reply",), True)
+    return Resolution(f"{text[: match.start()]}{verb} about {about}{text[match.end() :]}", ("reply",), True)
+
+
+# ── what about ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def resolve_what_about(text: str, earlier: str, attention: Attention) -> Resolution | None:
+    """The earlier question with one part of it changed; None for a question of another form."""
+    match = _ABOUT.match(text)
+    asked = match["what"] if match else corrected_topic(text)
+    if asked is None or not earlier:
+        return None
+    if _ASKS.search(asked) or len(asked.split()) > MOST_WORDS_ABOUT:
+        return None
+    asked = re.sub(r"^also\s+|\s+please$", "", asked, flags=re.I)
+    what = resolve_ones(resolve_pronouns(asked, attention).text, attention, ("", ""), [])
+    if _REFERS.search(asked) or not _is_question(earlier):
+        return _about_itself(text, what, earlier, attention)
+    bare = re.sub(r"^(?:the|a|an|some|any)\s+", "", what, flags=re.I).lower()
+    if bare in entries("english", "attributes") or bare.split()[-1] in entries("english", "attributes"):
+        topic = topic_of(earlier)
+        return Resolution(f"What about {what} of {topic}?" if topic else text, ("what about",), bool(topic))
+    if match and (where := match["where"]):
+        return _elsewhere(where, what, earlier)
+    old = _counterpart(what, earlier)
+    if old is None:
+        return Resolution(text, ("what about",), False)
+    if _DEFINITION.match(earlier) and content_groups(earlier) == [old] and not _is_name(what):
+        whole = earlier[earlier.index(old) + len(old) :].strip(" ?.!") == "" and not _shared_words(old, what)
+        if whole:  # one part of it is meant and not another thing of its kind
+            article = article_before(earlier, earlier.index(old))
+            return Resolution(f"What about {what} in {article} {old}?".replace("  ", " "), ("what about",), True)
+    articled = (
+        re.search(rf"\b(?:the|a|an)\s+{re.escape(old)}", earlier, re.I)
+        if what.lower().startswith(("the ", "a ", "an "))
+        else None
+    )
+    return Resolution(_replaced(earlier, articled.group() if articled else old, what), ("what about",), True)
+
+
+def _elsewhere(preposition: str, what: str, earlier: str) -> Resolution:
+    """ "How about in Europe?": instead of what stands there after "in", or besides."""
+    end = len(earlier.rstrip(" ?.!"))
+    places = re.finditer(rf"\b{preposition}\s+(?:(?:the|a|an|my|our)\s+)?(?=\w)", earlier, re.I)
+    for place in reversed(list(places)):
+        rest = earlier[place.end() :]
+        named = [mention.text for mention in names(f"in {rest}")]
+        group = next((text for text in [*named, *content_groups(rest)] if rest.startswith(text)), "")
+        if group:
+            done = f"{earlier[: place.start()]}{preposition} {what}{rest[len(group) :]}"
+            return Resolution(done, ("what about",), True)
+    return Resolution(f"{earlier[:end]} {preposition} {what}{earlier[end:]}", ("what about",), True)
+
+
+def _replaced(earlier: str, old: str, new: str) -> str:
+    """`new` in the place of `old`, whose last noun is not said twice: Thai food for malaysian in malaysian food."""
+    at = earlier.index(old)
+    rest = earlier[at + len(old) :]
+    repeated = re.match(rf"\s+{re.escape(new.split()[-1])}\b", rest, re.I)
+    return earlier[:at] + new + (rest[repeated.end() :] if repeated else rest)
+
+
+def _is_question(text: str) -> bool:
+    """Whether its last sentence asks; a request says what somebody looks for."""
+    last = re.split(r"(?<=[.?!])\s+", text.strip())[-1]
+    first = tokens(last)[:1]
+    return last.endswith("?") or bool(first and first[0].lower in entries("english", "asking"))
+
+
+def _about_itself(text: str, what: str, earlier: str, attention: Attention) -> Resolution:
+    """A question that says itself what it is about, or that follows a request: places of that hold for it, too."""
+    signs = ["what about"]
+    full = resolve_there(resolve_pronouns(text, attention).text, attention, signs)
+    place = _WHERE.search(earlier)
+    if full == text and place and not _WHERE.search(what) and not re.search(r"\b(?:in|on|at|near)\b", what):
+        end = len(text.rstrip(" ?.!"))
+        full = f"{text[:end]} {place.group()}{text[end:]}"
+    return Resolution(full, tuple(signs), full != text)
+
+
+def _counterpart(new: str, earlier: str) -> str | None:
+    """What a new subject takes the place of in the earlier question: a phrase of its form, or the topic."""
+    objects = _objects(earlier)
+    nouns = {noun.text for noun in objects}
+    spoken = [m for m in question_mentions(earlier) if m.is_name or m.text in nouns]
+    found = [m for m in [*spoken, *objects] if m.key != new.lower() and m.text in earlier]
+    if not found:
+        return None
+    shape = [m for m in found if m.is_name == _is_name(new)] or found
+    return max(shape, key=lambda m: (_shared_words(m.text, new), m.weight)).text
+
+
+def _objects(earlier: str) -> list[Mention]:
+    """Groups of content words that stand where a noun stands; a participle at their end is none of the noun."""
+    passive = re.match(r"(?:is|are|was|were|been)\b", earlier, re.I)
+    found = []
+    for group in content_groups(earlier):
+        noun = re.sub(r"(?:\s+\w+ed)+$", "", group) if passive else group
+        if not _follows_subject(earlier, group):
+            found.append(Mention(text=noun, kind=kind_of(noun), weight=0.4))
+    return found
+
+
+def _follows_subject(earlier: str, group: str) -> bool:
+    """Whether it is a verb with its object: after a pronoun or an auxiliary."""
+    before = tokens(earlier[: earlier.index(group)])[-1:]
+    return bool(before and before[0].lower in entries("english", "before a verb"))
+
+
+def _is_name(text: str) -> bool:
+    return any(mention.text == text for mention in names(f"about {text}"))
+
+
+def _shared_words(one: str, other: str) -> int:
+    return len(set(one.lower().split()) & set(other.lower().split()))

@@ -11,8 +11,7 @@ from ragcore.understanding.english_mentions import (
     names,
     tokens,
 )
-from ragcore.understanding.mentions import Attention, Kind
-from ragcore.understanding.resolved import Resolved
+from ragcore.understanding.mentions import Attention, Kind, Resolution
 from ragcore.understanding.words import alternatives, entries
 
 PRONOUN = re.compile(
@@ -45,7 +44,7 @@ _THIS = re.compile(
 _THIS_NOUN = re.compile(r"\b(?P<det>this|that|these|those|such)\s+(?P<noun>[a-z][\w-]*)\b", re.I)
 
 
-def with_pronouns(text: str, attention: Attention) -> Resolved:
+def resolve_pronouns(text: str, attention: Attention) -> Resolution:
     """Pronouns replaced by what has most attention among things of their kind; unknown ones stay."""
     signs: list[str] = []
     blocked = [match.span() for match in _EXPLETIVE.finditer(text)]
@@ -68,7 +67,7 @@ def with_pronouns(text: str, attention: Attention) -> Resolved:
     if not own and not (signs or _has_earlier_sentence(text)):
         done = _THIS.sub(lambda match: _this(match, attention, signs), done)
     done = _THIS_NOUN.sub(lambda match: _this_noun(match, attention, signs, bool(own)), done)
-    return Resolved(done, tuple(signs), done != text)
+    return Resolution(done, tuple(signs), done != text)
 
 
 def _has_own_antecedent(text: str, match: re.Match[str], own: set[str]) -> bool:

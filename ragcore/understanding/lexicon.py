@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 
 from ragcore.ports import Tokenizer
 from ragcore.text.normalise import normalise_query
+from ragcore.text.word_lists import read_lines
 from ragcore.understanding.chinese_mentions import units
 
 MOST_WORDS = 5  # of a term that is looked for
@@ -32,7 +32,7 @@ class DataLexicon:
         return tuple(dict.fromkeys(names))
 
 
-def spans(text: str, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
+def term_spans(text: str, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
     """Places of a text where a term may stand, longest first at each place: whole words, and neighbours together."""
     words = [(unit.start + at, unit.start + end) for unit in units(text, tokenizer) for at, end in _parts(unit.text)]
     for first, (start, _) in enumerate(words):
@@ -56,6 +56,5 @@ def _key(name: str) -> str:
 
 @cache
 def _general() -> tuple[tuple[str, ...], ...]:
-    lines = (files("ragcore.understanding") / "lexicon.txt").read_text(encoding="utf-8").splitlines()
-    rows = (line.split("|") for line in lines if line.strip() and not line.startswith("#"))
+    rows = (line.split("|") for line in read_lines("ragcore.understanding", "lexicon.txt"))
     return tuple(tuple(name.strip() for name in row if name.strip()) for row in rows)

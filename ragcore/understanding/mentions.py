@@ -1,4 +1,4 @@
-"""What a conversation has been about: things that were named, with how much attention each of them has.
+"""What a conversation has been about: mentions of things, and how much attention each of them has.
 
 A light form of centering (Grosz, Joshi, Weinstein 1995): named things gain attention with every mention, more in
 questions than in answers, and lose it with every turn; a pronoun in an earlier question is a mention, too.
@@ -6,6 +6,7 @@ questions than in answers, and lose it with every turn; a pronoun in an earlier 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -14,6 +15,32 @@ Kind = Literal["person", "place", "plural", "thing", "unknown"]
 
 ANY_KIND: Mapping[Kind, float] = {"person": 1.0, "place": 1.0, "plural": 1.0, "thing": 1.0, "unknown": 1.0}
 DECAY = 0.75  # of attention from one question or answer to the next
+MOST_CHARACTERS = 1000  # of a text that is searched for an enumeration
+_NUMBERED = re.compile(
+    r"^\s*(?:\d{1,2}[.)、]|[-*•])\s*(?P<item>[^\n:：。；;]{1,80}?)(?:\s*[:：。；;.,—-].*)?$", re.MULTILINE
+)
+_RUN_ZH = re.compile(
+    r"(?:[^、，。；！？\s和与及是有为]{1,16}、)*[^、，。；！？\s和与及是有为]{1,16}(?:和|与|及|以及|或|还是)[^、，。；！？\s的都等在是有]{1,16}"
+)
+_RUN_EN = re.compile(
+    r"(?P<run>(?:[\w-]+(?: [\w-]+){0,3}, )*[\w-]+(?: [\w-]+){0,3},?"
+    r" (?:and|or|versus|vs) (?:the |a |an )?[\w-]+(?: [A-Z][\w-]+)*)"
+)
+_LEAD_EN = re.compile(
+    r"^(?:.*\b(?:are|is|have|has|the|a|an|offer|include|includes|between|either|support|supports|of|for|from)\s+)", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A text with what it referred to put in its place, and the expressions (signs) that referred to something.
+
+    The text stays unchanged where the signs could not be resolved.
+    """
+
+    text: str
+    signs: tuple[str, ...] = ()
+    changed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,3 +122,18 @@ class Attention:
 
 def _other_gender(mention: Mention, she: bool | None) -> bool:
     return she is not None and mention.is_woman is not None and mention.is_woman != she
+
+
+def find_enumeration(text: str) -> list[str]:
+    """The items of the first list in a text: numbered or bulleted lines, else "A, B and C"; [] without two items."""
+    text = text[:MOST_CHARACTERS]
+    lines = [match["item"].strip() for match in _NUMBERED.finditer(text)]
+    if len(lines) > 1:
+        return lines
+    if (run := _RUN_ZH.search(text)) is not None:
+        return [item for item in re.split(r"、|以及|还是|和|与|及|或", run.group()) if item]
+    if (found := _RUN_EN.search(text)) is not None:
+        items = re.split(r",\s*(?:and|or)?\s*|\s+(?:and|or|versus|vs)\s+", found["run"])
+        cleaned = [_LEAD_EN.sub("", item).strip() for item in items if item]
+        return [item for item in cleaned if item]
+    return []

@@ -6,19 +6,22 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragcore.llm.client import LlmClient
-from ragcore.ports import Embedder
+from ragcore.ports import Embedder, Tokenizer
 from ragcore.prompts.refusals import is_refusal
 from ragcore.stage_ports import StagePorts
+from ragcore.text.keywords import keywords
+from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
 from ragcore.text.similarity import cosine
 from ragcore.types.answering import Question, Rewrite
 from ragcore.understanding import rewriting_rules as rules
-from ragcore.understanding.conversation import rendered, with_context
-from ragcore.understanding.validation import valid_form
+from ragcore.understanding.dates import resolve_dates
+from ragcore.understanding.standalone import add_context, render_history, resolve_user_profile
 from ragcore.understanding.words import alternatives
 
 SHORT = 20  # characters; a shorter question is searched with as it is (V2)
@@ -26,7 +29,12 @@ CREATIVE = 0.7  # temperature of forms that should differ (V2, U5)
 FORM_TOKENS = 400  # of a reply with up to three queries
 HYPOTHETICAL_TOKENS = 300  # U5
 LOW, HIGH = 0.3, 0.8  # similarity of a sub-question to its question (U3)
-MOST_CHARACTERS = 2000  # of an answer that might be
+MOST_CHARACTERS = 2000  # of any form
+MOST_TIMES = 4  # of the length of the question
+COUNTED_CHARACTERS = 30  # characters that a question counts with at least: 为什么 may become a whole sentence
+KEPT_SHARE = 0.5  # of the keywords of a question that its standalone form must still have
+_WITH_DIGIT = re.compile(r"[A-Za-z]*\d(?:[\w.:/%-]*\w)?", re.ASCII)
+_ANY_DAY = date(2000, 1, 15)  # only to learn which words are about time
 _LANGUAGES = {"zh": "Chinese", "en": "English", "other": "the language of the question"}
 
 
@@ -80,7 +88,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-async def rewritten(
+async def rewrite_question(
     query: str, method: str, *, question: Question, ports: StagePorts, streaming: bool = False
 ) -> tuple[Rewrite, ...]:
     """Other forms of a standalone question, best first; the question itself is none of them.
@@ -89,13 +97,13 @@ async def rewritten(
     conversation), "auto" (V2), or "none", which every unknown one means. A stream waits for no hypothetical answer.
     Never raises for a model: where it fails there are the rules, and () where they find nothing.
     """
-    chosen = method_of(method, query=query, question=question, streaming=streaming)
+    chosen = choose_method(method, query=query, question=question, streaming=streaming)
     if chosen == "hyde" and method == "auto" and ports.llm is None:
         return ()  # the question as an assertion finds nothing that the question does not, at the price of a search
     if chosen == "hyde":
         return await _hypothetical(query, question, ports)
     if chosen == "history":
-        text = with_context(query, question, ports.tokenizer)
+        text = add_context(query, question, ports.tokenizer)
         return (Rewrite(text=text, method=chosen),) if text else ()
     if chosen == "variants":
         texts: Sequence[str] = rules.variants(query, ports.tokenizer, ports.lexicon)
@@ -106,7 +114,7 @@ async def rewritten(
     return tuple(Rewrite(text=text, method=chosen) for text in texts)
 
 
-def method_of(method: str, *, query: str, question: Question, streaming: bool) -> str:
+def choose_method(method: str, *, query: str, question: Question, streaming: bool) -> str:
     """What a method means for this question: "auto" decided, unknown ones "none" (V2)."""
     if method == "auto":
         if question.history:
@@ -136,7 +144,7 @@ async def _by_model(llm: LlmClient, query: str, method: Method, question: Questi
     said = [*_said(question), *rules.other_names(query, ports.tokenizer, ports.lexicon)]
     found: dict[str, str] = {query.strip().lower(): ""}
     for text in reply.queries if reply else ():
-        form = valid_form(text, query, said, ports.tokenizer, any_language=method.any_language, same=False)
+        form = validate_form(text, query, said, ports.tokenizer, any_language=method.any_language, same=False)
         found.setdefault(form.lower(), form)
     return [form for form in found.values() if form]
 
@@ -192,10 +200,80 @@ async def _related(query: str, texts: Sequence[str], embedder: Embedder) -> list
 def _values(query: str, question: Question) -> dict[str, str]:
     return {
         "question": query,
-        "conversation": rendered(question.history),
+        "conversation": render_history(question.history),
         "language": _LANGUAGES[language_of(query)],
     }
 
 
 def _said(question: Question) -> list[str]:
     return [question.text, *(text for turn in question.history for text in (turn.question, turn.answer))]
+
+
+# ── whether a form is still the question ────────────────────────────────────────────────────────────
+
+
+def validate_form(
+    text: str,
+    question: str,
+    history: Sequence[str],
+    tokenizer: Tokenizer,
+    *,
+    any_language: bool = False,
+    same: bool | None = None,
+) -> str:
+    """The text, normalised; "" if it changed the language, is too long, or shares no word with what was said.
+
+    `history`: all that was said besides, and for `any_language` the other names of terms, too. `same`: whether the text
+    must ask the same as the question, as a standalone form does and a related query need not; None: unless
+    `any_language`. Then it is also "" where it no longer asks, lost a number or identifier or most of the words of the
+    question, or brings a number that nobody said: it was answered and not rewritten.
+    """
+    form = normalise_query(text)
+    if not form or len(form) > min(MOST_TIMES * max(len(question), COUNTED_CHARACTERS), MOST_CHARACTERS):
+        return ""
+    if not any_language and "other" not in (pair := (language_of(form), language_of(question))) and pair[0] != pair[1]:
+        return ""
+    said = set(tokenizer.words(" ".join((question, *history))))
+    if not said & set(keywords(form, tokenizer)):
+        return ""
+    must_be_same = not any_language if same is None else same
+    return form if not must_be_same or is_same_question(form, question, history, tokenizer) else ""
+
+
+def is_same_question(form: str, question: str, history: Sequence[str], tokenizer: Tokenizer) -> bool:
+    """Whether a form asks, keeps numbers, identifiers and half of the keywords, and brings no number of its own.
+
+    Words of time and of the llm do not count: they are meant to be replaced.
+    """
+    if is_question(question) and not is_question(form):
+        return False
+    when = resolve_dates(question, _ANY_DAY)
+    whose = resolve_user_profile(question, None)
+    rest = _without(question, [*when.signs, *whose.signs])
+    have = numbers(form)
+    if not numbers(rest) <= have:
+        return False
+    if not when.signs and not whose.signs and not have <= numbers(" ".join((question, *history))):
+        return False
+    own = {word for word in keywords(rest, tokenizer) if not any(c.isdigit() for c in word)}
+    return len(own & set(tokenizer.words(form))) >= KEPT_SHARE * len(own)
+
+
+def is_question(text: str) -> bool:
+    """Whether a text asks: a question mark, a question word, or an English sentence that begins as questions do."""
+    if re.search(r"[?？]", text) or re.search(alternatives("chinese", "asks"), text):
+        return True
+    return bool(
+        re.search(rf"(?:^|[.!;,:]\s+)(?:(?:and|but|so|please)\s+)*{alternatives('english', 'asks')}\b", text, re.I)
+    )
+
+
+def numbers(text: str) -> set[str]:
+    """Numbers and identifiers with digits, lower case."""
+    return {match.group().lower() for match in _WITH_DIGIT.finditer(text)}
+
+
+def _without(text: str, words: Sequence[str]) -> str:
+    for word in sorted(words, key=len, reverse=True):
+        text = re.sub(re.escape(word), " ", text, flags=re.I)
+    return text

@@ -12,8 +12,7 @@ from ragcore.text.scripts import language_of
 from ragcore.understanding import chinese, english
 from ragcore.understanding.chinese_mentions import groups, without_attribute
 from ragcore.understanding.english_mentions import content_groups
-from ragcore.understanding.lexicon import spans
-from ragcore.understanding.parts import parts_of
+from ragcore.understanding.lexicon import term_spans
 from ragcore.understanding.words import alternatives, entries, section
 
 MOST = 3  # related queries of one question (D2)
@@ -21,6 +20,43 @@ NEIGHBOURS = 2  # of one keyword (U4)
 _ENDING = re.compile(r"[\s?？。.!！]+$")
 _SPECIFIC = re.compile(r"\b[\w.-]*\d[\w.-]*\b|\b(?:in|on|at|of|for)\s+\d{4}\b")
 _ASIDE = re.compile(r"\([^()]{0,200}\)|（[^（）]{0,200}）")
+_SENTENCES = re.compile(r"(?<=[?？；;])\s*")
+_COMPARED_ZH = re.compile(
+    r"^(?P<lead>.*?(?:比较|对比|请问)?(?:一下)?)(?P<a>[^，。；、？]{1,30}?)(?:和|与|跟|同|及)(?P<b>[^，。；、？]{1,30}?)"
+    r"(?:之间)?(?:的|有什么|有哪些|有何|在)(?P<rest>.{0,20}?(?:区别|差别|差异|不同|异同|对比|比较|关系|优缺点|联系).*)$"
+)
+_COMPARED_EN = re.compile(
+    r"(?:differences?\s+between|compare|comparison\s+(?:of|between)|relationship\s+between|similarities\s+between)\s+"
+    r"(?P<a>.{1,60}?)\s+(?:and|with|to|versus|vs\.?)\s+(?P<b>[^?.,]{1,60})",
+    re.I,
+)
+_VERSUS = re.compile(r"^(?P<a>.{1,50}?)\s+(?:vs\.?|versus)\s+(?P<b>[^?.,]{1,50})", re.I)
+_JOINED_EN = re.compile(
+    r"(?:,\s*(?:and\s+)?|\s+and\s+(?:also\s+)?)(?=(?:what|how|why|who|when|where|which|is|are|does|do|can)\b)", re.I
+)
+_JOINED_ZH = re.compile(r"[，,]\s*(?:并且|并|以及|同时|还有|另外)?|(?:并且|以及|同时)")
+_ASKS_ZH = re.compile(r"什么|如何|怎么|怎样|为什么|哪|谁|多少|吗|几|是否")
+_LISTED_ZH = re.compile(
+    r"^(?P<items>[^，。；？的]{1,12}(?:、[^，。；？的]{1,12})+(?:和|与|及|以及)[^，。；？的]{1,12})的(?P<rest>.+)$"
+)
+_ASSERTIONS = [
+    (re.compile(pattern, re.I), form)
+    for pattern, form in (
+        (r"(?:what|who)\s+(?P<be>is|are|was|were)\s+(?:meant by\s+)?(?P<x>.+)", r"\g<x> \g<be>"),
+        (r"what\s+does\s+(?P<x>.+?)\s+(?:mean|stand for)", r"\g<x> stands for"),
+        (r"how\s+(?:do|can|should)\s+(?:i|we|you|one)\s+(?P<x>.+)", r"To \g<x>,"),
+        (r"how\s+to\s+(?P<x>.+)", r"To \g<x>,"),
+        (r"how\s+does\s+(?P<x>.+?)\s+work", r"\g<x> works by"),
+        (r"why\s+(?:do|does|did|is|are|was|were|can|will|would|should|has|have)\s+(?P<x>.+)", r"\g<x> because"),
+        (r"when\s+(?:do|does|did|is|are|was|were|will)\s+(?P<x>.+)", r"\g<x> on"),
+        (r"where\s+(?:do|does|did|is|are|was|were|can)\s+(?P<x>.+)", r"\g<x> in"),
+        (r"how\s+(?:many|much)\s+(?P<x>.+)", r"The number of \g<x> is"),
+        (r"(?:what|which)\s+(?P<x>.+)", r"The \g<x>"),
+        (r"(?:do|does|did|can|could|will|would|should|must|may)\s+(?P<x>.+)", r"Yes, \g<x>"),
+        (r"(?:is|are|was|were)\s+(?P<x>.+)", r"Yes, \g<x>"),
+        (r"(?:explain|describe|define|tell me about)\s+(?P<x>.+)", r"\g<x> is"),
+    )
+]
 
 
 def multi(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[str]:
@@ -72,11 +108,11 @@ def decompose(query: str, tokenizer: Tokenizer) -> list[str]:
 
     A part without a subject takes that of the parts before it.
     """
-    parts = parts_of(query)
+    parts = split_sub_questions(query)
     turns: list[tuple[str, str]] = []
     for part in parts:
         zh = _tongue(query) == "zh"
-        full = chinese.resolved(part, turns, tokenizer) if zh else english.resolved(part, turns)
+        full = chinese.resolve_references(part, turns, tokenizer) if zh else english.resolve_references(part, turns)
         turns.append((full.text, ""))
     return _new([text for text, _ in turns], query)[:MOST]
 
@@ -147,26 +183,6 @@ def topic_words(query: str, tokenizer: Tokenizer) -> str:
     return " ".join(dict.fromkeys(topics)) or " ".join(keywords(query, tokenizer))
 
 
-_ASSERTIONS = [
-    (re.compile(pattern, re.I), form)
-    for pattern, form in (
-        (r"(?:what|who)\s+(?P<be>is|are|was|were)\s+(?:meant by\s+)?(?P<x>.+)", r"\g<x> \g<be>"),
-        (r"what\s+does\s+(?P<x>.+?)\s+(?:mean|stand for)", r"\g<x> stands for"),
-        (r"how\s+(?:do|can|should)\s+(?:i|we|you|one)\s+(?P<x>.+)", r"To \g<x>,"),
-        (r"how\s+to\s+(?P<x>.+)", r"To \g<x>,"),
-        (r"how\s+does\s+(?P<x>.+?)\s+work", r"\g<x> works by"),
-        (r"why\s+(?:do|does|did|is|are|was|were|can|will|would|should|has|have)\s+(?P<x>.+)", r"\g<x> because"),
-        (r"when\s+(?:do|does|did|is|are|was|were|will)\s+(?P<x>.+)", r"\g<x> on"),
-        (r"where\s+(?:do|does|did|is|are|was|were|can)\s+(?P<x>.+)", r"\g<x> in"),
-        (r"how\s+(?:many|much)\s+(?P<x>.+)", r"The number of \g<x> is"),
-        (r"(?:what|which)\s+(?P<x>.+)", r"The \g<x>"),
-        (r"(?:do|does|did|can|could|will|would|should|must|may)\s+(?P<x>.+)", r"Yes, \g<x>"),
-        (r"(?:is|are|was|were)\s+(?P<x>.+)", r"Yes, \g<x>"),
-        (r"(?:explain|describe|define|tell me about)\s+(?P<x>.+)", r"\g<x> is"),
-    )
-]
-
-
 def _assertion_zh(text: str) -> str:
     words = alternatives("phrasing", "question words zh")
     if match := re.fullmatch(r"(?:什么是|什么叫|何谓)(?P<x>.+)", text) or re.fullmatch(
@@ -195,7 +211,7 @@ def _known(query: str, tokenizer: Tokenizer, lexicon: Lexicon | None) -> list[tu
     if lexicon is None:
         return []
     taken: list[tuple[int, int]] = []
-    for start, end in sorted(spans(query, tokenizer), key=lambda span: span[0] - span[1]):
+    for start, end in sorted(term_spans(query, tokenizer), key=lambda span: span[0] - span[1]):
         free = all(end <= other or start >= last for other, last in taken)
         if free and lexicon.alternatives(query[start:end]):
             taken.append((start, end))
@@ -251,3 +267,37 @@ def _new(texts: list[str], query: str) -> list[str]:
             known.add(key)
             found.append(text.strip())
     return found
+
+
+# ── sub-questions ───────────────────────────────────────────────────────────────────────────────────
+
+
+def split_sub_questions(query: str) -> list[str]:
+    """Questions that can be asked alone, in order; [] where the question has one part."""
+    sentences = [text.strip() for text in _SENTENCES.split(query) if len(text.strip()) > 2]
+    if len(sentences) > 1:
+        return sentences
+    found = _parts_zh(query) if language_of(query) == "zh" else _parts_en(query)
+    return found if len(found) > 1 else []
+
+
+def _parts_zh(query: str) -> list[str]:
+    if match := _LISTED_ZH.match(query):
+        items = re.split(r"、|以及|和|与|及", match["items"])
+        return [f"{item}的{match['rest']}" for item in items if item]
+    if match := _COMPARED_ZH.match(query):
+        return [f"{match['a']}是什么", f"{match['b']}是什么"]
+    pieces = [piece.strip() for piece in _JOINED_ZH.split(query) if piece.strip()]
+    asking = [piece for piece in pieces if _ASKS_ZH.search(piece)]
+    return asking if len(asking) > 1 and len(asking) == len(pieces) else []
+
+
+def _parts_en(query: str) -> list[str]:
+    if match := _COMPARED_EN.search(query) or _VERSUS.match(query):
+        return [f"What is {_thing(match['a'])}?", f"What is {_thing(match['b'])}?"]
+    pieces = [piece.strip(" ?.,") for piece in _JOINED_EN.split(query) if piece.strip(" ?.,")]
+    return [f"{piece[0].upper()}{piece[1:]}?" for piece in pieces] if len(pieces) > 1 else []
+
+
+def _thing(text: str) -> str:
+    return text.strip(" ?.")

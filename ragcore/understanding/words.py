@@ -1,47 +1,34 @@
-"""Word lists of this package: data files with sections, so that a list can be read and changed without code."""
+"""Word lists of this package: the text files beside this module, entries in lower case."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
+
+from ragcore.text.word_lists import Cues, longest_first, read_cues, read_section
+
+PACKAGE = "ragcore.understanding"
 
 
 @cache
 def section(file: str, name: str) -> tuple[str, ...]:
-    """The entries of one section of `FILE.txt`, in order, lower case.
-
-    A line `=NAME` begins a section. A line with `|` or only ASCII holds entries between `|`, any other line entries
-    between spaces; `#` begins a comment. Raises KeyError for an unknown section.
-    """
-    return _sections(file)[name]
+    """The entries of one section of `FILE.txt`, in order. Raises KeyError for an unknown section."""
+    return tuple(dict.fromkeys(entry.lower() for entry in read_section(PACKAGE, f"{file}.txt", name)))
 
 
 @cache
 def entries(file: str, name: str) -> frozenset[str]:
-    """The same as a set."""
+    """The entries of one section as a set."""
     return frozenset(section(file, name))
 
 
 @cache
 def alternatives(file: str, *names: str) -> str:
-    """The entries of sections as one group for a pattern, longest first."""
-    words = {word for name in names for word in section(file, name)}
-    return "(?:" + "|".join(re.escape(word) for word in sorted(words, key=lambda w: (-len(w), w))) + ")"
+    """The entries of sections as one group of a pattern, the longest one first."""
+    words = longest_first(word for name in names for word in section(file, name))
+    return "(?:" + "|".join(map(re.escape, words)) + ")"
 
 
-@cache
-def _sections(file: str) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    current: list[str] = []
-    for line in (files("ragcore.understanding") / f"{file}.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("="):
-            current = found.setdefault(line[1:].strip(), [])
-        elif line.strip() and not line.startswith("#"):
-            current.extend(_entries(line))
-    return {name: tuple(dict.fromkeys(words)) for name, words in found.items()}
-
-
-def _entries(line: str) -> list[str]:
-    parts = line.split("|") if "|" in line or line.isascii() else line.split()
-    return [part.strip().lower() for part in parts if part.strip()]
+def cues(name: str) -> Cues:
+    """One section of the word lists of the analysis, with its pattern."""
+    return read_cues(PACKAGE, "analysis_words.txt")[name]

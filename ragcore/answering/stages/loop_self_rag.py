@@ -16,7 +16,7 @@ from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
 from ragcore.stage_ports import StagePorts
 from ragcore.types.answering import AnswerState, SearchResult
-from ragcore.understanding.greetings import needs_retrieval
+from ragcore.understanding.small_talk import needs_retrieval
 
 SEARCH_SHARE = 0.5  # of the seconds; then an answer is written from what there is
 

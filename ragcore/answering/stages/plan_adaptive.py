@@ -10,7 +10,7 @@ from ragcore.answering.pipeline import answer_stage
 from ragcore.labels import gettext_noop as _
 from ragcore.stage_ports import StagePorts
 from ragcore.types.answering import Analysis, AnswerState, QuestionType, Step, StrategyName
-from ragcore.understanding.analysis import analysed_by_rules
+from ragcore.understanding.analysis import analyse_by_rules
 
 LoopName = Literal["none", "agentic", "self_rag", "iterative"]
 
@@ -60,7 +60,7 @@ class PlanAdaptive:
     """Chooses by the analysis (made by rules if no stage has made one) and tells why; the caller asks `plan_of`."""
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
-        analysis = state.analysis or analysed_by_rules(
+        analysis = state.analysis or analyse_by_rules(
             state.query, history=state.question.history, tokenizer=ports.tokenizer
         )
         figures = asdict(plan_of(analysis)) | {"reasons": list(plan_of(analysis).reasons)}

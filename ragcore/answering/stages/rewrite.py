@@ -8,7 +8,7 @@ from ragcore.answering.pipeline import answer_stage
 from ragcore.labels import gettext_noop as _
 from ragcore.stage_ports import StagePorts
 from ragcore.types.answering import AnswerState, Step
-from ragcore.understanding.rewriting import method_of, rewritten
+from ragcore.understanding.rewriting import choose_method, rewrite_question
 
 
 @answer_stage("rewrite", label=_("other forms of the question"), timing="rewrite")
@@ -22,8 +22,8 @@ class RewriteQuestion:
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         question, query = state.question, state.query
-        chosen = method_of(self.method, query=query, question=question, streaming=self.streaming)
-        found = await rewritten(query, chosen, question=question, ports=ports, streaming=self.streaming)
+        chosen = choose_method(self.method, query=query, question=question, streaming=self.streaming)
+        found = await rewrite_question(query, chosen, question=question, ports=ports, streaming=self.streaming)
         # "auto" may come to "none" for itself; only who asks for no other form loses those that are there
         kept = () if chosen == "none" and self.method != "auto" else state.rewrites
         forms = (*kept, *found) if self.most is None else (*found, *kept)

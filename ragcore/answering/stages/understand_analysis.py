@@ -9,7 +9,7 @@ from ragcore.answering.pipeline import answer_stage
 from ragcore.labels import gettext_noop as _
 from ragcore.stage_ports import StagePorts
 from ragcore.types.answering import AnswerState, FactTarget, Step
-from ragcore.understanding.analysis import analysed
+from ragcore.understanding.analysis import analyse_question
 
 
 @answer_stage("understand.analysis", label=_("analysis of the question"), timing="rewrite")
@@ -22,7 +22,9 @@ class UnderstandAnalysis:
 
     async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
         llm = ports.llm if self.model else None
-        analysis = await analysed(state.query, history=state.question.history, tokenizer=ports.tokenizer, llm=llm)
+        analysis = await analyse_question(
+            state.query, history=state.question.history, tokenizer=ports.tokenizer, llm=llm
+        )
         if self.target in get_args(FactTarget):
             analysis = replace(analysis, target=cast(FactTarget, self.target))
         figures = asdict(analysis) | {"reasons": list(analysis.reasons)}

@@ -13,10 +13,9 @@ from ragcore.stage_ports import StagePorts
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
 from ragcore.types.answering import AnswerState, Question, Rewrite, Step
-from ragcore.understanding.conversation import rendered
+from ragcore.understanding.rewriting import validate_form
 from ragcore.understanding.rewriting_rules import full_forms, other_names
-from ragcore.understanding.standalone import MOST_TERMS, Standalone, standalone_by_rules
-from ragcore.understanding.validation import valid_form
+from ragcore.understanding.standalone import MOST_TERMS, Standalone, render_history, standalone_by_rules
 
 NAME = "understand.standalone"
 MOST_QUERIES = 3  # D2
@@ -78,12 +77,12 @@ class UnderstandStandalone:
         if reply is None:
             return None
         said = [text for turn in question.history for text in (turn.question, turn.answer)]
-        text = valid_form(reply.standalone, question.text, said, ports.tokenizer)
+        text = validate_form(reply.standalone, question.text, said, ports.tokenizer)
         if not text:
             llm.counts["invalid"] += 1
             return None
         said += other_names(text, ports.tokenizer, ports.lexicon)
-        forms = (valid_form(q, text, said, ports.tokenizer, any_language=True) for q in reply.queries)
+        forms = (validate_form(q, text, said, ports.tokenizer, any_language=True) for q in reply.queries)
         queries = [form for form in dict.fromkeys(forms) if form and form.lower() != text.lower()]
         terms = [term.strip() for term in reply.terms if 0 < len(term.strip()) <= 60]
         return Understood(standalone=text, terms=terms[:MOST_TERMS], queries=queries[:MOST_QUERIES])
@@ -105,7 +104,7 @@ def _merged(found: Standalone, understood: Understood, question: Question) -> St
 def _values(question: Question) -> dict[str, str]:
     return {
         "question": question.text,
-        "conversation": rendered(question.history),
+        "conversation": render_history(question.history),
         "today": question.today.strftime("%A, %Y-%m-%d") if question.today else "unknown",
         "profile": _described(question.profile),
         "language": _LANGUAGES[language_of(question.text)],

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.grading.evidence import evidence_categories, evidence_confidence, evidence_status
-from ragcore.understanding.analysis_words import cue_sections
+from ragcore.text.word_lists import read_cues
 from tests.ragcore.grading.world import LIBRARY, ranked, tokenizer
 
 ALL = [ranked(title, text, chunk=n) for n, (title, text) in enumerate(LIBRARY, 1)]
@@ -53,7 +53,7 @@ def test_there_are_five_categories_in_both_languages():
     assert all(
         any(e.isascii() for e in s.entries) and any(not e.isascii() for e in s.entries) for s in sections.values()
     )
-    assert sections is cue_sections("ragcore.grading", "evidence_categories.txt")
+    assert sections is read_cues("ragcore.grading", "evidence_categories.txt")
 
 
 @given(

@@ -5,10 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.understanding.analysis import analysed, analysed_by_rules, strategy_for
-from ragcore.understanding.analysis_complexity import complexity_of, relations, words_written
-from ragcore.understanding.analysis_kinds import signs_of, target_of
-from ragcore.understanding.analysis_words import cue_sections
+from ragcore.text.word_lists import read_cues
+from ragcore.understanding.analysis import (
+    analyse_by_rules,
+    analyse_question,
+    choose_strategy,
+    compute_complexity,
+    count_relations,
+    written_words,
+)
+from ragcore.understanding.question_kinds import extract_features, fact_target
 from tests.ragcore.grading.world import USELESS, model_server, says, tokenizer
 
 MODEL = (
@@ -18,7 +24,7 @@ MODEL = (
 
 
 def rules(text):
-    return analysed_by_rules(text, history=(), tokenizer=tokenizer())
+    return analyse_by_rules(text, history=(), tokenizer=tokenizer())
 
 
 # ── complexity (U2) ──
@@ -26,7 +32,7 @@ def rules(text):
 
 def test_complexity_by_hand():
     # what, is, the, random, access, procedure: 30 characters; is + its object + two compounds; one question word
-    found = complexity_of("What is the random access procedure?", tokenizer())
+    found = compute_complexity("What is the random access procedure?", tokenizer())
 
     assert found.word_length == pytest.approx(30 / 6)
     assert (found.relations, found.question_words) == (4, 1)
@@ -34,8 +40,8 @@ def test_complexity_by_hand():
 
 
 def test_complexity_of_a_chinese_question_by_hand():
-    words = words_written("终端在小区中如何发送前导码？", tokenizer())
-    found = complexity_of("终端在小区中如何发送前导码？", tokenizer())
+    words = written_words("终端在小区中如何发送前导码？", tokenizer())
+    found = compute_complexity("终端在小区中如何发送前导码？", tokenizer())
 
     assert found.word_length == pytest.approx(sum(map(len, words)) / len(words))
     assert found.question_words == 1
@@ -47,17 +53,17 @@ def test_complexity_of_a_chinese_question_by_hand():
     [("", 0), ("random", 0), ("random access", 1), ("access of cells", 1), ("terminals send preambles", 2)],
 )
 def test_relations_of_short_texts(words, count):
-    assert relations(words.split()) == count
+    assert count_relations(words.split()) == count
 
 
 def test_identifiers_count_as_written_and_chinese_runs_as_the_tokenizer_cuts_them():
-    assert words_written("What is TS-38.331?", tokenizer()) == ["what", "is", "ts-38.331"]
-    assert words_written("载波聚合", tokenizer()) == tokenizer().words("载波聚合")
+    assert written_words("What is TS-38.331?", tokenizer()) == ["what", "is", "ts-38.331"]
+    assert written_words("载波聚合", tokenizer()) == tokenizer().words("载波聚合")
 
 
 @given(st.text(max_size=200))
 def test_complexity_is_between_0_and_1_for_any_text(text):
-    assert 0 <= complexity_of(text, tokenizer()).value <= 1
+    assert 0 <= compute_complexity(text, tokenizer()).value <= 1
 
 
 # ── kinds, flags and strategy (V9) ──
@@ -116,7 +122,7 @@ def test_a_long_question_for_causes_is_taken_apart():
     ],
 )
 def test_strategy_by_kind_and_difficulty(kind, difficulty, strategy):
-    assert strategy_for(kind, difficulty) == strategy
+    assert choose_strategy(kind, difficulty) == strategy
 
 
 def test_flags():
@@ -129,8 +135,10 @@ def test_flags():
 
 
 def test_bare_names_are_no_sign_of_several_steps():
-    assert signs_of("Who was the first chair of the International Panel on Climate Change?").kind == "simple_fact"
-    assert signs_of("立陶宛大公国的首都位于何处？").kind == "simple_fact"
+    assert (
+        extract_features("Who was the first chair of the International Panel on Climate Change?").kind == "simple_fact"
+    )
+    assert extract_features("立陶宛大公国的首都位于何处？").kind == "simple_fact"
 
 
 @given(st.text(max_size=120))
@@ -162,7 +170,7 @@ def test_whatever_is_asked_the_analysis_agrees_with_itself(text):
     ],
 )
 def test_which_part_of_a_fact_is_asked_for(question, target):
-    assert target_of(question) == target
+    assert fact_target(question) == target
 
 
 # ── with a language model ──
@@ -170,7 +178,7 @@ def test_which_part_of_a_fact_is_asked_for(question, target):
 
 async def ask(text, *replies, **default):
     with model_server(*replies, **default) as (server, client):
-        return await analysed(text, tokenizer=tokenizer(), llm=client), server.requests
+        return await analyse_question(text, tokenizer=tokenizer(), llm=client), server.requests
 
 
 async def test_a_models_analysis_is_taken_and_complexity_stays_the_formulas():
@@ -205,7 +213,7 @@ async def test_rules_analyse_where_the_model_says_nothing_valid(reply):
 
 
 def test_the_word_lists_have_both_languages_and_no_entry_twice():
-    for name, section in cue_sections("ragcore.understanding", "analysis_words.txt").items():
+    for name, section in read_cues("ragcore.understanding", "analysis_words.txt").items():
         latin = [entry for entry in section.entries if entry.isascii()]
         if name != "particles":
             assert latin, name

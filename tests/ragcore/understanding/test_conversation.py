@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.types.answering import Question, Turn
-from ragcore.understanding.conversation import MOST_CONTEXT, OWN_TIMES, subject_changed, with_context
+from ragcore.understanding.standalone import MOST_CONTEXT, OWN_TIMES, add_context, has_new_subject
 from tests.ragcore.understanding.stage_ports import tokenizer
 
 
@@ -19,7 +19,7 @@ def test_the_form_with_context_holds_the_question_and_then_the_latest_words():
         "How long does it last?", ("Who makes the antenna?", "Initech."), ("What is the backoff timer?", "")
     )
 
-    text = with_context("How long does it last?", asked, tokenizer())
+    text = add_context("How long does it last?", asked, tokenizer())
 
     assert text.startswith("How long does it last? " * OWN_TIMES)
     assert text.index("backoff") < text.index("antenna")
@@ -28,7 +28,7 @@ def test_the_form_with_context_holds_the_question_and_then_the_latest_words():
 def test_words_of_turns_that_have_faded_are_left_out():
     asked = question("How long?", ("Who sells bicycles?", ""), ("What is the timer?", ""), ("Which alarms exist?", ""))
 
-    words = with_context("How long?", asked, tokenizer()).split()[-MOST_CONTEXT:]
+    words = add_context("How long?", asked, tokenizer()).split()[-MOST_CONTEXT:]
 
     assert any(word.startswith("alarm") for word in words)
     assert not any(word.startswith("sell") for word in words)
@@ -37,28 +37,28 @@ def test_words_of_turns_that_have_faded_are_left_out():
 def test_a_question_about_another_subject_is_searched_with_its_own_words_only():
     text = "Which languages descend from Common Brittonic today?"
 
-    assert subject_changed(text, question(text, RANDOM_ACCESS), tokenizer())
-    assert with_context(text, question(text, RANDOM_ACCESS), tokenizer()) == ""
+    assert has_new_subject(text, question(text, RANDOM_ACCESS), tokenizer())
+    assert add_context(text, question(text, RANDOM_ACCESS), tokenizer()) == ""
 
 
 def test_a_question_without_a_name_or_with_a_word_in_common_keeps_the_conversation():
     for text in ("How were the facilities of the building heated?", "Which network did Initech build in Hanover?"):
-        assert not subject_changed(text, question(text, RANDOM_ACCESS), tokenizer())
-        assert "random access" in with_context(text, question(text, RANDOM_ACCESS), tokenizer())
+        assert not has_new_subject(text, question(text, RANDOM_ACCESS), tokenizer())
+        assert "random access" in add_context(text, question(text, RANDOM_ACCESS), tokenizer())
 
 
 def test_a_question_that_was_rewritten_has_not_changed_the_subject():
     asked = question("Where did she study Numerical Analysis?", RANDOM_ACCESS)
 
-    assert not subject_changed("Where did Grace Hopper study Numerical Analysis?", asked, tokenizer())
+    assert not has_new_subject("Where did Grace Hopper study Numerical Analysis?", asked, tokenizer())
 
 
 def test_without_a_conversation_there_is_no_context():
-    assert with_context("What is random access?", question("What is random access?"), tokenizer()) == ""
+    assert add_context("What is random access?", question("What is random access?"), tokenizer()) == ""
 
 
 @given(text=st.text(max_size=40), turns=st.lists(st.tuples(st.text(max_size=30), st.text(max_size=30)), max_size=4))
 def test_the_form_with_context_is_empty_or_begins_with_the_question(text, turns):
-    found = with_context(text, question(text, *turns), tokenizer())
+    found = add_context(text, question(text, *turns), tokenizer())
 
     assert found == "" or found.startswith(text)

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.understanding.calendar import add_months, back, month, quarter, week, year
-from ragcore.understanding.dates import dated
+from ragcore.understanding.dates import add_months, back, month, quarter, resolve_dates, week, year
 
 TODAY = date(2026, 11, 22)  # a Sunday
 DAYS = st.dates(min_value=date(1990, 1, 1), max_value=date(2090, 12, 31))
@@ -38,7 +37,7 @@ DAYS = st.dates(min_value=date(1990, 1, 1), max_value=date(2090, 12, 31))
     ],
 )
 def test_expressions_become_dates(text, expected):
-    found = dated(text, TODAY)
+    found = resolve_dates(text, TODAY)
 
     assert found.text == expected
     assert len(found.signs) == 1
@@ -48,11 +47,11 @@ def test_expressions_become_dates(text, expected):
     "text", ["最近有什么变化", "月球的周长", "上下文窗口", "the latest report", "weekly meetings", "本周刊的作者"]
 )
 def test_what_names_no_day_stays(text):
-    assert dated(text, TODAY).text == text
+    assert resolve_dates(text, TODAY).text == text
 
 
 def test_without_a_day_the_expression_is_only_named():
-    found = dated("昨天的告警", None)
+    found = resolve_dates("昨天的告警", None)
 
     assert (found.text, found.signs) == ("昨天的告警", ("昨天",))
 
@@ -84,6 +83,6 @@ def test_back_goes_back(day, number, unit):
 
 @given(day=DAYS, text=st.text(alphabet="上下本去今年月周天季度半最近过前一二三十个12lastmonthweek ago", max_size=20))
 def test_any_mixture_is_read_without_an_error(day, text):
-    found = dated(text, day)
+    found = resolve_dates(text, day)
 
     assert found.text == text or found.signs

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.understanding.lexicon import DataLexicon, spans
+from ragcore.understanding.lexicon import DataLexicon, term_spans
 from tests.ragcore.understanding.stage_ports import tokenizer
 
 
@@ -46,4 +46,4 @@ def test_no_name_is_its_own_alternative_and_every_name_leads_back():
 
 @given(text=st.text(max_size=40))
 def test_spans_are_places_of_the_text(text):
-    assert all(0 <= start < end <= len(text) for start, end in spans(text, tokenizer()))
+    assert all(0 <= start < end <= len(text) for start, end in term_spans(text, tokenizer()))

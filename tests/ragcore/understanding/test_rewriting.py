@@ -3,7 +3,7 @@ import json
 import pytest
 
 from ragcore.types.answering import Question, Turn
-from ragcore.understanding.rewriting import METHODS, is_unwilling, method_of, rewritten, without_hypothesis
+from ragcore.understanding.rewriting import METHODS, choose_method, is_unwilling, rewrite_question, without_hypothesis
 from tests.ragcore.understanding.stage_ports import ports
 from tests.scripted_llm import Reply, serving
 
@@ -34,7 +34,7 @@ def queries(*texts):
     ],
 )
 def test_what_a_method_comes_to(method, query, question, streaming, expected):
-    assert method_of(method, query=query, question=question, streaming=streaming) == expected
+    assert choose_method(method, query=query, question=question, streaming=streaming) == expected
 
 
 async def test_a_model_gives_two_other_wordings_at_a_temperature_that_lets_them_differ():
@@ -42,7 +42,7 @@ async def test_a_model_gives_two_other_wordings_at_a_temperature_that_lets_them_
         server.script(
             queries(LONG, "Setting up carrier aggregation on a BX300", "BX300 carrier aggregation setup", "BX300 third")
         )
-        found = await rewritten(LONG, "multi", question=FIRST, ports=ports(server.url))
+        found = await rewrite_question(LONG, "multi", question=FIRST, ports=ports(server.url))
 
     assert [form.text for form in found] == [
         "Setting up carrier aggregation on a BX300",
@@ -68,10 +68,10 @@ async def test_a_model_gives_two_other_wordings_at_a_temperature_that_lets_them_
     ],
 )
 async def test_what_a_model_gets_wrong_is_left_to_the_rules(method, reply):
-    by_rules = await rewritten(LONG, method, question=FIRST, ports=ports())
+    by_rules = await rewrite_question(LONG, method, question=FIRST, ports=ports())
     with serving() as server:
         server.default = reply
-        found = await rewritten(LONG, method, question=FIRST, ports=ports(server.url))
+        found = await rewrite_question(LONG, method, question=FIRST, ports=ports(server.url))
 
     assert found == by_rules
 
@@ -79,10 +79,10 @@ async def test_what_a_model_gets_wrong_is_left_to_the_rules(method, reply):
 async def test_a_model_that_is_late_is_not_waited_for():
     with serving() as server:
         server.default = Reply(hold_before=0)
-        found = await rewritten(LONG, "multi", question=FIRST, ports=ports(server.url, seconds=0.2))
+        found = await rewrite_question(LONG, "multi", question=FIRST, ports=ports(server.url, seconds=0.2))
         server.release.set()
 
-    assert found == await rewritten(LONG, "multi", question=FIRST, ports=ports())
+    assert found == await rewrite_question(LONG, "multi", question=FIRST, ports=ports())
     assert found
 
 
@@ -90,7 +90,7 @@ async def test_a_hypothetical_answer_is_marked_and_says_nothing_of_being_one():
     text = "Here is a hypothetical answer: Perhaps carrier aggregation on the BX300 is configured in the cell menu."
     with serving() as server:
         server.script(Reply(texts=(text,)))
-        (form,) = await rewritten(LONG, "hyde", question=FIRST, ports=ports(server.url))
+        (form,) = await rewrite_question(LONG, "hyde", question=FIRST, ports=ports(server.url))
 
     assert form.is_hypothetical
     assert form.text == "carrier aggregation on the BX300 is configured in the cell menu."
@@ -112,10 +112,10 @@ async def test_a_hypothetical_answer_is_marked_and_says_nothing_of_being_one():
 async def test_a_refusal_or_another_language_is_no_hypothetical_answer(text):
     with serving() as server:
         server.script(Reply(texts=(text,)))
-        found = await rewritten(LONG, "hyde", question=FIRST, ports=ports(server.url))
+        found = await rewrite_question(LONG, "hyde", question=FIRST, ports=ports(server.url))
 
     assert server.requests
-    assert found == await rewritten(LONG, "hyde", question=FIRST, ports=ports())
+    assert found == await rewrite_question(LONG, "hyde", question=FIRST, ports=ports())
     assert found
 
 
@@ -135,20 +135,20 @@ async def test_a_hypothetical_answer_has_at_most_300_tokens():
     with serving() as server:
         server.script(Reply(texts=("word " * 900,)))
         using = ports(server.url)
-        (form,) = await rewritten(LONG, "hyde", question=FIRST, ports=using)
+        (form,) = await rewrite_question(LONG, "hyde", question=FIRST, ports=using)
 
     assert using.counter.count(form.text) <= 300
 
 
 async def test_without_a_model_the_question_becomes_an_assertion():
-    (form,) = await rewritten(LONG, "hyde", question=FIRST, ports=ports())
+    (form,) = await rewrite_question(LONG, "hyde", question=FIRST, ports=ports())
 
     assert form.text == "To configure carrier aggregation on the BX300,"
     assert form.is_hypothetical
 
 
 async def test_in_a_conversation_the_form_with_context_holds_the_topic_and_mostly_the_question():
-    (form,) = await rewritten("有什么关键技术", "auto", question=LATER, ports=ports(), streaming=True)
+    (form,) = await rewrite_question("有什么关键技术", "auto", question=LATER, ports=ports(), streaming=True)
 
     assert form.method == "history"
     assert "随机接入" in form.text
@@ -163,7 +163,7 @@ async def test_sub_questions_are_kept_where_they_are_related_but_not_the_same():
     unrelated = "How warm is the sea in March near the old harbour?"
     with serving() as server:
         server.script(queries(almost_the_same, related, unrelated))
-        found = await rewritten(query, "decompose", question=Question(text=query), ports=ports(server.url))
+        found = await rewrite_question(query, "decompose", question=Question(text=query), ports=ports(server.url))
 
     assert [form.text for form in found] == [related]
 
@@ -172,14 +172,14 @@ async def test_a_query_in_another_language_is_welcome_where_it_holds_another_nam
     query = "载波聚合是什么"
     with serving() as server:
         server.script(queries("What is carrier aggregation?", "What is the weather like?"))
-        found = await rewritten(query, "expand", question=Question(text=query), ports=ports(server.url))
+        found = await rewrite_question(query, "expand", question=Question(text=query), ports=ports(server.url))
 
     assert [form.text for form in found] == ["What is carrier aggregation?"]
 
 
 async def test_unknown_methods_and_none_find_nothing():
-    assert await rewritten(LONG, "none", question=FIRST, ports=ports()) == ()
-    assert await rewritten(LONG, "magic", question=FIRST, ports=ports()) == ()
+    assert await rewrite_question(LONG, "none", question=FIRST, ports=ports()) == ()
+    assert await rewrite_question(LONG, "magic", question=FIRST, ports=ports()) == ()
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import understand_standalone as _registered  # noqa: F401
 from ragcore.types import Profile
 from ragcore.types.answering import AnswerState, Question, Turn
+from ragcore.understanding.rewriting import is_question, numbers, validate_form
 from ragcore.understanding.standalone import standalone_by_rules
-from ragcore.understanding.validation import asks, numbers, valid_form
 from tests.ragcore.understanding.stage_ports import ports, tokenizer
 from tests.scripted_llm import Reply, serving
 
@@ -102,15 +102,15 @@ async def test_a_form_that_asks_the_same_is_believed(question, text):
 def test_a_related_query_need_not_ask_the_same():
     wordy = "What is the price of the mesh licence in release 7.2?"
 
-    assert valid_form("mesh licence price list", wordy, [], tokenizer(), same=False) == "mesh licence price list"
-    assert valid_form("mesh licence price list", wordy, [], tokenizer()) == ""
+    assert validate_form("mesh licence price list", wordy, [], tokenizer(), same=False) == "mesh licence price list"
+    assert validate_form("mesh licence price list", wordy, [], tokenizer()) == ""
 
 
 def test_words_of_time_may_lose_their_numbers_and_others_may_not():
     form = "Which alarms did cell 12 raise between 2026-08-22 and 2026-11-22?"
 
-    assert valid_form(form, "Which alarms did cell 12 raise in the last 3 months?", [], tokenizer()) == form
-    assert valid_form(form, "Which alarms did cell 13 raise in the last 3 months?", [], tokenizer()) == ""
+    assert validate_form(form, "Which alarms did cell 12 raise in the last 3 months?", [], tokenizer()) == form
+    assert validate_form(form, "Which alarms did cell 13 raise in the last 3 months?", [], tokenizer()) == ""
 
 
 @pytest.mark.parametrize(
@@ -126,13 +126,13 @@ def test_words_of_time_may_lose_their_numbers_and_others_may_not():
     ],
 )
 def test_what_asks_is_told_from_what_states(text, expected):
-    assert asks(text) is expected
+    assert is_question(text) is expected
 
 
 @given(text=st.text(max_size=60), history=st.lists(st.text(max_size=40), max_size=3))
 def test_a_question_with_keywords_is_a_valid_form_of_itself(text, history):
-    form = valid_form(text, text, history, tokenizer())
+    form = validate_form(text, text, history, tokenizer())
 
     if form:
         assert numbers(form) == numbers(text)
-        assert valid_form(form, form, history, tokenizer()) == form
+        assert validate_form(form, form, history, tokenizer()) == form

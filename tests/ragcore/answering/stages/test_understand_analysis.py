@@ -1,6 +1,6 @@
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages import understand_analysis as _registered  # noqa: F401
-from ragcore.understanding.analysis import analysed_by_rules
+from ragcore.understanding.analysis import analyse_by_rules
 from tests.ragcore.grading.world import World, model_server, says, state_of, tokenizer
 
 SAID = '{"type": "comparison", "complexity": 5, "cue": "comparison", "target": "subject"}'
@@ -16,7 +16,7 @@ async def test_the_analysis_is_set_told_and_in_the_figures():
 
     state = await run(world)
 
-    assert state.analysis == analysed_by_rules("What is PRACH?", tokenizer=tokenizer())
+    assert state.analysis == analyse_by_rules("What is PRACH?", tokenizer=tokenizer())
     assert state.stats["understand.analysis"]["strategy"] == "direct"
     assert state.records[0].note["kind"] == "simple_fact"
     assert world.named("analysis") == list(state.steps)

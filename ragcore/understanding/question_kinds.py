@@ -9,7 +9,7 @@ from functools import cache
 from ragcore.text.normalise import normalise_query
 from ragcore.text.question_type import question_type, wanted
 from ragcore.types.answering import FactTarget, QuestionKind
-from ragcore.understanding.analysis_words import cues
+from ragcore.understanding.words import cues
 
 HOPS_FROM = 3  # weak signs of nesting that make a question one of several hops; one thing without a name suffices
 _NAMES = re.compile(r"\b[A-Z][\w.&'’-]*(?:\s+(?:of|the|de|von|van|[A-Z0-9][\w.&'’-]*))*")
@@ -57,7 +57,7 @@ _SUBJECT = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signs:
+class QuestionFeatures:
     """What the words of a question say of it; `reasons` are codes such as "kind:comparison" and "flag:time"."""
 
     kind: QuestionKind
@@ -68,7 +68,7 @@ class Signs:
     reasons: tuple[str, ...]
 
 
-def signs_of(text: str) -> Signs:
+def extract_features(text: str) -> QuestionFeatures:
     """All signs of a question."""
     text = normalise_query(text)
     kind, why = _kind(text)
@@ -76,9 +76,9 @@ def signs_of(text: str) -> Signs:
     time = bool(cues("time").found(text) or _YEAR.search(text)) or wanted(text) == "time"
     calculation = bool(cues("calculation").found(text))
     flags = (("several_sources", sources), ("time", time), ("calculation", calculation))
-    return Signs(
+    return QuestionFeatures(
         kind=kind,
-        target=target_of(text),
+        target=fact_target(text),
         several_sources=sources,
         time=time,
         calculation=calculation,
@@ -86,7 +86,7 @@ def signs_of(text: str) -> Signs:
     )
 
 
-def target_of(text: str) -> FactTarget:
+def fact_target(text: str) -> FactTarget:
     """Which part of a fact "subject relation object" is asked for (C3); the subject unless something else shows."""
     plain = normalise_query(text).lower()
     if cues("relationship").found(plain):

@@ -10,9 +10,7 @@ import re
 from collections.abc import Mapping
 
 from ragcore.understanding.english_mentions import content_groups, kind_of
-from ragcore.understanding.listed import listed
-from ragcore.understanding.mentions import Attention, Kind
-from ragcore.understanding.resolved import Resolved
+from ragcore.understanding.mentions import Attention, Kind, Resolution, find_enumeration
 from ragcore.understanding.words import alternatives, entries
 
 _LEAD = r"^(?:(?:but|and|so|ok|okay|then|oh|well|yes|no|sorry|thanks|great|interesting)[,.!]*\s+)*"
@@ -69,32 +67,32 @@ MOST_WORDS_MEANT = 5
 SHORT_WORDS = 15  # of an answer that "why" may be asked about
 
 
-def bare_question(text: str, earlier: str, answer: str) -> Resolved | None:
+def resolve_bare_question(text: str, earlier: str, answer: str) -> Resolution | None:
     """ "Why?", "Since when?", "What else?": the earlier question, asked in another way."""
     if _WHY.match(text):
         return _why(text, earlier, answer)
     if match := _BARE.match(text):
         if not earlier:
-            return Resolved(text, ("bare",))
+            return Resolution(text, ("bare",))
         word = match["word"][0].upper() + match["word"][1:]
         if _YES_NO.match(earlier):
-            return Resolved(f"{word} {earlier[0].lower()}{earlier[1:]}", ("bare",), True)
-        return Resolved(f"{word}? {earlier}", ("bare",), True)
+            return Resolution(f"{word} {earlier[0].lower()}{earlier[1:]}", ("bare",), True)
+        return Resolution(f"{word}? {earlier}", ("bare",), True)
     if match := _ELSE.match(text):
         found = _with_else(earlier)
-        return Resolved(found or text, ("else",), bool(found))
+        return Resolution(found or text, ("else",), bool(found))
     return None
 
 
-def _why(text: str, earlier: str, answer: str) -> Resolved:
+def _why(text: str, earlier: str, answer: str) -> Resolution:
     said = re.split(r"(?<=[.?!])\s", answer.strip(), maxsplit=1)[0]
     if _YES_NO.match(earlier) and not re.search(r"\bnot\b", text, re.I):
-        return Resolved(f"Why {earlier[0].lower()}{earlier[1:]}", ("why",), True)
+        return Resolution(f"Why {earlier[0].lower()}{earlier[1:]}", ("why",), True)
     if re.search(r"\bnot\b", text, re.I) and earlier:
-        return Resolved(f"Why not? {earlier}", ("why",), True)
+        return Resolution(f"Why not? {earlier}", ("why",), True)
     if 2 < len(said.split()) <= SHORT_WORDS:
-        return Resolved(f"Why: {said.rstrip('.')}?", ("why",), True)
-    return Resolved(f"Why? {earlier}" if earlier else text, ("why",), bool(earlier))
+        return Resolution(f"Why: {said.rstrip('.')}?", ("why",), True)
+    return Resolution(f"Why? {earlier}" if earlier else text, ("why",), bool(earlier))
 
 
 def _with_else(earlier: str) -> str:
@@ -110,7 +108,7 @@ def _with_else(earlier: str) -> str:
     return f"{match['wh']} other {match['rest']}"
 
 
-def meant(text: str) -> str | None:
+def corrected_topic(text: str) -> str | None:
     """What a correction names: "I meant the full plan"; None where it is a question or statement of its own."""
     match = _MEANT.match(text)
     if match is None or _ASKS.search(match["what"]) or len(match["what"].split()) > MOST_WORDS_MEANT:
@@ -118,11 +116,13 @@ def meant(text: str) -> str | None:
     return match["what"]
 
 
-def with_ones(text: str, attention: Attention, turn: tuple[str, str], signs: list[str]) -> str:
+def resolve_ones(text: str, attention: Attention, turn: tuple[str, str], signs: list[str]) -> str:
     """ "the red one", "create one", "which one is better": the noun that "one" repeats."""
     if (match := _WHICH_ONE.search(text)) is not None:
         signs.append("one")
-        items = next((items for said in turn if 1 < len(items := listed(said)) <= 3 and all(map(_is_item, items))), [])
+        items = next(
+            (items for said in turn if 1 < len(items := find_enumeration(said)) <= 3 and all(map(_is_item, items))), []
+        )
         if items:
             rest = " is" if match.group().lower().endswith("s") else ""
             return f"{text[: match.start()]}{match.group()[:9]} of {' and '.join(items)}{rest}{text[match.end() :]}"
@@ -158,7 +158,7 @@ def _an(noun: str) -> str:
     return f"{'an' if noun[0].lower() in 'aeio' else 'a'} {noun}"
 
 
-def with_place(text: str, attention: Attention, signs: list[str]) -> str:
+def resolve_there(text: str, attention: Attention, signs: list[str]) -> str:
     """ "What did she study there?": the place or institution that has most attention."""
     match = _THERE.search(text)
     if match is None or re.match(r"\s*there\b", text, re.I):
@@ -182,7 +182,7 @@ def _is_institution(text: str) -> bool:
     return any(word in entries("english", "institutions") for word in text.lower().split())
 
 
-def with_definites(text: str, attention: Attention, signs: list[str]) -> str:
+def resolve_definites(text: str, attention: Attention, signs: list[str]) -> str:
     """ "the timer" for the backoff timer, "the song" with its title: nouns that the conversation has said more of."""
 
     def full(match: re.Match[str]) -> str:
@@ -213,12 +213,12 @@ def with_definites(text: str, attention: Attention, signs: list[str]) -> str:
         return f"{match.group()} {found.text}"
 
     done = _HEAD.sub(full, text)
-    if signs or content_groups_beside(text):
+    if signs or names_something(text):
         return done
     return _CLASS.sub(named, done, count=1)
 
 
-def content_groups_beside(text: str) -> bool:
+def names_something(text: str) -> bool:
     """Whether a question names something of its own besides nouns for classes of things."""
     classes = entries("english", "classes") | entries("english", "attributes")
     return any(kind_of(group) == "person" or group.split()[-1].lower() not in classes for group in content_groups(text))

@@ -1,7 +1,7 @@
 import pytest
 
 from ragcore.types import Profile
-from ragcore.understanding.asker import personal
+from ragcore.understanding.standalone import resolve_user_profile
 
 ZH = Profile(department="射频部", product="BTS3900", role="射频工程师")
 EN = Profile(department="RAN Software", product="AirScale", role="test engineer")
@@ -20,7 +20,7 @@ EN = Profile(department="RAN Software", product="AirScale", role="test engineer"
     ],
 )
 def test_first_persons_become_what_the_profile_says(profile, text, expected):
-    found = personal(text, profile)
+    found = resolve_user_profile(text, profile)
 
     assert found.text == expected
     assert found.signs
@@ -28,14 +28,17 @@ def test_first_persons_become_what_the_profile_says(profile, text, expected):
 
 @pytest.mark.parametrize("text", ["我想知道5G是什么", "本产品经理是谁", "How do I reset the unit?", "my password"])
 def test_other_first_persons_mean_nothing(text):
-    assert personal(text, ZH) == type(personal("", None))(text)
+    assert resolve_user_profile(text, ZH) == type(resolve_user_profile("", None))(text)
 
 
 def test_without_a_profile_the_sign_is_only_named():
-    found = personal("我们部门的报销标准是什么", None)
+    found = resolve_user_profile("我们部门的报销标准是什么", None)
 
     assert (found.text, found.signs) == ("我们部门的报销标准是什么", ("我们部门",))
 
 
 def test_a_department_that_says_so_itself_is_not_called_one_twice():
-    assert personal("my department's plan", Profile(department="Sales Department")).text == "Sales Department's plan"
+    assert (
+        resolve_user_profile("my department's plan", Profile(department="Sales Department")).text
+        == "Sales Department's plan"
+    )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 
 from ragcore.ports import Tokenizer
 from ragcore.text.keywords import keywords
 from ragcore.text.normalise import normalise_query
+from ragcore.text.word_lists import read_section_lines
 
 MAX_CHARACTERS = 120  # nobody greets longer
 _BRACKETS = {"(": "(?:", ")": ")", "[": "(?:", "]": ")?", "|": "|", "?": "?"}
@@ -46,15 +45,8 @@ def _plain(text: str) -> str:
 
 
 @cache
-def _sections() -> Mapping[str, tuple[str, ...]]:
-    sections: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in (files("ragcore.understanding") / "greetings.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("="):
-            lines = sections.setdefault(line[1:], [])
-        elif line and not line.startswith("#"):
-            lines.append(line.strip().lower())
-    return {name: tuple(found) for name, found in sections.items()}
+def _section(name: str) -> tuple[str, ...]:
+    return tuple(line.lower() for line in read_section_lines("ragcore.understanding", "greetings.txt")[name])
 
 
 def _is_small_talk(plain: str) -> bool:
@@ -76,18 +68,18 @@ def _longest(section: str, plain: str, at: int) -> int:
 
 @cache
 def _lines(section: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(rf"{_pattern(line)}\s*") for line in _sections()[section])
+    return tuple(re.compile(rf"{_pattern(line)}\s*") for line in _section(section))
 
 
 @cache
 def _about_conversation() -> re.Pattern[str]:
-    fillers, lines = ("|".join(map(_pattern, _sections()[name])) for name in ("fillers", "conversation"))
+    fillers, lines = ("|".join(map(_pattern, _section(name))) for name in ("fillers", "conversation"))
     return re.compile(rf"(?:(?:{fillers})\s*){{0,3}}(?:{lines})(?:\s*(?:{fillers})){{0,3}}\s*")
 
 
 @cache
 def _talk() -> frozenset[str]:
-    return frozenset(word for line in _sections()["talk"] for word in line.split())
+    return frozenset(word for line in _section("talk") for word in line.split())
 
 
 def _pattern(line: str) -> str:

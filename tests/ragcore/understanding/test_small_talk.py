@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.understanding.greetings import may_be_small_talk, needs_retrieval
+from ragcore.understanding.small_talk import may_be_small_talk, needs_retrieval
 from tests.ragcore.grading.world import tokenizer
 
 SMALL_TALK = [
