@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help run test faults bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency lint install install-dev browser lock clean
+.PHONY: help run test faults bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency snapshot-answers code-figures lint install install-dev browser lock clean
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -54,6 +54,12 @@ bench-grounding: install-dev ## Which sentences no source supports; DATA="FILE �
 
 bench-latency: install ## Time to the first word of a running product; URL=http://127.0.0.1:8000 KEY=…
 	$(BIN)/python -m bench.latency --url $(or $(URL),http://127.0.0.1:8000) --key $(KEY)
+
+snapshot-answers: install ## Record the answers of a running product, compare with AGAINST=FILE; URL=… KEY=… FILE=…
+	$(BIN)/python -m bench.answer_snapshot --url $(or $(URL),http://127.0.0.1:8000) --key $(KEY) --file $(FILE) $(if $(AGAINST),--against $(AGAINST))
+
+code-figures: ## Sizes of modules and functions, packages that import each other; FOLDER=… of another checkout
+	$(BIN)/python -m bench.code_figures $(FOLDER)
 
 lint: export SECRET_KEY = not a secret: mypy imports the settings
 lint: install-dev ## Style, types and layers, without running anything

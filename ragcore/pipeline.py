@@ -45,6 +45,7 @@ class PipelineState(Protocol):
         ...
 
 
+PlannedStage = tuple[str, Mapping[str, Any]]  # the name of a stage and its options
 S = TypeVar("S")
 T = TypeVar("T")
 P = TypeVar("P", bound=PipelineState)
@@ -82,7 +83,12 @@ class Registry(Generic[S]):
 
         return add
 
-    def build(self, steps: Iterable[tuple[str, Mapping[str, Any]]]) -> list[S]:
+    def with_joining(self, steps: Iterable[PlannedStage]) -> list[PlannedStage]:
+        """The plan with every stage that declares `after` one of its steps, with its default options."""
+        joining = [info for info in self.infos.values() if info.after]
+        return [each for step in steps for each in (step, *((i.name, {}) for i in joining if i.after == step[0]))]
+
+    def build(self, steps: Iterable[PlannedStage]) -> list[S]:
         """Stages from names and options. Raises InvalidOptionsError for an unknown name or option."""
         built: list[S] = []
         for name, options in steps:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 from ragcore.llm.cancellation import StoppedError, run_unless_stopped
-from ragcore.pipeline import Registry, StageInfo, StageRun
+from ragcore.pipeline import PlannedStage, Registry, StageInfo, StageRun
 from ragcore.stage_ports import StagePorts
 from ragcore.types.answering import AnswerState
 
@@ -27,10 +27,10 @@ _registry: Registry[AnswerStage] = Registry()
 
 
 def answer_stage(
-    name: str, *, label: str, optional: bool = True, hears_stop: bool = False, timing: str = ""
+    name: str, *, label: str, optional: bool = True, hears_stop: bool = False, timing: str = "", after: str = ""
 ) -> Callable[[type[T]], type[T]]:
     """Register an answering stage with what it declares of itself; see StageInfo."""
-    register = _registry.register(StageInfo(name=name, label=label, optional=optional, timing=timing))
+    register = _registry.register(StageInfo(name=name, label=label, optional=optional, timing=timing, after=after))
 
     def add(cls: type[T]) -> type[T]:
         cls.hears_stop = hears_stop  # type: ignore[attr-defined]
@@ -44,9 +44,12 @@ def answer_stage_infos() -> Mapping[str, StageInfo]:
     return _registry.infos
 
 
-def build_stages(steps: Iterable[tuple[str, Mapping[str, Any]]]) -> list[AnswerStage]:
-    """Stages from names and options. Raises InvalidOptionsError for an unknown name or option."""
-    return _registry.build(steps)
+def build_stages(steps: Iterable[PlannedStage]) -> list[AnswerStage]:
+    """Stages from names and options, with those that declare `after` one of them.
+
+    Raises InvalidOptionsError for an unknown name or option.
+    """
+    return _registry.build(_registry.with_joining(steps))
 
 
 async def run_stages(stages: Sequence[AnswerStage], state: AnswerState, ports: StagePorts) -> AnswerState:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
-from ragcore.pipeline import Registry, StageInfo, StageRun
+from ragcore.pipeline import PlannedStage, Registry, StageInfo, StageRun
 from ragcore.ports import Ports
 from ragcore.types import StageRecord, State
 
@@ -52,7 +52,12 @@ def stage_infos() -> Mapping[str, StageInfo]:
     return _registry.infos
 
 
-def build(steps: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Stage]:
+def with_joining(steps: Iterable[PlannedStage]) -> list[PlannedStage]:
+    """The plan with every registered stage that declares `after` one of its steps."""
+    return _registry.with_joining(steps)
+
+
+def build(steps: Iterable[PlannedStage]) -> list[Stage]:
     """Stages from names and options. Raises InvalidOptionsError for an unknown name or option."""
     return _registry.build(steps)
 

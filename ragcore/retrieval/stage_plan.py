@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ragcore.options import RetrievalOptions
+from ragcore.pipeline import PlannedStage
 from ragcore.retrieval import stages  # noqa: F401 (registers the stages)
-from ragcore.retrieval.pipeline import stage_infos
+from ragcore.retrieval.pipeline import with_joining
 
-Steps = list[tuple[str, Mapping[str, Any]]]  # names of stages with their options
+Steps = list[PlannedStage]
 
 
 def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
@@ -46,7 +46,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
         ],
         "bm25": [("rank.single_arm", {"arm": "lexical", "keep": keep})],
     }
-    return _with_joining(
+    return with_joining(
         [
             *_stage_if(options.fuzzy and mode != "vector", "correct.terms", title_boost=options.title_boost),
             ("search.coarse", coarse),
@@ -67,9 +67,3 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
 def _stage_if(wanted: bool, name: str, **options: Any) -> Steps:
     """One stage, or none."""
     return [(name, options)] if wanted else []
-
-
-def _with_joining(steps: Steps) -> Steps:
-    """The plan with every registered stage that declares `after` one of its stages."""
-    joining = [info for info in stage_infos().values() if info.after]
-    return [each for step in steps for each in (step, *((info.name, {}) for info in joining if info.after == step[0]))]

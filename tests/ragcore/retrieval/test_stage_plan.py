@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from ragcore import pipeline
 from ragcore.answering import stages as _answering_stages  # noqa: F401
 from ragcore.answering.pipeline import answer_stage_infos
 from ragcore.options import RetrievalOptions
+from ragcore.retrieval import pipeline
 from ragcore.retrieval.pipeline import build, stage, stage_infos
 from ragcore.retrieval.stage_plan import stage_plan
 

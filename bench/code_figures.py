@@ -1,0 +1,70 @@
+"""`make code-figures`: sizes of modules and functions, and packages of ragcore that import each other.
+
+Counts what is neither a test nor a migration. FOLDER=… measures another checkout, to compare with.
+"""
+
+from __future__ import annotations
+
+import ast
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGES = ("ragcore", "accounts", "knowledge", "chat", "feedback", "evaluation", "ragsite", "bench", "scripts")
+
+
+def modules(root: Path) -> list[Path]:
+    """Python files with code in them, without tests and migrations."""
+    found = (path for package in PACKAGES for path in sorted((root / package).rglob("*.py")))
+    return [path for path in found if "migrations" not in path.parts and path.read_text(encoding="utf-8").strip()]
+
+
+def function_lengths(tree: ast.AST) -> Iterator[int]:
+    """Lines of every function and method, from `def` to its end."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Dotted names of everything imported when a module runs; imports for type checkers alone do not count."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def two_way_pairs(root: Path, package: str = "ragcore") -> list[tuple[str, str]]:
+    """Pairs of sub-packages (or top modules) of a package that import each other."""
+    edges: dict[str, set[str]] = defaultdict(set)
+    names = {path.stem if path.is_file() else path.name for path in (root / package).iterdir()}
+    for path in (root / package).rglob("*.py"):
+        own = path.relative_to(root / package).parts[0].removesuffix(".py")
+        for name in imported(ast.parse(path.read_text(encoding="utf-8"))):
+            parts = name.split(".")
+            if parts[0] == package and len(parts) > 1 and parts[1] in names and parts[1] != own:
+                edges[own].add(parts[1])
+    return sorted((one, other) for one in edges for other in edges[one] if one < other and one in edges.get(other, ()))
+
+
+def main() -> None:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    paths = modules(root)
+    lines = [len(path.read_text(encoding="utf-8").splitlines()) for path in paths]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
+    lengths = sorted(length for tree in trees for length in function_lengths(tree))
+    product = [count for path, count in zip(paths, lines, strict=True) if path.relative_to(root).parts[0] != "bench"]
+    print(f"modules {len(paths)}, {len(product)} without bench; lines {sum(lines)}; mean {statistics.mean(lines):.0f}")
+    print(f"modules under 50 lines {sum(n < 50 for n in lines)}, over 400 {sum(n > 400 for n in lines)}")
+    p90 = lengths[int(len(lengths) * 0.9)]
+    print(f"functions {len(lengths)}; median {statistics.median(lengths):.0f}, p90 {p90}, longest {lengths[-1]} lines")
+    print(f"two-way package pairs in ragcore: {two_way_pairs(root) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()
