@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin.base import admin_scope
 from chat.admin import ReviewerAdmin
 from chat.models.strategies import StrategyStatistics
-from chat.services.strategies import PERIODS, strategy_figures
+from chat.turns.strategy_statistics import PERIODS, strategy_figures
 
 DEFAULT_DAYS = 7
 PERIOD_WORDS = {1: _("Today"), 7: _("7 days"), 30: _("30 days")}

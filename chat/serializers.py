@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from accounts.error_messages import stored_message
-from chat.answering.grounding import trace_of
-from chat.answering.passage_search import Asked
-from chat.answering.progress import why
-from chat.answering.retrieval import Found, final_score
+from chat.answering.metadata import build_trace
+from chat.answering.passage_search import UnderstoodQuery
+from chat.answering.progress import explain_reasons
+from chat.answering.retrieval import SearchOutcome, final_score
 from chat.models import Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord
 from knowledge.errors import UnmatchedFilterError
 from knowledge.types import FilterWarning, Retrieved
+from ragcore.types import Sentence
 
 _MARKER = re.compile(r"[ \t]*\[\d{1,3}\]")
 _BUTTON = re.compile(r'[ \t]*<button class="cite"[^>]*>\d+</button>')
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|])")
 
 # Metadata that only operators and the web pages use stays in the stored message.
-_NOTHING_DONE: dict[str, Any] = {
+_EMPTY_REASONING: dict[str, Any] = {
     "query_analysis": {},
     "agentic_steps": [],
     "iteration_details": [],
@@ -40,7 +42,7 @@ _PUBLIC_METADATA = (
 )
 
 
-def answer_present(*, record: AnswerRecord, request: AnswerRequest, message: Message) -> dict[str, Any]:
+def serialize_answer(*, record: AnswerRecord, request: AnswerRequest, message: Message) -> dict[str, Any]:
     """The response of `POST /api/v1/rag/generate`. Fields whose stage did not run are null or empty."""
     cited = record.cited if request.include_citations else ()
     return {
@@ -52,28 +54,28 @@ def answer_present(*, record: AnswerRecord, request: AnswerRequest, message: Mes
         "message_id": str(message.pk),
         "conversation_id": request.conversation_id or str(message.conversation_id),
         "citations": [citation.public() for citation in cited],
-        "sentences": [_sentence(one) for one in record.sentences],
-        **_NOTHING_DONE,
-        **{name: record.reasoning[name] for name in _NOTHING_DONE if name in record.reasoning},
+        "sentences": [_sentence(sentence) for sentence in record.sentences],
+        **_EMPTY_REASONING,
+        **{name: record.reasoning[name] for name in _EMPTY_REASONING if name in record.reasoning},
         "kg_context": None,
         "retrieval_stats": dict(record.retrieval_stats),
-        "metadata": metadata_present(record),
+        "metadata": serialize_metadata(record),
     }
 
 
-def metadata_present(record: AnswerRecord) -> dict[str, Any]:
+def serialize_metadata(record: AnswerRecord) -> dict[str, Any]:
     """What a client is told about how the answer came to be; times in seconds."""
-    warnings = warnings_present(FilterWarning(**one) for one in record.metadata.get("warnings", ()))
-    reason = why(record.metadata.get("choice") or ())
-    known = {name: record.metadata.get(name) for name in _PUBLIC_METADATA}
-    return {**known, "choice_reason": reason, "warnings": warnings}
+    metadata = record.metadata
+    public = {name: getattr(metadata, name) for name in _PUBLIC_METADATA}
+    reason, warnings = explain_reasons(metadata.choice), serialize_warnings(metadata.warnings)
+    return {**public, "choice_reason": reason, "warnings": warnings}
 
 
-def _sentence(sentence: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in sentence.items() if name != "reason_data"}
+def _sentence(sentence: Sentence) -> dict[str, Any]:
+    return {name: value for name, value in asdict(sentence).items() if name != "reason_data"}
 
 
-def warnings_present(warnings: Iterable[FilterWarning]) -> list[dict[str, str]]:
+def serialize_warnings(warnings: Iterable[FilterWarning]) -> list[dict[str, str]]:
     """Warnings in the language of the caller."""
     return [
         {
@@ -111,12 +113,12 @@ def _named(citation: CitationRecord) -> str:
     return f"{name}, p. {citation.page}" if citation.page is not None else name
 
 
-AS_WRITTEN = Asked()
+AS_WRITTEN = UnderstoodQuery()
 
 
-def hits_present(retrieved: Retrieved, *, trace: bool, asked: Asked = AS_WRITTEN) -> dict[str, Any]:
-    """The response of `retrieve`. The trace lists only what passed the asker's own rights."""
-    found = Found(retrieved=retrieved, seconds=0.0)
+def serialize_hits(retrieved: Retrieved, *, trace: bool, understood: UnderstoodQuery = AS_WRITTEN) -> dict[str, Any]:
+    """The response of `retrieve`. The trace lists only what passed the user's own rights."""
+    outcome = SearchOutcome(retrieved=retrieved, seconds=0.0)
     return {
         "hits": [
             {
@@ -130,23 +132,23 @@ def hits_present(retrieved: Retrieved, *, trace: bool, asked: Asked = AS_WRITTEN
                 "score": final_score(candidate),
                 "scores": dict(candidate.scores),
             }
-            for passage, candidate in found.hits
+            for passage, candidate in outcome.hits
         ],
         "relevant": retrieved.relevant,
         "searched": retrieved.searched,
-        "warnings": warnings_present(retrieved.warnings),
+        "warnings": serialize_warnings(retrieved.warnings),
         "timings_ms": dict(retrieved.timings_ms),
         "metadata": {
-            "understood": asked.understood,
-            "rewritten_queries": list(asked.queries),
-            "rewrite_method": asked.method,
-            "history_turns": asked.turns,
+            "understood": understood.understood,
+            "rewritten_queries": list(understood.queries),
+            "rewrite_method": understood.method,
+            "history_turns": understood.turns,
         },
-        "trace": trace_of(found, complete=True) if trace else {},
+        "trace": build_trace(outcome, complete=True) if trace else {},
     }
 
 
-def sources_present(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
+def serialize_sources(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
     """The sources of an answer as the second form lists them, cited or not."""
     return [
         {
@@ -161,7 +163,7 @@ def sources_present(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
     ]
 
 
-def source_citations(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
+def serialize_source_citations(rows: Iterable[MessageCitation]) -> list[dict[str, Any]]:
     """The citations of an answer as the second form lists them."""
     return [
         {"citation_num": row.number, "source_id": row.chunk_id, "confidence": row.confidence}

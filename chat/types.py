@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
-from knowledge.types import Filters, RetrievalMode
+from knowledge.types import Filters, FilterWarning, RetrievalMode
+from ragcore.types import Sentence
+from ragcore.types.answering import Turn
 
 Mode = Literal["basic", "enhanced", "agentic", "ultimate"]
 Strategy = Literal["standard", "adaptive", "self_rag"]
@@ -33,14 +35,6 @@ MAX_QUERY_CHARACTERS = 2000
 MAX_BATCH = 100
 
 EventType = Literal["context", "step", "chunk", "block", "tail", "citations", "done", "error"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """One earlier turn."""
-
-    question: str
-    answer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +85,8 @@ class AnswerRequest:
     prompt_type: PromptType | None = None
     strict: bool = False
     cache: bool = True
-    personal: bool = True  # the asker's work profile may take part; measurements leave it out
-    history: tuple[Exchange, ...] = ()
+    personal: bool = True  # the user's work profile may take part; measurements leave it out
+    history: tuple[Turn, ...] = ()
     given: frozenset[str] = frozenset()
 
     def stored(self) -> dict[str, Any]:
@@ -110,10 +104,14 @@ class Event:
     data: Mapping[str, Any]
 
 
-class Emit(Protocol):
-    """Where a running turn reports to."""
+class EventSink(Protocol):
+    """Takes the events of a running turn."""
 
     async def __call__(self, kind: EventType, /, **data: Any) -> None: ...
+
+
+async def ignore_event(kind: EventType, /, **data: Any) -> None:
+    """An `EventSink` where nobody reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,17 +154,59 @@ class CitationRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerMetadata:
+    """How an answer came to be (V15). Times are in seconds; None where the part did not run."""
+
+    total_time: float = 0.0
+    rewrite_time: float | None = None
+    retrieve_time: float | None = None
+    rerank_time: float | None = None
+    generate_time: float | None = None
+    first_token_time: float | None = None
+    stage_times: Mapping[str, float] = field(default_factory=dict)
+    chunks_found: int = 0
+    model: str = ""
+    usage: Mapping[str, int] = field(default_factory=dict)  # prompt_tokens, completion_tokens, total_tokens
+    cost: float | None = None  # in the currency of the price table; None where a price is not known
+    usage_by_purpose: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    choice: tuple[str, ...] = ()  # codes: why this strategy and this tier
+    tier: str | None = None
+    strategy: str = ""
+    mode_used: str = ""  # basic, …, ultimate; fallback where the mode's own way failed
+    cache: str = "none"  # or "exact"
+    understood: str | None = None  # the question without its conversation, where that is another one
+    rewritten_queries: tuple[str, ...] = ()
+    options_sha256: str = ""
+    error_message: str | None = None  # why the answer is degraded
+    stopped: bool = False  # by the reader
+    is_cut: bool = False  # at the limit of tokens
+    unused_options: tuple[str, ...] = ()
+    skipped_stages: Mapping[str, str] = field(default_factory=dict)  # stage -> code of its error
+    warnings: tuple[FilterWarning, ...] = ()
+    notes: tuple[str, ...] = ()  # codes: "unchecked", "other_language"
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> AnswerMetadata:
+        warnings = tuple(FilterWarning(**warning) for warning in data["warnings"])
+        names = ("choice", "rewritten_queries", "unused_options", "notes")
+        return cls(**{**data, **{name: tuple(data[name]) for name in names}, "warnings": warnings})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRecord:
-    """A finished answer, in plain values: what is stored, cached and sent. Times are in seconds."""
+    """A finished answer: what is stored, cached and sent."""
 
     text: str
     html: str
     status: str
     confidence: float
     citations: tuple[CitationRecord, ...] = ()
-    sentences: tuple[Mapping[str, Any], ...] = ()
+    sentences: tuple[Sentence, ...] = ()
     retrieval_stats: Mapping[str, int] = field(default_factory=dict)
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: AnswerMetadata = AnswerMetadata()
     trace: Mapping[str, Any] = field(default_factory=dict)
     reasoning: Mapping[str, Any] = field(default_factory=dict)  # what was understood and done on the way
 
@@ -176,7 +216,9 @@ class AnswerRecord:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> AnswerRecord:
         citations = tuple(CitationRecord(**citation) for citation in data["citations"])
-        return cls(**{**data, "citations": citations, "sentences": tuple(data["sentences"])})
+        sentences = tuple(Sentence(**{**one, "citations": tuple(one["citations"])}) for one in data["sentences"])
+        metadata = AnswerMetadata.from_json(data["metadata"])
+        return cls(**{**data, "citations": citations, "sentences": sentences, "metadata": metadata})
 
     @property
     def cited(self) -> tuple[CitationRecord, ...]:

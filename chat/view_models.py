@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
 from chat import selectors
-from chat.answering.progress import told
+from chat.answering.progress import step_event
 from chat.error_messages import failure_message
 from chat.filter_summary import Narrowed, narrowed_by
 from chat.models import Conversation, Message, MessageCitation
@@ -281,7 +281,7 @@ def _turn(
         narrowed=narrowed,
         understood=understood,
         forms=_forms(message, understood),
-        rounds=[told(Step(**step))["detail"] for step in steps],
+        rounds=[step_event(Step(**step))["detail"] for step in steps],
     )
 
 

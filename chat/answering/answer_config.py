@@ -1,41 +1,31 @@
-"""What a language model is told, and which sentences are refusals (D19, D21, V5)."""
+"""Options of one question in layers, and what the set that is asked alone says (V5, V14, U10, U14)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import cast, get_args
+from typing import cast
 
 from django.conf import settings
 
 from accounts.scope import Scope
 from chat.answering.stage_plans import is_loop_off
-from chat.conversations.memory import history_window
-from chat.types import AnswerRequest, Exchange, Style
+from chat.types import AnswerRequest
 from knowledge import engines
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_readable
 from knowledge.selectors.options import site_options
 from knowledge.types import RetrievalMode
-from ragcore.grounding.context import render_context
-from ragcore.llm.client import fenced
 from ragcore.options import AnswerOptions, Resolved, options_sha256, resolve
-from ragcore.ports import ChatMessage
 from ragcore.presets import mode_layers, preset, preset_retrieval_mode
 from ragcore.prompts import load
-from ragcore.prompts.refusals import refusal
-from ragcore.text.scripts import language_of
-from ragcore.types import Language, Source
 
-PERSONA = "You are an expert on the documents of this organisation."  # of sets that name no other
-LANGUAGE_NAMES = {"zh": "Chinese", "en": "English"}
-OTHER_LANGUAGE = "the same language as the question"
 LEAST_LATENCY = 0.001  # seconds; a client's 0 asks for the fastest model, where an option of 0 is no limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
-    """How this question is to be answered: options in layers, and what the set says that is asked alone."""
+class AnswerConfig:
+    """The resolved options of one question, with prompts and search options of the set that is asked alone."""
 
     options: AnswerOptions = field(default_factory=AnswerOptions)
     origin: Mapping[str, str] = field(default_factory=dict)  # option -> the layer that it came from
@@ -51,7 +41,7 @@ class Manner:
         """Fingerprint of everything but the question that shapes an answer, stored with it and part of cache keys."""
         model = engines.chat_model()
         prompts = [load(name).sha256 for name in ("answer_system", "answer_user", f"style_{self.options.style}")]
-        used = Used(
+        used = ConfigFingerprint(
             model=model.name if model else "",
             embedder=settings.EMBEDDER,
             reranker=settings.RERANKER,
@@ -65,8 +55,8 @@ class Manner:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
-    """What else than options has a part in an answer."""
+class ConfigFingerprint:
+    """What shapes an answer besides its options."""
 
     model: str
     embedder: str
@@ -78,16 +68,16 @@ class Used:
     retrieval: Mapping[str, object]
 
 
-def manner_of(*, scope: Scope, request: AnswerRequest) -> Manner:
+def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConfig:
     """Options in layers (V14): default, mode, site, the set that is asked alone (D14), preset, request. Uses the ORM.
 
     Mode and preset are options themselves and are found first; the mode that the client names is the one. Of limits of
     cost and time the smallest one holds, whoever sets it: a client can lower what the site allows and never raise it.
     """
-    alone = set_alone(scope=scope, sets=request.sets)
+    alone = only_set(scope=scope, sets=request.sets)
     site = ("site", site_options(tenant_id=scope.tenant_id).get("answer", {}))
     own = (f"set {alone.code}", alone.options.get("answer", {})) if alone else ("set", {})
-    sent = ("request", answer_options_sent(request))
+    sent = ("request", sent_options(request))
     word = resolve(AnswerOptions, site, own, sent).value.preset
     chosen = preset(word)
     of_preset = (f"preset {word}", chosen.get("answer", {}))
@@ -97,7 +87,7 @@ def manner_of(*, scope: Scope, request: AnswerRequest) -> Manner:
     if is_loop_off(named):
         of_mode["tiered"] = True  # U14: without its loop a mode writes with the model that the question needs
     resolved = _limited(resolve(AnswerOptions, ("mode", of_mode), site, own, of_preset, sent), site, own, of_preset)
-    return Manner(
+    return AnswerConfig(
         options=resolved.value,
         origin=resolved.origin,
         persona=alone.persona if alone else "",
@@ -110,26 +100,25 @@ def manner_of(*, scope: Scope, request: AnswerRequest) -> Manner:
     )
 
 
-def set_alone(*, scope: Scope, sets: Sequence[int]) -> KnowledgeSet | None:
-    """The set that is asked alone, whose options hold (D14); None for several, for all, and for one out of reach."""
+def only_set(*, scope: Scope, sets: Sequence[int]) -> KnowledgeSet | None:
+    """The set that is asked alone, whose options hold (D14); None for several, for all, and for an unreadable one."""
     return sets_readable(scope=scope).filter(pk=sets[0]).first() if len(sets) == 1 else None
 
 
 def _own_prompt(scope: Scope, request: AnswerRequest, is_allowed_by_site: bool) -> str:
-    """The client's prompt, if each set whose passages it could be used on permits it; those without a word of their own
-    do as the site does."""
+    """The client's prompt, if every set that is asked permits it; a set that does not say takes the site's option."""
     if not request.system_prompt:
         return ""
-    asked = sets_readable(scope=scope)
+    sets = sets_readable(scope=scope)
     if request.sets:
-        asked = asked.filter(pk__in=request.sets)
-    said = set(asked.values_list("options__answer__own_prompts", flat=True)) or {None}
-    allowed = all(is_allowed_by_site if own is None else own for own in said)
+        sets = sets.filter(pk__in=request.sets)
+    permissions = set(sets.values_list("options__answer__own_prompts", flat=True)) or {None}
+    allowed = all(is_allowed_by_site if own is None else own for own in permissions)
     return request.system_prompt if allowed else ""
 
 
 def _limited(resolved: Resolved[AnswerOptions], *layers: tuple[str, Mapping[str, object]]) -> Resolved[AnswerOptions]:
-    """The same with the smaller one of what the client says and what the layers before it resolve to."""
+    """The same with the smallest limit of cost and of time: of the client, and of the layers before it."""
     before = [resolve(AnswerOptions, *layers[:-1]), resolve(AnswerOptions, layers[-1])]
     values, origin = {}, dict(resolved.origin)
     for name in ("max_cost", "max_latency"):
@@ -140,8 +129,8 @@ def _limited(resolved: Resolved[AnswerOptions], *layers: tuple[str, Mapping[str,
     return Resolved(replace(resolved.value, **values), origin)
 
 
-def answer_options_sent(request: AnswerRequest) -> dict[str, object]:
-    """What the client said about options of the answer, by their names here; what it left out inherits."""
+def sent_options(request: AnswerRequest) -> dict[str, object]:
+    """The options that the client sent, under their names in AnswerOptions; those left out inherit."""
     sent = {f.name: getattr(request, f.name) for f in fields(AnswerOptions) if f.name in request.given}
     sent = {name: value for name, value in sent.items() if value is not None}
     if request.use_agentic_rag is not None:
@@ -151,50 +140,8 @@ def answer_options_sent(request: AnswerRequest) -> dict[str, object]:
     if request.use_tiered_generation is not None:
         sent["tiered"] = request.use_tiered_generation
     limits = request.constraints
-    if limits.max_cost_per_query:  # 0 is no option but Manner.is_free_only
+    if limits.max_cost_per_query:  # 0 is no option but AnswerConfig.is_free_only
         sent["max_cost"] = float(limits.max_cost_per_query)
     if limits.max_latency is not None:
         sent["max_latency"] = max(float(limits.max_latency), LEAST_LATENCY)
     return sent
-
-
-def prompt_messages(
-    *, query: str, manner: Manner, sources: Sequence[Source], history: Sequence[Exchange], critique: str = ""
-) -> tuple[ChatMessage, ...]:
-    """The system prompt, the earlier turns that fit, and the sources with the question.
-
-    A client's own prompt stands behind the rules, which it cannot lift; `critique`: of an answer before.
-    """
-    language = language_of(query)
-    system = load("answer_system").render(
-        persona=manner.persona or PERSONA,
-        refusal=refusal(manner.options.style, language),
-        style=load(f"style_{manner.options.style}").text,
-        language=LANGUAGE_NAMES.get(language, OTHER_LANGUAGE),
-    )
-    turns = history_window(history, fixed=system + query, counter=engines.counter())
-    earlier = [
-        ChatMessage(role=role, content=content)
-        for turn in turns
-        for role, content in (("user", turn.question), ("assistant", turn.answer))
-    ]
-    if manner.system_prompt:
-        system = f"{system}\n\n{load('answer_own').render(instructions=manner.system_prompt)}"
-    question = load("answer_user").render(context=render_context(sources), question=fenced(query))
-    if critique:
-        question = f"{question}\n\n{load('answer_critique').render(critique=fenced(critique))}"
-    return (
-        ChatMessage(role="system", content=system),
-        *earlier,
-        ChatMessage(role="user", content=question),
-    )
-
-
-def refusal_for(query: str, style: str) -> str:
-    """The refusal sentence of the style, in the language of the question (D21)."""
-    return refusal(style, language_of(query))
-
-
-def refusal_sentences() -> frozenset[str]:
-    """All of them: they claim nothing, so their support is not judged."""
-    return frozenset(refusal(style, language) for style in get_args(Style) for language in get_args(Language))

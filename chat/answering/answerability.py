@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chat.answering.retrieval import Found
+from chat.answering.context import AnswerContext
+from chat.answering.retrieval import SearchOutcome
+from chat.executors import run_cpu
 from knowledge import engines
 from ragcore.answerability import answerability, threshold_for
 from ragcore.embedding.caching import CachingEmbedder
-from ragcore.options import AnswerOptions
 from ragcore.types import Source
 from ragcore.types.answering import AnswerState
 
@@ -25,23 +26,34 @@ class Verdict:
     most_confidence: float = 1.0  # that an answer from them deserves, 0 to 1
 
 
-def verdict_on(state: AnswerState, found: Found, sources: Sequence[Source], options: AnswerOptions) -> Verdict:
-    """Worth it where something near was found and, where no language model can refuse by itself, it probably answers.
+async def judge_answerability(
+    context: AnswerContext, state: AnswerState, outcome: SearchOutcome, sources: Sequence[Source]
+) -> Verdict:
+    """Answerable where a near passage was found and, without a language model, the sources probably answer.
 
-    The confidence of a quoted answer is bounded by the root of that probability: quotations are always supported, so
-    their support alone says nothing of whether they answer the question.
+    A language model refuses by itself. The confidence of a quoted answer is at most the square root of that
+    probability: quotations are always supported, so their support alone does not say whether they answer the question.
     """
-    if not found.retrieved.relevant:
-        return Verdict(is_answerable=False)
-    if engines.chat_model() is not None:
+    has_model = engines.chat_model() is not None
+    if has_model and state.written is not None:
         return Verdict(is_answerable=True)
-    rate = options.false_refusals
+    if not outcome.retrieved.relevant:
+        return Verdict(is_answerable=False)
+    if has_model:
+        return Verdict(is_answerable=True)
+    return await run_cpu(_probability_verdict, context, state, outcome, sources)
+
+
+def _probability_verdict(
+    context: AnswerContext, state: AnswerState, outcome: SearchOutcome, sources: Sequence[Source]
+) -> Verdict:
+    retrieved, rate = outcome.retrieved, context.config.options.false_refusals
     judged = answerability(
         state.query,
         sources,
         tokenizer=engines.tokenizer(),
         embedder=CachingEmbedder(engines.embedder()),
-        idf=found.retrieved.state.query.weights,
+        idf=retrieved.state.query.weights,
     )
-    line = threshold_for(state.question.language, found.retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
-    return Verdict(is_answerable=judged.score >= line, most_confidence=math.sqrt(judged.score))
+    least = threshold_for(state.question.language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
+    return Verdict(is_answerable=judged.score >= least, most_confidence=math.sqrt(judged.score))

@@ -8,26 +8,23 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, replace
 
 from redis.exceptions import RedisError
 
-from accounts.scope import Scope
-from chat.answering.context import profile_key
+from chat.answering.context import AnswerContext, profile_key
 from chat.answering.grounding import UNCHECKED
 from chat.redis_client import client, redis_lock
-from chat.types import AnswerRecord, AnswerRequest, Exchange
+from chat.types import AnswerRecord
 from knowledge.selectors import corpus_epoch, sets_readable
 from ragcore.text.normalise import normalise_query
-from ragcore.types import Profile
 
 logger = logging.getLogger(__name__)
 
 TTL_SECONDS = 24 * 3600
 POLL_SECONDS = (0.02, 0.05, 0.1)  # the last one is repeated
 WAIT_SECONDS = 60
-UNSHARED = "unshared"  # what the first asker got is not for others: they ask for themselves
+UNSHARED = "unshared"  # the first answer is not for others: each request computes its own
 UNSHARED_SECONDS = 2
 CACHED_STATUSES = frozenset({"answered", "refused", "search_results"})
 
@@ -38,21 +35,13 @@ _NOT_IN_KEY = frozenset(
 )
 
 
-def cache_key(
-    *,
-    scope: Scope,
-    request: AnswerRequest,
-    history: tuple[Exchange, ...],
-    configuration: str,
-    understood: str = "",
-    profile: Profile | None = None,
-) -> str:
+def cache_key(context: AnswerContext, *, understood: str) -> str:
     """Where the answer to this question is kept: everything that it may depend on is part of the key.
 
-    `configuration`: fingerprint of the model, its options and its prompts. `understood`: the question with its days and
-    people resolved. `profile`: what takes part in the search;
-    people who keep theirs out of it share their answers. Uses the ORM.
+    `understood`: the question with its days and people resolved. Users without a profile in the search share their
+    answers. Uses the ORM.
     """
+    scope, request = context.scope, context.request
     values = asdict(request)
     parts = {
         "question": normalise_query(request.query).casefold(),
@@ -61,10 +50,10 @@ def cache_key(
         "tenant": scope.tenant_id,
         "clearance": scope.clearance,
         "readable": sorted(sets_readable(scope=scope).values_list("pk", flat=True)),
-        "profile": profile_key(profile),
-        "history": [asdict(turn) for turn in history],
+        "profile": profile_key(context.profile),
+        "history": [asdict(turn) for turn in context.history],
         "epoch": corpus_epoch(scope=scope),
-        "configuration": configuration,
+        "configuration": context.config.sha256(),
     }
     return f"answer:{hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()}"
 
@@ -72,14 +61,14 @@ def cache_key(
 async def through_cache(
     key: str,
     *,
-    usable: Callable[[AnswerRecord], Awaitable[bool]],
-    make: Callable[[], Awaitable[AnswerRecord]],
+    is_usable: Callable[[AnswerRecord], Awaitable[bool]],
+    compute: Callable[[], Awaitable[AnswerRecord]],
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[AnswerRecord, bool]:
-    """The answer and whether it came from the cache; of several askers at once one makes it, the others wait.
+    """The answer and whether it came from the cache; of several requests at once one computes it, the others wait.
 
-    `usable` is asked before a kept answer is given out. Without Redis everyone makes their own. Who is stopped waits
-    for nobody: `make` knows how to end.
+    `is_usable` is asked before a kept answer is given out. Without Redis each request computes its own. A stopped
+    request does not wait: `compute` knows how to end.
     """
     deadline, tries = time.monotonic() + WAIT_SECONDS, 0
     while time.monotonic() < deadline and not is_stopped():
@@ -90,31 +79,33 @@ async def through_cache(
             break
         if kept == UNSHARED:
             break
-        if record := await _usable(kept, usable):
+        if record := await _load_usable(kept, is_usable):
             return record, True
         async with redis_lock(f"{key}:lock", wait_seconds=0) as first:
             if first:
                 since = await client().get(key)  # whoever had the lock may have ended after the look above
-                if since != kept and (record := await _usable(since, usable)):
+                if since != kept and (record := await _load_usable(since, is_usable)):
                     return record, True
-                return await _made(key, make), False
+                return await _compute_and_keep(key, compute), False
         await asyncio.sleep(POLL_SECONDS[min(tries, len(POLL_SECONDS) - 1)])
         tries += 1
-    return await make(), False
+    return await compute(), False
 
 
-async def _usable(kept: str | bytes | None, usable: Callable[[AnswerRecord], Awaitable[bool]]) -> AnswerRecord | None:
+async def _load_usable(
+    kept: str | bytes | None, is_usable: Callable[[AnswerRecord], Awaitable[bool]]
+) -> AnswerRecord | None:
     if kept is None or kept == UNSHARED:
         return None
     record = AnswerRecord.from_json(json.loads(kept))
-    return record if await usable(record) else None
+    return record if await is_usable(record) else None
 
 
-async def _made(key: str, make: Callable[[], Awaitable[AnswerRecord]]) -> AnswerRecord:
-    """Make and keep an answer; who waits learns of a failure too."""
+async def _compute_and_keep(key: str, compute: Callable[[], Awaitable[AnswerRecord]]) -> AnswerRecord:
+    """Compute and keep an answer; those who wait learn of a failure, too."""
     kept, seconds = UNSHARED, UNSHARED_SECONDS
     try:
-        record = await make()
+        record = await compute()
         if is_cacheable(record):
             kept, seconds = json.dumps(record.to_json(), ensure_ascii=False), TTL_SECONDS
     finally:
@@ -132,29 +123,24 @@ async def _keep(key: str, value: str, seconds: int) -> None:
 
 def is_cacheable(record: AnswerRecord) -> bool:
     """Whole answers only: a degraded, stopped or unchecked one is worse than the next try."""
-    unchecked = UNCHECKED in record.metadata.get("notes", ())
-    return record.status in CACHED_STATUSES and not record.metadata.get("stopped") and not unchecked
+    is_unchecked = UNCHECKED in record.metadata.notes
+    return record.status in CACHED_STATUSES and not record.metadata.stopped and not is_unchecked
 
 
 def from_cache(record: AnswerRecord, *, seconds: float) -> AnswerRecord:
     """A kept answer with the figures of this request: nothing was generated, nothing was spent."""
-    nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    metadata: dict[str, Any] = {
-        **record.metadata,
-        "cache": "exact",
-        "total_time": round(seconds, 4),
-        "rewrite_time": None,
-        "retrieve_time": None,
-        "rerank_time": None,
-        "generate_time": None,
-        "first_token_time": None,
-        "stage_times": {},
-        "cost": 0.0,
-        "usage": nothing,
-        "usage_by_purpose": {},
-    }
-    return AnswerRecord(**{**_shallow(record), "metadata": metadata})
-
-
-def _shallow(record: AnswerRecord) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in AnswerRecord.__slots__}
+    metadata = replace(
+        record.metadata,
+        cache="exact",
+        total_time=round(seconds, 4),
+        rewrite_time=None,
+        retrieve_time=None,
+        rerank_time=None,
+        generate_time=None,
+        first_token_time=None,
+        stage_times={},
+        cost=0.0,
+        usage={"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        usage_by_purpose={},
+    )
+    return replace(record, metadata=metadata)

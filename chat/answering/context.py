@@ -1,8 +1,10 @@
-"""What one answer is made with: the question, the profile of its user, the time limit (V6, V13, D4)."""
+"""What one answer is made with: built once where a question comes in, and passed whole."""
 
 from __future__ import annotations
 
+import asyncio
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -10,8 +12,11 @@ from typing import Any
 from django.utils import timezone
 
 from accounts.models import User
-from chat.models import Conversation
-from chat.types import AnswerRequest, Exchange
+from accounts.scope import Scope
+from chat.answering.answer_config import AnswerConfig, resolve_answer_config
+from chat.executors import run_db
+from chat.models import Conversation, Message
+from chat.types import AnswerRequest, EventSink
 from knowledge import engines
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
@@ -20,63 +25,115 @@ from ragcore.types.answering import Question, Turn
 from ragcore.understanding.standalone import standalone_by_rules
 
 ANSWER_SECONDS = 55.0  # from the request to the written text; with checking and storing 60 are not passed (V6)
-RESERVE_SECONDS = 10.0  # of them for the last search and the text, whatever comes before
-SILENT_SECONDS = 10.0  # without a word; a model that takes longer is not waited for again
+RESERVE_SECONDS = 10.0  # of them for the last search and the text
+SILENT_SECONDS = 10.0  # without a token; a model that takes longer is not waited for again
+CONVERSATIONS = 10  # the last ones, whose knowledge sets count as recent
+RECENT_SETS = 3
 
 
 @dataclass(slots=True, kw_only=True)
-class Patience:
-    """The time of one answer, shared by everything that waits for a model.
-
-    `unreachable`: models by name that did not answer one who wrote. Whoever reads along waits so long for the first
-    word; a text that has begun may grow.
-    """
+class Deadline:
+    """The time limit of one answer, shared by everything that waits for a model (V6, V13)."""
 
     seconds: float = ANSWER_SECONDS
     clock: Callable[[], float] = time.monotonic
-    unreachable: set[str] = field(default_factory=set)
+    unreachable_models: set[str] = field(default_factory=set)  # names of models that failed while writing
     _until: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         self._until = self.clock() + self.seconds
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Seconds until the text must be there, never below 0."""
         return max(0.0, self._until - self.clock())
 
-    def left_before_writing(self) -> float:
-        """Seconds for all that helps an answer and is not its text, never below 0."""
-        return max(0.0, self.left() - RESERVE_SECONDS)
+    def remaining_before_writing(self) -> float:
+        """Seconds for everything before the text is written, never below 0."""
+        return max(0.0, self.remaining() - RESERVE_SECONDS)
 
 
-def question_of(
-    request: AnswerRequest, *, history: Sequence[Exchange], profile: Profile | None, user: User
-) -> Question:
-    """The question with its conversation, today's date and, where they let it take part, the asker's profile."""
-    text = normalise_query(request.query)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerContext:
+    """Everything that belongs to one question.
+
+    `events` gets what a reader is shown while the answer is made; `stop` is set when the reader wants no more of it.
+    """
+
+    scope: Scope
+    request: AnswerRequest
+    config: AnswerConfig  # options in layers, resolved for this request
+    question: Question  # normalised, with its history, the date and the user's profile
+    events: EventSink
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    deadline: Deadline = field(default_factory=Deadline)
+    message_id: uuid.UUID | None = None  # None: nothing is stored, as for a search alone
+    is_streaming: bool = False  # whether somebody reads along
+    renders_blocks: bool = False  # whether the reader wants HTML block by block
+
+    @property
+    def history(self) -> tuple[Turn, ...]:
+        """Earlier turns, oldest first."""
+        return self.question.history
+
+    @property
+    def profile(self) -> Profile | None:
+        """The user's work profile, where it takes part."""
+        return self.question.profile
+
+
+async def build_context(
+    *,
+    scope: Scope,
+    user: User,
+    request: AnswerRequest,
+    message: Message,
+    events: EventSink,
+    history: Sequence[Turn] = (),
+    stop: asyncio.Event | None = None,
+    deadline: Deadline | None = None,
+    is_streaming: bool = False,
+) -> AnswerContext:
+    """The context of a question. `deadline`: the time limit, where it runs already."""
+    profile = await run_db(profile_get, user, sets=request.sets) if request.personal else None
+    return AnswerContext(
+        scope=scope,
+        request=request,
+        config=await run_db(resolve_answer_config, scope=scope, request=request),
+        question=build_question(request.query, history=history, profile=profile, user=user),
+        events=events,
+        stop=stop or asyncio.Event(),
+        deadline=deadline or Deadline(),
+        message_id=message.pk,
+        is_streaming=is_streaming,
+        renders_blocks=message.conversation.channel == Conversation.Channel.WEB,
+    )
+
+
+def build_question(query: str, *, history: Sequence[Turn], profile: Profile | None, user: User) -> Question:
+    """The question with its conversation, today's date and, where it takes part, the user's profile."""
+    text = normalise_query(query)
     return Question(
         text=text,
         language=language_of(text),
-        history=tuple(Turn(question=turn.question, answer=turn.answer) for turn in history),
+        history=tuple(history),
         today=timezone.localdate(),
         profile=profile,
         name=user.get_full_name() or user.get_username(),
     )
 
 
-def standalone_by_rules_of(question: Question) -> str:
-    """The question without its conversation, as rules see it: quick, and the same every time."""
+def standalone_text(question: Question) -> str:
+    """The question without its conversation, by rules: fast, and the same every time."""
     return standalone_by_rules(question, engines.tokenizer()).text
 
 
-CONVERSATIONS = 10  # the last ones, whose knowledge sets count as recent
-RECENT_SETS = 3
+# ── the user's profile (D4) ─────────────────────────────────────────────────────────────────────
 
 
-def profile_of(user: User, *, sets: Sequence[int] = ()) -> Profile | None:
-    """The work profile and the RECENT_SETS knowledge sets that were asked last; None if it is empty or switched off.
+def profile_get(user: User, *, sets: Sequence[int] = ()) -> Profile | None:
+    """The work profile with the RECENT_SETS knowledge sets that were asked last; None if it is empty or switched off.
 
-    Who names the `sets` of a question has said where to look, so recent ones have no say then.
+    `sets`: those that the request names; with them recent sets are left out, because the user has said where to look.
     """
     if not user.use_profile:
         return None
@@ -91,15 +148,16 @@ def profile_of(user: User, *, sets: Sequence[int] = ()) -> Profile | None:
 
 
 def profile_key(profile: Profile | None) -> dict[str, Any] | None:
-    """What of a profile tells answers apart. The order of recent sets does not matter to the ranking.
+    """The part of a profile that answers depend on, for cache keys.
 
-    Three sets at most, in no order: so the key of a person stays the same while they ask in the same sets.
+    Recent sets are sorted, because their order does not change the ranking: the key of a person stays the same while
+    they ask in the same sets.
     """
     return None if profile is None else {**asdict(profile), "recent_sets": sorted(profile.recent_sets)}
 
 
 def _recent_sets(user: User) -> tuple[int, ...]:
-    """The latest first, each once."""
+    """The sets of the last conversations, the latest first, each once."""
     through = Conversation.sets.through
     last = Conversation.objects.filter(user_id=user.pk, tenant_id=user.tenant_id).order_by("-updated", "-pk")
     rows = through.objects.filter(conversation__in=last.values("pk")[:CONVERSATIONS])

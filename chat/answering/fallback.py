@@ -1,16 +1,27 @@
-"""Texts in place of an answer from documents: a page of search results (D23), small talk (V10)."""
+"""Texts in place of an answer from documents: refusals (D21), a page of search results (D23), small talk (V10)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import get_args
 
+from chat.types import Style
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
+from ragcore.prompts.refusals import refusal
 from ragcore.text.keywords import keywords
+from ragcore.text.scripts import language_of
 from ragcore.types import Language, Source
 from ragcore.types.answering import Question, Turn
 
+SHOWN_TURNS = 10
+SHOWN_CHARACTERS = 300  # of an answer, for the model
+GREETING = {
+    "zh": "您好！请提出与知识库有关的问题，我会根据文档回答并注明出处。",
+    "en": "Hello! Ask about what is in the knowledge base; the answer will come from its documents, with sources.",
+}
+QUESTIONS_SO_FAR = {"zh": "到目前为止，您问过：", "en": "So far you have asked:"}
 SNIPPET_CHARACTERS = 160
 INTRODUCTION = {
     "zh": "知识库中没有与问题足够接近的内容。",
@@ -30,7 +41,20 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!])")
 _LATIN = re.compile(r"[A-Za-z0-9]")
 
 
-def search_results(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, language: Language) -> str:
+def refusal_text(query: str, style: str) -> str:
+    """The refusal sentence of the style, in the language of the question (D21)."""
+    return refusal(style, language_of(query))
+
+
+def refusal_sentences() -> frozenset[str]:
+    """All refusal sentences: they claim nothing, so their support is not judged."""
+    return frozenset(refusal(style, language) for style in get_args(Style) for language in get_args(Language))
+
+
+# ── search results ──────────────────────────────────────────────────────────────────────────────
+
+
+def format_search_results(question: str, sources: Sequence[Source], *, tokenizer: Tokenizer, language: Language) -> str:
     """A Markdown list: title, page, snippet with the words of the question in bold, and the source's marker."""
     pattern = _words_pattern(keywords(question, tokenizer))
     lines = [_line(source, pattern) for source in sources]
@@ -104,28 +128,22 @@ def _escaped(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", text)
 
 
-SHOWN_TURNS = 10
-SHOWN_CHARACTERS = 300  # of an answer, for the model
-GREETING = {
-    "zh": "您好！请提出与知识库有关的问题，我会根据文档回答并注明出处。",
-    "en": "Hello! Ask about what is in the knowledge base; the answer will come from its documents, with sources.",
-}
-ASKED = {"zh": "到目前为止，您问过：", "en": "So far you have asked:"}
+# ── small talk ──────────────────────────────────────────────────────────────────────────────────
 
 
-async def conversation_reply(question: Question, *, asker: LlmClient | None) -> tuple[str, str]:
-    """The reply and the model that wrote it; without one the questions so far, or a greeting."""
+async def small_talk_reply(question: Question, *, llm: LlmClient | None) -> tuple[str, str]:
+    """The reply and the model that wrote it; without a model the questions so far, or a greeting."""
     language = "zh" if question.language == "zh" else "en"
     turns = question.history[-SHOWN_TURNS:]
-    if asker is not None:
-        told = await asker.text(
+    if llm is not None:
+        reply = await llm.text(
             "conversation", temperature=0.3, conversation=_conversation(turns), question=question.text
         )
-        if told and told.strip():
-            return told.strip(), asker.model.name
+        if reply and reply.strip():
+            return reply.strip(), llm.model.name
     if not turns:
         return GREETING[language], ""
-    return "\n".join([ASKED[language], "", *(f"- {turn.question}" for turn in turns)]), ""
+    return "\n".join([QUESTIONS_SO_FAR[language], "", *(f"- {turn.question}" for turn in turns)]), ""
 
 
 def _conversation(turns: tuple[Turn, ...]) -> str:

@@ -1,17 +1,18 @@
-"""From a draft to a checked answer: citations, support, confidence, HTML."""
+"""From a draft to a checked answer: citations, support, confidence, and the HTML of it."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from chat.answering.answer_config import Manner, refusal_sentences
-from chat.answering.retrieval import Found, final_score
+from chat.answering.fallback import refusal_sentences
+from chat.answering.metadata import build_trace
+from chat.answering.retrieval import SearchOutcome
 from chat.executors import run_cpu
 from chat.rendering import render_markdown
-from chat.types import AnswerRecord, AnswerRequest, CitationRecord
+from chat.types import AnswerRecord, CitationRecord
 from knowledge import engines
 from ragcore.grounding.citations import extract
 from ragcore.grounding.confidence import answer_confidence
@@ -21,26 +22,52 @@ from ragcore.grounding.support import support_states
 from ragcore.llm.client import LlmClient
 from ragcore.options import AnswerOptions
 from ragcore.prompts.refusals import is_refusal
-from ragcore.types import Candidate, Citation, Drop, Sentence, Source, State
+from ragcore.types import Citation, Sentence, Source, State
 
 logger = logging.getLogger(__name__)
 
 EXCERPT_CHARACTERS = 200  # V7
 UNCHECKED = "unchecked"  # code of a note: citations and support could not be found out
-UNSEEN_STAGE = "load.passages"  # drops passages that were deleted or withdrawn since the search
-TRACED_DROPS = 160  # chunk ids kept per stage and reason, best first; their number is always told
 
 
-def grounded(
-    text: str, sources: Sequence[Source], *, found: Found, options: AnswerOptions, status: str
-) -> AnswerRecord:
-    """The record of an answer, apart from its metadata. Computes; does not touch the database.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedText:
+    """A text with what was found out about it."""
 
-    An answer that only refuses has the status "refused" and no citations.
+    text: str
+    status: str
+    citations: Sequence[Citation] = ()
+    sentences: Sequence[Sentence] = ()
+    sources: Sequence[Source] = ()  # those that are not cited are listed, too
+    confidence: float = 0.0  # by rules
+
+
+async def ground(
+    check: Callable[[], CheckedText], *, unchecked: CheckedText, outcome: SearchOutcome, llm: LlmClient | None = None
+) -> tuple[AnswerRecord, tuple[str, ...]]:
+    """The record of what `check` finds, and codes of what failed: then `unchecked` is the answer (V7).
+
+    `llm`: a model that decides about sentences that the rules leave open; None: rules alone.
+    """
+    try:
+        checked = await run_cpu(check)
+        if llm is not None:
+            sentences = await judged_support(checked.sentences, checked.sources, llm)
+            checked = replace(checked, sentences=sentences)
+        return await run_cpu(build_record, checked, outcome), ()
+    except Exception:
+        logger.exception("an answer could not be checked against its sources")
+        return await run_cpu(build_record, unchecked, outcome), (UNCHECKED,)
+
+
+def check_answer(text: str, sources: Sequence[Source], *, options: AnswerOptions, status: str) -> CheckedText:
+    """Citations and support of an answer. Computes; does not touch the database.
+
+    A text that only refuses has the status "refused" and no citations.
     """
     similarity = SourceSimilarity(sources, engines.tokenizer(), engines.embedder())
     if is_refusal(text):
-        return _record(text, "refused", [], [], [], found)
+        return CheckedText(text=text, status="refused", confidence=answer_confidence([], []))
     extracted = extract(
         text, sources, tokenizer=engines.tokenizer(), similarity=similarity, threshold=options.citation_threshold
     )
@@ -52,76 +79,53 @@ def grounded(
         refusals=refusal_sentences(),
         threshold=options.support_threshold,
     )
-    return _record(extracted.text, status, extracted.citations, sentences, sources, found)
-
-
-def uncited(text: str, sources: Sequence[Source], *, found: Found, status: str) -> AnswerRecord:
-    """The record of an answer that could not be checked: its text, and the sources, none of which counts as cited."""
-    return _record(text, status, [], [], sources, found)
-
-
-async def checked(
-    check: Callable[[], AnswerRecord],
-    text: str,
-    sources: Sequence[Source],
-    *,
-    found: Found,
-    status: str,
-    asker: LlmClient | None = None,
-) -> tuple[AnswerRecord, tuple[str, ...]]:
-    """What `check` finds, and codes of what failed: an answer that is written stays, then without citations (V7).
-
-    `asker`: of a model that has a word on what the rules leave open; None: rules alone.
-    """
-    try:
-        record = await run_cpu(check)
-        return (await support_judged(record, sources, asker) if asker is not None else record), ()
-    except Exception:
-        logger.exception("an answer could not be checked against its sources")
-        return await run_cpu(uncited, text, sources, found=found, status=status), (UNCHECKED,)
-
-
-async def support_judged(record: AnswerRecord, sources: Sequence[Source], asker: LlmClient) -> AnswerRecord:
-    """The record with a model's word on the sentences that the rules left open."""
-    sentences = [Sentence(**{**one, "citations": tuple(one["citations"])}) for one in record.sentences]
-    judged = [asdict(sentence) for sentence in await judged_support(sentences, sources, asker)]
-    if judged == [dict(one) for one in record.sentences]:
-        return record
-    html = render_markdown(record.text, citations={citation.number for citation in record.cited}, sentences=judged)
-    return replace(record, sentences=tuple(judged), html=html)
-
-
-def listed(text: str, sources: Sequence[Source], *, found: Found, options: AnswerOptions) -> AnswerRecord:
-    """The record of a page of search results: it claims nothing, so no sentence is judged."""
-    extracted = extract(text, sources, tokenizer=engines.tokenizer(), threshold=options.citation_threshold)
-    return _record(extracted.text, "search_results", extracted.citations, [], sources, found)
-
-
-def _record(
-    text: str,
-    status: str,
-    citations: Sequence[Citation],
-    sentences: Sequence[Sentence],
-    sources: Sequence[Source],
-    found: Found,
-) -> AnswerRecord:
-    judged = [asdict(sentence) for sentence in sentences]
-    cited = {citation.number for citation in citations}
-    opened = {source.number for source in sources} if status == "search_results" else cited
-    confidence = answer_confidence(citations, sentences) if status != "search_results" else 0.0
-    return AnswerRecord(
-        text=text,
-        html=render_markdown(text, citations=opened, sentences=judged),
+    return CheckedText(
+        text=extracted.text,
         status=status,
-        confidence=round(confidence, 4),
-        citations=(
-            *(_cited(citation) for citation in citations),
-            *(_uncited(source) for source in sources if source.number not in cited),
-        ),
-        sentences=tuple(judged),
-        retrieval_stats=_stats(found.retrieved.state, sources),
-        trace=trace_of(found),
+        citations=extracted.citations,
+        sentences=sentences,
+        sources=sources,
+        confidence=answer_confidence(extracted.citations, sentences),
     )
+
+
+def check_search_results(text: str, sources: Sequence[Source], *, options: AnswerOptions) -> CheckedText:
+    """Citations of a page of search results: it claims nothing, so no sentence is judged."""
+    extracted = extract(text, sources, tokenizer=engines.tokenizer(), threshold=options.citation_threshold)
+    return CheckedText(text=extracted.text, status="search_results", citations=extracted.citations, sources=sources)
+
+
+def unchecked_text(text: str, sources: Sequence[Source], *, status: str) -> CheckedText:
+    """A text that could not be checked, and the sources, none of which counts as cited."""
+    confidence = 0.0 if status == "search_results" else answer_confidence([], [])
+    return CheckedText(text=text, status=status, sources=sources, confidence=confidence)
+
+
+def build_record(checked: CheckedText, outcome: SearchOutcome) -> AnswerRecord:
+    """The record of a checked text, apart from its metadata. Its HTML is rendered here, once."""
+    cited = {citation.number for citation in checked.citations}
+    linked = {source.number for source in checked.sources} if checked.status == "search_results" else cited
+    html = render_markdown(
+        checked.text, citations=linked, sentences=[asdict(sentence) for sentence in checked.sentences]
+    )
+    return AnswerRecord(
+        text=checked.text,
+        html=html,
+        status=checked.status,
+        confidence=round(checked.confidence, 4),
+        citations=(
+            *(_cited(citation) for citation in checked.citations),
+            *(_uncited(source) for source in checked.sources if source.number not in cited),
+        ),
+        sentences=tuple(checked.sentences),
+        retrieval_stats=_stats(outcome.retrieved.state, checked.sources),
+        trace=build_trace(outcome),
+    )
+
+
+def small_talk_record(text: str) -> AnswerRecord:
+    """The record of a reply that rests on no document; its status says so (V10)."""
+    return AnswerRecord(text=text, html=render_markdown(text, citations=()), status="conversation", confidence=0.0)
 
 
 def _cited(citation: Citation) -> CitationRecord:
@@ -161,70 +165,3 @@ def _stats(state: State, sources: Sequence[Source]) -> dict[str, int]:
         "after_dedup": len(state.candidates),
         "final_count": len(sources),
     }
-
-
-def trace_of(found: Found, *, complete: bool = False) -> dict[str, Any]:
-    """What happened in the search, in plain values; passages by id, so that rights are checked when they are shown.
-
-    `complete`: with the scores of what was dropped after the fusion, which are too many to be stored with every answer.
-    """
-    state = found.retrieved.state
-    return {
-        "stages": [_plain(asdict(record)) for record in state.records],
-        "candidates": [_traced(candidate) for candidate in state.candidates],
-        "dropped": [_dropped(drop, state, complete=complete) for drop in state.drops],
-        "timings_ms": dict(found.retrieved.timings_ms),
-        "searched": found.retrieved.searched,
-    }
-
-
-def _traced(candidate: Candidate) -> dict[str, Any]:
-    """A candidate with every score and rank, and what stages noted of it."""
-    detail = _plain(candidate.detail)
-    return {
-        "chunk_id": candidate.chunk,
-        "document_id": candidate.document,
-        "score": final_score(candidate),
-        "scores": dict(candidate.scores),
-        "ranks": dict(candidate.ranks),
-        "representation": candidate.representation,
-        "via": detail.pop("via", {}),  # arm -> the entry by which it found the passage, where it was not its body
-        "boost": detail.pop("boost", None),  # factor, score before it, and why
-        "detail": detail,
-    }
-
-
-def _dropped(drop: Drop, state: State, *, complete: bool) -> dict[str, Any]:
-    """What left at one stage. What the asker may not see any more is only counted."""
-    chunks = () if drop.stage == UNSEEN_STAGE else drop.chunks[:TRACED_DROPS]
-    shown = {"stage": drop.stage, "reason": drop.reason, "count": len(drop.chunks), "chunk_ids": list(chunks)}
-    if not complete:
-        return shown
-    return {**shown, "candidates": [_traced(state.fallen[chunk]) for chunk in chunks if chunk in state.fallen]}
-
-
-def _plain(value: Any) -> Any:
-    """Only what JSON knows; stages may note anything."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(inner) for inner in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    return value.item() if hasattr(value, "item") else str(value)
-
-
-def unused_options(request: AnswerRequest, manner: Manner) -> list[str]:
-    """Options that the client sent and that had no effect on this answer, so that nobody believes they had."""
-    idle = {
-        "system_prompt": bool(request.system_prompt) and not manner.system_prompt,
-        # Self-RAG has rounds of its own
-        "use_agentic_rag": request.use_agentic_rag is not None and manner.options.strategy == "self_rag",
-        "enable_kg_enhancement": "enable_kg_enhancement" in request.given and request.enable_kg_enhancement,
-    }
-    return sorted(name for name, asked in idle.items() if asked)
-
-
-def conversed(text: str) -> AnswerRecord:
-    """The record of a reply that rests on no document; it is marked as such (V10)."""
-    return AnswerRecord(text=text, html=render_markdown(text, citations=()), status="conversation", confidence=0.0)

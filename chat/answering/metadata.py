@@ -1,38 +1,47 @@
-"""What is told of an answer besides its text (V15)."""
+"""How an answer came to be: times, tokens, cost, steps and trace (V15)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chat import metrics
-from chat.answering.grounding import unused_options
+from chat.answering.answer_config import AnswerConfig
+from chat.answering.context import AnswerContext
+from chat.answering.preparation import Preparation
 from chat.answering.progress import tier_step
-from chat.answering.stage_ports import Tooling
+from chat.answering.retrieval import SearchOutcome, final_score
+from chat.answering.stage_ports import AnswerPorts
 from chat.answering.streaming import Draft
-from chat.types import AnswerRecord
+from chat.types import AnswerMetadata, AnswerRecord, AnswerRequest
 from ragcore.answering.pipeline import answer_stage_infos
 from ragcore.llm.usage import UsageEntry, group_by_purpose, total_cost, total_usage
-from ragcore.types import Usage
+from ragcore.types import Candidate, Drop, State, Usage
 from ragcore.types.answering import AnswerState
 
-if TYPE_CHECKING:
-    from chat.answering.pipeline import Made, Turn
+UNSEEN_STAGE = "load.passages"  # drops passages that were deleted or withdrawn since the search
+TRACED_DROPS = 160  # chunk ids kept per stage and reason, best first; their number is always given
 
 
-def with_metadata(
-    turn: Turn, record: AnswerRecord, made: Made, tooling: Tooling, draft: Draft, seconds: float
+def add_metadata(
+    context: AnswerContext,
+    record: AnswerRecord,
+    preparation: Preparation,
+    ports: AnswerPorts,
+    draft: Draft,
+    *,
+    seconds: float,
 ) -> AnswerRecord:
-    """The record with its metadata and what led to it."""
-    spent = _spent(made.state, tooling, draft)
-    metadata = _metadata(turn, made, tooling, draft, spent, seconds)
-    metrics_observe(metadata, record, spent)
-    return replace(record, metadata=metadata, reasoning=reasoning_of(made.state, draft))
+    """The record with its metadata and the steps that led to it; counted for Prometheus."""
+    entries = _usage_entries(preparation.state, ports, draft)
+    metadata = _metadata(context, preparation, ports, draft, entries, seconds)
+    observe_metrics(metadata, record, entries)
+    return replace(record, metadata=metadata, reasoning=build_reasoning(preparation.state, draft))
 
 
-def reasoning_of(state: AnswerState, draft: Draft) -> dict[str, Any]:
+def build_reasoning(state: AnswerState, draft: Draft) -> dict[str, Any]:
     """What was understood and done on the way, in plain values, under the names of the API."""
     steps = [*state.steps, *([tier_step(draft.choice, draft.tier)] if draft.choice else [])]
     loop = state.stats.get("loop.self_rag") or state.stats.get("loop.agentic") or {}
@@ -50,48 +59,85 @@ def reasoning_of(state: AnswerState, draft: Draft) -> dict[str, Any]:
     }
 
 
-def _spent(state: AnswerState, tooling: Tooling, draft: Draft) -> list[UsageEntry]:
-    """What all requests to models used, also those for texts that nobody has seen; each once."""
+def unused_options(request: AnswerRequest, config: AnswerConfig) -> list[str]:
+    """Options that the client sent and that had no effect on this answer, so that nobody believes they had."""
+    unused = {
+        "system_prompt": bool(request.system_prompt) and not config.system_prompt,
+        # Self-RAG has iterations of its own
+        "use_agentic_rag": request.use_agentic_rag is not None and config.options.strategy == "self_rag",
+        "enable_kg_enhancement": "enable_kg_enhancement" in request.given and request.enable_kg_enhancement,
+    }
+    return sorted(name for name, is_unused in unused.items() if is_unused)
+
+
+def observe_metrics(metadata: AnswerMetadata, record: AnswerRecord, entries: Sequence[UsageEntry]) -> None:
+    """Add an answer to the figures for Prometheus; tokens count for the model that used them."""
+    times = {
+        "total": metadata.total_time,
+        "rewrite": metadata.rewrite_time,
+        "retrieve": metadata.retrieve_time,
+        "rerank": metadata.rerank_time,
+        "generate": metadata.generate_time,
+    }
+    for stage, seconds in times.items():
+        if seconds is not None:
+            metrics.STAGE_SECONDS.labels(stage).observe(seconds)
+    for entry in entries:
+        metrics.TOKENS.labels("prompt", entry.model).inc(entry.usage.prompt_tokens)
+        metrics.TOKENS.labels("completion", entry.model).inc(entry.usage.completion_tokens)
+        if entry.cost is not None:
+            metrics.COST.labels(entry.model).inc(float(entry.cost))
+    metrics.CHUNKS.observe(metadata.chunks_found)
+    for citation in record.cited:
+        metrics.CITATIONS.labels("weak" if citation.weak else "strong").inc()
+
+
+def _usage_entries(state: AnswerState, ports: AnswerPorts, draft: Draft) -> list[UsageEntry]:
+    """What all requests to models used, each once, also those for texts that nobody has seen."""
     final = [] if state.written is not None else draft.spent  # a loop's texts are counted with the loop
-    return [each for each in (*tooling.spent, *final) if each.usage.total_tokens]
+    return [entry for entry in (*ports.usage_entries, *final) if entry.usage.total_tokens]
 
 
 def _metadata(
-    turn: Turn, made: Made, tooling: Tooling, draft: Draft, spent: Sequence[UsageEntry], seconds: float
-) -> dict[str, Any]:
-    state = made.state
-    return {
-        "total_time": round(seconds, 4),
-        "rewrite_time": _seconds(state, "rewrite"),
-        "retrieve_time": round(sum(found.seconds for found in tooling.searches), 4) if tooling.searches else None,
-        "rerank_time": _summed([found.rerank_seconds for found in tooling.searches]),
-        "generate_time": round(draft.seconds, 4) if draft.model else None,
-        "first_token_time": draft.first_words_seconds,
-        "stage_times": {record.stage: round(record.seconds, 4) for record in state.records},
-        "chunks_found": len(state.sources),
-        "model": draft.model,
-        "usage": _usage(total_usage(spent)),
-        "cost": _money(total_cost(spent)),
-        "usage_by_purpose": {
+    context: AnswerContext,
+    preparation: Preparation,
+    ports: AnswerPorts,
+    draft: Draft,
+    entries: Sequence[UsageEntry],
+    seconds: float,
+) -> AnswerMetadata:
+    state, searches = preparation.state, ports.searches
+    return AnswerMetadata(
+        total_time=round(seconds, 4),
+        rewrite_time=_seconds(state, "rewrite"),
+        retrieve_time=round(sum(outcome.seconds for outcome in searches), 4) if searches else None,
+        rerank_time=_sum_known([outcome.rerank_seconds for outcome in searches]),
+        generate_time=round(draft.seconds, 4) if draft.model else None,
+        first_token_time=draft.first_words_seconds,
+        stage_times={record.stage: round(record.seconds, 4) for record in state.records},
+        chunks_found=len(state.sources),
+        model=draft.model,
+        usage=_usage(total_usage(entries)),
+        cost=_money(total_cost(entries)),
+        usage_by_purpose={
             purpose: {**_usage(total_usage(part)), "cost": _money(total_cost(part))}
-            for purpose, part in group_by_purpose(spent).items()
+            for purpose, part in group_by_purpose(entries).items()
         },
-        "choice": [*state.stats.get("plan.adaptive", {}).get("reasons", ()), *draft.choice],
-        "tier": draft.tier or None,
-        "strategy": made.strategy,
-        "mode_used": made.mode,
-        "cache": "none",
-        "understood": state.standalone if state.standalone not in ("", state.question.text) else None,
-        "rewritten_queries": tooling.other_forms(state.standalone),
-        "options_sha256": turn.manner.sha256(),
-        "error_message": draft.degraded,
-        "stopped": draft.stopped,
-        "is_cut": draft.is_cut,
-        "unused_options": unused_options(turn.request, turn.manner),
-        "skipped_stages": {record.stage: record.error for record in state.records if record.error},
-        "warnings": [asdict(w) for w in tooling.searches[0].retrieved.warnings] if tooling.searches else [],
-        "notes": list(draft.warnings),
-    }
+        choice=(*state.stats.get("plan.adaptive", {}).get("reasons", ()), *draft.choice),
+        tier=draft.tier or None,
+        strategy=preparation.strategy,
+        mode_used=preparation.mode,
+        understood=state.standalone if state.standalone not in ("", state.question.text) else None,
+        rewritten_queries=tuple(ports.other_forms(state.standalone)),
+        options_sha256=context.config.sha256(),
+        error_message=draft.degraded,
+        stopped=draft.stopped,
+        is_cut=draft.is_cut,
+        unused_options=tuple(unused_options(context.request, context.config)),
+        skipped_stages={record.stage: record.error for record in state.records if record.error},
+        warnings=tuple(searches[0].retrieved.warnings) if searches else (),
+        notes=tuple(draft.warnings),
+    )
 
 
 def _seconds(state: AnswerState, timing: str) -> float | None:
@@ -101,7 +147,7 @@ def _seconds(state: AnswerState, timing: str) -> float | None:
     return round(sum(spent), 4) if spent else None
 
 
-def _summed(values: list[float | None]) -> float | None:
+def _sum_known(values: list[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return round(sum(known), 4) if known else None
 
@@ -118,16 +164,55 @@ def _money(cost: Decimal | None) -> float | None:
     return None if cost is None else float(cost)
 
 
-def metrics_observe(metadata: Mapping[str, Any], record: AnswerRecord, spent: Sequence[UsageEntry]) -> None:
-    """Add an answer to the figures for Prometheus; tokens count for the model that used them."""
-    for stage in ("total", "rewrite", "retrieve", "rerank", "generate"):
-        if metadata[f"{stage}_time"] is not None:
-            metrics.STAGE_SECONDS.labels(stage).observe(metadata[f"{stage}_time"])
-    for each in spent:
-        metrics.TOKENS.labels("prompt", each.model).inc(each.usage.prompt_tokens)
-        metrics.TOKENS.labels("completion", each.model).inc(each.usage.completion_tokens)
-        if each.cost is not None:
-            metrics.COST.labels(each.model).inc(float(each.cost))
-    metrics.CHUNKS.observe(metadata["chunks_found"])
-    for citation in record.cited:
-        metrics.CITATIONS.labels("weak" if citation.weak else "strong").inc()
+# ── the trace of a search ───────────────────────────────────────────────────────────────────────
+
+
+def build_trace(outcome: SearchOutcome, *, complete: bool = False) -> dict[str, Any]:
+    """What happened in the search, in plain values; passages by id, so that rights are checked when they are shown.
+
+    `complete`: with the scores of what was dropped after the fusion, which are too many to be stored with every answer.
+    """
+    state = outcome.retrieved.state
+    return {
+        "stages": [_plain(asdict(record)) for record in state.records],
+        "candidates": [_candidate(candidate) for candidate in state.candidates],
+        "dropped": [_dropped(drop, state, complete=complete) for drop in state.drops],
+        "timings_ms": dict(outcome.retrieved.timings_ms),
+        "searched": outcome.retrieved.searched,
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    """A candidate with every score and rank, and what stages noted of it."""
+    detail = _plain(candidate.detail)
+    return {
+        "chunk_id": candidate.chunk,
+        "document_id": candidate.document,
+        "score": final_score(candidate),
+        "scores": dict(candidate.scores),
+        "ranks": dict(candidate.ranks),
+        "representation": candidate.representation,
+        "via": detail.pop("via", {}),  # arm -> the entry by which it found the passage, where it was not its body
+        "boost": detail.pop("boost", None),  # factor, score before it, and why
+        "detail": detail,
+    }
+
+
+def _dropped(drop: Drop, state: State, *, complete: bool) -> dict[str, Any]:
+    """What left at one stage. What the user may not see any more is only counted."""
+    chunks = () if drop.stage == UNSEEN_STAGE else drop.chunks[:TRACED_DROPS]
+    shown = {"stage": drop.stage, "reason": drop.reason, "count": len(drop.chunks), "chunk_ids": list(chunks)}
+    if not complete:
+        return shown
+    return {**shown, "candidates": [_candidate(state.fallen[chunk]) for chunk in chunks if chunk in state.fallen]}
+
+
+def _plain(value: Any) -> Any:
+    """Only what JSON knows; stages may note anything."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(inner) for inner in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return value.item() if hasattr(value, "item") else str(value)

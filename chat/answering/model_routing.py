@@ -1,4 +1,4 @@
-"""Who writes an answer, and what they are told (U10)."""
+"""Which model writes an answer, with which prompt, and what its tokens cost (U10)."""
 
 from __future__ import annotations
 
@@ -9,43 +9,48 @@ from functools import cache
 
 from django.conf import settings
 
-from chat.answering.answer_config import Manner, prompt_messages
+from chat.answering.answer_config import AnswerConfig
+from chat.answering.context import AnswerContext
+from chat.conversations.memory import history_window
 from chat.executors import run_cpu
-from chat.types import Exchange
 from knowledge import engines
+from ragcore.grounding.context import render_context
+from ragcore.llm.client import fenced
 from ragcore.llm.fallback import FallbackGenerator
 from ragcore.llm.generators import EndEvent, RoutedGenerator, UnavailableGenerator
 from ragcore.llm.routing import RoutingDecision, choose_tier, generation_complexity
 from ragcore.llm.tiers import Price, Tier, parse_prices
 from ragcore.llm.usage import CostBudget, MeteredStream, UsageEntry
 from ragcore.ports import ChatMessage, GenerationRequest, LLMGenerator
+from ragcore.prompts import load
+from ragcore.prompts.refusals import refusal
 from ragcore.text.scripts import language_of
 from ragcore.types import Source, Usage
 
+PERSONA = "You are an expert on the documents of this organisation."  # of sets that name no other
+LANGUAGE_NAMES = {"zh": "Chinese", "en": "English"}
+OTHER_LANGUAGE = "the same language as the question"
 
-async def generation_of(
-    *,
+
+async def route_generation(
+    context: AnswerContext,
     query: str,
-    manner: Manner,
     sources: Sequence[Source],
-    history: Sequence[Exchange],
+    *,
+    spent: Decimal,
+    unavailable: Collection[str] = (),
     critique: str = "",
-    estimated_tokens: int | None = None,
-    spent: Decimal = Decimal(0),
-    absent: Collection[str] = (),
 ) -> tuple[LLMGenerator, GenerationRequest]:
     """The generator for this question, and its request; the extractive one where there is no language model.
 
-    `estimated_tokens`: of prompt and answer, where the client knows better than we do (U10); `spent`: what the answer
-    has cost before, which counts towards its limit; `absent`: models that nobody waits for any more. A generator of
-    tiers is a ChosenGenerator, which says why.
+    `spent`: the cost of the answer so far, which counts towards its limit; `unavailable`: names of models that are not
+    asked again; `critique`: what was wrong with the answer before. A generator chosen by tier is a RoutedGenerator,
+    which says why.
     """
-    options = manner.options
+    options = context.config.options
     messages: tuple[ChatMessage, ...] = ()
     if engines.chat_model() is not None:
-        messages = await run_cpu(
-            prompt_messages, query=query, manner=manner, sources=sources, history=history, critique=critique
-        )
+        messages = await run_cpu(build_messages, context, query, sources, critique=critique)
     request = GenerationRequest(
         question=query,
         sources=tuple(sources),
@@ -55,23 +60,56 @@ async def generation_of(
         temperature=options.temperature,
         max_tokens=options.max_tokens,
     )
-    generator = await run_cpu(_generator, request, manner, estimated_tokens, spent)
-    return without(generator, absent), request
+    estimated_tokens = context.request.constraints.estimated_tokens
+    generator = await run_cpu(_generator, request, context.config, estimated_tokens, spent)
+    return exclude_models(generator, unavailable), request
+
+
+def build_messages(
+    context: AnswerContext, query: str, sources: Sequence[Source], *, critique: str = ""
+) -> tuple[ChatMessage, ...]:
+    """The system prompt, the earlier turns that fit, and the sources with the question (D19, D21, V5).
+
+    A client's own prompt stands behind the rules, which it cannot lift.
+    """
+    config, language = context.config, language_of(query)
+    system = load("answer_system").render(
+        persona=config.persona or PERSONA,
+        refusal=refusal(config.options.style, language),
+        style=load(f"style_{config.options.style}").text,
+        language=LANGUAGE_NAMES.get(language, OTHER_LANGUAGE),
+    )
+    turns = history_window(context.history, fixed=system + query, counter=engines.counter())
+    earlier = [
+        ChatMessage(role=role, content=content)
+        for turn in turns
+        for role, content in (("user", turn.question), ("assistant", turn.answer))
+    ]
+    if config.system_prompt:
+        system = f"{system}\n\n{load('answer_own').render(instructions=config.system_prompt)}"
+    question = load("answer_user").render(context=render_context(sources), question=fenced(query))
+    if critique:
+        question = f"{question}\n\n{load('answer_critique').render(critique=fenced(critique))}"
+    return (
+        ChatMessage(role="system", content=system),
+        *earlier,
+        ChatMessage(role="user", content=question),
+    )
 
 
 def _generator(
-    request: GenerationRequest, manner: Manner, estimated_tokens: int | None, spent: Decimal
+    request: GenerationRequest, config: AnswerConfig, estimated_tokens: int | None, spent: Decimal
 ) -> LLMGenerator:
     """The standard model; with `tiered`, or a limit of cost or time, the tier that the question needs.
 
     A limit of cost holds for whoever writes in the end: models that it does not allow are not asked.
     """
-    options, tiers = manner.options, engines.tiers()
-    is_limited = manner.is_free_only or options.max_cost > 0
+    options, tiers = config.options, engines.tiers()
+    is_limited = config.is_free_only or options.max_cost > 0
     if not tiers or not (options.tiered or is_limited or options.max_latency):
         return engines.generator()
-    left = Decimal(0) if manner.is_free_only else Decimal(str(options.max_cost)) - spent
-    purse = CostBudget(left=left, count=engines.counter().count, estimated_tokens=estimated_tokens)
+    left = Decimal(0) if config.is_free_only else Decimal(str(options.max_cost)) - spent
+    budget = CostBudget(left=left, count=engines.counter().count, estimated_tokens=estimated_tokens)
     context = "\n".join(source.text for source in request.sources)
     choice = choose_tier(
         generation_complexity(request.question, context, engines.tokenizer()),
@@ -79,30 +117,30 @@ def _generator(
         max_cost=float(left) if is_limited else None,
         max_latency=options.max_latency,
         prefer_api=options.prefer_api_models,
-        estimated_tokens=purse.tokens(request),
+        estimated_tokens=budget.tokens(request),
     )
     generator = engines.generator_for(choice)
     if is_limited and isinstance(generator, FallbackGenerator):
-        purse.takes_unknown = "price_unknown" in choice.reasons
-        generator = generator.within(purse)
+        budget.takes_unknown = "price_unknown" in choice.reasons
+        generator = generator.within(budget)
     return RoutedGenerator(generator=generator, choice=choice)
 
 
-def without(generator: LLMGenerator, absent: Collection[str]) -> LLMGenerator:
-    """The generator for an answer that has waited for these models in vain: it asks others, or fails at once."""
-    if not absent:
+def exclude_models(generator: LLMGenerator, names: Collection[str]) -> LLMGenerator:
+    """The generator without these models, which did not answer before: it asks others, or fails at once."""
+    if not names:
         return generator
     if isinstance(generator, RoutedGenerator):
-        return replace(generator, generator=without(generator.generator, absent))
+        return replace(generator, generator=exclude_models(generator.generator, names))
     if isinstance(generator, FallbackGenerator):
-        return generator.without(absent)
-    return UnavailableGenerator(name=generator.name) if generator.name in absent else generator
+        return generator.without(names)
+    return UnavailableGenerator(name=generator.name) if generator.name in names else generator
 
 
-def models_of(generator: LLMGenerator) -> tuple[str, ...]:
+def model_names(generator: LLMGenerator) -> tuple[str, ...]:
     """The names of all models that it may ask."""
     if isinstance(generator, RoutedGenerator):
-        return models_of(generator.generator)
+        return model_names(generator.generator)
     return generator.names if isinstance(generator, FallbackGenerator) else (generator.name,)
 
 
@@ -132,13 +170,13 @@ def _table(prices: str) -> dict[str, Price]:
     return parse_prices(prices) if prices else {}
 
 
-def choice_of(generator: LLMGenerator | None) -> RoutingDecision | None:
+def routing_decision(generator: LLMGenerator | None) -> RoutingDecision | None:
     """Why this generator writes; None where there was nothing to choose."""
     return generator.choice if isinstance(generator, RoutedGenerator) else None
 
 
-def spent_of(generator: LLMGenerator, reading: MeteredStream) -> UsageEntry:
-    """What one request for a text has used; of those of a ladder together."""
+def usage_entry(generator: LLMGenerator, reading: MeteredStream) -> UsageEntry:
+    """What one request for a text has used; of all models that were asked in turn, together."""
     end = reading.end if isinstance(reading.end, EndEvent) else EndEvent()
     model = end.model or generator.name
     cost = end.cost if end.tier is not None else price_of(model, reading.usage)

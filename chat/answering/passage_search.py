@@ -10,22 +10,22 @@ from typing import Any
 from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
-from chat.answering.answer_config import Manner
-from chat.answering.context import profile_of, question_of
-from chat.answering.retrieval import Found, search, with_rewrites
-from chat.answering.stage_ports import Tooling
+from chat.answering.answer_config import AnswerConfig
+from chat.answering.context import AnswerContext, build_question, profile_get
+from chat.answering.retrieval import SearchOutcome, run_search, with_rewrites
+from chat.answering.stage_ports import AnswerPorts
 from chat.conversations.memory import session_history
 from chat.executors import run_db
 from chat.selectors import conversation_get
-from chat.types import AnswerRequest, EventType, Exchange
+from chat.types import AnswerRequest, ignore_event
 from knowledge.types import RetrievalRequest, Retrieved
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.types import Profile
-from ragcore.types.answering import AnswerState
+from ragcore.types.answering import AnswerState, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class UnderstoodQuery:
     """What was searched with."""
 
     understood: str | None = None  # the question without its conversation, where that is another one
@@ -40,24 +40,24 @@ async def passages_find(
     user: User,
     request: RetrievalRequest,
     rewrite_method: str,
-    history: Sequence[Exchange] = (),
-) -> tuple[Retrieved, Asked]:
-    """Passages for a question, also in the forms that the method makes of it; the asker's profile takes part.
+    history: Sequence[Turn] = (),
+) -> tuple[Retrieved, UnderstoodQuery]:
+    """Passages for a question, also in the forms that the method makes of it; the user's profile takes part.
 
     `history`: earlier turns, oldest first; the question is understood with them as `generate` does, and the method
     "auto" asks it with the words of its conversation, too.
 
     Raises AnswerTimeoutError, RetrievalUnavailableError, and what `knowledge.services.retrieve` raises.
     """
-    profile = await run_db(profile_of, user, sets=request.sets)
+    profile = await run_db(profile_get, user, sets=request.sets)
     request = replace(request, profile=profile)
-    state = await _understood(scope, user, request.query, rewrite_method, history, profile)
+    state = await _understand(scope, user, request.query, rewrite_method, history, profile)
     query = state.standalone or request.query
-    retrieved = await search(scope=scope, request=with_rewrites(replace(request, query=query), state.rewrites))
+    retrieved = await run_search(scope=scope, request=with_rewrites(replace(request, query=query), state.rewrites))
     forms = [form.text for form in state.rewrites]
-    forms += Found(retrieved=retrieved, seconds=0.0).queries[1:]
+    forms += SearchOutcome(retrieved=retrieved, seconds=0.0).queries[1:]
     understood = state.standalone if state.standalone not in ("", state.question.text) else None
-    return retrieved, Asked(
+    return retrieved, UnderstoodQuery(
         understood=understood,
         queries=tuple(dict.fromkeys([understood, *forms] if understood else forms)),
         method=state.stats.get("rewrite", {}).get("method", "none"),
@@ -65,29 +65,26 @@ async def passages_find(
     )
 
 
-async def conversation_turns(*, scope: Scope, conversation_id: str) -> tuple[Exchange, ...]:
-    """The turns of one of the asker's conversations, oldest first; () where nothing was said under this id yet."""
+async def conversation_turns(*, scope: Scope, conversation_id: str) -> tuple[Turn, ...]:
+    """The turns of one of the user's conversations, oldest first; () where nothing was said under this id yet."""
     with suppress(NotFoundError):
         conversation = await run_db(conversation_get, scope=scope, conversation_id=conversation_id)
         return await session_history(user_id=scope.user_id, conversation_id=conversation.pk)
     return ()
 
 
-async def _understood(
-    scope: Scope, user: User, query: str, method: str, history: Sequence[Exchange], profile: Profile | None
+async def _understand(
+    scope: Scope, user: User, query: str, method: str, history: Sequence[Turn], profile: Profile | None
 ) -> AnswerState:
     """The question on its own and its other forms, by the stages of an answer."""
-    asked = AnswerRequest(query=query)
-    state = AnswerState(question=question_of(asked, history=history, profile=profile, user=user))
+    question = build_question(query, history=history, profile=profile, user=user)
+    state = AnswerState(question=question)
     rewrites = method != "none"
     steps: list[tuple[str, dict[str, Any]]] = []
     if history:
         steps.append(("understand.standalone", {"related": rewrites}))
     if rewrites:
         steps.append(("rewrite", {"method": method}))
-    tooling = Tooling(scope=scope, request=asked, manner=Manner(), emit=_unheard, profile=profile)
-    return await run_stages(build_stages(steps), state, tooling.tools) if steps else state
-
-
-async def _unheard(kind: EventType, /, **data: Any) -> None:
-    """An `Emit` for searches that nobody watches."""
+    request = AnswerRequest(query=query)
+    context = AnswerContext(scope=scope, request=request, config=AnswerConfig(), question=question, events=ignore_event)
+    return await run_stages(build_stages(steps), state, AnswerPorts(context=context).stage_ports) if steps else state

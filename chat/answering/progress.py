@@ -1,4 +1,4 @@
-"""Steps of an answer in the words of a reader."""
+"""Steps of an answer as events, in words for the reader."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STRATEGIES = {
 }
 _TIERS = {"fast": _lazy("Fast"), "standard": _lazy("Standard"), "advanced": _lazy("Advanced")}
 # Codes of Analysis.reasons and RoutingDecision.reasons; others are for the trace only.
-_WHY = {
+_REASONS = {
     "kind:simple_fact": _lazy("one fact is asked for"),
     "kind:comparison": _lazy("things are compared"),
     "kind:aggregation": _lazy("several things are collected"),
@@ -44,7 +44,7 @@ _WHY = {
 }
 
 
-def why(codes: Iterable[str]) -> str:
+def explain_reasons(codes: Iterable[str]) -> str:
     """Why a strategy or tier was chosen, in words; "" where none of the codes is for people."""
     words = [_reason(code.replace("model:", "kind:", 1)) for code in codes]
     return "; ".join(dict.fromkeys(word for word in words if word))
@@ -59,10 +59,10 @@ def _reason(code: str) -> str:
     name, _separator, value = code.partition(":")
     if name == "difficulty":
         return _("difficulty %(difficulty)s of 10") % {"difficulty": value}
-    return str(_WHY.get(code, ""))
+    return str(_REASONS.get(code, ""))
 
 
-def told(step: Step) -> dict[str, Any]:
+def step_event(step: Step) -> dict[str, Any]:
     """The data of a `step` event: name, a sentence, the round and plain details."""
     sentence = _SENTENCES.get(step.name, _named)
     return {"name": step.name, "detail": sentence(step), "round": step.round, "data": dict(step.detail)}
@@ -122,7 +122,7 @@ def _tier(step: Step) -> str:
 
 
 def _because(chosen: str, step: Step) -> str:
-    reasons = why(step.detail.get("reasons") or ())
+    reasons = explain_reasons(step.detail.get("reasons") or ())
     return _("%(chosen)s (%(reasons)s)") % {"chosen": chosen, "reasons": reasons} if reasons else chosen
 
 

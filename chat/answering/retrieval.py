@@ -1,4 +1,4 @@
-"""The search behind an answer."""
+"""The search for an answer: the request, its time limit, and what the reader sees of it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.scope import Scope
-from chat.answering.answer_config import Manner
+from chat.answering.context import AnswerContext
 from chat.errors import AnswerTimeoutError
 from chat.executors import run_db
-from chat.types import AnswerRequest, Emit
+from chat.types import EventSink
 from knowledge.errors import RetrievalUnavailableError
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest, Retrieved
-from ragcore.types import Candidate, Passage, Profile, StageRecord
+from ragcore.types import Candidate, Passage, StageRecord
 from ragcore.types.answering import Rewrite
 
 LIMIT_SECONDS = 10  # V6
-# Methods of rewrites that ask something else than the question: its parts, the next step on the way to its answer, and
-# the question itself beside one that a loop has made of it.
-OF_THEIR_OWN = frozenset({"decompose", "hop", "original"})
+# Methods whose rewrites are other questions: parts of it, the next hop, and the original beside a refined one.
+OTHER_QUESTIONS = frozenset({"decompose", "hop", "original"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchOutcome:
     """What a search brought and how long it took."""
 
     retrieved: Retrieved
@@ -58,46 +57,36 @@ def final_score(candidate: Candidate) -> float:
     return list(candidate.scores.values())[-1] if candidate.scores else 0.0
 
 
-async def find(
-    *,
-    scope: Scope,
-    request: AnswerRequest,
-    emit: Emit,
-    manner: Manner,
-    profile: Profile | None = None,
-    query: str = "",
-    rewrites: Sequence[Rewrite] = (),
-    top_k: int | None = None,
-) -> Found:
-    """Search for a question within ten seconds, telling the reader what happens.
+async def search_for_answer(
+    context: AnswerContext, query: str, rewrites: Sequence[Rewrite] = (), *, top_k: int | None = None
+) -> SearchOutcome:
+    """Search for a question and its other forms within ten seconds, reporting to the reader.
 
-    `profile`: of the asker, where it may take part; `manner`: its style steers the search, too (V5); `query`: what to
-    search with instead of the question as asked, and its other forms.
+    The style of the answer steers the search, too (V5).
 
     Raises AnswerTimeoutError, RetrievalUnavailableError, and what `knowledge.services.retrieve` raises.
     """
-    await emit("step", name="search", detail=_("Searching"))
+    events = context.events
+    await events("step", name="search", detail=_("Searching"))
     start = time.perf_counter()
-    request_made = search_request(request, manner=manner, query=query or request.query, rewrites=rewrites, top_k=top_k)
-    retrieved = await search(scope=scope, request=replace(request_made, profile=profile), on_stage=_reporter(emit))
+    request = build_search_request(context, query, rewrites, top_k=top_k)
+    retrieved = await run_search(
+        scope=context.scope, request=replace(request, profile=context.profile), on_stage=_reporter(events)
+    )
     detail = ngettext("%(n)s passage searched", "%(n)s passages searched", retrieved.searched)
-    await emit("step", name="searched", detail=detail % {"n": f"{retrieved.searched:,}"}, count=retrieved.searched)
-    return Found(retrieved=retrieved, seconds=time.perf_counter() - start)
+    await events("step", name="searched", detail=detail % {"n": f"{retrieved.searched:,}"}, count=retrieved.searched)
+    return SearchOutcome(retrieved=retrieved, seconds=time.perf_counter() - start)
 
 
-def search_request(
-    request: AnswerRequest,
-    *,
-    manner: Manner,
-    query: str,
-    rewrites: Sequence[Rewrite] = (),
-    top_k: int | None = None,
+def build_search_request(
+    context: AnswerContext, query: str, rewrites: Sequence[Rewrite] = (), *, top_k: int | None = None
 ) -> RetrievalRequest:
     """The search for an answer; a mode or preset says what the client did not."""
+    request, config = context.request, context.config
     given = request.given
-    mode = request.retrieval_mode if "retrieval_mode" in given or not manner.retrieval_mode else manner.retrieval_mode
-    preset = {key: value for key, value in manner.preset_retrieval.items() if key not in given}
-    made = RetrievalRequest(
+    mode = request.retrieval_mode if "retrieval_mode" in given or not config.retrieval_mode else config.retrieval_mode
+    preset = {key: value for key, value in config.preset_retrieval.items() if key not in given}
+    search = RetrievalRequest(
         query=query,
         sets=request.sets,
         filters=request.filters,
@@ -105,11 +94,11 @@ def search_request(
         mode=mode,
         rerank=request.rerank if "rerank" in given else None,
         # the cliff is on for answers (D5), and a context has no room for the same twice (V16)
-        defaults={"cliff": True, "deduplicate": True, **manner.mode_retrieval},
+        defaults={"cliff": True, "deduplicate": True, **config.mode_retrieval},
         options=preset,
-        style=manner.options.style,
+        style=config.options.style,
     )
-    return with_rewrites(made, rewrites)
+    return with_rewrites(search, rewrites)
 
 
 def with_rewrites(request: RetrievalRequest, rewrites: Sequence[Rewrite]) -> RetrievalRequest:
@@ -117,14 +106,14 @@ def with_rewrites(request: RetrievalRequest, rewrites: Sequence[Rewrite]) -> Ret
     questions = [rewrite for rewrite in rewrites if not rewrite.is_hypothetical]
     return replace(
         request,
-        forms=tuple(rewrite.text for rewrite in questions if rewrite.method not in (*OF_THEIR_OWN, "history")),
+        forms=tuple(rewrite.text for rewrite in questions if rewrite.method not in (*OTHER_QUESTIONS, "history")),
         context=next((rewrite.text for rewrite in questions if rewrite.method == "history"), ""),
-        parts=tuple(rewrite.text for rewrite in questions if rewrite.method in OF_THEIR_OWN),
+        parts=tuple(rewrite.text for rewrite in questions if rewrite.method in OTHER_QUESTIONS),
         hypothetical=tuple(rewrite.text for rewrite in rewrites if rewrite.is_hypothetical),
     )
 
 
-async def search(*, scope: Scope, request: RetrievalRequest, on_stage: Any = None) -> Retrieved:
+async def run_search(*, scope: Scope, request: RetrievalRequest, on_stage: Any = None) -> Retrieved:
     """`knowledge.services.retrieve` in a thread, with a limit; a database that fails becomes an expected error."""
     try:
         async with asyncio.timeout(LIMIT_SECONDS):
@@ -135,14 +124,14 @@ async def search(*, scope: Scope, request: RetrievalRequest, on_stage: Any = Non
         raise RetrievalUnavailableError from error
 
 
-def _reporter(emit: Emit) -> Any:
-    """A callback for the thread that searches: passes on what a reader wants to know."""
+def _reporter(events: EventSink) -> Any:
+    """A callback for the thread that searches: reports reranking to the reader."""
     loop = asyncio.get_running_loop()
 
     def on_stage(record: StageRecord) -> None:
         if record.stage.startswith("rerank") and record.error is None:
             detail = ngettext("%(n)s passage reranked", "%(n)s passages reranked", record.before)
-            step = emit("step", name="rerank", detail=detail % {"n": record.before}, count=record.before)
+            step = events("step", name="rerank", detail=detail % {"n": record.before}, count=record.before)
             asyncio.run_coroutine_threadsafe(step, loop)  # type: ignore[arg-type]
 
     return on_stage

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from django.utils.translation import gettext as _
 
 from chat import metrics
-from chat.answering.model_routing import choice_of, spent_of
-from chat.answering.progress import tier_step, told
+from chat.answering.model_routing import routing_decision, usage_entry
+from chat.answering.progress import step_event, tier_step
 from chat.executors import run_cpu
 from chat.rendering import BlockStream, render_markdown
-from chat.types import Emit
+from chat.types import EventSink
 from knowledge import engines
 from ragcore.errors import ModelUnavailableError
 from ragcore.extractive.generator import ExtractiveGenerator
@@ -32,8 +32,8 @@ from ragcore.types import Usage
 from ragcore.types.answering import WrittenText
 
 
-class Output:
-    """Takes what a model writes, normalises its markers, takes links out, and emits it.
+class TextEmitter:
+    """Emits what a model writes, with its markers normalised and foreign links removed.
 
     `chunk` events carry the Markdown. With `blocks` (web) each finished block follows as sanitised HTML, and the
     unfinished rest as `tail`. `numbers`: sources that markers may point to; `ids`: other names of them; `hosts`: those
@@ -43,13 +43,13 @@ class Output:
     def __init__(
         self,
         *,
-        emit: Emit,
+        events: EventSink,
         numbers: Collection[int],
         ids: Mapping[str, int],
         blocks: bool,
         hosts: Collection[str] | None = None,
     ) -> None:
-        self._emit = emit
+        self._events = events
         self._markers = MarkerStream(numbers=frozenset(numbers), ids=ids)
         self._links = LinkStream(hosts=hosts)
         self._numbers = numbers
@@ -71,21 +71,21 @@ class Output:
         await self._send((self._links.feed(self._markers.flush()) + self._links.flush()).rstrip())
         if self._blocks is not None and self._blocks.tail.strip():
             await self._block(self._blocks.tail)
-            await self._emit("tail", text="")
+            await self._events("tail", text="")
         return self.text
 
     async def _send(self, text: str) -> None:
         if not text:
             return
         self._parts.append(text)
-        await self._emit("chunk", content=text)
+        await self._events("chunk", content=text)
         if self._blocks is not None:
             for block in self._blocks.feed(text):
                 await self._block(block)
-            await self._emit("tail", text=self._blocks.tail)
+            await self._events("tail", text=self._blocks.tail)
 
     async def _block(self, markdown: str) -> None:
-        await self._emit("block", index=self._count, html=render_markdown(markdown, citations=self._numbers))
+        await self._events("block", index=self._count, html=render_markdown(markdown, citations=self._numbers))
         self._count += 1
 
 
@@ -117,20 +117,20 @@ class Draft:
     warnings: tuple[str, ...] = ()  # codes: "other_language"
 
 
-def degraded_words(code: str) -> str:
+def degraded_message(code: str) -> str:
     """What a reader is told of an answer from the sources in the place of a model's, by the code of its error."""
     if code == TooExpensiveError.code:
         return _("A language model would cost more than is allowed; this answer was put together from the sources.")
     return _("The language model cannot be reached; this answer was put together from the sources.")
 
 
-def cut_words() -> str:
+def cut_message() -> str:
     """What a reader is told of an answer that ends at its limit of tokens."""
     return _("The answer was cut at its length limit.")
 
 
-def draft_of(written: WrittenText, text: str) -> Draft:
-    """The draft of a text that a loop has chosen, as it was shown. What it used is counted with the loop."""
+def draft_from_loop(written: WrittenText, text: str) -> Draft:
+    """The draft of a text that a loop has chosen, as it was shown. Its tokens are counted with the loop."""
     return Draft(
         text=text,
         model=written.model,
@@ -145,13 +145,13 @@ def draft_of(written: WrittenText, text: str) -> Draft:
 
 def _shortcoming(written: WrittenText) -> str | None:
     if written.is_degraded:
-        return degraded_words(written.reason)
-    return cut_words() if written.is_cut else None
+        return degraded_message(written.reason)
+    return cut_message() if written.is_cut else None
 
 
 @dataclass(slots=True, kw_only=True)
-class Writer:
-    """One answer being written. `stop`: set by the reader; `refusal`: what is said when the sources say nothing.
+class AnswerWriter:
+    """Writes one answer. `stop`: set by the reader; `refusal`: the text where the sources say nothing.
 
     `generator`: None for the configured one. `streamed`: False where nobody reads along; what is written is then only
     shown once it is whole, so that an answer in a wrong language can be asked for once more. `seconds`: for the first
@@ -159,8 +159,8 @@ class Writer:
     """
 
     request: GenerationRequest
-    output: Output
-    emit: Emit
+    output: TextEmitter
+    events: EventSink
     stop: asyncio.Event
     refusal: str
     strict: bool = False
@@ -193,9 +193,9 @@ class Writer:
         if isinstance(generator, ExtractiveGenerator):
             await self._extract()
             return
-        if choice := choice_of(generator):
+        if choice := routing_decision(generator):
             self.draft.choice = choice.reasons
-            await self.emit("step", **told(tier_step(choice.reasons, choice.tier.name if choice.tier else "")))
+            await self.events("step", **step_event(tier_step(choice.reasons, choice.tier.name if choice.tier else "")))
         try:
             self.draft.model = generator.name
             await self._model(generator)
@@ -214,8 +214,8 @@ class Writer:
         if is_other_language(self.request.question, self._text):
             await self._in_its_language(generator)
         if self._is_cut:
-            self.draft.degraded, self.draft.is_cut = cut_words(), True
-            await self.emit("step", name="interrupted", detail=self.draft.degraded)
+            self.draft.degraded, self.draft.is_cut = cut_message(), True
+            await self.events("step", name="interrupted", detail=self.draft.degraded)
 
     # ── what comes from a model ─────────────────────────────────────────────────────────────────
 
@@ -278,7 +278,7 @@ class Writer:
     def _count(self) -> None:
         """Several requests of one answer add up."""
         draft = self.draft
-        draft.spent = [spent_of(generator, reading) for generator, reading in self._requests]
+        draft.spent = [usage_entry(generator, reading) for generator, reading in self._requests]
         draft.usage = total_usage(draft.spent)
         cost = total_cost(draft.spent)
         draft.cost = None if cost is None else float(cost)
@@ -289,7 +289,7 @@ class Writer:
         """Ask once for the rest of an answer that broke off, of the same model or the one behind it."""
         written = "".join(self._pieces)
         joint = ContinuationJoiner(before=written)
-        await self.emit("step", name="continue", detail=_("The language model stopped; it is asked for the rest."))
+        await self.events("step", name="continue", detail=_("The language model stopped; it is asked for the rest."))
         try:
             async for event in self._in_time(generator, written, load("continue_answer").render()):
                 if rest := joint.feed(event.text):
@@ -355,11 +355,11 @@ class Writer:
         logger.warning("answering without the language model: %s", error)
         if self._text.strip():
             self.draft.degraded = _("The language model stopped in the middle; this answer is incomplete.")
-            await self.emit("step", name="interrupted", detail=self.draft.degraded)
+            await self.events("step", name="interrupted", detail=self.draft.degraded)
             return
-        self.draft.degraded = degraded_words(error.code)
+        self.draft.degraded = degraded_message(error.code)
         self.draft.is_fallback = error.code != TooExpensiveError.code
-        await self.emit("step", name="degraded", detail=self.draft.degraded)
+        await self.events("step", name="degraded", detail=self.draft.degraded)
         await self._extract()
 
     async def _extract(self) -> None:

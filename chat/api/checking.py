@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from accounts.scope import Scope
-from chat.answering.answer_config import answer_options_sent, set_alone
+from chat.answering.answer_config import only_set, sent_options
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
 from chat.types import AnswerRequest
@@ -22,7 +22,7 @@ async def answer_checked(*, scope: Scope, request: AnswerRequest) -> None:
     if not CHECKED & request.given:
         return
     retrieval = {"top_k": request.top_k} if "top_k" in request.given else {}
-    sent: dict[str, Mapping[str, Any]] = {"retrieval": retrieval, "answer": answer_options_sent(request)}
+    sent: dict[str, Mapping[str, Any]] = {"retrieval": retrieval, "answer": sent_options(request)}
     await run_db(_check, scope, request.sets, sent)
 
 
@@ -34,7 +34,7 @@ async def search_checked(*, scope: Scope, sets: tuple[int, ...], top_k: int | No
 
 def _check(scope: Scope, sets: tuple[int, ...], sent: Mapping[str, Mapping[str, Any]]) -> None:
     layers: list[tuple[str, Mapping[str, Any]]] = [("site", site_options(tenant_id=scope.tenant_id))]
-    if alone := set_alone(scope=scope, sets=sets):
+    if alone := only_set(scope=scope, sets=sets):
         layers.append((f"set {alone.code}", alone.options))
     groups: dict[str, Resolved[Any]] = {
         code: resolve(group, *((name, own.get(code, {})) for name, own in layers), (REQUEST, sent[code]))

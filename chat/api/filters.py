@@ -12,7 +12,7 @@ from chat.api.rag import rag_router
 from chat.api.responses import FilterCountOut, FiltersOut, described
 from chat.api.schemas import FilterCountIn, FilterQuery
 from chat.executors import run_db
-from chat.serializers import warnings_present
+from chat.serializers import serialize_warnings
 from knowledge.selectors.filters import FilterChoices
 from knowledge.services.filters import filters_count, filters_offered
 from knowledge.types import Facet
@@ -38,7 +38,7 @@ async def count(request: HttpRequest, body: FilterCountIn) -> dict[str, Any]:
     return {
         "documents": found.documents,
         "passages": found.passages,
-        "warnings": warnings_present(found.warnings),
+        "warnings": serialize_warnings(found.warnings),
     }
 
 

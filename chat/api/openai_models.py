@@ -12,9 +12,10 @@ from typing import Any, get_args
 from accounts.scope import Scope
 from chat.api.openai_schemas import MODEL, CompletionIn, MessageIn
 from chat.errors import UnknownModelError
-from chat.types import AnswerRequest, Exchange, Mode, Preset
+from chat.types import AnswerRequest, Mode, Preset
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_readable
+from ragcore.types.answering import Turn
 
 MODES, PRESETS = get_args(Mode), get_args(Preset)
 MANNERS = (*MODES, *PRESETS)
@@ -69,14 +70,14 @@ def _sets(scope: Scope, model: str) -> tuple[int, ...]:
     return (found.pk,)
 
 
-def _exchanges(messages: Sequence[MessageIn]) -> tuple[Exchange, ...]:
+def _exchanges(messages: Sequence[MessageIn]) -> tuple[Turn, ...]:
     """Questions with the answers that follow them; system messages are the product's own business."""
-    turns: list[Exchange] = []
+    turns: list[Turn] = []
     question = ""
     for message in messages:
         if message.role == "user":
             question = message.text
         elif message.role == "assistant" and question:
-            turns.append(Exchange(question=question, answer=message.text))
+            turns.append(Turn(question=question, answer=message.text))
             question = ""
     return tuple(turns)

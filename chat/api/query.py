@@ -14,7 +14,7 @@ from chat.api.schemas import QueryIn
 from chat.api.sse import Vocabulary, event_stream
 from chat.executors import run_db
 from chat.models import MessageCitation
-from chat.serializers import source_citations, sources_present
+from chat.serializers import serialize_source_citations, serialize_sources
 from chat.types import Event
 
 QUERY_EVENTS = (
@@ -30,12 +30,12 @@ async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
     metadata = answer["metadata"]
     return {
         "answer": answer["answer"],
-        "sources": sources_present(rows) if body.include_sources else [],
+        "sources": serialize_sources(rows) if body.include_sources else [],
         "query": body.query,
         "rewritten_query": next(iter(metadata["rewritten_queries"]), None),
         "retrieved_count": answer["retrieval_stats"].get("after_dedup", 0),
         "generation_time": metadata["generate_time"],
-        "citations": source_citations(rows),
+        "citations": serialize_source_citations(rows),
         "metadata": {
             **metadata,
             "status": answer["status"],
@@ -71,8 +71,8 @@ def _vocabulary(body: QueryIn) -> Vocabulary:
                 "type": "generation_complete",
                 "message_id": data["message_id"],
                 "status": data["status"],
-                "sources": sources_present(rows) if body.include_sources else [],
-                "citations": source_citations(rows),
+                "sources": serialize_sources(rows) if body.include_sources else [],
+                "citations": serialize_source_citations(rows),
             }
         elif event.type == "error":
             yield {"type": "error", "code": data["code"], "message": data["message"]}

@@ -21,7 +21,7 @@ from chat.executors import run_db
 from chat.limits import Slot, questions_counted
 from chat.models import Conversation, Message
 from chat.selectors import message_get
-from chat.serializers import hits_present
+from chat.serializers import serialize_hits
 from chat.turns.lifecycle import answer_batch, answer_now, turn_start
 from chat.types import AnswerRequest
 
@@ -42,10 +42,10 @@ async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
         turns = [turn.value() for turn in body.history]
         if body.conversation_id is not None:
             turns = [*await conversation_turns(scope=caller.scope, conversation_id=body.conversation_id), *turns]
-        found, asked = await passages_find(
+        retrieved, understood = await passages_find(
             scope=caller.scope, user=caller.user, request=value, rewrite_method=body.rewriting(), history=turns
         )
-    return hits_present(found, trace=body.trace, asked=asked)
+    return serialize_hits(retrieved, trace=body.trace, understood=understood)
 
 
 @rag_router.post("/generate", summary="Answer a question", openapi_extra=described(GenerateOut))

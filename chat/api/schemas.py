@@ -16,7 +16,6 @@ from chat.types import (
     CitationFormat,
     CompressionMethod,
     Constraints,
-    Exchange,
     Mode,
     Preset,
     PromptType,
@@ -26,6 +25,7 @@ from chat.types import (
 )
 from knowledge.filtering import Between, Operator, conditions_of
 from knowledge.types import Filters, RetrievalMode, RetrievalRequest
+from ragcore.types.answering import Turn
 
 MAX_ID = 2**63 - 1
 MAX_LEVELS = 20  # of attributes; what is nested without end would exhaust the stack further in
@@ -147,8 +147,8 @@ class TurnIn(Strict):
     question: QueryText
     answer: Annotated[str, Field(max_length=MAX_ANSWER_CHARACTERS), AfterValidator(_storable)] = ""
 
-    def value(self) -> Exchange:
-        return Exchange(question=self.question, answer=self.answer)
+    def value(self) -> Turn:
+        return Turn(question=self.question, answer=self.answer)
 
 
 class RetrieveIn(Strict):

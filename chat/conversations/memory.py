@@ -15,8 +15,8 @@ from chat.errors import ConversationBusyError
 from chat.executors import run_db
 from chat.models import Message
 from chat.redis_client import client, redis_lock
-from chat.types import Exchange
 from ragcore.ports import TokenCounter
+from ragcore.types.answering import Turn
 
 IDLE_SECONDS = 2 * 3600
 KEPT_TURNS = 50
@@ -39,23 +39,23 @@ async def session_turn(*, user_id: int, conversation_id: uuid.UUID) -> AsyncIter
         yield
 
 
-async def session_history(*, user_id: int, conversation_id: uuid.UUID) -> tuple[Exchange, ...]:
+async def session_history(*, user_id: int, conversation_id: uuid.UUID) -> tuple[Turn, ...]:
     """Earlier turns, oldest first; read from Postgres once the session has expired."""
     key = f"{session_key(user_id=user_id, conversation_id=conversation_id)}:messages"
     if kept := await client().lrange(key, 0, -1):
-        return tuple(Exchange(**json.loads(turn)) for turn in kept)
+        return tuple(Turn(**json.loads(turn)) for turn in kept)
     turns = await run_db(_stored_turns, conversation_id)
     if turns:
         await _append(user_id, conversation_id, turns)
     return turns
 
 
-async def session_append(*, user_id: int, conversation_id: uuid.UUID, turn: Exchange) -> None:
+async def session_append(*, user_id: int, conversation_id: uuid.UUID, turn: Turn) -> None:
     """Add a finished turn; the session lives for two hours from now."""
     await _append(user_id, conversation_id, [turn])
 
 
-async def _append(user_id: int, conversation_id: uuid.UUID, turns: Sequence[Exchange]) -> None:
+async def _append(user_id: int, conversation_id: uuid.UUID, turns: Sequence[Turn]) -> None:
     key = session_key(user_id=user_id, conversation_id=conversation_id)
     pipe = client().pipeline(transaction=True)
     pipe.rpush(f"{key}:messages", *(json.dumps(asdict(turn), ensure_ascii=False) for turn in turns))
@@ -66,26 +66,26 @@ async def _append(user_id: int, conversation_id: uuid.UUID, turns: Sequence[Exch
     await pipe.execute()
 
 
-def _stored_turns(conversation_id: uuid.UUID) -> tuple[Exchange, ...]:
+def _stored_turns(conversation_id: uuid.UUID) -> tuple[Turn, ...]:
     rows = (
         Message.objects.filter(conversation_id=conversation_id, state__in=(Message.State.DONE, Message.State.STOPPED))
         .order_by("-created")
         .values_list("question", "answer")[:KEPT_TURNS]
     )
-    return tuple(Exchange(question=question, answer=answer) for question, answer in reversed(rows))
+    return tuple(Turn(question=question, answer=answer) for question, answer in reversed(rows))
 
 
 def history_window(
-    turns: Sequence[Exchange], *, fixed: str, counter: TokenCounter, budget_tokens: int = HISTORY_TOKENS
-) -> tuple[Exchange, ...]:
+    turns: Sequence[Turn], *, fixed: str, counter: TokenCounter, budget_tokens: int = HISTORY_TOKENS
+) -> tuple[Turn, ...]:
     """The turns that fit beside `fixed` (system prompt and question), oldest first.
 
     The last turn always stays; before it the oldest are dropped first. Markers of earlier answers are taken out,
     because their numbers mean other sources now.
     """
-    plain = [Exchange(question=turn.question, answer=_MARKER.sub("", turn.answer)) for turn in turns]
+    plain = [Turn(question=turn.question, answer=_MARKER.sub("", turn.answer)) for turn in turns]
     left = budget_tokens - counter.count(fixed)
-    kept: list[Exchange] = []
+    kept: list[Turn] = []
     for turn in reversed(plain):
         left -= counter.count(turn.question) + counter.count(turn.answer)
         if kept and left < 0:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 
-from chat.answering.context import profile_of
-from chat.answering.retrieval import search
+from chat.answering.context import profile_get
+from chat.answering.retrieval import run_search
 from chat.api.auth import Caller
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
@@ -30,7 +30,7 @@ from chat.mcp.schemas import (
     SourceOut,
     TopK,
 )
-from chat.serializers import hits_present
+from chat.serializers import serialize_hits
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest, Style
 from knowledge.types import RetrievalRequest
@@ -92,9 +92,9 @@ async def searched(caller: Caller, *, query: str, sets: tuple[int, ...], top_k: 
     """As `POST /api/v1/rag/retrieve`."""
     await questions_counted(caller.user)
     with Slot():
-        profile = await run_db(profile_of, caller.user, sets=sets)
+        profile = await run_db(profile_get, caller.user, sets=sets)
         request = RetrievalRequest(query=query, sets=sets, top_k=top_k, profile=profile)
-        found = hits_present(await search(scope=caller.scope, request=request), trace=False)
+        found = serialize_hits(await run_search(scope=caller.scope, request=request), trace=False)
     hits = [HitOut(**{name: hit[name] for name in HitOut.model_fields}) for hit in found["hits"]]
     return SearchOut(hits=hits, relevant=found["relevant"], warnings=found["warnings"])
 

@@ -8,7 +8,6 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from django.db import Error as DatabaseError
@@ -18,8 +17,8 @@ from redis.exceptions import RedisError
 from accounts.models import User
 from accounts.scope import Scope
 from chat import metrics
-from chat.answering.context import Patience
-from chat.answering.pipeline import answer_run
+from chat.answering.context import Deadline, build_context
+from chat.answering.pipeline import answer
 from chat.conversations.memory import session_append, session_history, session_turn
 from chat.errors import AnswerTimeoutError, BusyError, TurnFailedError
 from chat.executors import run_db
@@ -27,12 +26,14 @@ from chat.limits import Slot
 from chat.models import Conversation, Message
 from chat.redis_client import client
 from chat.selectors import message_get
-from chat.serializers import answer_present, metadata_present
+from chat.serializers import serialize_answer, serialize_metadata
 from chat.turns.message_store import message_fail, message_finish, message_open, message_prepare
 from chat.turns.stream_log import ALIVE_SECONDS, TurnLog, alive_key, stop_key
 from chat.turns.stream_reader import interrupted_message
-from chat.types import AnswerRecord, AnswerRequest, Emit, EventType, Exchange
+from chat.types import AnswerRecord, AnswerRequest, EventSink, ignore_event
 from ragcore.errors import PermanentError, RagError
+from ragcore.text.once import computed_once
+from ragcore.types.answering import Turn
 
 logger = logging.getLogger(__name__)
 
@@ -59,20 +60,21 @@ async def answer_now(
 ) -> dict[str, Any]:
     """Answer and return the response of `generate`; the message is stored.
 
-    Raises BusyError, NotFoundError, AnswerTimeoutError, ConversationBusyError, and what `answer_run` raises.
+    Raises BusyError, NotFoundError, AnswerTimeoutError, ConversationBusyError, and what `answering.pipeline.answer`
+    raises.
     """
     with Slot():
-        patience = Patience()
+        deadline = Deadline()
         message = await run_db(message_prepare, scope=scope, user=user, request=request, channel=channel)
         try:
             async with _limit(ANSWER_LIMIT_SECONDS):
-                record = await _finished(
-                    scope=scope, user=user, request=request, message=message, emit=_unheard, patience=patience
+                record = await _answer_and_store(
+                    scope=scope, user=user, request=request, message=message, events=ignore_event, deadline=deadline
                 )
         except RagError as error:
             await _failed(message, error)
             raise
-    return answer_present(record=record, request=request, message=message)
+    return serialize_answer(record=record, request=request, message=message)
 
 
 async def turn_start(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
@@ -128,14 +130,15 @@ async def _turn(
         async with _heartbeat(message.pk, stop), TurnLog(message.pk) as log:
             try:
                 async with _limit(TURN_LIMIT_SECONDS):
-                    record = await _finished(
+                    record = await _answer_and_store(
                         scope=scope,
                         user=user,
                         request=request,
                         message=message,
-                        emit=log,
+                        events=log,
+                        deadline=Deadline(),
                         stop=stop,
-                        streaming=True,
+                        is_streaming=True,
                     )
                 await _tell(log, record, message)
             except RagError as error:
@@ -151,37 +154,42 @@ async def _turn(
                 await log("error", code=failure.code, message=failure.message, kind=type(error).__name__)
 
 
-async def _finished(
+async def _answer_and_store(
     *,
     scope: Scope,
     user: User,
     request: AnswerRequest,
     message: Message,
-    emit: Emit,
+    events: EventSink,
+    deadline: Deadline,
     stop: asyncio.Event | None = None,
-    streaming: bool = False,
-    patience: Patience | None = None,
+    is_streaming: bool = False,
 ) -> AnswerRecord:
     """Answer, store the answer, remember the turn; serially within a conversation that the client continues."""
-    answer = partial(
-        answer_run,
-        scope=scope,
-        user=user,
-        request=request,
-        message=message,
-        emit=emit,
-        stop=stop,
-        streaming=streaming,
-        patience=patience,
-    )
+
+    async def compute(history: tuple[Turn, ...]) -> AnswerRecord:
+        with computed_once():
+            context = await build_context(
+                scope=scope,
+                user=user,
+                request=request,
+                message=message,
+                events=events,
+                history=history,
+                stop=stop,
+                deadline=deadline,
+                is_streaming=is_streaming,
+            )
+            return await answer(context)
+
     if request.conversation_id is None:
-        return await _stored(message, await answer(history=request.history))
+        return await _stored(message, await compute(request.history))
     async with session_turn(user_id=user.pk, conversation_id=message.conversation_id):
         earlier = await session_history(user_id=user.pk, conversation_id=message.conversation_id)
-        record = await _stored(message, await answer(history=(*earlier, *request.history)))
-        said = Exchange(question=message.question, answer=record.text)
+        record = await _stored(message, await compute((*earlier, *request.history)))
+        turn = Turn(question=message.question, answer=record.text)
         try:
-            await session_append(user_id=user.pk, conversation_id=message.conversation_id, turn=said)
+            await session_append(user_id=user.pk, conversation_id=message.conversation_id, turn=turn)
         except RedisError:  # the answer stands; the next turn does without this one
             logger.exception("a turn is missing in its session")
     return record
@@ -200,7 +208,7 @@ async def _tell(log: TurnLog, record: AnswerRecord, message: Message) -> None:
         status=record.status,
         state=message.state,
         confidence=record.confidence,
-        metadata=metadata_present(record),
+        metadata=serialize_metadata(record),
         html=record.html,
     )
 
@@ -266,10 +274,6 @@ async def _beat(message_id: uuid.UUID, stop: asyncio.Event) -> None:
         except RedisError as error:
             logger.warning("no heartbeat for turn %s: %s", message_id, error)
         await asyncio.sleep(HEARTBEAT_SECONDS)
-
-
-async def _unheard(kind: EventType, /, **data: Any) -> None:
-    """An `Emit` for answers that nobody watches."""
 
 
 CONCURRENT = 4

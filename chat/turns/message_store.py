@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 
 from django.db import transaction
@@ -16,7 +16,7 @@ from accounts.scope import Scope
 from accounts.selectors import tenant_check
 from chat.models import Conversation, Message, MessageCitation
 from chat.selectors import conversation_keys, conversations_of
-from chat.services.strategies import strategy_count
+from chat.turns.strategy_statistics import strategy_count
 from chat.types import AnswerRecord, AnswerRequest
 from knowledge.models import Chunk
 from knowledge.selectors import sets_listed
@@ -72,9 +72,10 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
     """
     record = _bound(record)
     message.answer, message.answer_html = record.text, record.html
-    message.state = Message.State.STOPPED if record.metadata.get("stopped") else Message.State.DONE
+    message.state = Message.State.STOPPED if record.metadata.stopped else Message.State.DONE
     message.status, message.confidence = record.status, record.confidence
-    message.sentences, message.metadata = list(record.sentences), dict(record.metadata)
+    message.sentences = [asdict(sentence) for sentence in record.sentences]
+    message.metadata = record.metadata.to_json()
     message.trace = {**record.trace, "reasoning": dict(record.reasoning)}
     message.finished = timezone.now()
     if not _save(message, RESULT):

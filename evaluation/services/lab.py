@@ -9,7 +9,7 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from chat.answering.context import profile_of
+from chat.answering.context import profile_get
 from evaluation.services.lab_rows import Trail, rows_of
 from evaluation.services.lab_types import LabConfiguration, LabQuestion, LabResult, LabRun, StageTime
 from evaluation.services.lab_where import Expected, expected_find, where_is
@@ -59,7 +59,7 @@ def lab_run(
     asking = _Asking(
         scope=scope,
         within=scope_for(other) if other else None,
-        profile=profile_of(as_user, sets=sets) if as_user else None,
+        profile=profile_get(as_user, sets=sets) if as_user else None,
     )
     asked = LabQuestion(text=question, sets=tuple(sets), filters=filters or Filters())
     runs = tuple(_run(asking, asked, configuration, wanted) for configuration in configurations)

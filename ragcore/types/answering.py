@@ -84,7 +84,6 @@ class SearchResult:
     ranked: tuple[Ranked, ...] = ()
     relevant: bool = True  # False: both arms stayed below their thresholds (D23)
     seconds: float = 0.0
-    raw: Any = field(default=None, compare=False, repr=False)  # of the caller that searched; only passed on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

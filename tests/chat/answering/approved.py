@@ -76,7 +76,7 @@ class Normal:
         if key in _RANDOM:
             return "…"
         if isinstance(value, Mapping):
-            return {self._name(name): self(inner, str(name)) for name, inner in value.items()}
+            return {self._name(name): self(inner, str(name)) for name, inner in value.items() if name != "reason_data"}
         if isinstance(value, (list, tuple)):
             return [self(inner, key) for inner in value]
         if isinstance(value, float):

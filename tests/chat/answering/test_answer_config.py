@@ -2,8 +2,8 @@
 
 import pytest
 
-from chat.answering.answer_config import LEAST_LATENCY, manner_of
-from chat.answering.grounding import unused_options
+from chat.answering.answer_config import LEAST_LATENCY, resolve_answer_config
+from chat.answering.metadata import unused_options
 from chat.types import AnswerRequest, Constraints
 from knowledge.models import SiteOptions
 from tests.factories import make_set, make_user, scope_of
@@ -18,7 +18,7 @@ def owner(db):
 
 def asked(owner, *, given=(), **values):
     request = AnswerRequest(query="q", given=frozenset(given or values), **values)
-    return request, manner_of(scope=scope_of(owner), request=request)
+    return request, resolve_answer_config(scope=scope_of(owner), request=request)
 
 
 def site(owner, **answer):
@@ -38,10 +38,10 @@ def test_a_set_that_forbids_own_prompts_forbids_them_wherever_it_is_asked(owner,
     free = make_set(owners=[owner])
     sets = {"alone": (strict.pk,), "among others": (free.pk, strict.pk), "all": ()}[which]
 
-    request, manner = asked(owner, sets=sets, system_prompt=OWN)
+    request, config = asked(owner, sets=sets, system_prompt=OWN)
 
-    assert manner.system_prompt == ""
-    assert unused_options(request, manner) == ["system_prompt"]
+    assert config.system_prompt == ""
+    assert unused_options(request, config) == ["system_prompt"]
 
 
 def test_where_every_set_permits_them_own_prompts_are_used(owner):
@@ -50,9 +50,9 @@ def test_where_every_set_permits_them_own_prompts_are_used(owner):
     silent = make_set(owners=[owner])
 
     for sets in ((), (permitting.pk,), (permitting.pk, silent.pk)):
-        request, manner = asked(owner, sets=sets, system_prompt=OWN)
-        assert manner.system_prompt == OWN
-        assert unused_options(request, manner) == []
+        request, config = asked(owner, sets=sets, system_prompt=OWN)
+        assert config.system_prompt == OWN
+        assert unused_options(request, config) == []
 
 
 def test_sets_without_a_word_do_as_the_site_does(owner):
@@ -70,17 +70,17 @@ def test_sets_without_a_word_do_as_the_site_does(owner):
 def test_of_two_limits_the_smaller_one_holds(owner, of_site, of_client, in_force):
     site(owner, max_cost=of_site, max_latency=of_site)
 
-    _, manner = asked(owner, **limits(of_client, of_client))
+    _, config = asked(owner, **limits(of_client, of_client))
 
-    assert (manner.options.max_cost, manner.options.max_latency) == (in_force, in_force)
+    assert (config.options.max_cost, config.options.max_latency) == (in_force, in_force)
 
 
 def test_a_preset_does_not_lift_the_limit_of_the_site(owner):
     site(owner, max_latency=2.0)
 
-    _, manner = asked(owner, preset="fast")
+    _, config = asked(owner, preset="fast")
 
-    assert (manner.options.max_latency, manner.origin["max_latency"]) == (2.0, "site")
+    assert (config.options.max_latency, config.origin["max_latency"]) == (2.0, "site")
 
 
 def test_nothing_is_not_the_same_as_no_limit(owner):
@@ -98,11 +98,11 @@ def test_nothing_is_not_the_same_as_no_limit(owner):
 
 
 def test_without_its_rounds_a_mode_writes_with_the_model_that_the_question_needs(owner):
-    _, manner = asked(owner, mode="ultimate", use_agentic_rag=False)
+    _, config = asked(owner, mode="ultimate", use_agentic_rag=False)
     _, default = asked(owner, mode="ultimate", use_agentic_rag=False, use_tiered_generation=False)
     _, with_rounds = asked(owner, mode="ultimate")
 
-    assert (manner.options.mode, manner.options.agentic, manner.options.tiered) == ("ultimate", "off", True)
+    assert (config.options.mode, config.options.agentic, config.options.tiered) == ("ultimate", "off", True)
     assert not default.options.tiered
     assert not with_rounds.options.tiered
 
@@ -114,15 +114,15 @@ def test_rounds_may_be_asked_for_in_any_mode(owner):
 
 
 def test_the_mode_that_the_client_names_brings_its_search_whatever_the_preset_says(owner):
-    _, manner = asked(owner, mode="ultimate", preset="fast")
+    _, config = asked(owner, mode="ultimate", preset="fast")
     _, by_preset = asked(owner, preset="fast")
 
-    assert (manner.options.mode, manner.mode_retrieval["top_k"]) == ("ultimate", 8)
+    assert (config.options.mode, config.mode_retrieval["top_k"]) == ("ultimate", 8)
     assert by_preset.mode_retrieval == {}
 
 
 def test_a_switch_that_self_rag_does_not_read_is_told(owner):
-    request, manner = asked(owner, strategy="self_rag", use_agentic_rag=False)
+    request, config = asked(owner, strategy="self_rag", use_agentic_rag=False)
 
-    assert unused_options(request, manner) == ["use_agentic_rag"]
+    assert unused_options(request, config) == ["use_agentic_rag"]
     assert unused_options(*asked(owner, mode="ultimate", use_agentic_rag=False)) == []

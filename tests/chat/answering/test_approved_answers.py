@@ -15,7 +15,7 @@ from asgiref.sync import sync_to_async
 from accounts.services import api_key_create
 from chat.models import Conversation, Message
 from chat.selectors import citations_of
-from chat.services import turn_start
+from chat.turns.lifecycle import turn_start
 from chat.turns.stream_reader import read_events
 from chat.types import AnswerRequest
 from knowledge import engines

@@ -8,7 +8,7 @@ import pytest
 
 from chat.answering import context as timing
 from chat.answering import stage_ports
-from chat.answering.context import Patience
+from chat.answering.context import Deadline
 from chat.turns import lifecycle
 from knowledge import engines
 from ragcore.llm.client import LlmClient
@@ -37,14 +37,14 @@ class Clock:
 
 def test_what_helps_an_answer_leaves_time_for_the_text_and_no_time_is_below_zero():
     clock = Clock()
-    patience = Patience(seconds=30, clock=clock)
-    assert (patience.left(), patience.left_before_writing()) == (30, 20)
+    deadline = Deadline(seconds=30, clock=clock)
+    assert (deadline.remaining(), deadline.remaining_before_writing()) == (30, 20)
 
     clock.now += 25
-    assert (patience.left(), patience.left_before_writing()) == (5, 0)
+    assert (deadline.remaining(), deadline.remaining_before_writing()) == (5, 0)
 
     clock.now += 25
-    assert (patience.left(), patience.left_before_writing()) == (0, 0)
+    assert (deadline.remaining(), deadline.remaining_before_writing()) == (0, 0)
 
 
 # ── a model that is down ────────────────────────────────────────────────────────────────────────
@@ -103,10 +103,10 @@ async def test_what_a_model_refuses_at_once_does_not_keep_it_from_writing(api, l
 def hanging(monkeypatch, llm):
     """A server that takes requests and says nothing for half a minute; the times of an answer are short instead."""
     llm.default = Reply(hold_before=0)
-    monkeypatch.setattr(lifecycle, "Patience", partial(Patience, seconds=4.0))
+    monkeypatch.setattr(lifecycle, "Deadline", partial(Deadline, seconds=4.0))
     monkeypatch.setattr(timing, "RESERVE_SECONDS", 1.0)
     monkeypatch.setattr(stage_ports, "SILENT_SECONDS", 0.1)
-    monkeypatch.setattr(stage_ports, "Asker", partial(LlmClient, seconds=0.3, silent_after=0.3))
+    monkeypatch.setattr(stage_ports, "LlmClient", partial(LlmClient, seconds=0.3, silent_after=0.3))
     hung = OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=30)
     monkeypatch.setattr(engines, "chat_model", lambda: hung)
     monkeypatch.setattr(engines, "generator", lambda: LLMAnswerGenerator(hung))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from chat.answering.fallback import SNIPPET_CHARACTERS, highlighted, search_results
+from chat.answering.fallback import SNIPPET_CHARACTERS, format_search_results, highlighted
 from chat.rendering import render_markdown
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
@@ -21,7 +21,7 @@ def source(text, *, title="Manual", page=None, number=1):
 
 
 def page(question, *sources, tokenizer, language="en"):
-    return search_results(question, sources, tokenizer=tokenizer, language=language)
+    return format_search_results(question, sources, tokenizer=tokenizer, language=language)
 
 
 def test_each_result_has_title_page_snippet_and_marker(tokenizer):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chat.answering import grounding
-from chat.answering.stage_ports import Tooling
+from chat.answering.stage_ports import AnswerPorts
 from chat.executors import run_db
 from knowledge import engines
 from ragcore.llm.openai_chat import OpenAIChatModel
@@ -111,7 +111,7 @@ async def test_a_loop_that_breaks_leaves_the_basic_way(api, monkeypatch):
     async def broken(self, *args, **kwargs):
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(Tooling, "write", broken)
+    monkeypatch.setattr(AnswerPorts, "write", broken)
 
     answer = await api.generate(QUESTION, mode="agentic")
 
@@ -213,13 +213,13 @@ async def test_a_kept_answer_has_the_figures_of_its_own_request(api, llm):
 @pytest.mark.parametrize(("given", "searched"), [({"top_k": 2}, None), ({}, 24)])
 async def test_the_ultimate_mode_takes_the_client_s_number_of_passages(api, monkeypatch, given, searched):
     asked = []
-    find = Tooling.search.__globals__["find"]
+    search = AnswerPorts.search.__globals__["search_for_answer"]
 
-    async def found(**values):
-        asked.append(values["top_k"])
-        return await find(**values)
+    async def recorded(*values, **options):
+        asked.append(options["top_k"])
+        return await search(*values, **options)
 
-    monkeypatch.setattr("chat.answering.stage_ports.find", found)
+    monkeypatch.setattr("chat.answering.stage_ports.search_for_answer", recorded)
 
     await api.generate(QUESTION, mode="ultimate", rewrite_method="multi", **given)
 

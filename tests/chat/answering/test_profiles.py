@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from chat.answering.context import profile_key, profile_of
+from chat.answering.context import profile_get, profile_key
 from chat.models import Conversation
 from ragcore.types import Profile
 from tests.factories import make_set, make_user
@@ -26,7 +26,7 @@ def test_the_work_profile_and_the_sets_asked_last_are_told():
     conversation(user, new, old, minutes=20)
     conversation(user, newest, minutes=10)
 
-    assert profile_of(user) == Profile(
+    assert profile_get(user) == Profile(
         department="RAN", product="BTS", role="tester", interests=("power",), recent_sets=(newest.pk, old.pk, new.pk)
     )
 
@@ -35,8 +35,8 @@ def test_who_keeps_the_profile_out_or_has_none_has_none():
     user = make_user(department="RAN", use_profile=False)
     conversation(user, make_set("radio"))
 
-    assert profile_of(user) is None
-    assert profile_of(make_user()) is None
+    assert profile_get(user) is None
+    assert profile_get(make_user()) is None
 
 
 def test_only_the_last_ten_conversations_and_their_last_three_sets_count():
@@ -48,14 +48,14 @@ def test_only_the_last_ten_conversations_and_their_last_three_sets_count():
     for minutes in range(5):
         conversation(user, minutes=20 + minutes)
 
-    assert profile_of(user).recent_sets == tuple(s.pk for s in sets[:3])
+    assert profile_get(user).recent_sets == tuple(s.pk for s in sets[:3])
 
 
 def test_conversations_of_others_and_of_another_tenant_do_not_count():
     user, other = make_user(), make_user()
     conversation(other, make_set("theirs"))
 
-    assert profile_of(user) is None
+    assert profile_get(user) is None
 
 
 def test_who_names_the_sets_of_a_question_has_said_where_to_look():
@@ -63,14 +63,14 @@ def test_who_names_the_sets_of_a_question_has_said_where_to_look():
     radio = make_set("radio")
     conversation(user, radio)
 
-    assert profile_of(user, sets=[radio.pk]) == Profile(product="BTS")
+    assert profile_get(user, sets=[radio.pk]) == Profile(product="BTS")
 
 
 def test_the_profile_is_read_with_one_query(django_assert_num_queries):
     user = User.objects.select_related("tenant").get(pk=make_user(product="BTS").pk)
 
     with django_assert_num_queries(1):
-        profile_of(user)
+        profile_get(user)
 
 
 def test_the_order_of_recent_sets_does_not_change_the_key():

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import translation
 
-from chat.answering.progress import tier_step, told, why
+from chat.answering.progress import explain_reasons, step_event, tier_step
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages.plan_adaptive import plan_of
 from ragcore.llm.routing import choose_tier
@@ -19,14 +19,14 @@ async def test_the_forms_that_a_rewrite_adds_are_told():
     (hyde,) = (await run_stages(build_stages([("rewrite", {"method": "hyde"})]), state, ports())).steps
 
     assert multi.detail["queries"]
-    assert told(multi)["detail"] == f"Also looking for: {'; '.join(multi.detail['queries'])}"
-    assert told(hyde)["detail"] == "Also searching with other words"
+    assert step_event(multi)["detail"] == f"Also looking for: {'; '.join(multi.detail['queries'])}"
+    assert step_event(hyde)["detail"] == "Also searching with other words"
 
 
 def test_a_tier_is_told_with_its_reasons():
     choice = choose_tier(0.9, (build_tier("fast", "m"),), max_latency=1)
 
-    detail = told(tier_step(choice.reasons, "fast"))["detail"]
+    detail = step_event(tier_step(choice.reasons, "fast"))["detail"]
 
     assert detail.startswith("Model chosen: Fast (")
     assert "the question is complex" in detail
@@ -34,7 +34,7 @@ def test_a_tier_is_told_with_its_reasons():
 
 
 def test_where_no_tier_fits_that_is_told():
-    assert told(tier_step(("simple", "too_expensive")))["detail"].startswith("No model chosen (")
+    assert step_event(tier_step(("simple", "too_expensive")))["detail"].startswith("No model chosen (")
 
 
 def test_a_way_is_told_with_the_signs_that_decided():
@@ -42,24 +42,26 @@ def test_a_way_is_told_with_the_signs_that_decided():
 
     step = Step(name="plan", detail={"strategy": plan.strategy, "reasons": list(plan.reasons)})
 
-    assert told(step)["detail"] == "Way chosen: Several steps (the answer takes several steps; difficulty 7 of 10)"
+    assert (
+        step_event(step)["detail"] == "Way chosen: Several steps (the answer takes several steps; difficulty 7 of 10)"
+    )
 
 
 def test_without_reasons_only_the_way_is_told():
-    assert told(Step(name="plan", detail={"strategy": "direct"}))["detail"] == "Way chosen: Direct"
+    assert step_event(Step(name="plan", detail={"strategy": "direct"}))["detail"] == "Way chosen: Direct"
 
 
 @pytest.mark.parametrize("codes", [(), ("sign:cue", "cue:definition"), ("",)])
 def test_codes_that_are_for_the_trace_only_have_no_words(codes):
-    assert why(codes) == ""
+    assert explain_reasons(codes) == ""
 
 
 def test_a_model_s_word_about_the_kind_is_told_like_a_rule_s():
-    assert why(["model:comparison"]) == why(["kind:comparison"]) == "things are compared"
+    assert explain_reasons(["model:comparison"]) == explain_reasons(["kind:comparison"]) == "things are compared"
 
 
 def test_every_reason_of_a_tier_has_words():
     codes = ["simple", "medium", "complex", "missing", "local", "api", "latency", "too_slow", "cost", "price_unknown"]
 
     with translation.override("en"):
-        assert all(why([code]) for code in [*codes, "too_expensive"])
+        assert all(explain_reasons([code]) for code in [*codes, "too_expensive"])

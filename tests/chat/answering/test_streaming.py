@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from chat.answering.streaming import Output, Writer
+from chat.answering.streaming import AnswerWriter, TextEmitter
 from knowledge import engines
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
@@ -68,9 +68,9 @@ def writer(generator, *, question=QUESTION, **options):
         language="zh" if question[0] > "\u2e7f" else "en",
     )
     events = Events()
-    output = Output(emit=events, numbers=[1], ids={}, blocks=False)
-    given = {"stop": asyncio.Event(), "refusal": REFUSAL, "emit": events, **options}
-    return Writer(request=request, output=output, generator=generator, **given), events
+    output = TextEmitter(events=events, numbers=[1], ids={}, blocks=False)
+    given = {"stop": asyncio.Event(), "refusal": REFUSAL, "events": events, **options}
+    return AnswerWriter(request=request, output=output, generator=generator, **given), events
 
 
 def ended(reason, *texts):

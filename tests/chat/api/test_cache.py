@@ -220,6 +220,6 @@ async def test_who_gets_the_lock_late_looks_again_before_making_an_answer(redis_
 
     monkeypatch.setattr(cache, "redis_lock", late)
 
-    record, hit = await cache.through_cache("answer:x", usable=usable, make=make)
+    record, hit = await cache.through_cache("answer:x", is_usable=usable, compute=make)
 
     assert (record.text, hit) == ("kept", True)

@@ -11,7 +11,7 @@ from accounts.services import api_key_create
 from chat.answering import retrieval
 from chat.executors import run_db
 from chat.models import Conversation, Message
-from chat.serializers import hits_present
+from chat.serializers import serialize_hits
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest
 from knowledge.models import Document
@@ -124,7 +124,7 @@ async def test_a_trace_costs_no_statement(world):
     def presented():
         found = retrieve(scope=scope_of(world.reader), request=RetrievalRequest(query=QUESTION))
         with CaptureQueriesContext(connections["default"]) as captured:
-            assert hits_present(found, trace=True)["trace"]["candidates"]
+            assert serialize_hits(found, trace=True)["trace"]["candidates"]
         return len(captured)
 
     assert await run_db(presented) == 0

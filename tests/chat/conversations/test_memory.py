@@ -6,7 +6,7 @@ import pytest
 
 from chat.conversations.memory import history_window, session_append, session_history, session_key, session_turn
 from chat.redis_client import client
-from chat.types import Exchange
+from ragcore.types.answering import Turn
 
 
 class Letters:
@@ -20,7 +20,7 @@ class Letters:
 
 
 def turns(*answers):
-    return [Exchange(question=f"q{n}", answer=answer) for n, answer in enumerate(answers)]
+    return [Turn(question=f"q{n}", answer=answer) for n, answer in enumerate(answers)]
 
 
 def test_the_oldest_turns_are_dropped_first():
@@ -45,7 +45,7 @@ def test_markers_of_earlier_answers_are_taken_out():
 async def test_a_session_keeps_its_turns_in_order_and_expires(redis_client):
     ids = {"user_id": 1, "conversation_id": uuid.uuid4()}
     for number in range(3):
-        await session_append(**ids, turn=Exchange(question=f"q{number}", answer="a"))
+        await session_append(**ids, turn=Turn(question=f"q{number}", answer="a"))
 
     assert [turn.question for turn in await session_history(**ids)] == ["q0", "q1", "q2"]
     key = session_key(**ids)

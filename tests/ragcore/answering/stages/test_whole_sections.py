@@ -80,7 +80,7 @@ async def test_a_coroutine_may_look_them_up():
     sections = Sections()
 
     async def siblings(chunks, *, max_tokens):
-        return sections(chunks, max_tokens=max_tokens)
+        return await sections(chunks, max_tokens=max_tokens)
 
     state = await run([1], budget=4000, siblings=siblings)
 

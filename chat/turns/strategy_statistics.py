@@ -61,14 +61,14 @@ def strategy_count(*, tenant_id: int, record: AnswerRecord) -> None:
     goes on.
     """
     metadata = record.metadata
-    if not metadata.get("strategy") or metadata.get("cache", "none") != "none":
+    if not metadata.strategy or metadata.cache != "none":
         return
     try:
         with transaction.atomic():
             strategy_record(
                 tenant_id=tenant_id,
-                strategy=metadata["strategy"],
-                seconds=metadata["total_time"],
+                strategy=metadata.strategy,
+                seconds=metadata.total_time,
                 confidence=record.confidence,
                 status=record.status,
             )

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from accounts.services import tenant_ensure_default
 from chat.models import StrategyStatistics
-from chat.services.strategies import strategy_count, strategy_figures, strategy_record
-from chat.types import AnswerRecord
+from chat.turns.strategy_statistics import strategy_count, strategy_figures, strategy_record
+from chat.types import AnswerMetadata, AnswerRecord
 from tests.factories import make_admin, make_tenant, make_user, scope_of
 
 
@@ -97,7 +97,7 @@ def test_a_long_name_is_cut_to_its_column(db):
 
 def answered(**metadata):
     given = {"strategy": "direct", "total_time": 1.5, "cache": "none", **metadata}
-    return AnswerRecord(text="", html="", status="answered", confidence=0.5, metadata=given)
+    return AnswerRecord(text="", html="", status="answered", confidence=0.5, metadata=AnswerMetadata(**given))
 
 
 def test_an_answer_is_counted_with_its_metadata_and_one_from_the_cache_is_not(db):
@@ -125,7 +125,7 @@ async def test_figures_that_cannot_be_stored_do_not_fail_an_answer(api, monkeypa
     def refused(**values):
         raise DatabaseError("the table is gone")
 
-    monkeypatch.setattr("chat.services.strategies.strategy_record", refused)
+    monkeypatch.setattr("chat.turns.strategy_statistics.strategy_record", refused)
 
     answer = await api.generate("How many steps does the random access procedure have?", **way)
 

@@ -1,0 +1,108 @@
+"""The text of an answer: written by a model, chosen by a loop, or what stands in its place. All of it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from django.utils.translation import gettext as _
+
+from chat.answering.context import AnswerContext
+from chat.answering.fallback import format_search_results, refusal_text, small_talk_reply
+from chat.answering.model_routing import route_generation
+from chat.answering.stage_ports import AnswerPorts
+from chat.answering.streaming import SECONDS, AnswerWriter, Draft, TextEmitter, draft_from_loop
+from chat.executors import run_cpu
+from knowledge import engines
+from ragcore.errors import ModelUnavailableError
+from ragcore.grounding.bare_addresses import hosts_of
+from ragcore.grounding.markers import document_ids
+from ragcore.llm.usage import total_known_cost
+from ragcore.text.scripts import language_of
+from ragcore.types import Source
+from ragcore.types.answering import AnswerState, WrittenText
+
+
+async def generate(context: AnswerContext, ports: AnswerPorts, state: AnswerState) -> Draft:
+    """The text that a loop has chosen, or one written from the sources now.
+
+    Raises ModelUnavailableError for strict clients only.
+    """
+    if state.written is not None:
+        return await show_loop_text(context, state.written, state.sources)
+    await context.events("step", name="write", detail=_("Writing"))
+    generator, request = await route_generation(
+        context,
+        state.query,
+        state.sources,
+        spent=total_known_cost(ports.usage_entries),
+        unavailable=ports.unavailable_models,
+    )
+    writer = AnswerWriter(
+        request=request,
+        output=_emitter(context, state.sources),
+        events=context.events,
+        stop=context.stop,
+        refusal=refusal_text(context.request.query, context.config.options.style),
+        strict=context.request.strict,
+        generator=generator,
+        streamed=context.is_streaming,
+        seconds=min(SECONDS, context.deadline.remaining()),
+    )
+    return await writer.run()
+
+
+async def show_loop_text(context: AnswerContext, written: WrittenText, sources: Sequence[Source]) -> Draft:
+    """The text that a loop has chosen."""
+    output = _emitter(context, sources)
+    await output.write(written.text)
+    return draft_from_loop(written, (await output.finish()).strip())
+
+
+async def refuse(context: AnswerContext) -> Draft:
+    """The refusal sentence, where nothing was found."""
+    return Draft(text=await show_text(context, refusal_text(context.request.query, context.config.options.style), ()))
+
+
+async def show_search_results(context: AnswerContext, sources: Sequence[Source]) -> Draft:
+    """A page of search results, where the sources probably do not answer (D23)."""
+    text = await run_cpu(_format_results, context.request.query, sources)
+    numbers = [source.number for source in sources]
+    return Draft(text=await show_text(context, text, numbers, hosts=hosts_of(sources)))
+
+
+async def reply_to_small_talk(context: AnswerContext, ports: AnswerPorts) -> Draft:
+    """A reply to what needs no documents (V10)."""
+    await ports.report_context(0)
+    text, model = await small_talk_reply(context.question, llm=ports.stage_ports.llm)
+    if context.stop.is_set():
+        return Draft(model=model, stopped=True)
+    return Draft(text=await show_text(context, text, (), hosts=()), model=model)
+
+
+async def show_text(
+    context: AnswerContext, text: str, numbers: Sequence[int], *, hosts: Collection[str] | None = None
+) -> str:
+    """Emit a text that is known already. `hosts`: those whose bare addresses stay links; None: all."""
+    output = TextEmitter(events=context.events, numbers=numbers, ids={}, blocks=context.renders_blocks, hosts=hosts)
+    await output.write(text)
+    return await output.finish()
+
+
+def raise_if_degraded(context: AnswerContext, state: AnswerState) -> None:
+    """A strict client gets no text that a loop put together without the model. Raises ModelUnavailableError (V13)."""
+    if context.request.strict and state.written is not None and state.written.is_degraded:
+        raise ModelUnavailableError(strict=True)
+
+
+def _format_results(query: str, sources: Sequence[Source]) -> str:
+    return format_search_results(query, sources, tokenizer=engines.tokenizer(), language=language_of(query))
+
+
+def _emitter(context: AnswerContext, sources: Sequence[Source]) -> TextEmitter:
+    return TextEmitter(
+        events=context.events,
+        numbers=[source.number for source in sources],
+        ids=document_ids(sources),
+        blocks=context.renders_blocks,
+        hosts=hosts_of(sources),
+    )

@@ -1,0 +1,95 @@
+"""From the question to numbered sources, or to a finished text where a loop writes: runs the plans of stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chat.answering.context import AnswerContext
+from chat.answering.stage_plans import Loop, context_steps, is_loop_off, steps_of, understanding_steps, wants_rewrites
+from chat.answering.stage_ports import AnswerPorts
+from ragcore.answering import stages  # noqa: F401 (registers the stages)
+from ragcore.answering.pipeline import build_stages, run_stages
+from ragcore.answering.stages.plan_adaptive import Plan, plan_of
+from ragcore.options import AnswerOptions
+from ragcore.types.answering import AnswerState
+
+UNGRADED_CONFIDENCE = 0.8  # U14: at most, where a mode with a loop runs without it, and the default model writes
+FALLBACK_CONFIDENCE = 0.3  # U14
+WRITING_LOOPS = ("loop.agentic", "loop.self_rag")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparation:
+    """The state before the final text, with the mode and strategy that led to it."""
+
+    state: AnswerState
+    mode: str  # basic, …, ultimate; fallback where the mode's own way failed
+    strategy: str
+
+    @property
+    def most_confidence(self) -> float:
+        """The upper limit of the answer's confidence: the grade of a loop, little for a fallback."""
+        graded = 1.0 if self.state.confidence is None else self.state.confidence
+        return min(graded, FALLBACK_CONFIDENCE) if self.mode == "fallback" else graded
+
+
+async def understand(context: AnswerContext, ports: AnswerPorts) -> AnswerState:
+    """The question without its conversation, and what kind of question it is."""
+    steps = understanding_steps(
+        context.config.options, rewrites=_wants_rewrites(context), target=context.request.prompt_type or ""
+    )
+    return await run_stages(build_stages(steps), AnswerState(question=context.question), ports.stage_ports)
+
+
+async def retrieve(context: AnswerContext, ports: AnswerPorts, state: AnswerState) -> Preparation:
+    """Numbered sources, or a text where a loop wrote one; where the mode's own way fails, by the basic one.
+
+    Raises what the search raises.
+    """
+    options, strategy = context.config.options, str(context.config.options.strategy)
+    loop: Loop = "none"
+    if strategy == "adaptive" and state.analysis is not None:
+        plan = plan_of(state.analysis)
+        options, strategy, loop = _planned_options(context, plan), plan.strategy, plan.loop
+        ports.plan_options = options
+        ports.top_k = None if "top_k" in context.request.given else plan.top_k
+    steps = steps_of(options, streaming=context.is_streaming, rewrites=_wants_rewrites(context), loop=loop)
+    ports.reports_first_search = steps[-1][0].startswith("loop.")  # its iterations are shown while they run
+    after = await run_stages(build_stages(steps), state, ports.stage_ports)
+    if context.stop.is_set():
+        return Preparation(state=after, mode=options.mode, strategy=strategy)
+    mode = "fallback" if _has_failed(after) else options.mode
+    if after.result is not None or after.passages or after.written is not None:
+        return Preparation(state=_limit_ungraded(after, options), mode=mode, strategy=strategy)
+    basic = [("search", {}), *context_steps(options)]
+    after = await run_stages(build_stages(basic), replace(after, rewrites=()), ports.stage_ports)
+    return Preparation(state=after, mode=mode, strategy=strategy)
+
+
+def _wants_rewrites(context: AnswerContext) -> bool:
+    config = context.config
+    return wants_rewrites(config.options, config.origin, in_conversation=bool(context.history))
+
+
+def _planned_options(context: AnswerContext, plan: Plan) -> AnswerOptions:
+    """The options with what the plan chose; what the client sent stays."""
+    planned: dict[str, Any] = {
+        "rewrite_method": plan.rewrite_method,
+        "max_chunks": plan.max_chunks,
+        "whole_sections": plan.whole_sections,
+    }
+    free = {name: value for name, value in planned.items() if name not in context.request.given}
+    return replace(context.config.options, **free)
+
+
+def _has_failed(state: AnswerState) -> bool:
+    """Whether a loop broke off or took too long before it had written anything."""
+    stopped = {figures.get("stopped") for stage, figures in state.stats.items() if stage in WRITING_LOOPS}
+    broken = any(record.error for record in state.records if record.stage in WRITING_LOOPS)
+    return state.written is None and (broken or bool(stopped & {"failed", "seconds"}))
+
+
+def _limit_ungraded(state: AnswerState, options: AnswerOptions) -> AnswerState:
+    """Without a loop and without tiers the default model writes, and nobody grades it: confidence is capped (U14)."""
+    return replace(state, confidence=UNGRADED_CONFIDENCE) if is_loop_off(options) and not options.tiered else state
