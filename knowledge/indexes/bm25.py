@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ragcore.text.matching import idf
+from ragcore.text.lexical_features import idf
 
 K1 = 1.2
 B = 0.75

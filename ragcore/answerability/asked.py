@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ragcore.answerability.words import cue
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
-from ragcore.text.matching import idf as inverse_frequency
+from ragcore.text.lexical_features import idf_in, share_of_selected
 from ragcore.text.scripts import CJK
 
 NAME = re.compile(
@@ -63,8 +63,7 @@ class AskedFor:
 
     def share(self, terms: Sequence[str], place: frozenset[str], power: int = 1) -> float:
         """Weighted share of the terms that are in a place, 0 to 1; 1 without terms."""
-        total = sum(self.weights[t] ** power for t in terms)
-        return sum(self.weights[t] ** power for t in terms if t in place) / total if total else 1.0
+        return share_of_selected(self.weights, terms, place, power=power)
 
     def total(self) -> float:
         """Weight of all terms: how much the question says, in nats."""
@@ -136,10 +135,9 @@ def _weights(
 ) -> tuple[dict[str, float], float]:
     """Weights of the terms, and the share of those that nothing has."""
     if idf is None:
-        sets = [set(s.terms) for s in found]
-        counts = {t: sum(t in s for s in sets) for t in terms}
-        weights = {t: inverse_frequency(len(sets), n) for t, n in counts.items()}
-        lacking = [t for t, n in counts.items() if not n]
+        weights = idf_in(terms, [set(s.terms) for s in found])
+        known = {t for s in found for t in s.terms}
+        lacking = [t for t in terms if t not in known]
     else:
         most = max(idf.values(), default=1.0)
         weights = {t: idf.get(t, most) for t in terms}

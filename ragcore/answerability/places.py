@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ragcore.answerability.asked import AskedFor
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
+from ragcore.text.lexical_features import pairs_within
 
 NEXT = 2  # words apart in a sentence that still count as neighbours
 
@@ -74,15 +75,9 @@ def neighbours(asked: AskedFor, found: Iterable[Statement]) -> frozenset[tuple[s
     """The pairs of the question that stand beside each other in a sentence."""
     kept: set[tuple[str, str]] = set()
     for statement in found:
-        at: dict[str, list[int]] = {}
-        for number, term in enumerate(statement.terms):
-            if term in asked.weights:
-                at.setdefault(term, []).append(number)
+        kept |= pairs_within(asked.pairs, statement.terms, words=NEXT)
         lower = "" if statement.text.isascii() else statement.text.lower()
-        for one, other in asked.pairs:
-            close = any(abs(i - j) <= NEXT for i in at.get(one, ()) for j in at.get(other, ()))
-            if close or (lower and not one.isascii() and one + other in lower):
-                kept.add((one, other))
+        kept.update((a, b) for a, b in asked.pairs if lower and not a.isascii() and a + b in lower)
     return frozenset(kept)
 
 

@@ -17,10 +17,11 @@ from ragcore.answerability.asked import YEAR, asked_for
 from ragcore.answerability.places import neighbours, places, source_shares, window_shares
 from ragcore.answerability.words import cue, negated, swapped
 from ragcore.extractive.answer_patterns import PATTERNS, subject_of
-from ragcore.extractive.sentence_features import Evidence, evidence
+from ragcore.extractive.sentence_features import SentenceFeatures, compute_sentence_features
 from ragcore.extractive.sentence_model import SentenceScorer
 from ragcore.extractive.sentences import Statement, statements
 from ragcore.ports import Embedder, FloatArray, Tokenizer
+from ragcore.text.lexical_features import heaviest_missing, pair_share
 from ragcore.text.question_type import question_type
 from ragcore.types import Source
 
@@ -137,7 +138,7 @@ class _Reader:
         self, question: str, tokenizer: Tokenizer, found: Sequence[Statement], idf: Mapping[str, float] | None
     ) -> None:
         self.question, self.found = question, found
-        self.known: Evidence = evidence(question, found, tokenizer)
+        self.known: SentenceFeatures = compute_sentence_features(question, found, tokenizer)
         self.scores: FloatArray = SentenceScorer.shipped().scores(self.known)
         self.order: npt.NDArray[np.intp] = np.argsort(-self.scores, kind="stable")
         self.asked = asked_for(question, found, tokenizer=tokenizer, idf=idf)
@@ -166,12 +167,12 @@ class _Reader:
     def absences(self) -> dict[str, float]:
         """How much of it is nowhere, and how much there is at all."""
         weights, p = self.asked.weights, self.places
-        most, total = max(weights.values(), default=1.0) or 1.0, self.asked.total() or 1.0
+        total = self.asked.total() or 1.0
         window, passage, everywhere = (self._absent(place) for place in (p.window, p.passage, p.everything))
         return {
-            "missing_window": max((w for t, w in weights.items() if t not in p.window), default=0.0) / most,
-            "missing_passage": max((w for t, w in weights.items() if t not in p.passage), default=0.0) / most,
-            "missing_all": max((w for t, w in weights.items() if t not in p.everything), default=0.0) / most,
+            "missing_window": heaviest_missing(weights, p.window),
+            "missing_passage": heaviest_missing(weights, p.passage),
+            "missing_all": heaviest_missing(weights, p.everything),
             "absent_window": sum(weights[t] for t in window) / total,
             "absent_passage": sum(weights[t] for t in passage) / total,
             "absent_all": sum(weights[t] for t in everywhere) / total,
@@ -219,17 +220,13 @@ class _Reader:
     def pairs(self) -> dict[str, float]:
         """Neighbouring words: a modifier beside its noun."""
         p, weights = self.places, self.asked.weights
-        total = sum(weights[a] + weights[b] for a, b in self.asked.pairs)
         kept = {
             "window": neighbours(self.asked, p.near),
             "passage": neighbours(self.asked, p.around),
             "all": neighbours(self.asked, self.found),
         }
         apart = [ab for ab in self.asked.pairs if p.passage.issuperset(ab) and ab not in kept["passage"]]
-        shares = {
-            f"pairs_{place}": sum(weights[a] + weights[b] for a, b in pairs) / total if total else 1.0
-            for place, pairs in kept.items()
-        }
+        shares = {f"pairs_{place}": pair_share(weights, self.asked.pairs, pairs) for place, pairs in kept.items()}
         return shares | {"pairs_broken": min(len(apart), 4) / 4}
 
     def wording(self) -> dict[str, float]:

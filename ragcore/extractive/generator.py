@@ -23,7 +23,7 @@ from ragcore.extractive.formatting import (
 )
 from ragcore.extractive.lists import list_around
 from ragcore.extractive.sections import section_answer
-from ragcore.extractive.sentence_features import Evidence, evidence, refers_back
+from ragcore.extractive.sentence_features import SentenceFeatures, compute_sentence_features, refers_back
 from ragcore.extractive.sentence_model import SentenceScorer
 from ragcore.extractive.sentences import Statement, statements
 from ragcore.ports import Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
@@ -68,7 +68,7 @@ class ExtractiveGenerator:
         words = words_for(request.question, request.language)
         kind = question_type(request.question)
         found = statements(request.sources, self._tokenizer)
-        known = evidence(request.question, found, self._tokenizer, self._embedder)
+        known = compute_sentence_features(request.question, found, self._tokenizer, self._embedder)
         chances = whole_first(self._scorer.probabilities(known), known)
         if kind == "comparison" and (things := compared(request.question, self._tokenizer)):
             block = comparison(things, found, chances, self._tokenizer, words)
@@ -93,7 +93,7 @@ class ExtractiveGenerator:
         return [passage_block(core, words), *_supplements(choice, words)]
 
 
-def whole_first(chances: FloatArray, known: Evidence) -> FloatArray:
+def whole_first(chances: FloatArray, known: SentenceFeatures) -> FloatArray:
     """float32[n]: the same probabilities, but a sentence with every term of the question changes places with the best.
 
     Only where it is not much less likely. Short questions: "they founded Traf-O-Data" says less of who founded
@@ -109,7 +109,7 @@ def whole_first(chances: FloatArray, known: Evidence) -> FloatArray:
 
 
 def _core(
-    question: str, core: Sequence[Statement], best: Statement, known: Evidence, chances: FloatArray
+    question: str, core: Sequence[Statement], best: Statement, known: SentenceFeatures, chances: FloatArray
 ) -> Sequence[Statement]:
     """The sentences of the core answer: in the order of the source, a definition in front of them, a figure in bold."""
     defining = known.column("definition")

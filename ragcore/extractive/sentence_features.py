@@ -1,4 +1,4 @@
-"""Evidence that a sentence of the sources answers a question, as numbers of about 0 to 1 (A2, A4)."""
+"""Features that say whether a sentence of the sources answers a question, of about 0 to 1 (A2, A4)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from ragcore.extractive.answer_patterns import PATTERNS, definer, signs_of
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Embedder, FloatArray, Tokenizer
-from ragcore.text.matching import idf
+from ragcore.text.lexical_features import (
+    TermWeights,
+    adjacent_share,
+    bm25_saturation,
+    idf_in,
+    log_length,
+    longest_literal_run,
+    share_by_beginning,
+)
 from ragcore.text.once import once
 from ragcore.text.question_type import Wanted, wanted
 from ragcore.text.scripts import CJK, cjk_share
@@ -53,6 +62,8 @@ FEATURES = (
 )
 NEAR_CHARACTERS = {"cjk": 24, "latin": 70}
 MATCHES = 8  # of what was asked for, looked at in one sentence
+MOST_DISCOUNT = 1.2  # of short sentences
+LENGTH_B = 0.5  # of BM25
 PREFIX = 5  # letters that two forms of a word share
 LEAST_PRIOR = 1e-3
 
@@ -64,8 +75,8 @@ _FINISHED = re.compile(r"[。！？.!?;；…」』”\")）]\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """What is known of every sentence of a question's sources; the rows stand in their order."""
+class SentenceFeatures:
+    """The features of every sentence of a question's sources; the rows stand in the order of the sentences."""
 
     found: tuple[Statement, ...]
     matrix: FloatArray  # float32[n, len(FEATURES)]
@@ -82,202 +93,171 @@ def refers_back(text: str) -> bool:
     return _PRONOUN.match(text) is not None
 
 
-def evidence(
+def compute_sentence_features(
     question: str, found: Sequence[Statement], tokenizer: Tokenizer, embedder: Embedder | None = None
-) -> Evidence:
+) -> SentenceFeatures:
     """Every feature of every sentence; similarity is 0 without an embedder."""
     found = tuple(found)
-    key = ("evidence", tokenizer, question, tuple(map(id, found)))  # by identity: `found` is kept with them
+    key = ("sentence features", tokenizer, question, tuple(map(id, found)))  # by identity: `found` is kept with them
     table = once(key, lambda: (found, _table(question, found, tokenizer)))[1].copy()
     if found and embedder is not None:
         vectors = embedder.embed_documents([statement.text for statement in found])
-        table[:, -1] = vectors @ embedder.embed_queries([question])[0]
-    return Evidence(found, table, cjk_share(question), wanted(question))
+        table[:, FEATURES.index("similarity")] = vectors @ embedder.embed_queries([question])[0]
+    return SentenceFeatures(found, table, cjk_share(question), wanted(question))
 
 
 def _table(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> FloatArray:
-    """float32[n, len(FEATURES)], the last column 0."""
+    """float32[n, len(FEATURES)] without similarity, which is 0."""
     table = np.zeros((len(found), len(FEATURES)), dtype=np.float32)
     if found:
-        reader = _Reader.of(question, found, tokenizer)
+        prepared = _Question.of(question, found, tokenizer)
         for at in range(len(found)):
-            table[at, :-1] = reader.row(at)
+            named = prepared.features(at) | {"similarity": 0.0}
+            table[at] = [named[name] for name in FEATURES]
     return table
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """The question's terms with their idf over the sentences at hand (BM25's idf)."""
-
-    weights: dict[str, float]
-    total: float
-    squared: float
-
-    @classmethod
-    def of(cls, asked: Sequence[str], found: Sequence[Statement]) -> Coverage:
-        """Terms that no sentence has are left out: they cannot tell sentences apart."""
-        frequency = Counter(term for statement in found for term in set(statement.terms))
-        number = len(found)
-        weights = {t: idf(number, n) for t in set(asked) if (n := frequency[t])}
-        return cls(weights, sum(weights.values()), sum(w * w for w in weights.values()))
-
-    def share(self, terms: set[str] | frozenset[str]) -> float:
-        """Weighted share of the question's terms among these, 0 to 1."""
-        return sum(w for t, w in self.weights.items() if t in terms) / self.total if self.total else 0.0
-
-    def rare(self, terms: set[str] | frozenset[str]) -> float:
-        """The same with squared weights."""
-        return sum(w * w for t, w in self.weights.items() if t in terms) / self.squared if self.squared else 0.0
-
-
 @dataclass(slots=True)
-class _Reader:
+class _Question:
     """A question and its sentences, prepared."""
 
-    question: str
-    asked: tuple[str, ...]
+    question: str  # lower case
+    asked: tuple[str, ...]  # terms in order
     found: Sequence[Statement]
-    cover: Coverage
-    sets: list[frozenset[str]]
-    own: list[float]
-    passages: dict[int, tuple[float, float]]  # number of a source -> coverage of all of it, of its head
+    terms: TermWeights  # those that some sentence has: others cannot tell sentences apart
+    sets: list[frozenset[str]]  # terms of each sentence
+    own: list[float]  # coverage of each sentence
+    passages: dict[int, tuple[float, float]]  # number of a source -> coverage of all of it, of its title and headings
     holders: dict[int, Counter[str]]  # number of a source -> term -> sentences of it
-    average: float
+    mean_terms: float
     best_prior: float
     pairs: frozenset[tuple[str, str]]
     pieces: list[str]
     joiner: str
-    pattern: re.Pattern[str] | None
     kind: Wanted
     signs: re.Pattern[str] | None
     defines: Callable[[str], float]
 
     @classmethod
-    def of(cls, question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> _Reader:
+    def of(cls, question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> _Question:
         asked = tuple(tokenizer.terms(question))
-        cover = Coverage.of(asked, found)
         sets = [frozenset(statement.terms) for statement in found]
-        kind = wanted(question)
+        known = set[str]().union(*sets)
+        terms = TermWeights.of(idf_in((term for term in asked if term in known), sets))
         is_cjk = cjk_share(question) >= 0.3
         lower = question.lower()
         holders: dict[int, Counter[str]] = {}
-        for statement, terms in zip(found, sets, strict=True):
-            holders.setdefault(statement.source.number, Counter()).update(terms & cover.weights.keys())
+        for statement, present in zip(found, sets, strict=True):
+            holders.setdefault(statement.source.number, Counter()).update(present & terms.weights.keys())
         return cls(
             question=lower,
             asked=asked,
             found=found,
-            cover=cover,
+            terms=terms,
             sets=sets,
-            own=[cover.share(terms) for terms in sets],
-            passages=_passages(cover, found, holders, tokenizer),
+            own=[terms.coverage(present) for present in sets],
+            passages=_passage_coverage(terms, found, holders, tokenizer),
             holders=holders,
-            average=sum(len(s.terms) for s in found) / len(found) or 1.0,
+            mean_terms=sum(len(s.terms) for s in found) / len(found) or 1.0,
             best_prior=max(s.source.score for s in found),
             pairs=frozenset(zip(asked, asked[1:], strict=False)),
             pieces=re.findall(rf"[{CJK}]|[^\W{CJK}]+", lower) if is_cjk else re.findall(r"\w+", lower),
             joiner="" if is_cjk else " ",
-            pattern=PATTERNS.get(kind),
-            kind=kind,
+            kind=wanted(question),
             signs=signs_of(question),
             defines=definer(question),
         )
 
-    def row(self, at: int) -> list[float]:
-        """All features but the last, in their order."""
-        statement, terms, own = self.found[at], self.sets[at], self.own[at]
-        number = statement.source.number
+    def features(self, at: int) -> dict[str, float]:
+        """Every feature of one sentence by name, without similarity."""
+        return self._coverage(at) | self._source(at) | self._answer_form(at) | self._wording(at)
+
+    def _coverage(self, at: int) -> dict[str, float]:
+        """How much of the question the sentence has, and what its neighbours add."""
+        statement, present, own, cover = self.found[at], self.sets[at], self.own[at], self.terms
+        has_before = at > 0 and self.found[at - 1].source is statement.source
+        has_behind = at + 1 < len(self.found) and self.found[at + 1].source is statement.source
+        before: frozenset[str] = self.sets[at - 1] if has_before else frozenset()
+        behind: frozenset[str] = self.sets[at + 1] if has_behind else frozenset()
+        discount = 2.2 * bm25_saturation(1, len(statement.terms) / self.mean_terms, b=LENGTH_B)
+        return {
+            "coverage": own,
+            "dense_coverage": own * min(MOST_DISCOUNT, discount),
+            "rare_coverage": cover.rare_coverage(present),
+            "soft_coverage": share_by_beginning(set(self.asked), present, letters=PREFIX),
+            "before": cover.coverage(present | before) - own,
+            "behind": cover.coverage(present | behind) - own,
+            "leader": self.own[at - 1] if before else 0.0,
+            "adjacency": adjacent_share(self.pairs, statement.terms),
+            "run": self._run(statement.text),
+        }
+
+    def _source(self, at: int) -> dict[str, float]:
+        """How its source covers the question, and how it was ranked."""
+        statement, present = self.found[at], self.sets[at]
+        number, prior = statement.source.number, statement.source.score
         whole, head = self.passages[number]
-        before = self.sets[at - 1] if at and self.found[at - 1].source is statement.source else frozenset()
-        follows = at + 1 < len(self.found) and self.found[at + 1].source is statement.source
-        behind = self.sets[at + 1] if follows else frozenset()
-        prior = statement.source.score
-        wanted_here, near = self._wanted(statement.text)
-        return [
-            own,
-            own * self._discount(len(statement.terms)),
-            self.cover.rare(terms),
-            self._soft(terms),
-            self.cover.share(terms | before) - own,
-            self.cover.share(terms | behind) - own,
-            self.own[at - 1] if before else 0.0,
-            whole,
-            own / whole if whole else 0.0,
-            head,
-            self._only_here(terms, number),
-            prior,
-            math.log(max(prior / self.best_prior if self.best_prior > 0 else 1.0, LEAST_PRIOR)) / 7,
-            1 / max(number, 1),
-            self._adjacency(statement.terms),
-            self._run(statement.text),
-            wanted_here * (self.kind == "number"),
-            wanted_here * (self.kind == "time"),
-            wanted_here * (self.kind in ("person", "place", "name")),
-            near,
-            self.defines(statement.text),
-            float(bool(self.signs and self.signs.search(statement.text.lower()))),
-            float(statement.text.endswith(("?", "？"))),
-            math.log1p(len(terms.difference(self.asked))) / 4,
-            math.log1p(len(statement.terms)) / 4,
-            float(statement.position == 0),
-            float(refers_back(statement.text)),
-            float(not _FINISHED.search(statement.text)),
-            float(statement.is_row),
-            float(statement.is_item),
-        ]
-
-    def _discount(self, length: int) -> float:
-        """BM25's length normalisation at one occurrence, 1 at average length."""
-        return min(1.2, 2.2 / (1 + 1.2 * (0.5 + 0.5 * length / self.average)))
-
-    def _soft(self, terms: frozenset[str]) -> float:
-        missing = [t for t in set(self.asked) if len(t) >= PREFIX and t.isascii() and t.isalpha() and t not in terms]
-        if not missing:
-            return 0.0
-        beginnings = {t[:PREFIX] for t in terms}
-        return sum(t[:PREFIX] in beginnings for t in missing) / len(set(self.asked))
-
-    def _only_here(self, terms: frozenset[str], number: int) -> float:
         holders = self.holders[number]
-        return self.cover.share({term for term in terms if holders[term] == 1})
+        relative = prior / self.best_prior if self.best_prior > 0 else 1.0
+        return {
+            "passage": whole,
+            "share_of_passage": self.own[at] / whole if whole else 0.0,
+            "title": head,
+            "only_here": self.terms.coverage({term for term in present if holders[term] == 1}),
+            "prior": prior,
+            "log_prior": math.log(max(relative, LEAST_PRIOR)) / 7,
+            "rank": 1 / max(number, 1),
+        }
 
-    def _adjacency(self, terms: Sequence[str]) -> float:
-        if not self.pairs:
-            return 0.0
-        return len(self.pairs.intersection(zip(terms, terms[1:], strict=False))) / len(self.pairs)
+    def _answer_form(self, at: int) -> dict[str, float]:
+        """Whether it holds what was asked for, or says it as answers do."""
+        text = self.found[at].text
+        is_there, near = self._wanted(text)
+        return {
+            "number": is_there * (self.kind == "number"),
+            "time": is_there * (self.kind == "time"),
+            "name": is_there * (self.kind in ("person", "place", "name")),
+            "near": near,
+            "definition": self.defines(text),
+            "sign": float(bool(self.signs and self.signs.search(text.lower()))),
+            "question": float(text.endswith(("?", "？"))),
+        }
+
+    def _wording(self, at: int) -> dict[str, float]:
+        """Its length and form, whatever the question."""
+        statement = self.found[at]
+        return {
+            "novelty": log_length(len(self.sets[at].difference(self.asked)), 4),
+            "length": log_length(len(statement.terms), 4),
+            "opening": float(statement.position == 0),
+            "pronoun": float(refers_back(statement.text)),
+            "unfinished": float(not _FINISHED.search(statement.text)),
+            "row": float(statement.is_row),
+            "item": float(statement.is_item),
+        }
 
     def _run(self, text: str) -> float:
-        """Longest literal piece of the question, whole words for Latin script, 0 to 1."""
         body = text.lower() if not self.joiner else " ".join(re.findall(r"\w+", text.lower()))
-        best = start = 0
-        for end in range(1, len(self.pieces) + 1):
-            while end - start > best:
-                if self.joiner.join(self.pieces[start:end]) in body:
-                    best = end - start
-                    break
-                start += 1
-        return best / max(len(self.pieces), 1)
+        return longest_literal_run(self.pieces, body, joiner=self.joiner)
 
     def _wanted(self, text: str) -> tuple[float, float]:
         """Whether what was asked for stands here and not in the question, and the best coverage around it."""
-        if self.pattern is None:
+        pattern = PATTERNS.get(self.kind)
+        if pattern is None:
             return 0.0, 0.0
-        lower, found, best = text.lower(), 0.0, 0.0
+        lower, is_there, best = text.lower(), 0.0, 0.0
         width = NEAR_CHARACTERS["latin" if self.joiner else "cjk"]
-        for number, match in enumerate(self.pattern.finditer(text)):
-            if number >= MATCHES:
-                break
+        for match in islice(pattern.finditer(text), MATCHES):
             if match.group().lower().strip() in self.question:
                 continue
-            found = 1.0
+            is_there = 1.0
             around = lower[max(0, match.start() - width) : match.end() + width]
-            held = sum(w for term, w in self.cover.weights.items() if term.removesuffix("i") in around)
-            best = max(best, held / self.cover.total if self.cover.total else 0.0)
-        return found, best
+            best = max(best, self.terms.coverage({t for t in self.terms.weights if t.removesuffix("i") in around}))
+        return is_there, best
 
 
-def _passages(
-    cover: Coverage, found: Sequence[Statement], holders: dict[int, Counter[str]], tokenizer: Tokenizer
+def _passage_coverage(
+    terms: TermWeights, found: Sequence[Statement], holders: dict[int, Counter[str]], tokenizer: Tokenizer
 ) -> dict[int, tuple[float, float]]:
     """Coverage of each source with its title and headings, and of these alone."""
     shares: dict[int, tuple[float, float]] = {}
@@ -285,5 +265,5 @@ def _passages(
         passage, number = statement.source.passage, statement.source.number
         if number not in shares:
             head = set(tokenizer.terms(" ".join((passage.title, *passage.heading_path))))
-            shares[number] = cover.share(head | set(holders[number])), cover.share(head)
+            shares[number] = terms.coverage(head | set(holders[number])), terms.coverage(head)
     return shares

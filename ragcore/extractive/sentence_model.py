@@ -13,7 +13,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from ragcore.extractive.sentence_features import FEATURES, Evidence
+from ragcore.extractive.sentence_features import FEATURES, SentenceFeatures
 from ragcore.ports import FloatArray
 
 WEIGHTS_FILE = "extractive_weights.json"
@@ -31,19 +31,19 @@ class SentenceScorer:
         """The weights that come with the product. Raises ValueError if they are of other features."""
         return _shipped()
 
-    def scores(self, known: Evidence) -> FloatArray:
+    def scores(self, known: SentenceFeatures) -> FloatArray:
         """float32[n]: log-odds within one question; only their differences mean anything."""
         meaning = self.similarity * known.column("similarity")
         return np.asarray(design(known) @ np.asarray(self.weights, np.float32) + meaning, dtype=np.float32)
 
-    def probabilities(self, known: Evidence) -> FloatArray:
+    def probabilities(self, known: SentenceFeatures) -> FloatArray:
         """float32[n]: how likely each sentence is the one that answers, given that one of them does; sum 1."""
         scores = self.scores(known)
         powers = np.exp(scores - scores.max(initial=0.0))
         return np.asarray(powers / powers.sum(), dtype=np.float32) if len(powers) else powers
 
 
-def design(known: Evidence) -> FloatArray:
+def design(known: SentenceFeatures) -> FloatArray:
     """float32[n, 2f]: the features and their interactions with the script of the question."""
     return np.hstack([known.matrix, known.matrix * np.float32(known.cjk_share)]).astype(np.float32)
 

@@ -26,6 +26,13 @@ from ragcore.grounding.facts import (
 from ragcore.grounding.source_texts import SourceText, SourceTexts
 from ragcore.ports import Embedder
 from ragcore.text.keywords import keywords
+from ragcore.text.lexical_features import (
+    common_subsequence_length,
+    cooccurrence_share,
+    log_length,
+    sentence_windows,
+    smoothed_idf,
+)
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import cjk_share
 from ragcore.text.similarity import cosine_matrix
@@ -90,21 +97,26 @@ class Evidence:
         weights = np.array([self._rarity(word) for word in claim.words])
         weights /= weights.sum()
         match = max((_Match.of(source, claim, weights) for source in pool), key=lambda m: (m.window, m.source))
-        row = [
-            match.sentence,
-            match.weakest(claim, weights),
-            *match.wording(claim),
-            match.pairs(claim),
-            match.plain_words(claim),
-            math.log1p(sum(word not in match.text.words for word in claim.words)),
-            *_missing(claim, pool, match),
-            float(claim.denied and not match.denied),
-            float(claim.causal and not gives_cause(match.window_text)),
-            float(not claim.hedged and hedges(match.best_text)),
-            math.log(len(claim.words)),
-            claim.reporting,
-        ]
-        return np.array(row, np.float64), match.nearest(COMPARED)
+        tokens, order = match.wording(claim)
+        figures_, names_, quotations_ = _missing(claim, pool, match)
+        named = {
+            "sentence": match.sentence,
+            "weakest_clause": match.weakest(claim, weights),
+            "tokens": tokens,
+            "order": order,
+            "pairs": match.pairs(claim),
+            "plain_words": match.plain_words(claim),
+            "missing_words": log_length(sum(word not in match.text.words for word in claim.words), 1),
+            "missing_figures": figures_,
+            "missing_names": names_,
+            "missing_quotations": quotations_,
+            "denied": float(claim.denied and not match.denied),
+            "new_cause": float(claim.causal and not gives_cause(match.window_text)),
+            "unhedged": float(not claim.hedged and hedges(match.best_text)),
+            "length": math.log(len(claim.words)),
+            "reporting": claim.reporting,
+        }
+        return np.array([named[name] for name in FEATURES], np.float64), match.nearest(COMPARED)
 
     def _rarity(self, word: str) -> float:
         """How much a keyword says: by the share of sentences that have it; most for one that none has."""
@@ -115,7 +127,7 @@ class Evidence:
                     self._frequency[""] += 1
                     for known in words:
                         self._frequency[known] = self._frequency.get(known, 0) + 1
-        return math.log(1 + (self._frequency[""] + 1) / (self._frequency.get(word, 0) + 1))
+        return smoothed_idf(self._frequency[""], self._frequency.get(word, 0))
 
     def _cosine(self, text: str, near: Sequence[str]) -> float:
         if self.embedder is None or not near:
@@ -183,10 +195,7 @@ class _Match:
     def of(cls, text: SourceText, claim: _Claim, weights: Vector) -> _Match:
         named = np.array([word in text.name_words for word in claim.words])
         present = np.array([[word in words for word in claim.words] for words in text.sentence_words]) | named
-        windows = present.copy()
-        for shift in range(1, min(WINDOW, len(present))):
-            windows[:-shift] |= present[shift:]
-        covered = windows @ weights
+        covered = sentence_windows(present, sentences=WINDOW) @ weights
         scores = present @ weights
         start = int(covered.argmax())
         return cls(
@@ -224,15 +233,13 @@ class _Match:
         """Share of all words, and of words in the same order, by the best of the sentences that share most keywords."""
         best = np.argsort(-self.scores, kind="stable")[:READ].tolist()
         have = max(sum(token in self.text.sentence_words[i] for token in claim.tokens) for i in best)
-        ordered = max(_in_order(claim.tokens, self.text.tokens[i]) for i in best)
+        ordered = max(common_subsequence_length(claim.tokens, self.text.tokens[i]) for i in best)
         return have / len(claim.tokens), ordered / len(claim.tokens)
 
     def pairs(self, claim: _Claim) -> float:
         if len(claim.words) < 2:
             return self.sentence
-        there = self.present.astype(np.int16)
-        together = (there.T @ there)[np.triu_indices(len(claim.words), 1)] > 0
-        return float(together.mean())
+        return cooccurrence_share(self.present)
 
     def plain_words(self, claim: _Claim) -> float:
         best = self.text.sentence_words[int(self.scores.argmax())]
@@ -246,14 +253,3 @@ def _missing(claim: _Claim, pool: Sequence[SourceText], match: _Match) -> tuple[
     names_ = sum(not any(name in source.lower for source in pool) for name in claim.names)
     quoted = sum(squeeze(quotation) not in squeeze(match.text.lower) for quotation in claim.quotations)
     return float(min(MOST, figures_)), float(min(MOST, names_)), float(min(MOST, quoted))
-
-
-def _in_order(tokens: Sequence[str], other: Sequence[str]) -> int:
-    """Length of the longest common subsequence."""
-    before = [0] * (len(other) + 1)
-    for token in tokens:
-        row = [0]
-        for at, word in enumerate(other):
-            row.append(before[at] + 1 if token == word else max(before[at + 1], row[at]))
-        before = row
-    return before[-1]

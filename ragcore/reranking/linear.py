@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from math import log
 from typing import ClassVar
 
 import numpy as np
 
 from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.ports import FloatArray, RerankInput, RerankScore
+from ragcore.text.lexical_features import (
+    TermWeights,
+    best_window_coverage,
+    bm25_saturation,
+    find_positions,
+    first_position_share,
+    log_length,
+    longest_literal_run,
+    ordered_proximity,
+)
 from ragcore.text.matching import MARK, needles, searchable
 from ragcore.types import Query
 
@@ -41,144 +49,72 @@ FEATURES = (
     "length",  # logarithm of the text's length
     "body",  # BM25 of the text alone, without title and headings, by the sum of idf of the question
 )
-K1, B = 1.2, 0.75  # of BM25
+WEIGHTS_FILE = "linear_reranker.json"
+BODY_B = 0.75  # of BM25
+PAIR_GAP = 4  # characters between two terms that stand together
 WINDOW_CHARACTERS = {"cjk": 90, "latin": 260}
 
 
 def rerank_features(query: Query, candidates: Sequence[RerankInput]) -> FloatArray:
     """float32[n, len(FEATURES)] in the order given."""
-    asked = _Asked(query)
+    question = _Question(query)
     best_bm25 = max((c.arms.get("lexical", 0.0) for c in candidates), default=0.0) or 1.0
     best_dense = max((c.arms.get("dense", 0.0) for c in candidates), default=0.0) or 1.0
     bodies = [searchable(c.passage.text) for c in candidates]
-    average = sum(map(len, bodies)) / max(len(bodies), 1) or 1.0
+    mean_length = sum(map(len, bodies)) / max(len(bodies), 1) or 1.0
     rows = []
     for candidate, body in zip(candidates, bodies, strict=True):
         bm25, dense = candidate.arms.get("lexical", 0.0), max(candidate.arms.get("dense", 0.0), 0.0)
         head = searchable(" ".join([candidate.passage.title, *candidate.passage.heading_path]))
-        rows.append(
-            [
-                bm25 / best_bm25,
-                bm25 / asked.repeated / 2.2,  # a term's weight is below k1 + 1
-                dense,
-                dense / best_dense,
-                max(candidate.arms.get("coarse", 0.0), 0.0),
-                *asked.in_text(head, body, relative_length=len(body) / average),
-            ]
-        )
+        named = question.text_features(head, body, relative_length=len(body) / mean_length) | {
+            "bm25_relative": bm25 / best_bm25,
+            "bm25_absolute": bm25 / question.repeated / 2.2,  # a term's weight is below k1 + 1
+            "dense": dense,
+            "dense_relative": dense / best_dense,
+            "coarse": max(candidate.arms.get("coarse", 0.0), 0.0),
+        }
+        rows.append([named[name] for name in FEATURES])
     return np.asarray(rows, dtype=np.float32).reshape(len(candidates), len(FEATURES))
 
 
-class _Asked:
+class _Question:
     """A question prepared for many passages."""
 
     def __init__(self, query: Query) -> None:
-        self.weights = {t: w for t, w in query.weights.items() if w > 0} or dict.fromkeys(query.terms, 1.0)
-        self.total = sum(self.weights.values()) or 1.0
+        weights = {t: w for t, w in query.weights.items() if w > 0} or dict.fromkeys(query.terms, 1.0)
+        self.terms = TermWeights.of(weights)
         counts = Counter(query.terms)  # the lexical index counts a term as often as it is asked
-        self.repeated = sum(w * max(counts[t], 1) for t, w in self.weights.items()) or 1.0
-        self.squared = sum(w * w for w in self.weights.values()) or 1.0
-        self.needles = {term: needles(term) for term in self.weights}
-        ordered = [t for t in query.terms if t in self.weights]
+        self.repeated = sum(w * max(counts[t], 1) for t, w in weights.items()) or 1.0
+        self.needles = {term: needles(term) for term in weights}
+        ordered = [t for t in query.terms if t in weights]
         self.pairs = list(dict.fromkeys((a, b) for a, b in zip(ordered, ordered[1:], strict=False) if a != b))
-        kind = "cjk" if query.cjk_share >= 0.3 else "latin"
-        self.window = WINDOW_CHARACTERS[kind]
+        script = "cjk" if query.cjk_share >= 0.3 else "latin"
+        self.window = WINDOW_CHARACTERS[script]
         text = searchable(query.text)
-        self.joiner = "" if kind == "cjk" else " "
-        self.pieces = list(re.sub(rf"[^\w{MARK}]+", "", text)) if kind == "cjk" else text.split()
+        self.joiner = "" if script == "cjk" else " "
+        self.pieces = list(re.sub(rf"[^\w{MARK}]+", "", text)) if script == "cjk" else text.split()
 
-    def in_text(self, head: str, body: str, *, relative_length: float) -> list[float]:
-        """The text features of one passage, in the order of FEATURES; its length by that of the average candidate."""
-        places = {term: found for term, needles in self.needles.items() if (found := _places(needles, body))}
+    def text_features(self, head: str, body: str, *, relative_length: float) -> dict[str, float]:
+        """The features of one passage that its text gives; its length by that of the mean candidate."""
+        terms = self.terms
+        positions = {term: found for term, needles in self.needles.items() if (found := find_positions(needles, body))}
         in_head = {term for term, needles in self.needles.items() if any(needle in head for needle in needles)}
-        present = set(places) | in_head
-        return [
-            self._share(present),
-            sum(self.weights[t] ** 2 for t in present) / self.squared,
-            self._share(in_head),
-            self._best_window(places, self.window),
-            self._best_window(places, self.window // 3),
-            self._adjacency(places),
-            self._longest_run(body),
-            self._first_match(places, len(body)),
-            log(1 + len(body)) / 10,
-            self._body(places, relative_length),
-        ]
-
-    def _share(self, terms: set[str]) -> float:
-        return sum(self.weights[t] for t in terms) / self.total
-
-    def _body(self, places: Mapping[str, Sequence[int]], relative_length: float) -> float:
-        """BM25 with the usual constants; how often a term occurs is counted in the text as it reads."""
-        norm = K1 * (1 - B + B * relative_length)
-        return sum(self.weights[t] * len(found) / (len(found) + norm) for t, found in places.items()) / self.total
-
-    def _best_window(self, places: Mapping[str, Sequence[int]], size: int) -> float:
-        """The largest idf-weighted share of distinct terms within `size` characters."""
-        marks = sorted((place, term) for term, found in places.items() for place in found)
-        counts: dict[str, int] = {}
-        best = held = 0.0
-        start = 0
-        for place, term in marks:
-            counts[term] = counts.get(term, 0) + 1
-            held += self.weights[term] if counts[term] == 1 else 0.0
-            while marks[start][0] < place - size:
-                leaving = marks[start][1]
-                counts[leaving] -= 1
-                held -= self.weights[leaving] if counts[leaving] == 0 else 0.0
-                start += 1
-            best = max(best, held)
-        return best / self.total
-
-    def _adjacency(self, places: Mapping[str, Sequence[int]]) -> float:
-        """idf-weighted share of neighbouring terms of the question that stand close together, in order."""
-        total = near = 0.0
-        for first, second in self.pairs:
-            weight = self.weights[first] + self.weights[second]
-            total += weight
-            if first in places and second in places and _close(places[first], places[second], len(first) + 4):
-                near += weight
-        return near / total if total else 0.0
-
-    def _longest_run(self, body: str) -> float:
-        """Length of the longest literal piece of the question in the text (whole words for Latin script)."""
-        best = start = 0
-        for end in range(1, len(self.pieces) + 1):
-            while end - start > best:
-                if self.joiner.join(self.pieces[start:end]) in body:
-                    best = end - start
-                    break
-                start += 1
-        return best / max(len(self.pieces), 1)
-
-    def _first_match(self, places: Mapping[str, Sequence[int]], length: int) -> float:
-        if not places or not length:
-            return 0.0
-        rarest = max(places, key=lambda term: self.weights[term])
-        return 1 - places[rarest][0] / length
-
-
-def _places(needles: Sequence[str], text: str) -> list[int]:
-    """Where any of the needles begins, ascending."""
-    found = []
-    for needle in needles:
-        place = text.find(needle)
-        while place >= 0:
-            found.append(place)
-            place = text.find(needle, place + len(needle))
-    return found if len(needles) == 1 else sorted(found)
-
-
-def _close(first: Sequence[int], second: Sequence[int], reach: int) -> bool:
-    """Whether some second place lies within `reach` characters behind a first one."""
-    for place in first:
-        at = bisect_left(second, place + 1)
-        if at < len(second) and second[at] - place <= reach:
-            return True
-    return False
-
-
-WEIGHTS_FILE = "linear_reranker.json"
+        present = set(positions) | in_head
+        saturated = (
+            terms.weights[t] * bm25_saturation(len(found), relative_length, b=BODY_B) for t, found in positions.items()
+        )
+        return {
+            "coverage": terms.coverage(present),
+            "rare_coverage": terms.rare_coverage(present),
+            "title_coverage": terms.coverage(in_head),
+            "window": best_window_coverage(terms, positions, characters=self.window),
+            "narrow_window": best_window_coverage(terms, positions, characters=self.window // 3),
+            "adjacency": ordered_proximity(terms, self.pairs, positions, gap=PAIR_GAP),
+            "longest_run": longest_literal_run(self.pieces, body, joiner=self.joiner),
+            "first_match": first_position_share(terms, positions, len(body)),
+            "length": log_length(len(body), 10),
+            "body": sum(saturated) / (terms.total or 1.0),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -23,11 +22,6 @@ def needles(term: str) -> tuple[str, ...]:
     """What to look for in a searchable text; Porter's final i may be a y."""
     marked = _WORD_START.sub(MARK, term)
     return (marked, marked[:-1] + "y") if len(term) > 2 and term.endswith("i") else (marked,)
-
-
-def idf(total: int, holding: int) -> float:
-    """BM25's inverse document frequency of a term that `holding` of `total` texts have, in nats, above 0."""
-    return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
 
 
 def share_in(weights: Mapping[str, float], text: str) -> float:

@@ -23,7 +23,7 @@ from ragcore.options import AnswerOptions, ChunkingOptions
 from ragcore.parsing.text import TextParser
 from ragcore.ports import Embedder, FloatArray, RerankInput, TokenCounter, Tokenizer
 from ragcore.reranking.linear import LinearReranker
-from ragcore.text.matching import idf as inverse_frequency
+from ragcore.text.lexical_features import idf as inverse_frequency
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import cjk_share, language_of
 from ragcore.types import Passage, Query, Source

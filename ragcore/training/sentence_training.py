@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from ragcore.extractive.sentence_features import evidence
+from ragcore.extractive.sentence_features import compute_sentence_features
 from ragcore.extractive.sentence_model import design
 from ragcore.extractive.sentences import statements
 from ragcore.ports import FloatArray
@@ -50,7 +50,9 @@ def sentence_list(data: AnswerSet, question: Asked, sources: Sequence[Source]) -
     )
     if not right.any() or right.all():
         return None
-    return SentenceList(data.name, design(evidence(question.text, found, data.ranking.tokenizer)), right)
+    return SentenceList(
+        data.name, design(compute_sentence_features(question.text, found, data.ranking.tokenizer)), right
+    )
 
 
 def sentences_fit(lists: Sequence[SentenceList]) -> FloatArray:

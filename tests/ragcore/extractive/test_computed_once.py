@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ragcore.extractive.sentence_features import evidence
+from ragcore.extractive.sentence_features import compute_sentence_features
 from ragcore.extractive.sentences import statements
 from ragcore.text.once import computed_once
 from ragcore.text.tokenise import JiebaTokenizer
@@ -32,9 +32,11 @@ class Counted:
 def test_sentences_and_their_evidence_are_made_once_an_answer():
     tokenizer = Counted()
     with computed_once():
-        first = evidence("Which key opens the cabinet?", statements(SOURCES, tokenizer), tokenizer)
+        first = compute_sentence_features("Which key opens the cabinet?", statements(SOURCES, tokenizer), tokenizer)
         asked = tokenizer.times
-        again = evidence("Which key opens the cabinet?", statements(tuple(SOURCES), tokenizer), tokenizer)
+        again = compute_sentence_features(
+            "Which key opens the cabinet?", statements(tuple(SOURCES), tokenizer), tokenizer
+        )
 
     assert asked > 0
     assert tokenizer.times == asked
@@ -45,8 +47,10 @@ def test_sentences_and_their_evidence_are_made_once_an_answer():
 @pytest.mark.parametrize("question", ["Which key opens the cabinet?", "机柜用什么钥匙打开？"])
 def test_what_is_remembered_is_what_would_be_computed(question):
     with computed_once():
-        remembered = [evidence(question, statements(SOURCES, TOKENIZER), TOKENIZER) for _ in range(2)][1]
-    computed = evidence(question, statements(SOURCES, TOKENIZER), TOKENIZER)
+        remembered = [compute_sentence_features(question, statements(SOURCES, TOKENIZER), TOKENIZER) for _ in range(2)][
+            1
+        ]
+    computed = compute_sentence_features(question, statements(SOURCES, TOKENIZER), TOKENIZER)
 
     assert remembered.found == computed.found
     assert np.array_equal(remembered.matrix, computed.matrix)
@@ -56,7 +60,7 @@ def test_other_sources_and_another_question_are_looked_at_anew():
     with computed_once():
         both = statements(SOURCES, TOKENIZER)
         assert len(statements(SOURCES[:1], TOKENIZER)) < len(both)
-        one, other = (evidence(q, both, TOKENIZER).matrix for q in ("Which key?", "Which room?"))
+        one, other = (compute_sentence_features(q, both, TOKENIZER).matrix for q in ("Which key?", "Which room?"))
 
     assert not np.array_equal(one, other)
 
@@ -64,5 +68,5 @@ def test_other_sources_and_another_question_are_looked_at_anew():
 def test_who_changes_the_numbers_changes_nobody_elses():
     with computed_once():
         found = statements(SOURCES, TOKENIZER)
-        evidence("Which key?", found, TOKENIZER).matrix[:] = 7
-        assert evidence("Which key?", found, TOKENIZER).matrix.max() < 7
+        compute_sentence_features("Which key?", found, TOKENIZER).matrix[:] = 7
+        assert compute_sentence_features("Which key?", found, TOKENIZER).matrix.max() < 7

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import openai  # noqa: F401 - loading it takes seconds on a busy machine, which the time limit of a request is not for
 import pytest
 
 from ragcore.grounding.judging import REFUSED, judged_support
