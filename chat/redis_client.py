@@ -1,9 +1,10 @@
-"""Connections to Redis for asynchronous code, and locks in it."""
+"""Connections to Redis for asynchronous code, locks in it, and the keys of a turn."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
@@ -90,3 +91,21 @@ async def _release(lock: Lock) -> None:
         return
     except RedisError as error:  # what was done under the lock is done, and the lock expires by itself
         logger.warning("the lock %s could not be released: %s", lock.name, error)
+
+
+# ── keys of a turn ──────────────────────────────────────────────────────────────────────────────
+
+
+def events_key(message_id: uuid.UUID | str) -> str:
+    """The stream of the events of a turn."""
+    return f"turn:{message_id}:events"
+
+
+def alive_key(message_id: uuid.UUID | str) -> str:
+    """Exists while a process works on the turn."""
+    return f"turn:{message_id}:alive"
+
+
+def stop_key(message_id: uuid.UUID | str) -> str:
+    """Set by whoever wants the turn to stop, in any process."""
+    return f"turn:{message_id}:stop"

@@ -6,11 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chat.answering.context import AnswerContext
-from chat.answering.stage_plans import Loop, context_steps, is_loop_off, steps_of, understanding_steps, wants_rewrites
+from chat.answering.stage_plans import (
+    Loop,
+    answer_steps,
+    context_steps,
+    is_loop_off,
+    understanding_steps,
+    wants_rewrites,
+)
 from chat.answering.stage_ports import AnswerPorts
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages.plan_adaptive import Plan, plan_of
+from ragcore.answering.stages.plan_adaptive import Plan, build_plan
 from ragcore.options import AnswerOptions
 from ragcore.types.answering import AnswerState
 
@@ -50,11 +57,11 @@ async def retrieve(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
     options, strategy = context.config.options, str(context.config.options.strategy)
     loop: Loop = "none"
     if strategy == "adaptive" and state.analysis is not None:
-        plan = plan_of(state.analysis)
+        plan = build_plan(state.analysis)
         options, strategy, loop = _planned_options(context, plan), plan.strategy, plan.loop
         ports.plan_options = options
         ports.top_k = None if "top_k" in context.request.given else plan.top_k
-    steps = steps_of(options, streaming=context.is_streaming, rewrites=_wants_rewrites(context), loop=loop)
+    steps = answer_steps(options, streaming=context.is_streaming, rewrites=_wants_rewrites(context), loop=loop)
     ports.reports_first_search = steps[-1][0].startswith("loop.")  # its iterations are shown while they run
     after = await run_stages(build_stages(steps), state, ports.stage_ports)
     if context.stop.is_set():

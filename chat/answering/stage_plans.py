@@ -24,7 +24,7 @@ def understanding_steps(options: AnswerOptions, *, rewrites: bool, target: str =
     return [*steps, ("plan.adaptive", {})] if options.strategy == "adaptive" else steps
 
 
-def steps_of(options: AnswerOptions, *, streaming: bool, rewrites: bool, loop: Loop = "none") -> Steps:
+def answer_steps(options: AnswerOptions, *, streaming: bool, rewrites: bool, loop: Loop = "none") -> Steps:
     """From the understood question to numbered sources, or to a finished text where a loop writes.
 
     `loop`: what the strategy asks for; `streaming`: nothing that the first word would wait for without need (V2);

@@ -21,8 +21,8 @@ from chat.executors import run_db
 from chat.limits import Slot, questions_counted
 from chat.models import Conversation, Message
 from chat.selectors import message_get
-from chat.serializers import serialize_hits
-from chat.turns.lifecycle import answer_batch, answer_now, turn_start
+from chat.serializers import serialize_answer, serialize_hits
+from chat.turns.lifecycle import BatchItem, answer_batch, answer_now, turn_start
 from chat.types import AnswerRequest
 
 EVENTS = "context, step, chunk, citations, done or error, each with its id; then data: [DONE]"
@@ -87,14 +87,7 @@ async def batch(request: HttpRequest, body: BatchIn) -> dict[str, Any]:
     await answer_checked(scope=caller.scope, request=value)
     await questions_counted(caller.user, questions=len(body.queries))
     items = await answer_batch(scope=caller.scope, user=caller.user, queries=body.queries, request=value)
-    return {
-        "results": [
-            {"index": item.index, "result": item.result}
-            if item.error is None
-            else {"index": item.index, "error": {"code": item.error.code, "message": item.error.message}}
-            for item in items
-        ]
-    }
+    return {"results": [serialize_batch_item(item) for item in items]}
 
 
 @rag_router.get("/health", summary="State of every dependency", openapi_extra=described(HealthOut))
@@ -103,11 +96,22 @@ async def health(request: HttpRequest) -> dict[str, Any]:
     return await health_report()
 
 
+def serialize_batch_item(item: BatchItem) -> dict[str, Any]:
+    """The result of one question of a batch, or its error."""
+    if item.result is not None:
+        stored = item.result
+        result = serialize_answer(record=stored.record, request=stored.request, message=stored.message)
+        return {"index": item.index, "result": result}
+    assert item.error is not None
+    return {"index": item.index, "error": {"code": item.error.code, "message": item.error.message}}
+
+
 async def answered(caller: Caller, value: AnswerRequest) -> dict[str, Any]:
     """The whole answer for a client of the API."""
     await answer_checked(scope=caller.scope, request=value)
     await questions_counted(caller.user)
-    return await answer_now(scope=caller.scope, user=caller.user, request=value)
+    stored = await answer_now(scope=caller.scope, user=caller.user, request=value)
+    return serialize_answer(record=stored.record, request=stored.request, message=stored.message)
 
 
 async def start(caller: Caller, value: AnswerRequest) -> Message:

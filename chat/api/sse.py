@@ -13,9 +13,9 @@ from django.http import StreamingHttpResponse
 
 from accounts.scope import Scope
 from chat.errors import TurnFailedError, TurnRefusedError
-from chat.redis_client import client
+from chat.redis_client import client, events_key
 from chat.serializers import without_markers
-from chat.turns.stream_log import FINAL, events_key
+from chat.turns.stream_log import FINAL
 from chat.turns.stream_reader import read_events
 from chat.types import Event
 from ragcore.errors import ModelUnavailableError, RagError

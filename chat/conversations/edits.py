@@ -13,8 +13,8 @@ from django.db import transaction
 from accounts.scope import Scope
 from chat.conversations.memory import session_key
 from chat.models import Conversation
+from chat.redis_client import events_key
 from chat.selectors import conversation_get, conversations_of
-from chat.turns.stream_log import events_key
 from knowledge.selectors import sets_readable
 
 logger = logging.getLogger(__name__)

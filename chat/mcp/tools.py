@@ -30,7 +30,7 @@ from chat.mcp.schemas import (
     SourceOut,
     TopK,
 )
-from chat.serializers import serialize_hits
+from chat.serializers import serialize_answer, serialize_hits
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest, Style
 from knowledge.types import RetrievalRequest
@@ -104,6 +104,7 @@ async def answered(caller: Caller, *, query: str, sets: tuple[int, ...], style: 
     given: dict[str, Any] = {} if style is None else {"style": style}
     await questions_counted(caller.user)
     request = AnswerRequest(query=query, sets=sets, given=frozenset(given), **given)
-    made = await answer_now(scope=caller.scope, user=caller.user, request=request)
-    warnings = made["metadata"].get("warnings") or []
-    return AnswerOut(**{name: made[name] for name in AnswerOut.model_fields if name != "warnings"}, warnings=warnings)
+    stored = await answer_now(scope=caller.scope, user=caller.user, request=request)
+    reply = serialize_answer(record=stored.record, request=request, message=stored.message)
+    warnings = reply["metadata"].get("warnings") or []
+    return AnswerOut(**{name: reply[name] for name in AnswerOut.model_fields if name != "warnings"}, warnings=warnings)

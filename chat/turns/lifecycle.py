@@ -1,4 +1,4 @@
-"""Running turns: in the request that asked, or as a task of the web process that readers follow."""
+"""RunningTurn turns: in the request that asked, or as a task of the web process that readers follow."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from chat.errors import AnswerTimeoutError, BusyError, TurnFailedError
 from chat.executors import run_db
 from chat.limits import Slot
 from chat.models import Conversation, Message
-from chat.redis_client import client
+from chat.redis_client import alive_key, client, stop_key
 from chat.selectors import message_get
-from chat.serializers import serialize_answer, serialize_metadata
+from chat.serializers import serialize_metadata
 from chat.turns.message_store import message_fail, message_finish, message_open, message_prepare
-from chat.turns.stream_log import ALIVE_SECONDS, TurnLog, alive_key, stop_key
+from chat.turns.stream_log import ALIVE_SECONDS, TurnLog
 from chat.turns.stream_reader import interrupted_message
 from chat.types import AnswerRecord, AnswerRequest, EventSink, ignore_event
 from ragcore.errors import PermanentError, RagError
@@ -44,21 +44,30 @@ STOP_SECONDS = 60
 SHUTDOWN_SECONDS = 10
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnswer:
+    """An answer with the message that keeps it."""
+
+    message: Message
+    request: AnswerRequest
+    record: AnswerRecord
+
+
 @dataclass(slots=True)
-class Running:
+class RunningTurn:
     """A turn of this process."""
 
     task: asyncio.Task[None]
     stop: asyncio.Event
 
 
-_running: dict[uuid.UUID, Running] = {}
+_running: dict[uuid.UUID, RunningTurn] = {}
 
 
 async def answer_now(
     *, scope: Scope, user: User, request: AnswerRequest, channel: str = Conversation.Channel.API
-) -> dict[str, Any]:
-    """Answer and return the response of `generate`; the message is stored.
+) -> StoredAnswer:
+    """Answer a question in the request that asked it, and store its message.
 
     Raises BusyError, NotFoundError, AnswerTimeoutError, ConversationBusyError, and what `answering.pipeline.answer`
     raises.
@@ -67,14 +76,14 @@ async def answer_now(
         deadline = Deadline()
         message = await run_db(message_prepare, scope=scope, user=user, request=request, channel=channel)
         try:
-            async with _limit(ANSWER_LIMIT_SECONDS):
+            async with _time_limit(ANSWER_LIMIT_SECONDS):
                 record = await _answer_and_store(
                     scope=scope, user=user, request=request, message=message, events=ignore_event, deadline=deadline
                 )
         except RagError as error:
-            await _failed(message, error)
+            await _store_failure(message, error)
             raise
-    return serialize_answer(record=record, request=request, message=message)
+    return StoredAnswer(message=message, request=request, record=record)
 
 
 async def turn_start(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
@@ -91,10 +100,10 @@ async def turn_start(*, scope: Scope, user: User, request: AnswerRequest, channe
         raise
     stop = asyncio.Event()
     task = asyncio.create_task(
-        _turn(scope=scope, user=user, request=request, message=message, stop=stop, slot=slot),
+        _run_turn(scope=scope, user=user, request=request, message=message, stop=stop, slot=slot),
         name=f"turn {message.pk}",
     )
-    _running[message.pk] = Running(task, stop)
+    _running[message.pk] = RunningTurn(task, stop)
     task.add_done_callback(lambda _task: _running.pop(message.pk, None))
     return message
 
@@ -122,14 +131,14 @@ async def turns_shutdown() -> None:
 # ── one turn ────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _turn(
+async def _run_turn(
     *, scope: Scope, user: User, request: AnswerRequest, message: Message, stop: asyncio.Event, slot: Slot
 ) -> None:
     """Run a turn to its last event, whatever happens on the way."""
     with slot:
         async with _heartbeat(message.pk, stop), TurnLog(message.pk) as log:
             try:
-                async with _limit(TURN_LIMIT_SECONDS):
+                async with _time_limit(TURN_LIMIT_SECONDS):
                     record = await _answer_and_store(
                         scope=scope,
                         user=user,
@@ -140,17 +149,17 @@ async def _turn(
                         stop=stop,
                         is_streaming=True,
                     )
-                await _tell(log, record, message)
+                await _report_end(log, record, message)
             except RagError as error:
-                await _failed(message, error)
-                await log("error", **_told(error))
+                await _store_failure(message, error)
+                await log("error", **_error_event(error))
             except asyncio.CancelledError:
-                await asyncio.shield(_interrupted(message, log))
+                await asyncio.shield(_report_interruption(message, log))
                 raise
             except Exception as error:
                 logger.exception("a turn failed")
                 failure = TurnFailedError("internal", _("Something went wrong. It has been logged."))
-                await _failed(message, failure)
+                await _store_failure(message, failure)
                 await log("error", code=failure.code, message=failure.message, kind=type(error).__name__)
 
 
@@ -183,10 +192,10 @@ async def _answer_and_store(
             return await answer(context)
 
     if request.conversation_id is None:
-        return await _stored(message, await compute(request.history))
+        return await _store(message, await compute(request.history))
     async with session_turn(user_id=user.pk, conversation_id=message.conversation_id):
         earlier = await session_history(user_id=user.pk, conversation_id=message.conversation_id)
-        record = await _stored(message, await compute((*earlier, *request.history)))
+        record = await _store(message, await compute((*earlier, *request.history)))
         turn = Turn(question=message.question, answer=record.text)
         try:
             await session_append(user_id=user.pk, conversation_id=message.conversation_id, turn=turn)
@@ -195,11 +204,11 @@ async def _answer_and_store(
     return record
 
 
-async def _stored(message: Message, record: AnswerRecord) -> AnswerRecord:
+async def _store(message: Message, record: AnswerRecord) -> AnswerRecord:
     return await run_db(message_finish, message=message, record=record)
 
 
-async def _tell(log: TurnLog, record: AnswerRecord, message: Message) -> None:
+async def _report_end(log: TurnLog, record: AnswerRecord, message: Message) -> None:
     """The last events; `html` is the whole answer with its support states, which replaces the blocks."""
     await log("citations", citations=[citation.public() for citation in record.cited])
     await log(
@@ -213,7 +222,7 @@ async def _tell(log: TurnLog, record: AnswerRecord, message: Message) -> None:
     )
 
 
-async def _failed(message: Message, error: RagError) -> None:
+async def _store_failure(message: Message, error: RagError) -> None:
     """Store the failure. A database that is down must not hide the error that the reader is to see."""
     metrics.FAILURES.labels(error.code).inc()
     try:
@@ -222,13 +231,13 @@ async def _failed(message: Message, error: RagError) -> None:
         logger.exception("a failed turn could not be stored")
 
 
-async def _interrupted(message: Message, log: TurnLog) -> None:
+async def _report_interruption(message: Message, log: TurnLog) -> None:
     error = TurnFailedError("interrupted", interrupted_message())
-    await _failed(message, error)
+    await _store_failure(message, error)
     await log("error", code=error.code, message=error.message)
 
 
-def _told(error: RagError) -> dict[str, Any]:
+def _error_event(error: RagError) -> dict[str, Any]:
     """An error as the data of an event; `permanent` and `data` let a reader raise it again as what it was."""
     plain = {key: value for key, value in error.data.items() if isinstance(value, (bool, int, float, str))}
     permanent = isinstance(error, PermanentError)
@@ -242,7 +251,7 @@ def _told(error: RagError) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def _limit(seconds: float) -> AsyncIterator[None]:
+async def _time_limit(seconds: float) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -254,7 +263,7 @@ async def _limit(seconds: float) -> AsyncIterator[None]:
 async def _heartbeat(message_id: uuid.UUID, stop: asyncio.Event) -> AsyncIterator[None]:
     """Show that the turn is being worked on, and hear when another process wants it to stop."""
 
-    task = asyncio.create_task(_beat(message_id, stop))
+    task = asyncio.create_task(_send_heartbeats(message_id, stop))
     try:
         yield
     finally:
@@ -263,7 +272,7 @@ async def _heartbeat(message_id: uuid.UUID, stop: asyncio.Event) -> AsyncIterato
             await client().delete(alive_key(message_id), stop_key(message_id))
 
 
-async def _beat(message_id: uuid.UUID, stop: asyncio.Event) -> None:
+async def _send_heartbeats(message_id: uuid.UUID, stop: asyncio.Event) -> None:
     while True:
         pipe = client().pipeline(transaction=False)
         pipe.set(alive_key(message_id), "1", ex=ALIVE_SECONDS)
@@ -286,7 +295,7 @@ class BatchItem:
     """The fate of one question: a result or an error."""
 
     index: int
-    result: dict[str, Any] | None = None
+    result: StoredAnswer | None = None
     error: RagError | None = None
 
 
@@ -297,7 +306,7 @@ async def answer_batch(*, scope: Scope, user: User, queries: Sequence[str], requ
     async def one(index: int, query: str) -> BatchItem:
         async with places:
             try:
-                result = await _patiently(scope=scope, user=user, request=replace(request, query=query))
+                result = await _answer_when_free(scope=scope, user=user, request=replace(request, query=query))
             except RagError as error:
                 return BatchItem(index=index, error=error)
             except Exception:
@@ -308,7 +317,7 @@ async def answer_batch(*, scope: Scope, user: User, queries: Sequence[str], requ
     return list(await asyncio.gather(*(one(index, query) for index, query in enumerate(queries))))
 
 
-async def _patiently(*, scope: Scope, user: User, request: AnswerRequest) -> dict[str, Any]:
+async def _answer_when_free(*, scope: Scope, user: User, request: AnswerRequest) -> StoredAnswer:
     """A batch has time: it waits for a free place instead of failing half of its questions."""
     for _try in range(BUSY_TRIES):
         try:

@@ -1,4 +1,4 @@
-"""The events of one turn, written to a Redis stream; and the names of the keys of a turn in Redis (B5, D32).
+"""The events of one turn, written to a Redis stream (B5, D32).
 
 Event n of a turn is the entry `0-n` of the stream `turn:{message}:events`, so that a reader resumes after any number,
 in any process. The stream expires an hour after the turn; then `stream_reader` reads the stored message.
@@ -16,7 +16,7 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from chat.redis_client import client
+from chat.redis_client import client, events_key
 from chat.types import EventType
 
 logger = logging.getLogger(__name__)
@@ -26,20 +26,6 @@ FINAL = ("done", "error")
 EXPIRE_AFTER_END_SECONDS = 3600
 EXPIRE_RUNNING_SECONDS = 6 * 3600  # in case the process dies
 ALIVE_SECONDS = 15
-
-
-def events_key(message_id: uuid.UUID | str) -> str:
-    return f"turn:{message_id}:events"
-
-
-def alive_key(message_id: uuid.UUID | str) -> str:
-    """Exists while a process works on the turn."""
-    return f"turn:{message_id}:alive"
-
-
-def stop_key(message_id: uuid.UUID | str) -> str:
-    """Set by whoever wants the turn to stop, in any process."""
-    return f"turn:{message_id}:stop"
 
 
 class TurnLog:

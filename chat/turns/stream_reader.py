@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 from accounts.scope import Scope
 from chat.executors import run_db
 from chat.models import Message, MessageCitation
-from chat.redis_client import client
+from chat.redis_client import alive_key, client, events_key
 from chat.selectors import citations_of, documents_openable
 from chat.turns.stream_hub import Queue, decode, hub
-from chat.turns.stream_log import FINAL, alive_key, events_key
+from chat.turns.stream_log import FINAL
 from chat.types import CitationRecord, Event, EventType
 
 logger = logging.getLogger(__name__)

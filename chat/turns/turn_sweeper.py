@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from chat.models import Message
-from chat.turns.stream_log import alive_key
+from chat.redis_client import alive_key
 from chat.turns.stream_reader import interrupted_message
 
 GRACE_SECONDS = 30  # a turn that has just begun may not have its heartbeat yet

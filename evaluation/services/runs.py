@@ -90,10 +90,10 @@ def _answer_run(
 ) -> dict[str, float]:
     """Caches are off: what is measured is the pipeline."""
     request = AnswerRequest(query=case.question, sets=tuple(sets), top_k=options.top_k, cache=False, personal=False)
-    answer = async_to_sync(answer_now)(scope=scope, user=user, request=request)
+    record = async_to_sync(answer_now)(scope=scope, user=user, request=request).record
     wanted = set(case.relevant)
-    cited = [_name(c["external_id"], c["document_id"], wanted) for c in answer["citations"]]
-    return answer_scores(text=answer["answer"], cited=cited, answers=case.answers, relevant=case.relevant)
+    cited = [_name(citation.external_id, citation.document_id, wanted) for citation in record.cited]
+    return answer_scores(text=record.text, cited=cited, answers=case.answers, relevant=case.relevant)
 
 
 def documents_found(candidates: Sequence[Candidate], *, named: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Rounds:
+class LoopRun:
     """The working part of a loop over one state. Steps are told at once and kept in `steps`."""
 
     state: AnswerState
@@ -82,7 +82,7 @@ def limited_seconds(ports: StagePorts, seconds: float) -> float:
     return seconds if ports.seconds_left is None else min(seconds, ports.seconds_left())
 
 
-async def guarded(work: Rounds, step: Coroutine[Any, Any, str]) -> str:
+async def run_guarded(work: LoopRun, step: Coroutine[Any, Any, str]) -> str:
     """What a round returns, within the seconds that are left; a round that fails ends the loop, not the answer.
 
     Returns "seconds" for one that takes longer, "failed" for one that raises; both are told and logged; "stopped"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragcore.answering.iterations import Rounds, guarded, limited_seconds
+from ragcore.answering.iterations import LoopRun, limited_seconds, run_guarded
 from ragcore.answering.pipeline import answer_stage
 from ragcore.grading.answers import confidence_in
 from ragcore.grading.budget import UNFINISHED, Budget, Meter
@@ -73,15 +73,15 @@ class LoopAgentic:
         seconds = limited_seconds(ports, self.seconds)
         budget = Budget(rounds=self.rounds, seconds=seconds, tokens=self.tokens, cost=self.cost)
         meter = Meter(budget, (ports.llm, ports.judge), cost=ports.cost_so_far)
-        work, so_far = Rounds(state, ports, meter, self.top_k), _SoFar(query=state.query)
+        work, so_far = LoopRun(state, ports, meter, self.top_k), _SoFar(query=state.query)
         stopped = ""
         with meter.limiting():
             while not stopped and not (stopped := meter.used_up()):
                 meter.rounds += 1
-                stopped = await guarded(work, self._next(work, so_far, ports.judge or ports.llm))
+                stopped = await run_guarded(work, self._next(work, so_far, ports.judge or ports.llm))
         return _finished(state, work, so_far, stopped)
 
-    async def _next(self, work: Rounds, so_far: _SoFar, judge: LlmClient | None) -> str:
+    async def _next(self, work: LoopRun, so_far: _SoFar, judge: LlmClient | None) -> str:
         """One round and the query of the next one; returns why it is the last, "" if it is not."""
         so_far.used.append(so_far.query)
         done = await self._round(work, so_far, judge)
@@ -97,7 +97,7 @@ class LoopAgentic:
         detail["strategies"] = list(refined.strategies)
         return ""
 
-    async def _round(self, work: Rounds, so_far: _SoFar, judge: LlmClient | None) -> _Round:
+    async def _round(self, work: LoopRun, so_far: _SoFar, judge: LlmClient | None) -> _Round:
         ports, question, query = work.ports, work.state.query, so_far.query
         result = await work.search(query)
         ranked = result.ranked if result.relevant else ()
@@ -118,7 +118,7 @@ class LoopAgentic:
         return replace(done, state=replace(built, confidence=sure), confidence=sure, by=by)
 
     async def _judged(
-        self, work: Rounds, query: str, ranked: Sequence[Ranked], evidence: Evidence, judge: LlmClient | None
+        self, work: LoopRun, query: str, ranked: Sequence[Ranked], evidence: Evidence, judge: LlmClient | None
     ) -> PassageScores:
         await work.begin("judge", query=query)
         scores = await judged_passages(work.state.query, ranked, work.ports, judge)
@@ -127,7 +127,7 @@ class LoopAgentic:
         await work.tell("judge", query=query, **told)
         return scores
 
-    async def _written(self, work: Rounds, so_far: _SoFar, result: SearchResult, evidence: Evidence) -> AnswerState:
+    async def _written(self, work: LoopRun, so_far: _SoFar, result: SearchResult, evidence: Evidence) -> AnswerState:
         """Sources with a text; without one where there are none, or the budget ended before it."""
         if not result.ranked:
             return work.state
@@ -149,7 +149,7 @@ class LoopAgentic:
             return "confidence"
         return "evidence" if done.by == "rules" and done.evidence.confidence >= STOP_AT else ""
 
-    async def _refined(self, work: Rounds, done: _Round, used: list[str], judge: LlmClient | None) -> Refined | None:
+    async def _refined(self, work: LoopRun, done: _Round, used: list[str], judge: LlmClient | None) -> Refined | None:
         strategies = strategies_for(done.scores, done.evidence)
         await work.begin("refine")
         refined = await refined_query(
@@ -173,7 +173,7 @@ def _rank(done: _Round) -> tuple[bool, float, float]:
     return done.answers, done.confidence, done.scores.mean
 
 
-def _detail(done: _Round, work: Rounds) -> dict[str, Any]:
+def _detail(done: _Round, work: LoopRun) -> dict[str, Any]:
     return {
         "round": work.meter.rounds,
         "query": done.query,
@@ -189,7 +189,7 @@ def _detail(done: _Round, work: Rounds) -> dict[str, Any]:
     }
 
 
-def _finished(state: AnswerState, work: Rounds, so_far: _SoFar, stopped: str) -> AnswerState:
+def _finished(state: AnswerState, work: LoopRun, so_far: _SoFar, stopped: str) -> AnswerState:
     """The state with the best round, or with sources to write from; else only steps and figures are added."""
     best = so_far.best
     found = best if best is not None and best.state.written is not None else so_far.unjudged

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ragcore.answering.iterations import Rounds, guarded, limited_seconds
+from ragcore.answering.iterations import LoopRun, limited_seconds, run_guarded
 from ragcore.answering.pipeline import answer_stage
 from ragcore.grading.budget import Budget, Meter
 from ragcore.grading.hops import next_hop
@@ -39,7 +39,7 @@ class LoopIterative:
         seconds = limited_seconds(ports, self.seconds)
         budget = Budget(rounds=self.rounds, seconds=seconds, tokens=self.tokens, cost=self.cost)
         meter = Meter(budget, (ports.llm,), cost=ports.cost_so_far)
-        work = Rounds(state, ports, meter, self.top_k)
+        work = LoopRun(state, ports, meter, self.top_k)
         meter.rounds = 1
         first = await run_unless_stopped(ports.stop, work.search(state.query))
         so_far = _SoFar(result=first)
@@ -47,13 +47,13 @@ class LoopIterative:
         with meter.limiting():
             while not stopped and not (stopped := meter.used_up()):
                 meter.rounds += 1
-                stopped = await guarded(work, self._next(work, so_far))
+                stopped = await run_guarded(work, self._next(work, so_far))
         rewrites = (*state.rewrites, *_forms(so_far.hops))
         after = replace(state, result=so_far.result, passages=so_far.result.ranked, rewrites=rewrites)
         figures = {"iterations": meter.rounds, "queries": so_far.hops, "stopped": stopped, **work.used()}
         return after.with_steps(*work.steps).with_stats("loop.iterative", **figures)
 
-    async def _next(self, work: Rounds, so_far: _SoFar) -> str:
+    async def _next(self, work: LoopRun, so_far: _SoFar) -> str:
         """The next query and its search together with all before; returns why it is the last step, "" if it is not."""
         state, ports = work.state, work.ports
         query, by = await next_hop(state.query, so_far.result.ranked, ports, ports.llm)

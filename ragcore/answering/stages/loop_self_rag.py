@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragcore.answering.iterations import Rounds, guarded, limited_seconds
+from ragcore.answering.iterations import LoopRun, limited_seconds, run_guarded
 from ragcore.answering.pipeline import answer_stage
 from ragcore.grading.answers import AnswerGrades, graded_answer
 from ragcore.grading.budget import UNFINISHED, Budget, Meter
@@ -62,7 +62,7 @@ class LoopSelfRag:
         seconds = limited_seconds(ports, self.seconds)
         budget = Budget(rounds=self.rounds, seconds=seconds, tokens=self.tokens, cost=self.cost)
         meter = Meter(budget, (ports.llm, ports.judge), cost=ports.cost_so_far)
-        work, found = Rounds(state, ports, meter, self.top_k), _Found(query=state.query)
+        work, found = LoopRun(state, ports, meter, self.top_k), _Found(query=state.query)
         details: list[dict[str, Any]] = []
         used: list[str] = []
         stopped = ""
@@ -71,12 +71,12 @@ class LoopSelfRag:
                 meter.rounds += 1
                 detail: dict[str, Any] = {"round": meter.rounds}
                 details.append(detail)
-                stopped = await guarded(work, self._round(work, found, used, detail, ports.judge or ports.llm))
+                stopped = await run_guarded(work, self._round(work, found, used, detail, ports.judge or ports.llm))
                 detail |= work.used()
         return _finished(state, work, found, details, stopped)
 
     async def _round(
-        self, work: Rounds, found: _Found, used: list[str], detail: dict[str, Any], judge: LlmClient | None
+        self, work: LoopRun, found: _Found, used: list[str], detail: dict[str, Any], judge: LlmClient | None
     ) -> str:
         """One round; returns why it is the last one, "" if it is not."""
         if found.query is not None:
@@ -88,7 +88,7 @@ class LoopSelfRag:
         return await self._answer(work, found, detail, judge)
 
     async def _search(
-        self, work: Rounds, found: _Found, used: list[str], detail: dict[str, Any], judge: LlmClient | None
+        self, work: LoopRun, found: _Found, used: list[str], detail: dict[str, Any], judge: LlmClient | None
     ) -> None:
         """Search and grade; leaves a next query only where the passages are not good enough and time is left."""
         query, found.query = found.query or work.state.query, None
@@ -111,7 +111,7 @@ class LoopSelfRag:
 
     async def _reformulated(
         self,
-        work: Rounds,
+        work: LoopRun,
         query: str,
         result: SearchResult,
         evidence: Evidence,
@@ -137,7 +137,7 @@ class LoopSelfRag:
         await work.tell("refine", strategies=list(refined.strategies), query=refined.query, by=refined.by)
         return refined.query
 
-    async def _answer(self, work: Rounds, found: _Found, detail: dict[str, Any], judge: LlmClient | None) -> str:
+    async def _answer(self, work: LoopRun, found: _Found, detail: dict[str, Any], judge: LlmClient | None) -> str:
         assert found.result is not None
         built = await work.numbered(found.result)
         if not built.sources:
@@ -169,7 +169,7 @@ class LoopSelfRag:
 
 
 def _finished(
-    state: AnswerState, work: Rounds, found: _Found, details: list[dict[str, Any]], stopped: str
+    state: AnswerState, work: LoopRun, found: _Found, details: list[dict[str, Any]], stopped: str
 ) -> AnswerState:
     handed_on = found.unwritten if stopped in UNFINISHED else None
     after = found.answer or handed_on or state

@@ -45,7 +45,7 @@ BY_CUE: Mapping[QuestionType, Mapping[str, int | bool]] = {
 }
 
 
-def plan_of(analysis: Analysis) -> Plan:
+def build_plan(analysis: Analysis) -> Plan:
     """The plan of a strategy, widened by the cue of the question, never narrowed. `reasons`: those of the analysis."""
     plan = PLANS[analysis.strategy]
     wider = {name: max(getattr(plan, name), value) for name, value in BY_CUE[analysis.cue].items()}
@@ -63,7 +63,7 @@ class PlanAdaptive:
         analysis = state.analysis or analyse_by_rules(
             state.query, history=state.question.history, tokenizer=ports.tokenizer
         )
-        figures = asdict(plan_of(analysis)) | {"reasons": list(plan_of(analysis).reasons)}
+        figures = asdict(build_plan(analysis)) | {"reasons": list(build_plan(analysis).reasons)}
         step = Step(name="plan", detail=figures)
         await ports.report(step)
         return replace(state, analysis=analysis).with_steps(step).with_stats("plan.adaptive", **figures)

@@ -5,7 +5,7 @@ from django.utils import translation
 
 from chat.answering.progress import explain_reasons, step_event, tier_step
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages.plan_adaptive import plan_of
+from ragcore.answering.stages.plan_adaptive import build_plan
 from ragcore.llm.routing import choose_tier
 from ragcore.llm.tiers import build_tier
 from ragcore.types.answering import Analysis, AnswerState, Question, Step
@@ -38,7 +38,9 @@ def test_where_no_tier_fits_that_is_told():
 
 
 def test_a_way_is_told_with_the_signs_that_decided():
-    plan = plan_of(Analysis(strategy="iterative", reasons=("kind:multi_hop", "sign:the director of", "difficulty:7")))
+    plan = build_plan(
+        Analysis(strategy="iterative", reasons=("kind:multi_hop", "sign:the director of", "difficulty:7"))
+    )
 
     step = Step(name="plan", detail={"strategy": plan.strategy, "reasons": list(plan.reasons)})
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chat.answering.stage_plans import context_steps, is_loop_off, steps_of, understanding_steps, wants_rewrites
+from chat.answering.stage_plans import answer_steps, context_steps, is_loop_off, understanding_steps, wants_rewrites
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.options import MODES, STRATEGIES, AnswerOptions
@@ -21,11 +21,11 @@ def test_every_list_can_be_built(mode, strategy, loop):
     options = AnswerOptions(mode=mode, strategy=strategy, compression_method="hybrid", whole_sections=True)
 
     assert build_stages(understanding_steps(options, rewrites=True))
-    assert build_stages(steps_of(options, streaming=False, rewrites=True, loop=loop))
+    assert build_stages(answer_steps(options, streaming=False, rewrites=True, loop=loop))
 
 
 def test_basic_is_one_search():
-    assert names(steps_of(AnswerOptions(), streaming=False, rewrites=False)) == ["search", "context.build"]
+    assert names(answer_steps(AnswerOptions(), streaming=False, rewrites=False)) == ["search", "context.build"]
 
 
 @pytest.mark.parametrize(("overflow", "kept"), [("", 2), ("top_k", 2), ("truncate", 3), ("summarise", 4)])
@@ -43,14 +43,19 @@ async def test_the_option_decides_what_happens_to_passages_that_do_not_fit(overf
 
 
 def test_a_loop_takes_the_place_of_search_and_context():
-    assert names(steps_of(AnswerOptions(mode="agentic"), streaming=False, rewrites=True)) == ["rewrite", "loop.agentic"]
-    assert names(steps_of(AnswerOptions(strategy="self_rag"), streaming=False, rewrites=True))[-1] == "loop.self_rag"
+    assert names(answer_steps(AnswerOptions(mode="agentic"), streaming=False, rewrites=True)) == [
+        "rewrite",
+        "loop.agentic",
+    ]
+    assert (
+        names(answer_steps(AnswerOptions(strategy="self_rag"), streaming=False, rewrites=True))[-1] == "loop.self_rag"
+    )
 
 
 def test_the_ultimate_mode_stops_earlier():
     options = AnswerOptions(mode="ultimate", max_agentic_iterations=3, confidence_threshold=0.8)
 
-    (_name, given) = steps_of(options, streaming=False, rewrites=True)[-1]
+    (_name, given) = answer_steps(options, streaming=False, rewrites=True)[-1]
 
     assert (given["rounds"], given["enough"]) == (2, 0.7)
 
@@ -77,18 +82,18 @@ def test_other_forms_are_asked_for_by_modes_and_by_who_has_chosen_a_method():
 def test_rounds_are_a_switch_of_their_own(options, loops):
     built = AnswerOptions(**options)
 
-    assert (names(steps_of(built, streaming=False, rewrites=True))[-1] == "loop.agentic") is loops
+    assert (names(answer_steps(built, streaming=False, rewrites=True))[-1] == "loop.agentic") is loops
     assert is_loop_off(built) is (options["mode"] in ("agentic", "ultimate") and not loops)
 
 
 def test_self_rag_has_rounds_of_its_own_whatever_the_switch_says():
     options = AnswerOptions(mode="agentic", agentic="off", strategy="self_rag")
 
-    assert names(steps_of(options, streaming=False, rewrites=True))[-1] == "loop.self_rag"
+    assert names(answer_steps(options, streaming=False, rewrites=True))[-1] == "loop.self_rag"
     assert not is_loop_off(options)
 
 
 def test_only_the_ultimate_mode_limits_the_other_forms_of_a_question():
     for mode, most in (("ultimate", 2), ("agentic", None)):
-        (_name, given), *_ = steps_of(AnswerOptions(mode=mode), streaming=False, rewrites=True)
+        (_name, given), *_ = answer_steps(AnswerOptions(mode=mode), streaming=False, rewrites=True)
         assert given["most"] == most

@@ -163,7 +163,7 @@ async def test_a_measurement_leaves_the_profile_of_who_runs_it_out(world, person
 
     answer = await answer_now(scope=await run_db(scope_of, user), user=user, request=request)
 
-    message = await run_db(Message.objects.get, pk=answer["message_id"])
+    message = await run_db(Message.objects.get, pk=answer.message.pk)
     assert any(candidate["boost"] for candidate in message.trace["candidates"]) is personal
 
 

@@ -6,8 +6,7 @@ from accounts.services import api_key_create
 from chat.api.sse import generate_vocabulary
 from chat.executors import run_db
 from chat.models import Message
-from chat.redis_client import client
-from chat.turns.stream_log import events_key
+from chat.redis_client import client, events_key
 from chat.types import Event
 from knowledge.models import KnowledgeSet
 from tests.chat.conftest import Api, sse

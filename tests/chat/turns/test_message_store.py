@@ -8,9 +8,9 @@ from chat.conversations.memory import session_key
 from chat.executors import run_db
 from chat.models import Conversation, Message
 from chat.models.strategies import StrategyStatistics
+from chat.redis_client import events_key
 from chat.selectors import conversation_get
 from chat.turns.message_store import message_finish, message_open, message_prepare
-from chat.turns.stream_log import events_key
 from chat.types import AnswerRecord, AnswerRequest
 from tests.chat.conftest import sse
 from tests.factories import scope_of

@@ -7,9 +7,9 @@ import pytest
 
 from accounts.scope import Scope
 from chat import redis_client
-from chat.redis_client import client
+from chat.redis_client import alive_key, client, events_key
 from chat.turns.stream_hub import Hub, block_milliseconds, hub
-from chat.turns.stream_log import TurnLog, alive_key, events_key
+from chat.turns.stream_log import TurnLog
 from chat.turns.stream_reader import read_events
 
 pytestmark = pytest.mark.usefixtures("redis_client")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages.plan_adaptive import BY_CUE, PLANS, plan_of
+from ragcore.answering.stages.plan_adaptive import BY_CUE, PLANS, build_plan
 from ragcore.options import REWRITE_METHODS
 from ragcore.types.answering import Analysis, QuestionKind, QuestionType, StrategyName
 from tests.ragcore.grading.world import World, state_of
@@ -29,15 +29,15 @@ def test_every_strategy_and_every_cue_has_a_plan():
     ],
 )
 def test_what_follows_from_a_strategy(strategy, method, loop):
-    plan = plan_of(Analysis(strategy=strategy))
+    plan = build_plan(Analysis(strategy=strategy))
 
     assert (plan.rewrite_method, plan.loop) == (method, loop)
 
 
 def test_steps_are_read_in_whole_sections_and_collections_more_widely():
-    assert plan_of(Analysis(cue="process")).whole_sections
-    assert not plan_of(Analysis(cue="definition")).whole_sections
-    assert plan_of(Analysis(kind="aggregation", strategy="hybrid")).top_k >= 20
+    assert build_plan(Analysis(cue="process")).whole_sections
+    assert not build_plan(Analysis(cue="definition")).whole_sections
+    assert build_plan(Analysis(kind="aggregation", strategy="hybrid")).top_k >= 20
 
 
 @given(
@@ -49,7 +49,7 @@ def test_steps_are_read_in_whole_sections_and_collections_more_widely():
     )
 )
 def test_a_cue_never_narrows_a_plan(analysis):
-    plan, bare = plan_of(analysis), PLANS[analysis.strategy]
+    plan, bare = build_plan(analysis), PLANS[analysis.strategy]
 
     assert plan.top_k >= bare.top_k
     assert plan.max_chunks >= bare.max_chunks
