@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class LoopRun:
-    """The working part of a loop over one state. Steps are told at once and kept in `steps`."""
+    """What one run of a loop over a state needs. Steps are reported at once and kept in `steps`."""
 
     state: AnswerState
     ports: StagePorts
@@ -29,37 +29,37 @@ class LoopRun:
     steps: list[Step] = field(default_factory=list)
     searches: list[dict[str, Any]] = field(default_factory=list)  # what each brought, in plain values
 
-    async def tell(self, name: str, **detail: Any) -> None:
-        """Tell and keep one step of the running round."""
+    async def report(self, name: str, **detail: Any) -> None:
+        """Report and keep one step of the running iteration."""
         step = Step(name=name, round=self.meter.rounds, detail=detail)
         self.steps.append(step)
         await self.ports.report(step)
 
-    async def begin(self, name: str, **detail: Any) -> None:
-        """Tell what the reader waits for from now on; what it brings is told, and kept, by `tell`."""
+    async def announce(self, name: str, **detail: Any) -> None:
+        """Report what the reader waits for from now on; its outcome is reported, and kept, by `report`."""
         await self.ports.report(Step(name=name, round=self.meter.rounds, detail={**detail, "begins": True}))
 
     async def search(self, query: str) -> SearchResult:
-        """What a query brings; for a refined one the question is asked besides it, so that nothing found is lost.
+        """Search with a query; a refined one is joined by the question itself, so that its passages are not lost.
 
-        What a stage before has found for the question itself is taken, not searched for again.
+        What an earlier stage has found for the question itself is used again.
         """
         state = self.state
         if query == state.query and state.result is not None:
             result = replace(state.result, ranked=state.passages)
         else:
-            asked = Rewrite(text=state.query, method="original")
-            forms: Sequence[Rewrite] = state.rewrites if query == state.query else (asked,)
-            await self.begin("search", query=query)
+            original = Rewrite(text=state.query, method="original")
+            forms: Sequence[Rewrite] = state.rewrites if query == state.query else (original,)
+            await self.announce("search", query=query)
             result = await self.ports.search(query, forms, top_k=self.top_k)
-            await self.tell("search", query=query, found=len(result.ranked), seconds=round(result.seconds, 3))
+            await self.report("search", query=query, found=len(result.ranked), seconds=round(result.seconds, 3))
         chunks = [ranked.passage.chunk for ranked in result.ranked]
         self.searches.append(
             {"round": self.meter.rounds, "query": query, "chunks": chunks, "relevant": result.relevant}
         )
         return result
 
-    async def numbered(self, result: SearchResult) -> AnswerState:
+    async def number_sources(self, result: SearchResult) -> AnswerState:
         """The state with what a search has found as passages and numbered sources."""
         state = replace(self.state, result=result, passages=result.ranked)
         if self.ports.build_context is not None:
@@ -72,7 +72,7 @@ class LoopRun:
         self.meter.spend(written.usage)
         return written
 
-    def used(self) -> dict[str, Any]:
+    def usage_figures(self) -> dict[str, Any]:
         """Seconds and tokens so far, for a step."""
         return {"seconds": round(self.meter.seconds, 3), "tokens": self.meter.usage.total_tokens}
 
@@ -82,25 +82,25 @@ def limited_seconds(ports: StagePorts, seconds: float) -> float:
     return seconds if ports.seconds_left is None else min(seconds, ports.seconds_left())
 
 
-async def run_guarded(work: LoopRun, step: Coroutine[Any, Any, str]) -> str:
-    """What a round returns, within the seconds that are left; a round that fails ends the loop, not the answer.
+async def run_guarded(run: LoopRun, step: Coroutine[Any, Any, str]) -> str:
+    """The outcome of one iteration within the seconds that are left; a failure ends the loop, not the answer.
 
-    Returns "seconds" for one that takes longer, "failed" for one that raises; both are told and logged; "stopped"
+    Returns "seconds" for one that takes longer, "failed" for one that raises; both are reported and logged; "stopped"
     where the reader has stopped the answer.
     """
     try:
-        async with asyncio.timeout(work.meter.remaining_seconds):
-            return await run_unless_stopped(work.ports.stop, step)
+        async with asyncio.timeout(run.meter.remaining_seconds):
+            return await run_unless_stopped(run.ports.stop, step)
     except StoppedError:
         return StoppedError.code
     except TimeoutError:
-        code = "seconds" if work.meter.remaining_seconds <= 0 else "TimeoutError"
-        logger.warning("round %s took too long", work.meter.rounds)
+        code = "seconds" if run.meter.remaining_seconds <= 0 else "TimeoutError"
+        logger.warning("round %s took too long", run.meter.rounds)
     except RagError as problem:
         code = problem.code
-        logger.warning("round %s failed: %s", work.meter.rounds, code)
+        logger.warning("round %s failed: %s", run.meter.rounds, code)
     except Exception as problem:
         code = type(problem).__name__
-        logger.exception("round %s failed", work.meter.rounds)
-    await work.tell("stop", reason="failed" if code != "seconds" else code, error=code)
+        logger.exception("round %s failed", run.meter.rounds)
+    await run.report("stop", reason="failed" if code != "seconds" else code, error=code)
     return "seconds" if code == "seconds" else "failed"

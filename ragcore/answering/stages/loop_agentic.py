@@ -26,8 +26,8 @@ ENOUGH_MEAN = 0.7  # of the four dimensions; below it the search is improved, ho
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Round:
-    """What one round brought; `state` carries passages, sources and text."""
+class _Iteration:
+    """The outcome of one iteration; `state` carries passages, sources and text."""
 
     state: AnswerState
     query: str
@@ -42,10 +42,10 @@ class _Round:
 
 
 @dataclass(slots=True)
-class _SoFar:
+class _Progress:
     query: str  # of the next round
-    best: _Round | None = None
-    unjudged: _Round | None = None  # what was written last, in case that judging it takes too long
+    best: _Iteration | None = None
+    unjudged: _Iteration | None = None  # what was written last, in case that judging it takes too long
     unwritten: AnswerState | None = None  # the last sources, in case that nothing is left of the budget to write
     used: list[str] = field(default_factory=list)  # queries
     details: list[dict[str, Any]] = field(default_factory=list)
@@ -54,12 +54,12 @@ class _SoFar:
 @answer_stage("loop.agentic", label=_("agentic rounds"), hears_stop=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopAgentic:
-    """Takes the place of search, context and writing. The best round's passages, sources, text and confidence stay.
+    """Replaces search, context and writing; passages, sources, text and confidence of the best iteration are returned.
 
-    Ends, where the passages have no weak dimension and 0.7 in the mean, at a confidence of `enough`, and where rules
-    judge at an evidence confidence of 0.7, too (A3); at a limit of the budget; when nothing new can be asked; or when a
-    round fails. Where the budget ends before anything is written, the sources come back for the caller to write from;
-    where nothing was found either, the steps only.
+    Ends at a confidence of `enough`, where the passages have no weak dimension and a mean of 0.7; where rules grade,
+    also at an evidence confidence of 0.7 (A3); at a limit of the budget; when no new query is left; or when an
+    iteration fails. Where the budget ends before anything is written, the sources are returned for the caller to write
+    from; where nothing was found either, only the steps.
     """
 
     rounds: int = 3
@@ -73,136 +73,142 @@ class LoopAgentic:
         seconds = limited_seconds(ports, self.seconds)
         budget = Budget(rounds=self.rounds, seconds=seconds, tokens=self.tokens, cost=self.cost)
         meter = Meter(budget, (ports.llm, ports.judge), cost=ports.cost_so_far)
-        work, so_far = LoopRun(state, ports, meter, self.top_k), _SoFar(query=state.query)
+        run, progress = LoopRun(state, ports, meter, self.top_k), _Progress(query=state.query)
         stopped = ""
         with meter.limiting():
             while not stopped and not (stopped := meter.used_up()):
                 meter.rounds += 1
-                stopped = await run_guarded(work, self._next(work, so_far, ports.judge or ports.llm))
-        return _finished(state, work, so_far, stopped)
+                stopped = await run_guarded(run, self._iterate(run, progress, ports.judge or ports.llm))
+        return _final_state(state, run, progress, stopped)
 
-    async def _next(self, work: LoopRun, so_far: _SoFar, judge: LlmClient | None) -> str:
-        """One round and the query of the next one; returns why it is the last, "" if it is not."""
-        so_far.used.append(so_far.query)
-        done = await self._round(work, so_far, judge)
-        if so_far.best is None or _rank(done) > _rank(so_far.best):
-            so_far.best = done
-        so_far.details.append(detail := _detail(done, work))
-        if stopped := self._is_enough(done) or work.meter.used_up():
+    async def _iterate(self, run: LoopRun, progress: _Progress, judge: LlmClient | None) -> str:
+        """One iteration and the query of the next one; returns why it is the last, "" if it is not."""
+        progress.used.append(progress.query)
+        iteration = await self._run_iteration(run, progress, judge)
+        if progress.best is None or _rank(iteration) > _rank(progress.best):
+            progress.best = iteration
+        progress.details.append(detail := _detail(iteration, run))
+        if stopped := self._stop_reason(iteration) or run.meter.used_up():
             return stopped
-        refined = await self._refined(work, done, so_far.used, judge)
+        refined = await self._refine_query(run, iteration, progress.used, judge)
         if refined is None:
             return "nothing_new"
-        so_far.query = refined.query
+        progress.query = refined.query
         detail["strategies"] = list(refined.strategies)
         return ""
 
-    async def _round(self, work: LoopRun, so_far: _SoFar, judge: LlmClient | None) -> _Round:
-        ports, question, query = work.ports, work.state.query, so_far.query
-        result = await work.search(query)
+    async def _run_iteration(self, run: LoopRun, progress: _Progress, judge: LlmClient | None) -> _Iteration:
+        ports, question, query = run.ports, run.state.query, progress.query
+        result = await run.search(query)
         ranked = result.ranked if result.relevant else ()
         evidence = evidence_confidence(question, ranked, ports.tokenizer)
-        judging = self._judged(work, query, ranked, evidence, judge)
-        writing = self._written(work, so_far, replace(result, ranked=ranked), evidence)
-        if work.meter.has_room(JUDGEMENT_TOKENS):  # neither waits for what the other one finds
+        judging = self._judge_passages(run, query, ranked, evidence, judge)
+        writing = self._write_answer(run, progress, replace(result, ranked=ranked), evidence)
+        if run.meter.has_room(JUDGEMENT_TOKENS):  # neither waits for what the other one finds
             scores, built = await asyncio.gather(judging, writing)
         else:
             scores, built = await judging, await writing
-        done = _Round(state=work.state, query=query, scores=scores, evidence=evidence, confidence=0.0, by="rules")
+        iteration = _Iteration(
+            state=run.state, query=query, scores=scores, evidence=evidence, confidence=0.0, by="rules"
+        )
         if built.written is None:
-            return done
-        so_far.unjudged = replace(done, state=built, confidence=evidence.confidence / 2)
-        await work.begin("grade")
+            return iteration
+        progress.unjudged = replace(iteration, state=built, confidence=evidence.confidence / 2)
+        await run.announce("grade")
         sure, by = await confidence_in(question, built.written.text, built.sources, evidence, ports, judge)
-        await work.tell("answer", query=query, confidence=round(sure, 3), by=by, **work.used())
-        return replace(done, state=replace(built, confidence=sure), confidence=sure, by=by)
+        await run.report("answer", query=query, confidence=round(sure, 3), by=by, **run.usage_figures())
+        return replace(iteration, state=replace(built, confidence=sure), confidence=sure, by=by)
 
-    async def _judged(
-        self, work: LoopRun, query: str, ranked: Sequence[Ranked], evidence: Evidence, judge: LlmClient | None
+    async def _judge_passages(
+        self, run: LoopRun, query: str, ranked: Sequence[Ranked], evidence: Evidence, judge: LlmClient | None
     ) -> PassageScores:
-        await work.begin("judge", query=query)
-        scores = await judged_passages(work.state.query, ranked, work.ports, judge)
-        told = {**scores.figures(), "mean": round(scores.mean, 3), "by": scores.by, **work.used()}
-        told |= {"evidence": round(evidence.confidence, 3), "status": evidence.status}
-        await work.tell("judge", query=query, **told)
+        await run.announce("judge", query=query)
+        scores = await judged_passages(run.state.query, ranked, run.ports, judge)
+        figures = {**scores.figures(), "mean": round(scores.mean, 3), "by": scores.by, **run.usage_figures()}
+        figures |= {"evidence": round(evidence.confidence, 3), "status": evidence.status}
+        await run.report("judge", query=query, **figures)
         return scores
 
-    async def _written(self, work: LoopRun, so_far: _SoFar, result: SearchResult, evidence: Evidence) -> AnswerState:
+    async def _write_answer(
+        self, run: LoopRun, progress: _Progress, result: SearchResult, evidence: Evidence
+    ) -> AnswerState:
         """Sources with a text; without one where there are none, or the budget ended before it."""
         if not result.ranked:
-            return work.state
-        built = await work.numbered(result)
+            return run.state
+        built = await run.number_sources(result)
         if not built.sources:
-            return work.state
-        so_far.unwritten = built
-        if work.meter.spent_up():
+            return run.state
+        progress.unwritten = built
+        if run.meter.spent_up():
             return built
-        await work.begin("answer")
-        written = await work.write(built)
+        await run.announce("answer")
+        written = await run.write(built)
         return replace(built, written=written, confidence=evidence.confidence / 2)
 
-    def _is_enough(self, done: _Round) -> str:
-        """Why a round is the last one; "" if another is worth it, as where the passages could be better."""
-        if not done.answers or done.scores.weak or done.scores.mean < ENOUGH_MEAN:
+    def _stop_reason(self, iteration: _Iteration) -> str:
+        """Why an iteration is the last one; "" if another is worth it, for example for better passages."""
+        if not iteration.answers or iteration.scores.weak or iteration.scores.mean < ENOUGH_MEAN:
             return ""
-        if done.confidence >= self.enough:
+        if iteration.confidence >= self.enough:
             return "confidence"
-        return "evidence" if done.by == "rules" and done.evidence.confidence >= STOP_AT else ""
+        return "evidence" if iteration.by == "rules" and iteration.evidence.confidence >= STOP_AT else ""
 
-    async def _refined(self, work: LoopRun, done: _Round, used: list[str], judge: LlmClient | None) -> Refined | None:
-        strategies = strategies_for(done.scores, done.evidence)
-        await work.begin("refine")
+    async def _refine_query(
+        self, run: LoopRun, iteration: _Iteration, used: list[str], judge: LlmClient | None
+    ) -> Refined | None:
+        strategies = strategies_for(iteration.scores, iteration.evidence)
+        await run.announce("refine")
         refined = await refined_query(
-            work.state.query,
-            done.query,
+            run.state.query,
+            iteration.query,
             strategies=strategies,
-            ranked=done.state.passages,
-            missing=done.scores.missing,
-            evidence=done.evidence,
+            ranked=iteration.state.passages,
+            missing=iteration.scores.missing,
+            evidence=iteration.evidence,
             used=used,
-            ports=work.ports,
-            llm=work.ports.llm or judge,
+            ports=run.ports,
+            llm=run.ports.llm or judge,
         )
         if refined is not None:
-            await work.tell("refine", strategies=list(strategies), query=refined.query, by=refined.by)
+            await run.report("refine", strategies=list(strategies), query=refined.query, by=refined.by)
         return refined
 
 
-def _rank(done: _Round) -> tuple[bool, float, float]:
-    """An answer before a refusal, then the surer one, then better passages; the earlier of two equal rounds stays."""
-    return done.answers, done.confidence, done.scores.mean
+def _rank(iteration: _Iteration) -> tuple[bool, float, float]:
+    """Sort key: an answer before a refusal, then confidence, then the mean of the passages."""
+    return iteration.answers, iteration.confidence, iteration.scores.mean
 
 
-def _detail(done: _Round, work: LoopRun) -> dict[str, Any]:
+def _detail(iteration: _Iteration, run: LoopRun) -> dict[str, Any]:
     return {
-        "round": work.meter.rounds,
-        "query": done.query,
-        "passages": len(done.state.passages),
-        "chunks": [source.passage.chunk for source in done.state.sources],
-        "scores": done.scores.figures(),
-        "mean": round(done.scores.mean, 3),
+        "round": run.meter.rounds,
+        "query": iteration.query,
+        "passages": len(iteration.state.passages),
+        "chunks": [source.passage.chunk for source in iteration.state.sources],
+        "scores": iteration.scores.figures(),
+        "mean": round(iteration.scores.mean, 3),
         "strategies": [],
-        "confidence": round(done.confidence, 3),
-        "by": done.by,
-        "evidence": done.evidence.short(),
-        **work.used(),
+        "confidence": round(iteration.confidence, 3),
+        "by": iteration.by,
+        "evidence": iteration.evidence.short(),
+        **run.usage_figures(),
     }
 
 
-def _finished(state: AnswerState, work: LoopRun, so_far: _SoFar, stopped: str) -> AnswerState:
-    """The state with the best round, or with sources to write from; else only steps and figures are added."""
-    best = so_far.best
-    found = best if best is not None and best.state.written is not None else so_far.unjudged
-    handed_on = so_far.unwritten if stopped in UNFINISHED else None
-    after = found.state if found is not None else handed_on or state
-    return after.with_steps(*work.steps).with_stats(
+def _final_state(state: AnswerState, run: LoopRun, progress: _Progress, stopped: str) -> AnswerState:
+    """The state of the best iteration, or with sources to write from; else only steps and figures are added."""
+    best = progress.best
+    final = best if best is not None and best.state.written is not None else progress.unjudged
+    handed_on = progress.unwritten if stopped in UNFINISHED else None
+    after = final.state if final is not None else handed_on or state
+    return after.with_steps(*run.steps).with_stats(
         "loop.agentic",
-        iterations=work.meter.rounds,
+        iterations=run.meter.rounds,
         stopped=stopped,
-        confidence=None if found is None else round(found.confidence, 4),
-        best_query="" if found is None else found.query,
-        evidence=None if found is None else found.evidence.figures(),
-        searches=work.searches,
-        details=so_far.details,
-        **work.used(),
+        confidence=None if final is None else round(final.confidence, 4),
+        best_query="" if final is None else final.query,
+        evidence=None if final is None else final.evidence.figures(),
+        searches=run.searches,
+        details=progress.details,
+        **run.usage_figures(),
     )

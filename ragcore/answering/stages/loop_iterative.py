@@ -1,4 +1,4 @@
-"""Searching in several steps: what the first search reveals goes into the next query (V9, multi-hop)."""
+"""Search in several hops: what the first search reveals becomes the next query (V9, multi-hop)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragcore.types.answering import AnswerState, Rewrite, SearchResult
 
 
 @dataclass(slots=True)
-class _SoFar:
+class _Progress:
     result: SearchResult
     hops: list[str] = field(default_factory=list)
 
@@ -24,9 +24,9 @@ class _SoFar:
 @answer_stage("loop.iterative", label=_("search in several steps"), hears_stop=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopIterative:
-    """Takes the place of search. Every step searches for the question and for all queries so far together.
+    """Replaces the search. Every hop searches for the question and all queries so far together.
 
-    A step that fails or finds nothing leaves what the steps before have found; the first search raises.
+    A hop that fails or finds nothing keeps the result of the hops before; the first search raises.
     """
 
     rounds: int = 2  # searches
@@ -39,37 +39,37 @@ class LoopIterative:
         seconds = limited_seconds(ports, self.seconds)
         budget = Budget(rounds=self.rounds, seconds=seconds, tokens=self.tokens, cost=self.cost)
         meter = Meter(budget, (ports.llm,), cost=ports.cost_so_far)
-        work = LoopRun(state, ports, meter, self.top_k)
+        run = LoopRun(state, ports, meter, self.top_k)
         meter.rounds = 1
-        first = await run_unless_stopped(ports.stop, work.search(state.query))
-        so_far = _SoFar(result=first)
+        first = await run_unless_stopped(ports.stop, run.search(state.query))
+        progress = _Progress(result=first)
         stopped = ""
         with meter.limiting():
             while not stopped and not (stopped := meter.used_up()):
                 meter.rounds += 1
-                stopped = await run_guarded(work, self._next(work, so_far))
-        rewrites = (*state.rewrites, *_forms(so_far.hops))
-        after = replace(state, result=so_far.result, passages=so_far.result.ranked, rewrites=rewrites)
-        figures = {"iterations": meter.rounds, "queries": so_far.hops, "stopped": stopped, **work.used()}
-        return after.with_steps(*work.steps).with_stats("loop.iterative", **figures)
+                stopped = await run_guarded(run, self._search_next_hop(run, progress))
+        rewrites = (*state.rewrites, *_hop_rewrites(progress.hops))
+        after = replace(state, result=progress.result, passages=progress.result.ranked, rewrites=rewrites)
+        figures = {"iterations": meter.rounds, "queries": progress.hops, "stopped": stopped, **run.usage_figures()}
+        return after.with_steps(*run.steps).with_stats("loop.iterative", **figures)
 
-    async def _next(self, work: LoopRun, so_far: _SoFar) -> str:
-        """The next query and its search together with all before; returns why it is the last step, "" if it is not."""
-        state, ports = work.state, work.ports
-        query, by = await next_hop(state.query, so_far.result.ranked, ports, ports.llm)
-        if not query or query in so_far.hops:
+    async def _search_next_hop(self, run: LoopRun, progress: _Progress) -> str:
+        """The next query and its search together with all before; returns why it is the last hop, "" if it is not."""
+        state, ports = run.state, run.ports
+        query, by = await next_hop(state.query, progress.result.ranked, ports, ports.llm)
+        if not query or query in progress.hops:
             return "nothing_new"
-        await work.tell("hop", query=query, by=by)
-        await work.begin("search", query=query)
-        forms = (*state.rewrites, *_forms([*so_far.hops, query]))
+        await run.report("hop", query=query, by=by)
+        await run.announce("search", query=query)
+        forms = (*state.rewrites, *_hop_rewrites([*progress.hops, query]))
         result = await ports.search(state.query, forms, top_k=self.top_k)
-        await work.tell("search", query=query, found=len(result.ranked), seconds=round(result.seconds, 3))
+        await run.report("search", query=query, found=len(result.ranked), seconds=round(result.seconds, 3))
         if not result.ranked:
             return "nothing_found"
-        so_far.result = result
-        so_far.hops.append(query)
+        progress.result = result
+        progress.hops.append(query)
         return ""
 
 
-def _forms(hops: Sequence[str]) -> tuple[Rewrite, ...]:
+def _hop_rewrites(hops: Sequence[str]) -> tuple[Rewrite, ...]:
     return tuple(Rewrite(text=hop, method="hop") for hop in hops)

@@ -1,4 +1,4 @@
-"""Self-RAG: what was found and what was written are graded, and done again where they are not good enough (V10)."""
+"""Self-RAG: passages and answers are graded, and searched or written again where they are not good enough (V10)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEARCH_SHARE = 0.5  # of the seconds; then an answer is written from what there 
 
 
 @dataclass(slots=True)
-class _Found:
+class _Progress:
     """The best search so far, and the best answer so far."""
 
     result: SearchResult | None = None
@@ -33,19 +33,19 @@ class _Found:
     grades: AnswerGrades | None = None
     unwritten: AnswerState | None = None  # the last sources, in case that nothing is left of the budget to write
     texts: set[str] = field(default_factory=set)  # answers so far: the same once more is no better
-    query: str | None = None  # of the next search; None: what was found is good enough, or nothing new can be asked
+    query: str | None = None  # of the next search; None: the passages are good enough, or no new query is left
     critique: str = ""
 
 
 @answer_stage("loop.self_rag", label=_("Self-RAG"), hears_stop=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSelfRag:
-    """Takes the place of search, context and writing, unless the question needs no search.
+    """Replaces search, context and writing, unless the question needs no search.
 
-    A round searches, unless the last one brought enough, and writes, unless the passages were graded below `good`
-    and another search is possible. Ends at an answer graded `good` in the mean of five dimensions. The best answer
-    stays, with its grade as confidence. Where the budget ends before anything is written, the sources come back for the
-    caller to write from; where nothing was found either, the steps only.
+    An iteration searches, unless the passages are good enough already; it writes, unless the passages were graded below
+    `good` and another search is possible. The loop ends at an answer whose five grades have a mean of `good`. The best
+    answer is returned, with its grade as confidence. Where the budget ends before anything is written, the sources are
+    returned for the caller to write from; where nothing was found either, only the steps.
     """
 
     rounds: int = 3
@@ -62,7 +62,7 @@ class LoopSelfRag:
         seconds = limited_seconds(ports, self.seconds)
         budget = Budget(rounds=self.rounds, seconds=seconds, tokens=self.tokens, cost=self.cost)
         meter = Meter(budget, (ports.llm, ports.judge), cost=ports.cost_so_far)
-        work, found = LoopRun(state, ports, meter, self.top_k), _Found(query=state.query)
+        run, progress = LoopRun(state, ports, meter, self.top_k), _Progress(query=state.query)
         details: list[dict[str, Any]] = []
         used: list[str] = []
         stopped = ""
@@ -71,55 +71,55 @@ class LoopSelfRag:
                 meter.rounds += 1
                 detail: dict[str, Any] = {"round": meter.rounds}
                 details.append(detail)
-                stopped = await run_guarded(work, self._round(work, found, used, detail, ports.judge or ports.llm))
-                detail |= work.used()
-        return _finished(state, work, found, details, stopped)
+                stopped = await run_guarded(run, self._iterate(run, progress, used, detail, ports.judge or ports.llm))
+                detail |= run.usage_figures()
+        return _final_state(state, run, progress, details, stopped)
 
-    async def _round(
-        self, work: LoopRun, found: _Found, used: list[str], detail: dict[str, Any], judge: LlmClient | None
+    async def _iterate(
+        self, run: LoopRun, progress: _Progress, used: list[str], detail: dict[str, Any], judge: LlmClient | None
     ) -> str:
         """One round; returns why it is the last one, "" if it is not."""
-        if found.query is not None:
-            await self._search(work, found, used, detail, judge)
-            if found.query is not None and not work.meter.used_up():
+        if progress.query is not None:
+            await self._search(run, progress, used, detail, judge)
+            if progress.query is not None and not run.meter.used_up():
                 return ""
-        if found.result is None or not found.result.ranked:
+        if progress.result is None or not progress.result.ranked:
             return "nothing_found"
-        return await self._answer(work, found, detail, judge)
+        return await self._answer(run, progress, detail, judge)
 
     async def _search(
-        self, work: LoopRun, found: _Found, used: list[str], detail: dict[str, Any], judge: LlmClient | None
+        self, run: LoopRun, progress: _Progress, used: list[str], detail: dict[str, Any], judge: LlmClient | None
     ) -> None:
         """Search and grade; leaves a next query only where the passages are not good enough and time is left."""
-        query, found.query = found.query or work.state.query, None
+        query, progress.query = progress.query or run.state.query, None
         used.append(query)
-        result = await work.search(query)
+        result = await run.search(query)
         result = result if result.relevant else replace(result, ranked=())
-        await work.begin("judge", query=query)
-        grade, by = await retrieval_grade(work.state.query, result.ranked, work.ports, judge)
-        evidence = evidence_confidence(work.state.query, result.ranked, work.ports.tokenizer)
-        told = {"evidence": round(evidence.confidence, 3), "status": evidence.status}
-        await work.tell("judge", query=query, grade=round(grade, 2), by=by, **told)
+        await run.announce("judge", query=query)
+        grade, by = await retrieval_grade(run.state.query, result.ranked, run.ports, judge)
+        evidence = evidence_confidence(run.state.query, result.ranked, run.ports.tokenizer)
+        figures = {"evidence": round(evidence.confidence, 3), "status": evidence.status}
+        await run.report("judge", query=query, grade=round(grade, 2), by=by, **figures)
         detail |= {"query": query, "retrieval_grade": round(grade, 2), "retrieval_by": by, "found": len(result.ranked)}
         detail |= {"evidence": evidence.short()}
-        if grade > found.grade:
-            found.result, found.grade, found.searched = result, grade, evidence
-        meter = work.meter
+        if grade > progress.grade:
+            progress.result, progress.grade, progress.searched = result, grade, evidence
+        meter = run.meter
         is_late = meter.seconds > SEARCH_SHARE * meter.budget.seconds
         if grade < self.good and not is_late and not meter.used_up():
-            found.query = await self._reformulated(work, query, result, evidence, used, judge)
+            progress.query = await self._reformulate(run, query, result, evidence, used, judge)
 
-    async def _reformulated(
+    async def _reformulate(
         self,
-        work: LoopRun,
+        run: LoopRun,
         query: str,
         result: SearchResult,
         evidence: Evidence,
         used: list[str],
         judge: LlmClient | None,
     ) -> str | None:
-        ports, question = work.ports, work.state.query
-        await work.begin("refine")
+        ports, question = run.ports, run.state.query
+        await run.announce("refine")
         scores = await judged_passages(question, result.ranked, ports, None)
         refined = await refined_query(
             question,
@@ -134,53 +134,53 @@ class LoopSelfRag:
         )
         if refined is None:
             return None
-        await work.tell("refine", strategies=list(refined.strategies), query=refined.query, by=refined.by)
+        await run.report("refine", strategies=list(refined.strategies), query=refined.query, by=refined.by)
         return refined.query
 
-    async def _answer(self, work: LoopRun, found: _Found, detail: dict[str, Any], judge: LlmClient | None) -> str:
-        assert found.result is not None
-        built = await work.numbered(found.result)
+    async def _answer(self, run: LoopRun, progress: _Progress, detail: dict[str, Any], judge: LlmClient | None) -> str:
+        assert progress.result is not None
+        built = await run.number_sources(progress.result)
         if not built.sources:
             return "nothing_found"
-        found.unwritten = built
-        if stopped := work.meter.spent_up():
+        progress.unwritten = built
+        if stopped := run.meter.spent_up():
             return stopped
-        await work.begin("answer")
-        written = await work.write(built, critique=found.critique)
-        if written.text in found.texts:
+        await run.announce("answer")
+        written = await run.write(built, critique=progress.critique)
+        if written.text in progress.texts:
             return "unchanged"
-        found.texts.add(written.text)
-        if found.answer is None:  # in case that grading it takes too long
-            found.evidence = found.searched
-            found.answer = replace(built, written=written, confidence=found.grade / 20)
-        await work.begin("grade")
-        grades = await graded_answer(work.state.query, written.text, built.sources, work.ports, judge)
-        await work.tell("grade", **grades.figures(), quality=round(grades.quality, 2), by=grades.by)
+        progress.texts.add(written.text)
+        if progress.answer is None:  # in case that grading it takes too long
+            progress.evidence = progress.searched
+            progress.answer = replace(built, written=written, confidence=progress.grade / 20)
+        await run.announce("grade")
+        grades = await graded_answer(run.state.query, written.text, built.sources, run.ports, judge)
+        await run.report("grade", **grades.figures(), quality=round(grades.quality, 2), by=grades.by)
         detail |= {"grades": grades.figures(), "quality": round(grades.quality, 2), "by": grades.by}
         detail |= {"critique": grades.critique}
-        if found.grades is None or grades.quality > found.grades.quality:
-            found.grades = grades
-            found.answer = replace(built, written=written, confidence=grades.quality / 10)
-            found.evidence = found.searched
+        if progress.grades is None or grades.quality > progress.grades.quality:
+            progress.grades = grades
+            progress.answer = replace(built, written=written, confidence=grades.quality / 10)
+            progress.evidence = progress.searched
         if grades.quality >= self.good:
             return "quality"
-        found.critique = grades.critique
+        progress.critique = grades.critique
         return ""
 
 
-def _finished(
-    state: AnswerState, work: LoopRun, found: _Found, details: list[dict[str, Any]], stopped: str
+def _final_state(
+    state: AnswerState, run: LoopRun, progress: _Progress, details: list[dict[str, Any]], stopped: str
 ) -> AnswerState:
-    handed_on = found.unwritten if stopped in UNFINISHED else None
-    after = found.answer or handed_on or state
-    return after.with_steps(*work.steps).with_stats(
+    handed_on = progress.unwritten if stopped in UNFINISHED else None
+    after = progress.answer or handed_on or state
+    return after.with_steps(*run.steps).with_stats(
         "loop.self_rag",
         needs_retrieval=True,
-        quality_score=None if found.grades is None else round(found.grades.quality, 2),
-        iterations=work.meter.rounds,
+        quality_score=None if progress.grades is None else round(progress.grades.quality, 2),
+        iterations=run.meter.rounds,
         stopped=stopped,
-        evidence=None if found.evidence is None else found.evidence.figures(),
-        searches=work.searches,
+        evidence=None if progress.evidence is None else progress.evidence.figures(),
+        searches=run.searches,
         details=details,
-        **work.used(),
+        **run.usage_figures(),
     )
