@@ -11,8 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.errors import NotAllowedError, NotFoundError
-from accounts.models import User
-from accounts.models.people import MAX_CLEARANCE
+from accounts.models import MAX_CLEARANCE, User
 from accounts.rest import ResourceViewSet, StrictSerializer, Text
 from accounts.scope import Scope
 from accounts.services import api_key_create, user_create

@@ -1,4 +1,4 @@
-"""What Postgres can keep."""
+"""Check of JSON values that Postgres can store. On its own, because `knowledge` and the API need it without DRF."""
 
 from __future__ import annotations
 

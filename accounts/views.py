@@ -11,8 +11,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import services
+from accounts.decorators import page, signed_in
 from accounts.forms import ApiKeyForm, ProfileForm
-from accounts.pages import page, signed_in
 from accounts.scope import Scope
 
 sign_in = LoginView.as_view(template_name="accounts/sign_in.html", redirect_authenticated_user=True)

@@ -13,8 +13,8 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from evaluation.models import GoldenSet
-from evaluation.services import EvaluationOptions, evaluation_run, golden_import, rows_from_file
-from evaluation.services.benchmark_data import benchmark_load
+from evaluation.services.golden import benchmark_load, golden_file_parse, golden_import
+from evaluation.services.runs import EvaluationOptions, evaluation_run
 from knowledge.demo import GOLDEN
 from knowledge.models import IngestItem, IngestJob, KnowledgeSet
 from knowledge.services import indexes_refresh, ingestion_advance
@@ -47,7 +47,7 @@ def _sets(*, scope: Scope, admin: User, folders: Sequence[Path]) -> Iterator[tup
     if not folders:
         start = time.perf_counter()
         done = sum(_work_off(job_id) for job_id in IngestJob.objects.values_list("pk", flat=True))
-        rows = rows_from_file(name=GOLDEN.name, content=GOLDEN.read_bytes())
+        rows = golden_file_parse(name=GOLDEN.name, content=GOLDEN.read_bytes())
         golden = golden_import(tenant=admin.tenant, name="demo", rows=rows).golden_set
         golden.sets.set(KnowledgeSet.objects.all())
         yield golden, done, time.perf_counter() - start

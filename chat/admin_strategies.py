@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope
 from chat.admin import ReviewerAdmin
-from chat.models.strategies import StrategyStatistics
+from chat.models import StrategyStatistics
 from chat.turns.strategy_statistics import PERIODS, strategy_figures
 
 DEFAULT_DAYS = 7

@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.pages import page
+from accounts.decorators import page
 from accounts.scope import Scope
 from chat import selectors, view_models
 from chat.conversations import edits

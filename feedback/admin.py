@@ -16,8 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from accounts.admin.base import admin_scope, admin_user, badge
-from accounts.admin.filters import OpenFirstFilter
+from accounts.admin.base import OpenFirstFilter, admin_scope, admin_user, badge
 from accounts.error_messages import error_message
 from chat.admin import ReviewerAdmin, answer_context, is_reviewer
 from feedback.models import BadCase, Vote

@@ -20,8 +20,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, Va
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ragcore.client_registry import ClientRegistry
-from ragsite.embedded.runtime import Runtime
-from ragsite.embedded.secrets import Secrets
+from ragsite.embedded.data_dir import Runtime, Secrets
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 HUB_PATTERN = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")

@@ -1,5 +1,5 @@
 """Admin pages for people and access."""
 
-from accounts.admin import access, people
+from accounts.admin import access
 
-__all__ = ["access", "people"]
+__all__ = ["access"]

@@ -1,22 +1,107 @@
-"""API keys and the audit log."""
+"""Admin pages of users, groups, tenants, API keys and the audit log."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import Group
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_user
-from accounts.models import ApiKey, AuditEvent
-from accounts.services import api_key_create, api_key_revoke
+from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_scope, admin_user
+from accounts.models import ApiKey, AuditEvent, Tenant, User, UserGroup
+from accounts.services import api_key_create, api_key_revoke, audit_record
+
+admin.site.unregister(Group)  # Django's own groups give rights that nothing here asks for
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
+    """People: who they are, what they may see, what they work on."""
+
+    names_for_staff = True
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+    list_display = ("username", "department", "role", "clearance", "is_staff", "is_active", "tenant", "last_login")
+    list_filter = ("is_active", "is_staff", "clearance", "tenant")
+    list_select_related = ("tenant",)
+    search_fields = ("username", "first_name", "last_name", "email", "department")
+    filter_horizontal = ("user_groups",)
+    fieldsets = (
+        (None, {"fields": ("username", "password", ("first_name", "last_name"), "email")}),
+        (_("Work profile"), {"fields": ("department", "product", "role", "interests")}),
+        (_("Access"), {"fields": ("tenant", "clearance", "user_groups", "is_active")}),
+        (_("Administration"), {"fields": ("is_staff", "is_superuser", "groups"), "classes": ("collapse",)}),
+    )
+    add_fieldsets = (
+        (None, {"fields": ("username", "usable_password", "password1", "password2", "tenant", "clearance")}),
+    )
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        audit_record(
+            actor=admin_user(request),
+            action="user.change" if change else "user.create",
+            target=obj.username,
+            fields=[name for name in form.changed_data if "password" not in name],
+        )
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        audit_record(actor=admin_user(request), action="user.delete", target=obj.username)
+        super().delete_model(request, obj)
+
+
+@admin.register(UserGroup)
+class UserGroupAdmin(AdministratorAdmin):
+    """Groups that share access to knowledge sets."""
+
+    names_for_staff = True
+    list_display = ("name", "people", "tenant")
+    list_filter = ("tenant",)
+    list_select_related = ("tenant",)
+    search_fields = ("name",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[UserGroup]:
+        rows: QuerySet[UserGroup] = super().get_queryset(request)
+        return rows.annotate(people_count=Count("members"))
+
+    @admin.display(description=_("people"), ordering="people_count")
+    def people(self, group: Any) -> int:
+        return int(group.people_count)
+
+
+@admin.register(Tenant)
+class TenantPageAdmin(AdministratorAdmin):
+    """Organisations; only administrators of the default tenant see this page."""
+
+    tenant_path = "pk"
+    list_display = ("name", "is_default", "created")
+    readonly_fields: ClassVar = ("is_default", "created")
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return super().has_module_permission(request) and admin_scope(request).administers == "everything"
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request)
+
+    has_change_permission = has_view_permission
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.has_module_permission(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:
+        """Never: deleting a tenant would cascade into its documents; that wants a tool of its own."""
+        return False
 
 
 @admin.register(ApiKey)

@@ -1,4 +1,4 @@
-"""What all admin pages share: whose rows are shown, and who may do what.
+"""Base classes of all admin pages: which rows are shown, who may do what, and filters that open on a default.
 
 Staff see rows of their own tenant; administrators (staff and superuser) of the default tenant see every tenant.
 Pages for administrators ask for that role itself and ignore Django's model permissions, so that nobody can be
@@ -7,10 +7,12 @@ given the right to give themselves rights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest
@@ -18,6 +20,7 @@ from django.urls import reverse
 from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from accounts.models import Tenant, User
@@ -31,6 +34,7 @@ if TYPE_CHECKING:  # the theme has no types; its class is Django's with other te
 else:
     from unfold.admin import ModelAdmin
 
+ALL = "all"
 Column = TypeVar("Column", bound=Callable[..., Any])
 
 
@@ -145,3 +149,31 @@ class ReadOnlyMixin:
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class OpenFirstFilter(admin.SimpleListFilter):
+    """A filter whose first choice applies where none is chosen; "All" is the last choice.
+
+    Subclasses define `title`, `parameter_name`, `lookups` (the default first) and `narrowed`.
+    """
+
+    def narrowed(self, rows: Any, choice: str) -> Any:
+        """The rows of one choice."""
+        raise NotImplementedError
+
+    @property
+    def choice(self) -> str:
+        """The chosen or default value."""
+        return self.value() or str(self.lookup_choices[0][0])
+
+    def queryset(self, request: Any, queryset: Any) -> Any:
+        known = {str(value) for value, _label in self.lookup_choices}
+        return self.narrowed(queryset, self.choice) if self.choice in known else queryset
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        for value, label in (*self.lookup_choices, (ALL, _("All"))):
+            yield {
+                "selected": self.choice == str(value),
+                "query_string": changelist.get_query_string({str(self.parameter_name): value}),
+                "display": label,
+            }

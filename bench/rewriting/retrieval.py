@@ -15,7 +15,7 @@ from bench.bootstrap import mean_interval, paired_difference
 from bench.report import table
 from bench.retrieval import note
 from bench.rewriting.files import Asked, relevance, retrieval_questions
-from evaluation.services.benchmark_data import benchmark_load
+from evaluation.services.golden import benchmark_load
 from knowledge import engines
 from knowledge.models import Document, IngestItem
 from knowledge.services import indexes_refresh, ingestion_advance, retrieve

@@ -13,7 +13,7 @@ from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
 
 from accounts.scope import Scope
-from chat.models.strategies import StrategyStatistics
+from chat.models import StrategyStatistics
 from chat.types import AnswerRecord
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Golden sets with import and export; golden cases (D15)."""
+"""Admin pages of golden sets, golden cases and evaluation runs (D15)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from accounts.admin.base import TenantAdmin, admin_scope
+from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope
 from accounts.error_messages import error_message
 from chat.admin import is_reviewer
 from evaluation.admin.lab import lab_urls
 from evaluation.errors import InvalidGoldenFileError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
-from evaluation.services import GoldenImported, cases_as_jsonl, golden_import, rows_from_file
+from evaluation.services.golden import GoldenImportResult, golden_export, golden_file_parse, golden_import
+from evaluation.services.runs import SHARES, TIMES
 from knowledge.admin.rights import is_curator
 
 
@@ -57,7 +58,7 @@ class GoldenImportForm(forms.Form):
         values = super().clean() or {}
         if file := values.get("file"):
             try:
-                values["rows"] = rows_from_file(name=file.name, content=file.read())
+                values["rows"] = golden_file_parse(name=file.name, content=file.read())
             except InvalidGoldenFileError as error:
                 faults = error.data["faults"][:20]
                 lines = [
@@ -112,7 +113,7 @@ class GoldenSetAdmin(EvaluationAdmin):
         form = GoldenImportForm(request.POST or None, request.FILES or None)
         if form.is_valid():
             done = golden_import(tenant=golden_set.tenant, name=golden_set.name, rows=form.cleaned_data["rows"])
-            messages.success(request, _imported(done))
+            messages.success(request, _import_summary(done))
             return redirect("admin:evaluation_goldenset_change", pk)
         context = {
             **self.admin_site.each_context(request),
@@ -126,7 +127,7 @@ class GoldenSetAdmin(EvaluationAdmin):
         """All cases as JSON Lines."""
         golden_set = self._allowed(request, pk)
         name = slugify(golden_set.name) or f"golden-{pk}"
-        lines = "".join(cases_as_jsonl(golden_set=golden_set))
+        lines = "".join(golden_export(golden_set=golden_set))
         return HttpResponse(
             lines,
             content_type="application/x-ndjson",
@@ -148,7 +149,7 @@ class GoldenSetAdmin(EvaluationAdmin):
         return "–" if row.last_figure is None else f"{float(row.last_figure):.3f}"
 
 
-def _imported(done: GoldenImported) -> str:
+def _import_summary(done: GoldenImportResult) -> str:
     return _("%(added)d cases added, %(updated)d updated.") % {"added": done.added, "updated": done.updated}
 
 
@@ -166,3 +167,70 @@ class GoldenCaseAdmin(EvaluationAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         return [*lab_urls(self), *super().get_urls()]
+
+
+WORST_CASES = 50
+
+
+@admin.register(EvaluationRun)
+class EvaluationRunAdmin(ReadOnlyMixin, EvaluationAdmin):
+    """Figures with their intervals, and the cases that went worst."""
+
+    tenant_path = "golden_set__tenant"
+    list_display = ("golden_set", "ndcg", "recall", "contains", "p95", "started", "short_options")
+    list_filter = ("golden_set",)
+    list_select_related = ("golden_set",)
+    ordering = ("-started",)
+    fields = ("golden_set", ("started", "finished"), "options", "options_sha256")
+    change_form_outer_after_template = "admin/evaluation/evaluationrun/figures.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[EvaluationRun]:
+        return super().get_queryset(request).defer("cases")
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        run = self.get_object(request, object_id)
+        extra = {} if run is None else {"run": run, "figures": _figures(run), "worst": _worst(run)}
+        page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
+        return page
+
+    @admin.display(description="nDCG@10", ordering="figures__ndcg@10__value")
+    def ndcg(self, run: EvaluationRun) -> str:
+        return _value(run, "ndcg@10")
+
+    @admin.display(description="recall@10", ordering="figures__recall@10__value")
+    def recall(self, run: EvaluationRun) -> str:
+        return _value(run, "recall@10")
+
+    @admin.display(description=_("answer contained"))
+    def contains(self, run: EvaluationRun) -> str:
+        return _value(run, "contains_answer")
+
+    @admin.display(description=_("p95, ms"))
+    def p95(self, run: EvaluationRun) -> str:
+        figure = run.figures.get("p95_ms")
+        return "–" if figure is None else f"{figure['value']:.0f}"
+
+    @admin.display(description=_("options"))
+    def short_options(self, run: EvaluationRun) -> str:
+        return ", ".join(f"{name}={value}" for name, value in run.options.items() if value is not None)
+
+
+def _value(run: EvaluationRun, metric: str) -> str:
+    figure = run.figures.get(metric)
+    return "–" if figure is None else f"{figure['value']:.3f} ({figure['low']:.3f}–{figure['high']:.3f})"
+
+
+def _figures(run: EvaluationRun) -> list[dict[str, Any]]:
+    """Rows of the table in a fixed order: the database does not keep that of JSON objects."""
+    known = (*SHARES, *TIMES)
+    names = sorted(run.figures, key=lambda name: known.index(name) if name in known else len(known))
+    return [{"metric": name, **run.figures[name], "share": name not in TIMES} for name in names]
+
+
+def _worst(run: EvaluationRun) -> list[dict[str, Any]]:
+    """The cases with the lowest nDCG@10, with their questions as they are now."""
+    judged = sorted((c for c in run.cases if "ndcg@10" in c), key=lambda c: (c["ndcg@10"], c["id"]))[:WORST_CASES]
+    cases = GoldenCase.objects.in_bulk([c["id"] for c in judged])
+    return [{"figures": c, "ndcg": c["ndcg@10"], "found": c["found"][:3], "case": cases.get(c["id"])} for c in judged]

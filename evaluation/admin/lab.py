@@ -21,14 +21,14 @@ from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
 from accounts.models import User
 from chat.admin import is_reviewer
+from evaluation.admin.lab_actions import apply_view, golden_context, golden_view
 from evaluation.admin.lab_forms import LabForms, address_of, lab_forms, replay_address
-from evaluation.admin.lab_saving import apply_view, golden_context, golden_view
-from evaluation.admin.lab_views import run_view, stored_views
+from evaluation.admin.lab_view_models import run_view, stored_views
 from evaluation.models import GoldenCase
 from evaluation.selectors import golden_sets_listed
 from evaluation.services.lab import lab_run
+from evaluation.services.lab_export import lab_json
 from evaluation.services.lab_replay import Replay, replay_get, stored_ranking
-from evaluation.services.lab_saving import lab_json
 from evaluation.services.lab_types import LabQuestion, LabResult
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_listed, sets_managed
@@ -63,8 +63,8 @@ def lab_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a request asked and what came of it."""
+class LabState:
+    """The forms of a request, the stored answer that it replays, and the result or the error."""
 
     forms: LabForms
     replay: Replay | None = None
@@ -73,16 +73,16 @@ class Asked:
 
 
 def lab_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
-    """The page. `?case=` and `?message=` lead to the address that asks what they asked."""
+    """The page. `?case=` and `?message=` lead to the address that asks the same."""
     if "q" not in request.GET and (start := _start(request)):
         return redirect(f"{reverse(LAB)}?{start}")
-    asked = _asked(request)
+    state = _state(request)
     page = {
         **context,
-        **_form_context(request, asked),
-        **_result_context(request, asked),
+        **_form_context(request, state),
+        **_result_context(request, state),
         "title": _("Retrieval lab"),
-        "fault": asked.fault,
+        "fault": state.fault,
     }
     return TemplateResponse(request, "admin/evaluation/lab/page.html", page)
 
@@ -90,15 +90,15 @@ def lab_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
 def export_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
     """Everything that the page shows, as JSON."""
     del context
-    asked = _asked(request)
-    if asked.result is None:
+    state = _state(request)
+    if state.result is None:
         raise Http404
-    text = json.dumps(lab_json(asked.result), cls=DjangoJSONEncoder, ensure_ascii=False, indent=1, default=str)
+    text = json.dumps(lab_json(state.result), cls=DjangoJSONEncoder, ensure_ascii=False, indent=1, default=str)
     headers = {"Content-Disposition": 'attachment; filename="retrieval-lab.json"'}
     return HttpResponse(text, content_type="application/json", headers=headers)
 
 
-# ── asking ──────────────────────────────────────────────────────────────────────────────────────
+# ── request ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def _start(request: HttpRequest) -> str:
@@ -123,14 +123,14 @@ def _replay(request: HttpRequest, message: str) -> Replay:
         raise Http404(error.message) from error
 
 
-def _asked(request: HttpRequest) -> Asked:
+def _state(request: HttpRequest) -> LabState:
     scope = admin_scope(request)
     try:
         forms = lab_forms(request.GET, scope=scope)
     except NotFoundError as error:
         raise Http404(error.message) from error
     if not forms.ask.is_bound or not forms.is_valid:
-        return Asked(forms=forms)
+        return LabState(forms=forms)
     data = forms.ask.cleaned_data
     replay = _replay(request, str(data["message"])) if data["message"] else None
     try:
@@ -145,42 +145,42 @@ def _asked(request: HttpRequest) -> Asked:
             expected=data["find"],
         )
     except RagError as error:
-        return Asked(forms=forms, replay=replay, fault=error_message(error))
-    return Asked(forms=forms, replay=replay, result=result)
+        return LabState(forms=forms, replay=replay, fault=error_message(error))
+    return LabState(forms=forms, replay=replay, result=result)
 
 
 # ── what the templates want ─────────────────────────────────────────────────────────────────────
 
 
-def _form_context(request: HttpRequest, asked: Asked) -> dict[str, Any]:
+def _form_context(request: HttpRequest, state: LabState) -> dict[str, Any]:
     scope = admin_scope(request)
     people = User.objects.filter(tenant=scope.tenant_id, is_active=True).order_by("username")
     return {
-        "forms": asked.forms,
-        "form": asked.forms.ask,
-        "chosen": set(asked.forms.sets),
+        "forms": state.forms,
+        "form": state.forms.ask,
+        "chosen": set(state.forms.sets),
         "sets": sets_listed(scope=scope).filter(tenant=scope.tenant_id).order_by("axis", "name"),
-        "configurations": list(zip("AB", asked.forms.configurations, strict=True)),
+        "configurations": list(zip("AB", state.forms.configurations, strict=True)),
         "people": people.values_list("username", flat=True)[:PROPOSED_PEOPLE],
-        "replay": asked.replay,
+        "replay": state.replay,
         "query_string": request.GET.urlencode(),
     }
 
 
-def _result_context(request: HttpRequest, asked: Asked) -> dict[str, Any]:
-    result = asked.result
+def _result_context(request: HttpRequest, state: LabState) -> dict[str, Any]:
+    result = state.result
     if result is None:
         return {"runs": []}
     runs = [run_view(run, letter=letter, moves=result.moves) for letter, run in zip("AB", result.runs, strict=False)]
     stored = []
-    if asked.replay is not None:
-        stored = stored_views(stored_ranking(scope=admin_scope(request), replay=asked.replay, run=result.runs[0]))
+    if state.replay is not None:
+        stored = stored_views(stored_ranking(scope=admin_scope(request), replay=state.replay, run=result.runs[0]))
     return {
         "result": result,
         "runs": runs,
         "stored": stored,
         "is_comparison": len(runs) > 1,
-        "managed_set": _managed_set(request, asked.forms.sets),
+        "managed_set": _managed_set(request, state.forms.sets),
         **golden_context(request),
     }
 

@@ -1,7 +1,8 @@
-"""The retrieval lab: one question under one or two configurations, with the way of every passage (B1)."""
+"""The retrieval lab: runs one question under one or two configurations and says where passages were dropped (B1)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,10 +11,19 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from chat.answering.context import profile_get
-from evaluation.services.lab_rows import Trail, rows_of
-from evaluation.services.lab_types import LabConfiguration, LabQuestion, LabResult, LabRun, StageTime
-from evaluation.services.lab_where import Expected, expected_find, where_is
-from knowledge.selectors import sets_listed
+from evaluation.services.lab_rows import ARMS, Trail, row_of, rows_of
+from evaluation.services.lab_types import (
+    Fate,
+    LabConfiguration,
+    LabQuestion,
+    LabResult,
+    LabRow,
+    LabRun,
+    StageTime,
+    Where,
+)
+from knowledge.models import Chunk, Document
+from knowledge.selectors import documents_askable, documents_readable, sets_listed
 from knowledge.services import retrieve
 from knowledge.services.explaining import passages_explained, query_embedded
 from knowledge.services.retrieval import retrieval_options
@@ -26,7 +36,7 @@ INHERITED = ("top_k", "rerank", "cliff")  # a request sets them; here the set do
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asking:
+class _Rights:
     """Whose rights and profile a run has."""
 
     scope: Scope  # the viewer's
@@ -56,13 +66,13 @@ def lab_run(
         raise NotFoundError("person")
     wanted = expected_find(scope=scope, name=expected) if expected.strip() else None
     other = as_user if as_user is not None and as_user.pk != viewer.pk else None
-    asking = _Asking(
+    rights = _Rights(
         scope=scope,
         within=scope_for(other) if other else None,
         profile=profile_get(as_user, sets=sets) if as_user else None,
     )
     asked = LabQuestion(text=question, sets=tuple(sets), filters=filters or Filters())
-    runs = tuple(_run(asking, asked, configuration, wanted) for configuration in configurations)
+    runs = tuple(_run(rights, asked, configuration, wanted) for configuration in configurations)
     return LabResult(question=asked, as_user=as_user.username if as_user else "", runs=runs)
 
 
@@ -87,16 +97,16 @@ def options_in_force(*, scope: Scope, question: LabQuestion, configuration: LabC
     return retrieval_options(scope=scope, sets=sets, request=request_of(question, configuration)).value
 
 
-def _run(asking: _Asking, question: LabQuestion, configuration: LabConfiguration, wanted: Expected | None) -> LabRun:
-    options = options_in_force(scope=asking.scope, question=question, configuration=configuration)
-    request = replace(request_of(question, configuration, profile=asking.profile), top_k=options.top_k)
-    retrieved = retrieve(scope=asking.scope, request=request, within=asking.within)
+def _run(rights: _Rights, question: LabQuestion, configuration: LabConfiguration, wanted: Expected | None) -> LabRun:
+    options = options_in_force(scope=rights.scope, question=question, configuration=configuration)
+    request = replace(request_of(question, configuration, profile=rights.profile), top_k=options.top_k)
+    retrieved = retrieve(scope=rights.scope, request=request, within=rights.within)
     trail = Trail.of(retrieved.state)
     dropped = trail.ranked_and_dropped
     found = [candidate.chunk for candidate in retrieved.state.candidates]
     evidence = passages_explained(
-        scope=asking.scope,
-        within=asking.within,
+        scope=rights.scope,
+        within=rights.within,
         sets=question.sets,
         filters=question.filters,
         query=query_embedded(retrieved.state.query),
@@ -114,7 +124,7 @@ def _run(asking: _Asking, question: LabQuestion, configuration: LabConfiguration
         candidates_beyond=trail.never_ranked,
         where=None
         if wanted is None
-        else where_is(wanted, scope=asking.scope, within=asking.within, question=question, trail=trail),
+        else where_is(wanted, scope=rights.scope, within=rights.within, question=question, trail=trail),
     )
 
 
@@ -130,3 +140,96 @@ def _stages(retrieved: Retrieved) -> tuple[StageTime, ...]:
         )
         for record in retrieved.state.records
     )
+
+
+SHOWN_PASSAGES = 5
+MAX_PASSAGES_SEARCHED = 2000  # passages of one document; of a longer one the first ones
+FURTHEST = ("found", "merged", "dropped", "not_fine", "not_coarse", "not_indexed")
+_NUMBER = re.compile(r"#(\d{1,12})(?::(\d{1,6}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A document that the viewer may open, perhaps one passage of it."""
+
+    document: Document
+    ordinal: int | None = None  # 0-based
+
+
+def expected_find(*, scope: Scope, name: str) -> Expected:
+    """The document of this number, external id or title, the latest one of several.
+
+    Raises NotFoundError, with the same words for a document that does not exist and one that the viewer may not open.
+    """
+    name = name.strip()
+    readable = documents_readable(scope=scope).select_related("live_version").order_by("-created", "-pk")
+    numbered = _NUMBER.fullmatch(name)
+    if numbered:
+        found = readable.filter(pk=int(numbered[1])).first()
+        ordinal = int(numbered[2]) - 1 if numbered[2] else None
+        if found is not None and (ordinal is None or ordinal >= 0):
+            return Expected(found, ordinal)
+    else:
+        for condition in ({"external_id": name}, {"title": name}, {"title__icontains": name}):
+            found = readable.filter(**condition).first()
+            if found is not None:
+                return Expected(found)
+    raise NotFoundError("any_document")
+
+
+def where_is(expected: Expected, *, scope: Scope, within: Scope | None, question: LabQuestion, trail: Trail) -> Where:
+    """What became of the document in a search that has run: the passage that got furthest comes first."""
+    document = expected.document
+    if fate := _kept_out(document, scope=scope, within=within, question=question):
+        return Where(document=document.pk, title=document.title, fate=fate)
+    chunks = _chunks(expected)
+    evidence = passages_explained(
+        scope=scope,
+        within=within,
+        sets=question.sets,
+        filters=question.filters,
+        query=query_embedded(trail.state.query),
+        chunks=chunks,
+    )
+    rows = sorted((row_of(found, trail=trail) for found in evidence.values()), key=_nearness)
+    fate = rows[0].fate if rows else Fate(kind="not_indexed")
+    return Where(
+        document=document.pk,
+        title=document.title,
+        fate=fate,
+        rows=tuple(rows[:SHOWN_PASSAGES]),
+        more=max(len(rows) - SHOWN_PASSAGES, 0),
+        lowest={arm: list(scores.values())[-1] for arm in ARMS if (scores := trail.state.arms.get(arm))},
+    )
+
+
+def _kept_out(document: Document, *, scope: Scope, within: Scope | None, question: LabQuestion) -> Fate | None:
+    """Why no search of these people could touch the document; None if it could."""
+
+    def is_askable(asker: Scope, asked: LabQuestion | None = None) -> bool:
+        sets, filters = (asked.sets, asked.filters) if asked else ((), None)
+        return documents_askable(scope=asker, sets=sets, filters=filters).filter(pk=document.pk).exists()
+
+    if document.live_version_id is None:
+        return Fate(kind="not_live", reason=document.state)
+    if not is_askable(scope):
+        return Fate(kind="not_yours")
+    if within is not None and not is_askable(within):
+        return Fate(kind="not_theirs")
+    asked_both = is_askable(scope, question) and (within is None or is_askable(within, question))
+    return None if asked_both else Fate(kind="not_asked")
+
+
+def _chunks(expected: Expected) -> Sequence[int]:
+    """Passages of the live version in reading order, also those that an owner took out of searches."""
+    rows = Chunk.objects.filter(version=expected.document.live_version_id).order_by("ordinal", "pk")
+    if expected.ordinal is not None:
+        rows = rows.filter(ordinal=expected.ordinal)
+    return list(rows.values_list("pk", flat=True)[:MAX_PASSAGES_SEARCHED])
+
+
+def _nearness(row: LabRow) -> tuple[int, int, float]:
+    """Order by how far a passage got; among those that fell at once, by its match."""
+    place = row.fate.place if row.fate.place is not None else 1_000_000
+    match = max((p.share for name, p in row.rankings.items() if name in ARMS), default=0.0)
+    return FURTHEST.index(row.fate.kind), place, -match

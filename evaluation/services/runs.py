@@ -1,11 +1,14 @@
-"""Running a golden set against the product as it is configured now (D15, D34)."""
+"""Runs of a golden set with the present configuration, and their figures: means with 95 % intervals (D15, D34)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from asgiref.sync import async_to_sync
 from django.utils import timezone
 
@@ -16,9 +19,10 @@ from chat.types import AnswerRequest
 from evaluation.errors import NothingToEvaluateError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from evaluation.selectors import golden_cases
-from evaluation.services.figures import CaseResult, answer_scores, retrieval_scores, run_figures
 from knowledge.services import retrieve
 from knowledge.types import RetrievalMode, RetrievalRequest
+from ragcore.metrics.answers import contains_gold
+from ragcore.metrics.retrieval import mrr_at_k, ndcg_at_k, recall_at_k
 from ragcore.options import options_sha256
 from ragcore.types import Candidate
 
@@ -78,7 +82,7 @@ def _case_run(
     start = perf_counter()
     candidates = retrieve(scope=scope, request=request).state.candidates
     milliseconds = (perf_counter() - start) * 1000
-    found = documents_found(candidates, named=case.relevant)
+    found = ranked_documents(candidates, named=case.relevant)
     scores = retrieval_scores(found=found, relevant=case.relevant)
     if options.answers:
         scores |= _answer_run(scope=scope, user=user, case=case, sets=sets, options=options)
@@ -96,7 +100,7 @@ def _answer_run(
     return answer_scores(text=record.text, cited=cited, answers=case.answers, relevant=case.relevant)
 
 
-def documents_found(candidates: Sequence[Candidate], *, named: Sequence[str]) -> list[str]:
+def ranked_documents(candidates: Sequence[Candidate], *, named: Sequence[str]) -> list[str]:
     """Documents of a ranking of passages, best first, each once, named as the case names them."""
     wanted = set(named)
     external = (c.passage.external_id if c.passage else "" for c in candidates)
@@ -108,3 +112,92 @@ def _name(external_id: str, document_id: int, wanted: set[str]) -> str:
     """`#<document id>` where the case uses it or there is no external id."""
     by_id = f"#{document_id}"
     return by_id if by_id in wanted or not external_id else external_id
+
+
+RESAMPLES = 1000
+SEED = 20
+TIMES = {"p50_ms": "p50", "p95_ms": "p95"}
+Sample = npt.NDArray[np.float64]
+STATISTICS: Mapping[str, Callable[[Sample], float]] = {
+    "mean": lambda sample: float(sample.mean()),
+    "p50": lambda sample: float(np.percentile(sample, 50)),
+    "p95": lambda sample: float(np.percentile(sample, 95)),
+}
+SHARES = ("recall@1", "recall@5", "recall@10", "ndcg@10", "mrr@10", "contains_answer", "cites_relevant")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A value with its 95 % interval and the number of cases behind it."""
+
+    value: float
+    low: float
+    high: float
+    cases: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """Figures of one case; None where the case has nothing to compare with."""
+
+    case: int
+    milliseconds: float
+    found: tuple[str, ...]  # documents, best first, each once
+    scores: Mapping[str, float]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"id": self.case, "milliseconds": round(self.milliseconds, 1), "found": list(self.found), **self.scores}
+
+
+def retrieval_scores(*, found: Sequence[str], relevant: Sequence[str]) -> dict[str, float]:
+    """Figures in 0..1 of one ranking of documents; empty where nothing is known to be relevant."""
+    if not relevant:
+        return {}
+    wanted = set(relevant)
+    return {
+        **{f"recall@{k}": recall_at_k(found, wanted, k) for k in (1, 5, 10)},
+        "ndcg@10": ndcg_at_k(found, wanted, 10),
+        "mrr@10": mrr_at_k(found, wanted, 10),
+    }
+
+
+def answer_scores(
+    *, text: str, cited: Sequence[str], answers: Sequence[str], relevant: Sequence[str]
+) -> dict[str, float]:
+    """1 or 0: does the answer contain an accepted string; does it cite a relevant document."""
+    scores: dict[str, float] = {}
+    if answers:
+        scores["contains_answer"] = float(contains_gold(text, answers))
+    if relevant:
+        scores["cites_relevant"] = float(bool(set(cited) & set(relevant)))
+    return scores
+
+
+def run_figures(results: Sequence[CaseResult]) -> dict[str, Any]:
+    """Metric -> {value, low, high, cases}: shares in 0..1, `p50_ms` and `p95_ms` in milliseconds."""
+    figures = {}
+    for name in SHARES:
+        values = [result.scores[name] for result in results if name in result.scores]
+        if values:
+            figures[name] = asdict(bootstrap(values, statistic="mean"))
+    times = [result.milliseconds for result in results]
+    for name, statistic in TIMES.items():
+        figures[name] = asdict(bootstrap(times, statistic=statistic))
+    return figures
+
+
+def bootstrap(values: Sequence[float], *, statistic: str) -> Figure:
+    """The mean, p50 or p95 with its percentile bootstrap interval (Efron 1979); the same values give the same one.
+
+    Raises ValueError without values.
+    """
+    if not values:
+        raise ValueError("no values")
+    sample = np.asarray(values, dtype=np.float64)
+    random = np.random.default_rng(SEED)
+    estimate = STATISTICS[statistic]
+    estimates = [estimate(sample[random.integers(0, len(sample), len(sample))]) for _ in range(RESAMPLES)]
+    low, high = np.percentile(estimates, [2.5, 97.5])
+    return Figure(
+        value=round(estimate(sample), 4), low=round(float(low), 4), high=round(float(high), 4), cases=len(sample)
+    )

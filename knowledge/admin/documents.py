@@ -19,8 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts.admin.base import admin_scope, admin_user, ago, badge, is_administrator
-from accounts.admin.filters import OpenFirstFilter
+from accounts.admin.base import OpenFirstFilter, admin_scope, admin_user, ago, badge, is_administrator
 from accounts.error_messages import error_message, stored_message
 from accounts.errors import NotFoundError
 from knowledge import services

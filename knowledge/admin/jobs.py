@@ -15,8 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts.admin.base import admin_scope, admin_user, ago, badge
-from accounts.admin.filters import OpenFirstFilter
+from accounts.admin.base import OpenFirstFilter, admin_scope, admin_user, ago, badge
 from knowledge import services
 from knowledge.admin.acting import acted
 from knowledge.admin.progress import SILENT_AFTER, open_among, rows_of, summary_of

@@ -18,7 +18,7 @@ from unfold.widgets import (
 )
 
 from accounts.error_messages import error_message
-from accounts.models.people import MAX_CLEARANCE
+from accounts.models import MAX_CLEARANCE
 from accounts.scope import Scope
 from knowledge.models import Source
 from knowledge.services.sources import source_check

@@ -23,7 +23,7 @@ from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
-from accounts.models.people import MAX_CLEARANCE
+from accounts.models import MAX_CLEARANCE
 from knowledge import services
 from knowledge.admin.acting import numbers_of
 from knowledge.admin.progress import open_among, rows_of, summary_of

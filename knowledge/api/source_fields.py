@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.error_messages import stored_message
-from accounts.models.people import MAX_CLEARANCE
+from accounts.models import MAX_CLEARANCE
 from accounts.rest import Attributes, Identifier, PageQuery, StrictSerializer, Text
 from knowledge.models import SetSource, Source
 from knowledge.types import SourceFilter, SourceOptions, strictly

@@ -19,7 +19,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
-from accounts.models.people import MAX_CLEARANCE
+from accounts.models import MAX_CLEARANCE
 from accounts.rest import Attributes, BodyTooLargeError, FirstRenderer, StrictSerializer, Text
 from knowledge.services.sources import WebhookEvent, webhook_source, webhook_take
 

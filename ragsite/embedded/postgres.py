@@ -16,11 +16,10 @@ from typing import ClassVar
 import psycopg
 from psycopg import sql
 
+from ragsite.embedded.data_dir import Secrets
 from ragsite.embedded.identity import Identity, UserIdentity, choose_identity
 from ragsite.embedded.processes import Process, ServiceError, free_port, launcher, processes_in
-from ragsite.embedded.secrets import Secrets
-from ragsite.embedded.starting import START_SECONDS, wait_until_it_answers
-from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.waiting import START_SECONDS, wait_until, wait_until_ready
 
 USER = DATABASE = "ragsite"
 EXTENSIONS = ("vector", "pg_trgm")
@@ -99,7 +98,7 @@ class Postgres:
 
     def wait_ready(self) -> None:
         """Return when the database `ragsite` can be used; raises ServiceError with the end of the log."""
-        wait_until_it_answers(self, name="PostgreSQL")
+        wait_until_ready(self, name="PostgreSQL")
         self._create_database()
 
     def stop(self, *, seconds: float = 8) -> None:

@@ -1,4 +1,4 @@
-"""Child processes that have a log, stop in order, and never outlive us."""
+"""Child processes: each has a log, stops in order, ends with its parent, and is restarted after a crash."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,10 @@ from pathlib import Path
 LAUNCHER = Path(__file__).with_name("launch.py")
 PRIVATE = 0o077  # umask: documents and logs are for their owner only
 LOG_LIMIT_BYTES = 10 * 1024 * 1024
+FIRST_PAUSE_SECONDS = 1.0  # before a crashed child is started again; doubles
+LONGEST_PAUSE_SECONDS = 30.0
+STEADY_SECONDS = 60.0  # a child that ran this long is healthy again
+FAILURES_AT_START = 3
 
 
 class ServiceError(Exception):
@@ -133,3 +138,51 @@ def processes_in(folder: Path) -> list[int]:
             if os.readlink(link) == str(folder.resolve()):  # noqa: PTH115 - Path.readlink fails on "(deleted)" names
                 found.append(int(link.parent.name))
     return found
+
+
+@dataclass
+class SupervisedProcess:
+    """A child that is restarted after a crash, after a pause that doubles with each failure."""
+
+    process: Process
+    start: Callable[[], None]
+    say: Callable[[str], None]
+    now: Callable[[], float] = time.monotonic
+    failures: int = field(default=0, init=False)
+    _started_at: float = field(default=0.0, init=False)
+    _due_at: float | None = field(default=None, init=False)  # when a stopped child is started again
+
+    def launch(self) -> None:
+        """Start the process, for the first time or again."""
+        self._due_at, self._started_at = None, self.now()
+        self.start()
+
+    def restart_if_ended(self) -> None:
+        """Report a crash, or start the process again when its pause is over. Returns at once."""
+        if self._due_at is not None:
+            if self.now() >= self._due_at:
+                self.launch()
+        elif not self.process.is_running():
+            self._note_crash()
+
+    def _note_crash(self) -> None:
+        if self.now() - self._started_at >= STEADY_SECONDS:
+            self.failures = 0
+        pause = min(FIRST_PAUSE_SECONDS * 2**self.failures, LONGEST_PAUSE_SECONDS)
+        self.failures += 1
+        self._due_at = self.now() + pause
+        self.say(
+            f"{self.process.name} {exit_description(self.process.exit_code())}; it is started again in {pause:g} s. "
+            f"The end of {self.process.log}:\n{indented(self.process.log_tail())}"
+        )
+
+
+def exit_description(exit_code: int | None) -> str:
+    """An exit code in words."""
+    if exit_code is None:
+        return "is gone"
+    return f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with code {exit_code}"
+
+
+def indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())

@@ -11,11 +11,9 @@ from typing import ClassVar
 
 import redis
 
-from ragsite.embedded.files import write_private
+from ragsite.embedded.data_dir import Secrets, write_private
 from ragsite.embedded.processes import Process, ServiceError, free_port, processes_in
-from ragsite.embedded.secrets import Secrets
-from ragsite.embedded.starting import START_SECONDS, wait_until_it_answers
-from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.waiting import START_SECONDS, wait_until, wait_until_ready
 
 CONFIGURATION = """\
 bind 127.0.0.1
@@ -80,7 +78,7 @@ class Redis:
 
     def wait_ready(self) -> None:
         """Return when it answers; raises ServiceError with the end of the log."""
-        wait_until_it_answers(self, name="Redis")
+        wait_until_ready(self, name="Redis")
 
     def stop(self, *, seconds: float = 4) -> None:
         self.process.stop(seconds=seconds)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from ragsite.embedded.locks import DataLock
+from ragsite.embedded.data_dir import DataLock
 from ragsite.embedded.postgres import Postgres
 from ragsite.embedded.redis import Redis
 

@@ -14,13 +14,20 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import FrameType
 
-from ragsite.embedded.locks import DataLock
-from ragsite.embedded.processes import PRIVATE, Process, ServiceError, launcher
+from ragsite.embedded.data_dir import DataLock, Runtime
+from ragsite.embedded.processes import (
+    FAILURES_AT_START,
+    PRIVATE,
+    Process,
+    ServiceError,
+    SupervisedProcess,
+    exit_description,
+    indented,
+    launcher,
+)
 from ragsite.embedded.programs import Program, bootstrap_command, child_environment, programs
-from ragsite.embedded.runtime import Runtime
 from ragsite.embedded.services import Services
 from ragsite.embedded.waiting import wait_until
-from ragsite.embedded.watching import FAILURES_AT_START, Watched, how_it_ended, indented
 from ragsite.env import Environment
 
 HEALTHY_SECONDS = 180  # slow disks, cold caches
@@ -51,7 +58,7 @@ class Supervisor:
     env: Environment
     programs: Sequence[Program]  # the web server, which answers GET /health, first; stopped in this order
     bootstrap: Sequence[str]  # a command that must succeed before them
-    watched: list[Watched] = field(default_factory=list, init=False)
+    supervised: list[SupervisedProcess] = field(default_factory=list, init=False)
     services: Services | None = field(default=None, init=False)
     _stopping_since: float = field(default=0.0, init=False)
 
@@ -95,8 +102,8 @@ class Supervisor:
 
     def _require_free_port(self) -> None:
         """After a crash the old web process may need a moment; otherwise the port is simply taken."""
-        patience = PREDECESSOR_SECONDS if Runtime.left_over(self.env.DATA_DIR) else 0
-        if not wait_until(lambda: is_port_free(self.env.HOST, self.env.PORT), seconds=patience):
+        wait_seconds = PREDECESSOR_SECONDS if Runtime.is_left_over(self.env.DATA_DIR) else 0
+        if not wait_until(lambda: is_port_free(self.env.HOST, self.env.PORT), seconds=wait_seconds):
             raise ServiceError(
                 f"Port {self.env.PORT} of {self.env.HOST} is in use by another program. "
                 f"Stop it or choose another one: PORT={self.env.PORT + 1} make run"
@@ -111,7 +118,7 @@ class Supervisor:
             say(f"Starting {names} in {self.env.DATA_DIR} …")
         self.services.start()
         for service in self.services:
-            self.watched.append(Watched(service.process, service.start, say))
+            self.supervised.append(SupervisedProcess(service.process, service.start, say))
         Runtime(
             pid=os.getpid(),
             database_url=self.services.database_url,
@@ -130,26 +137,26 @@ class Supervisor:
             check=False,
         )
         if done.returncode != 0:
-            raise ServiceError(f"The database could not be prepared: bootstrap {how_it_ended(done.returncode)}.")
+            raise ServiceError(f"The database could not be prepared: bootstrap {exit_description(done.returncode)}.")
 
     def _start_program(self, program: Program) -> None:
         process = program.process(self.env)
-        self.watched.append(Watched(process, process.start, say))
-        self.watched[-1].begin()
+        self.supervised.append(SupervisedProcess(process, process.start, say))
+        self.supervised[-1].launch()
 
     def _wait_until_healthy(self) -> None:
         """Raises ServiceError when the web server fails again and again or does not answer."""
 
         def healthy() -> bool:
-            self._tend()
+            self._restart_ended()
             return is_healthy(self.site_url)
 
         def hopeless() -> bool:
-            return any(each.failures >= FAILURES_AT_START for each in self.watched)
+            return any(each.failures >= FAILURES_AT_START for each in self.supervised)
 
         if wait_until(healthy, seconds=HEALTHY_SECONDS, unless=hopeless):
             return
-        culprit = max(self.watched, key=lambda each: each.failures).process
+        culprit = max(self.supervised, key=lambda each: each.failures).process
         raise ServiceError(f"{culprit.name} does not start. The end of {culprit.log}:\n{indented(culprit.log_tail())}")
 
     def _announce(self) -> None:
@@ -160,12 +167,12 @@ class Supervisor:
 
     def _watch(self) -> None:
         while True:
-            self._tend()
+            self._restart_ended()
             time.sleep(WATCH_SECONDS)
 
-    def _tend(self) -> None:
-        for each in self.watched:
-            each.tend()
+    def _restart_ended(self) -> None:
+        for each in self.supervised:
+            each.restart_if_ended()
 
     # ── stop ────────────────────────────────────────────────────────────────────────────────────
 
@@ -175,7 +182,7 @@ class Supervisor:
             self._stopping_since = time.monotonic()
             raise StopRequested
         if number == signal.SIGINT and time.monotonic() - self._stopping_since > REPEAT_SECONDS:
-            for each in self.watched:
+            for each in self.supervised:
                 each.process.kill_group(each.process.death_signal)
             os._exit(128 + number)
 
@@ -183,7 +190,7 @@ class Supervisor:
         """Programs first, then the services that they use. Called once, also after a failed start."""
         self._stopping_since = self._stopping_since or time.monotonic()
         served = {id(service.process) for service in self.services or ()}
-        stop_programs([each.process for each in self.watched if id(each.process) not in served])
+        stop_programs([each.process for each in self.supervised if id(each.process) not in served])
         if self.services:
             self.services.stop()
             Runtime.remove(self.env.DATA_DIR)

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.services.figures import (
-    CaseResult,
-    answer_scores,
-    bootstrap,
-    retrieval_scores,
-    run_figures,
-)
+from evaluation.services.runs import CaseResult, answer_scores, bootstrap, retrieval_scores, run_figures
 
 
 @settings(max_examples=15, deadline=None)

@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from accounts.services import tenant_ensure_default
 from evaluation.errors import InvalidGoldenFileError
 from evaluation.models import GoldenSet
-from evaluation.services import GoldenRow, cases_as_jsonl, golden_import, rows_from_file
+from evaluation.services.golden import GoldenRow, golden_export, golden_file_parse, golden_import
 
 
 def faults(name: str, text: str) -> list[tuple[int, str]]:
     with pytest.raises(InvalidGoldenFileError) as caught:
-        rows_from_file(name=name, content=text.encode())
+        golden_file_parse(name=name, content=text.encode())
     return [(line, fault.message) for line, fault in caught.value.data["faults"]]
 
 
 def test_csv_values_are_separated_by_bars():
     text = "question,answers,relevant,tags\nWhat?, a | b ,doc-1|doc-2,x\n"
 
-    assert rows_from_file(name="cases.CSV", content=text.encode()) == [
+    assert golden_file_parse(name="cases.CSV", content=text.encode()) == [
         GoldenRow(question="What?", answers=("a", "b"), relevant=("doc-1", "doc-2"), tags=("x",))
     ]
 
@@ -32,7 +32,7 @@ def test_csv_values_are_separated_by_bars():
 def test_csv_of_spreadsheets_with_byte_order_mark_and_quotes_is_read():
     text = '\ufeffquestion,answers\r\n"Line one\nline two?","yes, really"\r\n'
 
-    assert rows_from_file(name="c.csv", content=text.encode()) == [
+    assert golden_file_parse(name="c.csv", content=text.encode()) == [
         GoldenRow(question="Line one\nline two?", answers=("yes, really",))
     ]
 
@@ -66,7 +66,7 @@ def test_an_empty_file_is_a_fault():
 
 def test_bytes_that_are_no_utf8_name_their_line():
     with pytest.raises(InvalidGoldenFileError) as caught:
-        rows_from_file(name="c.csv", content="question,answers\n问题？,是\n".encode("gbk"))
+        golden_file_parse(name="c.csv", content="question,answers\n问题？,是\n".encode("gbk"))
 
     assert [(line, fault.message) for line, fault in caught.value.data["faults"]] == [(2, "is not UTF-8 text")]
 
@@ -80,7 +80,7 @@ def test_what_is_written_as_csv_is_read_back(question, answers, relevant):
     file = io.StringIO()
     csv.writer(file).writerows([["question", "answers", "relevant"], [question, "|".join(answers), "|".join(relevant)]])
 
-    (row,) = rows_from_file(name="c.csv", content=file.getvalue().encode())
+    (row,) = golden_file_parse(name="c.csv", content=file.getvalue().encode())
 
     assert row == GoldenRow(question=question, answers=answers, relevant=relevant)
 
@@ -102,6 +102,6 @@ def test_an_export_can_be_imported_again(db):
     rows = [GoldenRow(question="切片？", answers=("SST",), relevant=("#7",), tags=("t",))]
     golden_set = golden_import(tenant=tenant_ensure_default(), name="g", rows=rows).golden_set
 
-    exported = "".join(cases_as_jsonl(golden_set=golden_set))
+    exported = "".join(golden_export(golden_set=golden_set))
 
-    assert rows_from_file(name="g.jsonl", content=exported.encode()) == rows
+    assert golden_file_parse(name="g.jsonl", content=exported.encode()) == rows

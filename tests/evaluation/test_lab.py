@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.errors import NotFoundError
 from evaluation.services.lab import lab_run
-from evaluation.services.lab_saving import lab_json
+from evaluation.services.lab_export import lab_json
 from evaluation.services.lab_types import LabConfiguration
 from knowledge.models import Chunk, Document
 from knowledge.services.edits import chunk_disable

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.services.lab_snippets import snippet_of
+from evaluation.services.lab_rows import snippet_of
 from evaluation.services.lab_types import moves_between
 
 

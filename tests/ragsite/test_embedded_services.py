@@ -11,8 +11,8 @@ import psycopg
 import pytest
 import redis
 
+from ragsite.embedded.data_dir import AlreadyRunningError, DataLock
 from ragsite.embedded.identity import NamespaceIdentity, UserIdentity, choose_identity
-from ragsite.embedded.locks import AlreadyRunningError, DataLock
 from ragsite.embedded.processes import Process, ServiceError, launcher, processes_in
 from ragsite.embedded.services import EmbeddedServices
 from ragsite.embedded.waiting import wait_until

@@ -16,10 +16,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragsite.embedded.processes import Process, free_port, processes_in
-from ragsite.embedded.runtime import is_running
+from ragsite.embedded.data_dir import is_running
+from ragsite.embedded.processes import Process, SupervisedProcess, free_port, processes_in
 from ragsite.embedded.waiting import wait_until
-from ragsite.embedded.watching import Watched
 from ragsite.env import PROJECT_ROOT
 
 SERVED = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ADMIN_PASSWORD")
@@ -215,14 +214,14 @@ def test_a_second_ctrl_c_leaves_at_once(product):
 def test_pauses_between_restarts_grow_and_start_over_after_a_steady_run(tmp_path):
     now, said = [0.0], []
     dead = Process(name="web", command=["/bin/true"], log=tmp_path / "web.log")
-    watched = Watched(dead, start=lambda: None, say=said.append, now=lambda: now[0])
-    watched.begin()
+    supervised = SupervisedProcess(dead, start=lambda: None, say=said.append, now=lambda: now[0])
+    supervised.launch()
 
     for step in (0, 1, 0, 2, 0, 100):  # crash, start, crash, start, crash, start; then a long run
         now[0] += step
-        watched.tend()
+        supervised.restart_if_ended()
     now[0] += 60
-    watched.tend()
+    supervised.restart_if_ended()
 
     assert [re.search(r"again in (\d+) s", line)[1] for line in said] == ["1", "2", "4", "1"]
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragsite.embedded.runtime import Runtime
-from ragsite.embedded.secrets import Secrets
+from ragsite.embedded.data_dir import Runtime, Secrets
 from ragsite.env import PROJECT_ROOT, InvalidEnvironmentError, read_environment
 
 

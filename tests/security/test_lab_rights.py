@@ -12,8 +12,8 @@ from django.urls import reverse
 from accounts.errors import NotFoundError
 from chat.models import Conversation, Message
 from evaluation.services.lab import lab_run
+from evaluation.services.lab_export import lab_json
 from evaluation.services.lab_replay import replay_get, stored_ranking
-from evaluation.services.lab_saving import lab_json
 from evaluation.services.lab_types import LabConfiguration
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document

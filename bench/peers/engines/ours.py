@@ -28,7 +28,7 @@ def build(task: Task, variant: str) -> Search:
         django.setup()
     from accounts.models import User
     from accounts.selectors import scope_for
-    from evaluation.services.runs import documents_found
+    from evaluation.services.runs import ranked_documents
     from knowledge.services import retrieve
     from knowledge.types import RetrievalRequest
 
@@ -37,6 +37,6 @@ def build(task: Task, variant: str) -> Search:
 
     def search(number: int) -> list[str]:
         request = RetrievalRequest(query=task.questions[number], sets=sets, top_k=TOP_K, mode=mode, rerank=rerank)
-        return documents_found(retrieve(scope=scope, request=request).state.candidates, named=())
+        return ranked_documents(retrieve(scope=scope, request=request).state.candidates, named=())
 
     return search

@@ -17,7 +17,8 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from evaluation.models import EvaluationRun, GoldenSet
 from evaluation.selectors import golden_set_named
-from evaluation.services import EvaluationOptions, evaluation_run, golden_import, rows_from_file
+from evaluation.services.golden import golden_file_parse, golden_import
+from evaluation.services.runs import EvaluationOptions, evaluation_run
 from knowledge.management.progress import ProgressLine, jobs_wait
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_managed
@@ -65,7 +66,7 @@ class Command(BaseCommand):
     def _golden_set(self, scope: Scope, asker: User, name: str, cases: Path | None) -> GoldenSet:
         if cases is not None:
             done = golden_import(
-                tenant=asker.tenant, name=name, rows=rows_from_file(name=cases.name, content=cases.read_bytes())
+                tenant=asker.tenant, name=name, rows=golden_file_parse(name=cases.name, content=cases.read_bytes())
             )
             self.stdout.write(f"{name}: {done.added} cases added, {done.updated} updated.")
         try:

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 
 from accounts.models import User
 from accounts.selectors import scope_for
-from evaluation.services.benchmark_data import benchmark_load
+from evaluation.services.golden import benchmark_load
 
 
 class Command(BaseCommand):

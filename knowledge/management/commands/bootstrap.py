@@ -15,8 +15,7 @@ from django.contrib.auth.models import Group, Permission
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
-from accounts.models import AuditEvent, Tenant, User
-from accounts.models.people import MAX_CLEARANCE
+from accounts.models import MAX_CLEARANCE, AuditEvent, Tenant, User
 from accounts.selectors import scope_for
 from accounts.services import audit_record, tenant_ensure_default
 from knowledge.demo import demo_documents, demo_sets

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from accounts.models.people import MAX_CLEARANCE
+from accounts.models import MAX_CLEARANCE
 from accounts.scope import Scope
 from knowledge.errors import (
     ItemUnreadableError,

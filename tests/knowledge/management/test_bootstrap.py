@@ -38,10 +38,10 @@ def test_every_demo_document_exists_and_lies_in_known_sets():
 
 
 def test_the_golden_cases_of_the_demo_name_demo_documents():
-    from evaluation.services import rows_from_file
+    from evaluation.services.golden import golden_file_parse
 
     known = {document.external_id for document in demo_documents()}
-    rows = rows_from_file(name=GOLDEN.name, content=GOLDEN.read_bytes())
+    rows = golden_file_parse(name=GOLDEN.name, content=GOLDEN.read_bytes())
 
     assert len(rows) >= 20
     assert {name for row in rows for name in row.relevant} == known

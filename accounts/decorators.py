@@ -1,4 +1,4 @@
-"""What all HTML pages share."""
+"""Decorator of HTML views: sign-in, scope, and errors as pages."""
 
 from __future__ import annotations
 

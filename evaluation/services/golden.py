@@ -1,7 +1,8 @@
-"""Golden cases from CSV and JSON Lines, with the number of every line that is wrong.
+"""Golden cases: read from CSV and JSON Lines, written as JSON Lines, and loaded from public benchmarks.
 
 CSV has a header with `question` and any of `answers`, `relevant`, `tags`; several values are separated by `|`.
-JSON Lines has one object a line with the same fields, values as lists.
+JSON Lines has one object a line with the same fields, values as lists. A benchmark is a folder of `corpus.jsonl`
+{id, title, text}, `queries.jsonl` {id, text, answers} and `qrels.tsv` (query, document, 1).
 """
 
 from __future__ import annotations
@@ -11,14 +12,18 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from django.db import transaction
 
-from accounts.models import Tenant
+from accounts.models import Tenant, User
+from accounts.scope import Scope
 from evaluation.errors import GoldenLineError, InvalidGoldenFileError
 from evaluation.models import GoldenCase, GoldenSet
+from evaluation.selectors import golden_cases
+from knowledge.models import KnowledgeSet
+from knowledge.services import BulkAccepted, documents_bulk
 
 LISTS = ("answers", "relevant", "tags")
 LIMITS = {"question": 2000, "answers": 4000, "relevant": 512, "tags": 64}  # characters of one value
@@ -38,7 +43,7 @@ class GoldenRow:
 
 
 @dataclass(frozen=True, slots=True)
-class GoldenImported:
+class GoldenImportResult:
     """`updated` counts questions that were there already and now have the new answers and documents."""
 
     golden_set: GoldenSet
@@ -47,7 +52,7 @@ class GoldenImported:
 
 
 @transaction.atomic
-def golden_import(*, tenant: Tenant, name: str, rows: Iterable[GoldenRow]) -> GoldenImported:
+def golden_import(*, tenant: Tenant, name: str, rows: Iterable[GoldenRow]) -> GoldenImportResult:
     """Add cases to the golden set of this name, made if it is new; a known question is replaced.
 
     Idempotent: importing a file again changes nothing.
@@ -67,10 +72,10 @@ def golden_import(*, tenant: Tenant, name: str, rows: Iterable[GoldenRow]) -> Go
             updated[row.question] = case
     GoldenCase.objects.bulk_create(fresh.values(), batch_size=500)
     GoldenCase.objects.bulk_update(updated.values(), LISTS, batch_size=500)
-    return GoldenImported(golden_set, added=len(fresh), updated=len(updated))
+    return GoldenImportResult(golden_set, added=len(fresh), updated=len(updated))
 
 
-def rows_from_file(*, name: str, content: bytes) -> list[GoldenRow]:
+def golden_file_parse(*, name: str, content: bytes) -> list[GoldenRow]:
     """The cases of a .csv or .jsonl file. Raises InvalidGoldenFileError with all faults and their lines."""
     try:
         text = content.decode("utf-8-sig")
@@ -155,3 +160,56 @@ def _invalid(faults: list[Fault]) -> InvalidGoldenFileError:
     shown = [f"line {line} {fault}" for line, fault in faults[:MAX_FAULTS]]
     more = [f"and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
     return InvalidGoldenFileError("lines", lines="; ".join([*shown, *more]), faults=faults)
+
+
+def golden_export(*, golden_set: GoldenSet) -> Iterator[str]:
+    """One line a case, in order, each ending with a newline."""
+    for case in golden_cases(golden_set=golden_set):
+        row = {"question": case.question, "answers": case.answers, "relevant": case.relevant, "tags": case.tags}
+        yield json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def benchmark_load(*, scope: Scope, actor: User, folder: Path, name: str) -> tuple[GoldenSet, BulkAccepted]:
+    """Make the set and its golden cases, and queue its documents; loading again changes nothing."""
+    with transaction.atomic():
+        knowledge_set, _ = KnowledgeSet.objects.get_or_create(
+            tenant_id=scope.tenant_id, code=f"bench-{name}".replace("_", "-")[:64], defaults={"name": name}
+        )
+        knowledge_set.owners.add(actor)
+        golden, is_new = GoldenSet.objects.get_or_create(tenant_id=scope.tenant_id, name=name)
+        golden.sets.set([knowledge_set])
+        if is_new:
+            GoldenCase.objects.bulk_create(_cases(golden, folder, name))
+    return golden, documents_bulk(scope=scope, actor=actor, lines=_documents(folder, name, knowledge_set.pk))
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def _documents(folder: Path, name: str, set_id: int) -> Iterator[bytes]:
+    for row in _rows(folder / "corpus.jsonl"):
+        document = {
+            "external_id": f"{name}/{row['id']}",
+            "title": row.get("title") or "",
+            "text": row["text"],
+            "sets": [set_id],
+        }
+        yield json.dumps(document).encode()
+
+
+def _cases(golden: GoldenSet, folder: Path, name: str) -> Iterator[GoldenCase]:
+    relevant: dict[str, list[str]] = {}
+    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines():
+        query, document = line.split("\t")[:2]
+        relevant.setdefault(query, []).append(f"{name}/{document}")
+    for row in _rows(folder / "queries.jsonl"):
+        if str(row["id"]) in relevant:
+            yield GoldenCase(
+                golden_set=golden,
+                question=row["text"],
+                answers=row.get("answers") or [],
+                relevant=relevant[str(row["id"])],
+            )

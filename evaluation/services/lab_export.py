@@ -1,4 +1,4 @@
-"""What a viewer takes out of the lab: a golden case, the trace as JSON (D15, B1)."""
+"""Results of the lab as a golden case or as JSON (D15, B1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from accounts.services import audit_record
 from evaluation.errors import InvalidGoldenCaseError
 from evaluation.models import GoldenCase, GoldenSet
 from evaluation.selectors import golden_sets_listed
-from evaluation.services.golden_import import LIMITS
+from evaluation.services.golden import LIMITS
 from evaluation.services.lab_types import LabResult, LabRow, LabRun, Where
 from knowledge.selectors import documents_readable
 

@@ -1,9 +1,10 @@
-"""Tenants, users with their work profile, groups."""
+"""Tenants, people, keys and the audit log."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -82,3 +83,46 @@ class UserGroup(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ApiKey(models.Model):
+    """A secret that acts for one user. `prefix` is shown to people, `digest` is SHA-256 of the whole key."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys", verbose_name=_("user")
+    )
+    name = models.CharField(_("name"), max_length=64)
+    prefix = models.CharField(_("starts with"), max_length=16)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    last_used = models.DateTimeField(_("last used"), null=True, blank=True)
+    revoked = models.DateTimeField(_("revoked"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
+        ordering: ClassVar = ["-created"]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+
+class AuditEvent(models.Model):
+    """One recorded act; rows are added, never changed."""
+
+    at = models.DateTimeField(_("at"), auto_now_add=True, db_index=True)
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("actor")
+    )
+    action = models.CharField(_("action"), max_length=64)
+    target = models.CharField(_("target"), max_length=256, blank=True)
+    data = models.JSONField(_("details"), default=dict, blank=True)
+
+    class Meta:
+        verbose_name = _("audit event")
+        verbose_name_plural = _("audit log")
+        ordering: ClassVar = ["-at"]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.target}"

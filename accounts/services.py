@@ -1,15 +1,17 @@
-"""Making tenants and users."""
+"""Users, tenants, API keys and the audit log."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from accounts.errors import NameTakenError, NotAllowedError
-from accounts.models import Tenant, User, UserGroup
-from accounts.services.audit import audit_record
+from accounts.models import ApiKey, AuditEvent, Tenant, User, UserGroup
+from accounts.selectors import key_digest
 
 PROFILE_FIELDS = ("department", "product", "role", "interests")
 
@@ -58,3 +60,31 @@ def _tenant_for(*, actor: User, name: str | None) -> Tenant:
     if not (actor.is_superuser and actor.tenant.is_default):
         raise NotAllowedError("users_of_others")
     return Tenant.objects.get_or_create(name=name)[0]
+
+
+PREFIX = "rs_"
+
+
+@transaction.atomic
+def api_key_create(*, user: User, name: str, actor: User | None = None) -> tuple[ApiKey, str]:
+    """A new key and its secret, which is not stored and cannot be shown again."""
+    secret = PREFIX + secrets.token_urlsafe(32)
+    row = ApiKey.objects.create(user=user, name=name, prefix=secret[:8], digest=key_digest(secret))
+    audit_record(actor=actor or user, action="api_key.create", target=user.username, key=row.prefix, name=name)
+    return row, secret
+
+
+@transaction.atomic
+def api_key_revoke(*, key: ApiKey, actor: User) -> None:
+    """Make a key useless at once; revoking twice changes nothing."""
+    if key.revoked is None:
+        key.revoked = timezone.now()
+        key.save(update_fields=["revoked"])
+        audit_record(actor=actor, action="api_key.revoke", target=key.user.username, key=key.prefix)
+
+
+def audit_record(*, actor: User, action: str, target: str, **data: Any) -> AuditEvent:
+    """Add one row to the audit log of the actor's tenant."""
+    return AuditEvent.objects.create(
+        tenant_id=actor.tenant_id, actor=actor, action=action, target=target[:256], data=data
+    )

@@ -1,4 +1,4 @@
-"""Rows, bars and stages as the lab's templates want them."""
+"""View models of the lab's templates: rows, bars and stages."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 
-from evaluation.admin.lab_words import (
+from evaluation.admin.lab_labels import (
     FEATURE_WORDS,
     NOTE_WORDS,
     VIA_WORDS,
-    fate_words,
+    fate_label,
     named,
     ranking_label,
     stage_label,
-    value_words,
-    where_words,
+    value_label,
+    where_labels,
 )
 from evaluation.services.lab_replay import StoredRow
 from evaluation.services.lab_types import LabRow, LabRun, Move, Where
@@ -136,7 +136,7 @@ def run_view(run: LabRun, *, letter: str, moves: Mapping[int, Move]) -> RunView:
         if where is None
         else WhereView(
             where=where,
-            sentences=tuple(where_words(where)),
+            sentences=tuple(where_labels(where)),
             rows=tuple(_row(row, None, letter) for row in where.rows),
         ),
     )
@@ -154,11 +154,11 @@ def _row(row: LabRow, move: Move | None, letter: str) -> RowView:
         )
         for name, place in row.rankings.items()
     )
-    word, kind = move_words(move, letter=letter)
+    word, kind = move_label(move, letter=letter)
     return RowView(
         row=row,
         bars=bars,
-        fate=fate_words(row.fate),
+        fate=fate_label(row.fate),
         place=row.fate.place,
         move=word,
         move_kind=kind,
@@ -166,7 +166,7 @@ def _row(row: LabRow, move: Move | None, letter: str) -> RowView:
     )
 
 
-def move_words(move: Move | None, *, letter: str) -> tuple[str, str]:
+def move_label(move: Move | None, *, letter: str) -> tuple[str, str]:
     """How the second list differs, beside the passages where a reader looks for it: (words, kind)."""
     if move is None:
         return "", ""
@@ -217,11 +217,11 @@ def _is_told(value: Any) -> bool:
 def _value(value: Any) -> str:
     """A value of a note for people, however deep it is."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{value_words(str(name))} {_value(inner)}" for name, inner in value.items())
+        return ", ".join(f"{value_label(str(name))} {_value(inner)}" for name, inner in value.items())
     if isinstance(value, (list, tuple, set, frozenset)):
         return ", ".join(_value(inner) for inner in value)
     if isinstance(value, str):
-        return value_words(value)
+        return value_label(value)
     return f"{value:.3g}" if isinstance(value, float) else shown(value)
 
 
@@ -249,10 +249,10 @@ def stored_views(rows: Sequence[StoredRow]) -> list[StoredView]:
 def _now(row: StoredRow) -> str:
     if row.now is None:
         return _("not among the candidates any more")
-    words = fate_words(row.now.fate)
+    words = fate_label(row.now.fate)
     if not row.is_same_passage:
         return _("another passage of this document: %(fate)s") % {"fate": words}
-    moved, _kind = move_words(row.move, letter="B") if row.now.final else ("", "")
+    moved, _kind = move_label(row.move, letter="B") if row.now.final else ("", "")
     return f"{words} ({moved})" if moved else words
 
 

@@ -1,4 +1,4 @@
-"""What the lab says, in words: stages, fates, reasons."""
+"""Labels of the lab in the reader's language: stages, fates of passages, reasons."""
 
 from __future__ import annotations
 
@@ -117,13 +117,13 @@ def named(words: Mapping[str, Any], name: str) -> str:
     return str(words.get(name) or name.replace("_", " "))
 
 
-def value_words(text: str) -> str:
+def value_label(text: str) -> str:
     """A text of a note: `interest: RAN` with its first part in words, a known word, or the text as it is."""
     first, colon, rest = text.partition(": ")
     return f"{VALUE_WORDS[first]}{colon}{rest}" if first in VALUE_WORDS else text
 
 
-def fate_words(fate: Fate) -> str:
+def fate_label(fate: Fate) -> str:
     """What became of a passage, as a sentence without its full stop."""
     values = {"place": fate.place, "limit": fate.limit, "stage": stage_label(fate.stage)}
     if fate.kind == "dropped":
@@ -169,18 +169,18 @@ def _reason(fate: Fate) -> str:
     return _(info.drop_reason) if info and info.drop_reason else fate.reason
 
 
-def where_words(where: Where) -> list[str]:
+def where_labels(where: Where) -> list[str]:
     """Why a document did not come, with the scores that it would have needed."""
     fate = where.fate
-    sentences = [fate_words(fate)]
+    sentences = [fate_label(fate)]
     if fate.kind == "not_live":
-        sentences = [f"{fate_words(fate)} ({Document.State(fate.reason).label})"]
+        sentences = [f"{fate_label(fate)} ({Document.State(fate.reason).label})"]
     if fate.kind in ("not_fine", "not_coarse") and where.rows:
-        sentences += [_score_words(arm, where) for arm in ("lexical", "coarse", "dense")]
+        sentences += [_score_label(arm, where) for arm in ("lexical", "coarse", "dense")]
     return [sentence for sentence in sentences if sentence]
 
 
-def _score_words(arm: str, where: Where) -> str:
+def _score_label(arm: str, where: Where) -> str:
     """An arm's score of the best passage beside that of the last one which it let through."""
     place, lowest = where.rows[0].rankings.get(arm), where.lowest.get(arm)  # type: ignore[call-overload]
     if place is None:

@@ -1,4 +1,4 @@
-"""Questions with known sources and answers (D15)."""
+"""Golden sets with their cases, and evaluation runs."""
 
 from __future__ import annotations
 
@@ -65,3 +65,25 @@ class GoldenCase(models.Model):
 
     def __str__(self) -> str:
         return self.question[:80]
+
+
+class EvaluationRun(models.Model):
+    """Figures of one run with one configuration."""
+
+    golden_set = models.ForeignKey(
+        "evaluation.GoldenSet", on_delete=models.CASCADE, related_name="runs", verbose_name=_("golden set")
+    )
+    options = models.JSONField(_("options"), default=dict)
+    options_sha256 = models.CharField(max_length=64)
+    figures = models.JSONField(_("figures"), default=dict)  # metric -> value in 0..1 or milliseconds
+    cases = models.JSONField(default=list)  # per case: id, recall, ndcg, contains, milliseconds
+    started = models.DateTimeField(_("started"), auto_now_add=True)
+    finished = models.DateTimeField(_("finished"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("evaluation run")
+        verbose_name_plural = _("evaluation runs")
+        ordering: ClassVar = ["-started"]
+
+    def __str__(self) -> str:
+        return f"{self.golden_set} {self.started:%Y-%m-%d %H:%M}"

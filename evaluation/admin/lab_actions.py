@@ -1,4 +1,4 @@
-"""What the lab writes: golden cases, and a configuration into its knowledge set after asking once by name."""
+"""What the lab writes: golden cases, and a configuration into its knowledge set after a confirmation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from evaluation.admin.lab_forms import ConfigurationForm, lab_forms
 from evaluation.selectors import golden_sets_listed
-from evaluation.services.lab_saving import CASE_TAGS, golden_case_save
+from evaluation.services.lab_export import CASE_TAGS, golden_case_save
 from knowledge.admin.acting import acted, numbers_of
 from knowledge.admin.option_forms import shown
 from knowledge.selectors import sets_managed

@@ -1,0 +1,125 @@
+"""Votes, signals of use, bad cases, and ratings of cited documents (D35, U15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Avg, Case, Count, Exists, F, FloatField, OuterRef, Value, When
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.selectors import scope_for
+from accounts.services import audit_record
+from chat.models import Message, MessageCitation
+from chat.selectors import message_get
+from feedback.models import BadCase, Signal, Vote
+from feedback.queue import RATE_DOCUMENTS, queue_of
+from feedback.selectors import case_get
+from knowledge.queue import enqueue_on_commit
+from knowledge.services.document_weights import document_ratings_apply
+
+
+def case_open(*, message: Message, actor: User) -> BadCase:
+    """The case of an answer, open; one in work stays so, a closed one is opened again. Needs a transaction."""
+    BadCase.objects.get_or_create(message=message)
+    case = BadCase.objects.select_for_update().get(message=message)
+    if case.state == BadCase.State.CLOSED:
+        case.state, case.closed = BadCase.State.OPEN, None
+        case.save(update_fields=["state", "closed"])
+        audit_record(actor=actor, action="case.reopen", target=str(message.pk), case=case.pk)
+    return case
+
+
+@transaction.atomic
+def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadCase:
+    """Give a case another state: who takes it into work becomes its reviewer, opening it again frees it.
+
+    An empty note keeps the old one. Moving twice changes nothing more. Raises NotFoundError without the right to
+    review the case.
+    """
+    target = BadCase.State(state)
+    case_get(scope=scope_for(actor), case_id=case.pk, is_reviewer=_is_reviewer(actor))
+    case = BadCase.objects.select_for_update().get(pk=case.pk)
+    before = case.state
+    case.state = target
+    case.note = note or case.note
+    case.closed = (case.closed or timezone.now()) if target == BadCase.State.CLOSED else None
+    if target == BadCase.State.IN_WORK:
+        case.assignee = actor
+    elif target == BadCase.State.OPEN:
+        case.assignee = None
+    case.save(update_fields=["state", "note", "closed", "assignee"])
+    audit_record(
+        actor=actor, action="case.move", target=str(case.message_id), case=case.pk, before=before, after=target
+    )
+    return case
+
+
+def _is_reviewer(actor: User) -> bool:
+    return actor.is_staff and actor.has_perm("feedback.change_badcase")
+
+
+@transaction.atomic
+def vote_record(
+    *,
+    scope: Scope,
+    user: User,
+    message_id: UUID,
+    vote: str,
+    rating: int | None = None,
+    reasons: Sequence[str] = (),
+    comment: str = "",
+) -> Vote:
+    """Keep a reader's judgement in place of their earlier one; a vote down opens a case, also a closed one again.
+
+    A later vote up leaves the case to its reviewer. The documents that the answer cites are rated anew (U15).
+    Raises NotFoundError.
+    """
+    message = message_get(scope=scope, message_id=message_id)
+    values = {"vote": vote, "rating": rating, "reasons": list(dict.fromkeys(reasons)), "comment": comment}
+    recorded, _ = Vote.objects.update_or_create(message=message, user=user, defaults=values)
+    if vote == Vote.Direction.DOWN:
+        case_open(message=message, actor=user)
+    enqueue_on_commit(RATE_DOCUMENTS, queue=queue_of(RATE_DOCUMENTS), message_id=str(message.pk))
+    return recorded
+
+
+def signal_record(*, scope: Scope, user: User, message_id: UUID, kind: str, value: Any = None) -> Signal:
+    """Add one signal; each is a row, so that repeated acts count. Raises NotFoundError."""
+    message = message_get(scope=scope, message_id=message_id)
+    return Signal.objects.create(message=message, user=user, kind=kind, value=value)
+
+
+BEST, WORST = 5.0, 1.0
+GIVEN = Coalesce(
+    F("rating"),
+    Case(When(vote=Vote.Direction.UP, then=Value(BEST)), default=Value(WORST)),
+    output_field=FloatField(),
+)
+
+
+def cited_documents_rate(*, message_id: UUID) -> None:
+    """Rate every document that an answer cites by all votes on answers that cite it. Twice changes nothing.
+
+    A vote counts with its rating (1 to 5), without one as 5 or 1; once for a document, however often it is cited.
+    """
+    message = Message.objects.select_related("conversation").filter(pk=message_id).first()
+    if message is None:
+        return  # deleted with its conversation
+    documents = MessageCitation.objects.filter(message=message, cited=True, document__isnull=False)
+    ratings = {
+        document_id: _rating(document_id) for document_id in set(documents.values_list("document_id", flat=True))
+    }
+    document_ratings_apply(tenant_id=message.conversation.tenant_id, ratings=ratings)
+
+
+def _rating(document_id: int) -> tuple[float, int]:
+    """Mean and number of the votes."""
+    cites = MessageCitation.objects.filter(message=OuterRef("message_id"), document_id=document_id, cited=True)
+    found = Vote.objects.filter(Exists(cites)).aggregate(mean=Avg(GIVEN), number=Count("pk"))
+    return found["mean"] or 0.0, found["number"]
