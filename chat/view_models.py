@@ -18,8 +18,8 @@ from chat.error_messages import failure_message
 from chat.filter_summary import Narrowed, narrowed_by
 from chat.models import Conversation, Message, MessageCitation
 from knowledge.models import Document, KnowledgeSet
-from knowledge.pages import SourceView, source_view
 from knowledge.selectors import documents_askable, documents_readable, sets_listed, sets_managed, sets_readable
+from knowledge.view_models import SourceView, source_view
 from ragcore.text.scripts import cjk_share
 from ragcore.types.answering import Step
 

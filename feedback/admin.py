@@ -22,7 +22,7 @@ from chat.admin import ReviewerAdmin, answer_context, is_reviewer
 from feedback.models import BadCase, Vote
 from feedback.selectors import cases_reviewable
 from feedback.services import case_move
-from knowledge.admin.rights import is_curator
+from knowledge.admin.curation import is_curator
 from ragcore.errors import RagError
 
 STATE_COLOURS = {"open": "danger", "in_work": "info", "closed": "success"}

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_safe
 
 from accounts.decorators import page
 from accounts.scope import Scope
-from knowledge import pages
-from knowledge.pages import PDF
+from knowledge import view_models
+from knowledge.view_models import PDF
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
 
 PRIVATE = {"Cache-Control": "private, no-cache"}  # browsers keep it, but ask each time whether they still may
@@ -24,7 +24,7 @@ PRIVATE = {"Cache-Control": "private, no-cache"}  # browsers keep it, but ask ea
 @page
 def document(request: HttpRequest, scope: Scope, document_id: int) -> HttpResponse:
     """The text of a document as it was read; `?chunk=` opens the page with that passage."""
-    shown = pages.document_view(
+    shown = view_models.document_view(
         scope=scope,
         document_id=document_id,
         number=_number(request, "page") or 1,
@@ -37,8 +37,8 @@ def document(request: HttpRequest, scope: Scope, document_id: int) -> HttpRespon
 @page
 def original(request: HttpRequest, scope: Scope, document_id: int) -> HttpResponseBase:
     """The file as it was uploaded, `?version=` an earlier one; PDF and text are shown, all else is saved."""
-    version = pages.version_get(scope=scope, document_id=document_id, number=_number(request, "version"))
-    shown_as = None if "download" in request.GET else pages.inline_type(version)
+    version = view_models.version_get(scope=scope, document_id=document_id, number=_number(request, "version"))
+    shown_as = None if "download" in request.GET else view_models.inline_type(version)
     response = FileResponse(
         version.file.open("rb"),
         as_attachment=shown_as is None,
@@ -55,7 +55,7 @@ def original(request: HttpRequest, scope: Scope, document_id: int) -> HttpRespon
 @page
 def rendition(request: HttpRequest, scope: Scope, document_id: int) -> HttpResponseBase:
     """The PDF that was made of slides or a text, `?version=` of an earlier one."""
-    version = pages.rendition_get(scope=scope, document_id=document_id, number=_number(request, "version"))
+    version = view_models.rendition_get(scope=scope, document_id=document_id, number=_number(request, "version"))
     name = f"{PurePath(version.file_name).stem}.pdf"
     response = FileResponse(version.rendition.open("rb"), filename=name, content_type=PDF, headers=PRIVATE)
     response._csp_exempt = True  # type: ignore[attr-defined]  # as for originals
@@ -67,7 +67,7 @@ def rendition(request: HttpRequest, scope: Scope, document_id: int) -> HttpRespo
 def page_picture(request: HttpRequest, scope: Scope, chunk_id: int) -> HttpResponseBase:
     """The page on which a passage stands, highlighted. Browsers keep it, but ask each time whether they still may."""
     try:
-        png = pages.page_picture(scope=scope, chunk_id=chunk_id, page=_number(request, "page"))
+        png = view_models.page_picture(scope=scope, chunk_id=chunk_id, page=_number(request, "page"))
     except (CorruptDocumentError, ResourceLimitError) as error:
         raise Http404(error.message) from error
     return _png(request, png)
@@ -78,7 +78,7 @@ def page_picture(request: HttpRequest, scope: Scope, chunk_id: int) -> HttpRespo
 def version_page(request: HttpRequest, scope: Scope, version_id: int, number: int) -> HttpResponseBase:
     """A page of a version as it looks, without highlights."""
     try:
-        png = pages.page_of_version(scope=scope, version_id=version_id, page=number)
+        png = view_models.page_of_version(scope=scope, version_id=version_id, page=number)
     except (CorruptDocumentError, ResourceLimitError) as error:
         raise Http404(error.message) from error
     return _png(request, png)
@@ -88,7 +88,7 @@ def version_page(request: HttpRequest, scope: Scope, version_id: int, number: in
 @page
 def picture(request: HttpRequest, scope: Scope, version_id: int, name: str) -> HttpResponseBase:
     """A picture inside a document (D26). It never changes, so that its name is its tag."""
-    found = pages.picture_get(scope=scope, version_id=version_id, name=name)
+    found = view_models.picture_get(scope=scope, version_id=version_id, name=name)
     etag = f'"{found.pk}"'
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from accounts.scope import Scope
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.backends import backend_of
-from knowledge.backends.hints import ScopedFactsIndex, ScopedFuzzyIndex
+from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex
 from knowledge.indexes.visibility import Visible
 from knowledge.types import RetrievalMode
 from ragcore.embedding.caching import CachingEmbedder
@@ -21,7 +21,7 @@ from ragcore.types import Profile, Query
 def query_of(text: str, *, profile: Profile | None = None, style: str = "") -> Query:
     """A question as the stages want it."""
     normal = normalise_query(text)
-    tokenizer = engines.tokenizer()
+    tokenizer = model_registry.tokenizer()
     return Query(
         text=normal,
         terms=tuple(tokenizer.terms(normal)),
@@ -43,7 +43,7 @@ def retrieval_pipeline(
     together: Together = one_after_the_other,
 ) -> Pipeline:
     """The stages of a mode, bound to the asker's rights; `within`: and to a second person's, as `visible` is."""
-    embedder = engines.embedder()
+    embedder = model_registry.embedder()
     backend = backend_of(scope=scope, visible=visible, model=embedder.model)
     ports = Ports(
         lexical=backend.lexical,
@@ -52,9 +52,9 @@ def retrieval_pipeline(
         fuzzy=ScopedFuzzyIndex(scope, visible),
         facts=ScopedFactsIndex(scope, visible, within),
         embedder=CachingEmbedder(embedder),
-        tokenizer=engines.tokenizer(),
-        reranker=engines.reranker() if options.rerank else None,
-        second_reranker=engines.second_reranker() if options.rerank else None,
+        tokenizer=model_registry.tokenizer(),
+        reranker=model_registry.reranker() if options.rerank else None,
+        second_reranker=model_registry.second_reranker() if options.rerank else None,
         together=together,
         extra=backend.extra,
     )

@@ -16,10 +16,10 @@ from accounts.models import User
 from chat.admin import is_reviewer
 from evaluation.selectors import runs_of
 from feedback.selectors import case_counts
-from knowledge.admin.rights import is_curator
+from knowledge.admin.curation import is_curator
 from knowledge.models import Document, IngestItem
 from knowledge.selectors import sets_managed
-from knowledge.selectors.desk import documents_managed
+from knowledge.selectors.dashboard import documents_managed
 
 # ── who may ─────────────────────────────────────────────────────────────────────────────────────
 

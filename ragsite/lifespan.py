@@ -13,7 +13,7 @@ from chat import redis_client
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.stream_hub import close_hub
 from chat.turns.turn_sweeper import turns_sweep
-from knowledge import engines
+from knowledge import model_registry
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +48,6 @@ def _prepare() -> None:
     finally:
         connections.close_all()
     try:
-        engines.warm()
+        model_registry.warm()
     except Exception:
         logger.exception("the models could not be loaded in advance; the first question loads them")

@@ -16,7 +16,7 @@ import numpy as np
 
 from bench.ingest.figures import Figure
 from bench.ingest.texts import Text
-from knowledge.engines import embedder
+from knowledge.model_registry import embedder
 from ragcore.embedding.packaged import MAX_TOKENS, MiniLm
 from ragcore.metrics.retrieval import ndcg_at_k
 from ragcore.ports import FloatArray
@@ -30,7 +30,7 @@ import json, os, sys, time
 import django
 os.nice(int(sys.argv[2]))
 django.setup()
-from knowledge.engines import embedder
+from knowledge.model_registry import embedder
 embedder().embed_documents(["ready"])
 print("ready", flush=True)
 for name in sys.stdin:

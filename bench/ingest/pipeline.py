@@ -20,7 +20,7 @@ from bench.ingest.texts import Text
 from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, KnowledgeSet, SketchBand
 from knowledge.selectors.options import pipeline_options
 from knowledge.services import document_upload, documents_bulk
-from knowledge.services.ingestion.chunk_and_represent import item_describe
+from knowledge.services.ingestion.chunk_and_represent import item_represent
 from knowledge.services.ingestion.item_claims import ItemLease
 from knowledge.services.ingestion.parse_and_ocr import item_read
 from ragsite.embedded.processes import Process
@@ -121,7 +121,7 @@ def texts_embedded(run: Run) -> list[str]:
     items = list(IngestItem.objects.filter(job_id=run.job_id).select_related("version__document__source"))
     options = pipeline_options(documents=[item.version.document for item in items])
     described = [
-        item_describe(item_read(item, options[item.version.document_id], ItemLease([item])), ItemLease([item]))
+        item_represent(item_read(item, options[item.version.document_id], ItemLease([item])), ItemLease([item]))
         for item in items
     ]
     return [representation.embedded_text for one in described for representation in one.representations]

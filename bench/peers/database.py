@@ -7,7 +7,7 @@ from pathlib import Path
 from django.db import connection
 
 from bench.ingest.pipeline import family_of, resident_bytes
-from knowledge.engines import embedder
+from knowledge.model_registry import embedder
 
 
 def database_versions() -> dict[str, str]:

@@ -20,7 +20,7 @@ from bench.peers.exchange import Answer, Task, answer_read, task_write
 from bench.peers.loading import Loaded, set_load
 from bench.peers.sets import PublicSet
 from bench.peers.vectors import Embedded, set_embed
-from knowledge.engines import tokenizer
+from knowledge.model_registry import tokenizer
 from ragcore.metrics.retrieval import ndcg_at_k, recall_at_k
 from ragsite.env import PROJECT_ROOT
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from bench.peers.catalogue import VectorKind
 from bench.peers.exchange import FloatArray
 from bench.peers.sets import PublicSet
-from knowledge.engines import embedder
+from knowledge.model_registry import embedder
 from ragcore.embedding.packaged import MiniLm
 
 AT_ONCE = 64

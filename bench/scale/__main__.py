@@ -66,11 +66,13 @@ def run(*, folders: Sequence[Path], sizes: Sequence[int], questions: int, cache:
     """Markdown tables; needs services and Django."""
     from bench.scale.corpus import BASES, pool_made
     from bench.scale.load import Corpus
-    from knowledge import engines
+    from knowledge import model_registry
 
     corpus_bootstrap()
-    embedder = engines.embedder()
-    pool = pool_made(folders, embedder=embedder, tokenizer=engines.tokenizer(), cache=cache, bases=bases or BASES)
+    embedder = model_registry.embedder()
+    pool = pool_made(
+        folders, embedder=embedder, tokenizer=model_registry.tokenizer(), cache=cache, bases=bases or BASES
+    )
     note(f"{len(pool.bases)} real texts of {len(pool.texts)} sentences are embedded")
     corpus = Corpus.empty(pool, model=embedder.model)
     return tables([measured(corpus, size, questions) for size in sizes])
@@ -86,7 +88,7 @@ def measured(corpus: Corpus, size: int, questions: int) -> Row:
     """Grow to a size, build the index with the product's own task, and measure."""
     from bench.scale.load import SHARES
     from bench.scale.measure import counting_ms, embedded, overlap, questions_chosen, recall, sizes, timed
-    from knowledge import engines
+    from knowledge import model_registry
     from knowledge.indexes.index_maintenance import hnsw_is_valid, tables_analyse
     from knowledge.services.maintenance import vectors_merge
 
@@ -104,7 +106,7 @@ def measured(corpus: Corpus, size: int, questions: int) -> Row:
         load_seconds=load_seconds,
         build_seconds=build_seconds,
         unfiltered=timed(corpus, asked),
-        recall=recall(corpus, embedded(asked, engines.embedder())),
+        recall=recall(corpus, embedded(asked, model_registry.embedder())),
         overlap=overlap(corpus, asked),
         counting=counting_ms(corpus, asked, sets=(corpus.narrow[COUNTED_SHARE].pk,)),
         sizes=sizes(),

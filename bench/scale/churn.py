@@ -108,7 +108,7 @@ def run(*, folders: Sequence[Path], size: int, rounds: int, cache: Path, bases: 
     from bench.scale.corpus import BASES, pool_made
     from bench.scale.load import Corpus
     from bench.scale.measure import embedded, questions_chosen
-    from knowledge import engines
+    from knowledge import model_registry
     from knowledge.indexes import access_paths
     from knowledge.services import maintenance
 
@@ -118,8 +118,10 @@ def run(*, folders: Sequence[Path], size: int, rounds: int, cache: Path, bases: 
         size // 2,
     )  # large for its size, and fed row by row afterwards
     access_paths.NEAR_START = -1e9  # what is measured is the index, whatever an exact scan would cost
-    embedder = engines.embedder()
-    pool = pool_made(folders, embedder=embedder, tokenizer=engines.tokenizer(), cache=cache, bases=bases or BASES)
+    embedder = model_registry.embedder()
+    pool = pool_made(
+        folders, embedder=embedder, tokenizer=model_registry.tokenizer(), cache=cache, bases=bases or BASES
+    )
     corpus = Corpus.empty(pool, model=embedder.model)
     note(f"{size} passages loaded in {corpus.grow(size):.0f} s")
     maintenance.vectors_merge()

@@ -19,7 +19,7 @@ from django.db import connection
 
 from chat.executors import run_cpu, run_db
 from chat.redis_client import client
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.ports import Reranker, RerankInput
 from ragcore.types import Passage, Query
 
@@ -60,8 +60,8 @@ def _checks() -> dict[str, Check]:
         **tiers,
         "llm_local": _local_model,
         "extractive": _nothing_needed,
-        "reranker": partial(_reranker, engines.reranker),
-        "reranker_fallback": partial(_reranker, engines.second_reranker),
+        "reranker": partial(_reranker, model_registry.reranker),
+        "reranker_fallback": partial(_reranker, model_registry.second_reranker),
         "character_recognition": _character_recognition,
         "office_formats": _office_formats,
     }
@@ -70,7 +70,7 @@ def _checks() -> dict[str, Check]:
 def _writers() -> list[str]:
     """Who is asked for an answer, in order: the standard tier, stronger and lighter ones, the local one, sentences."""
     names = {"standard": "llm", "fast": "llm_fast", "advanced": "llm_advanced"}
-    stronger_first = reversed(engines.tiers())
+    stronger_first = reversed(model_registry.tiers())
     ladder = sorted(stronger_first, key=lambda tier: (tier.is_local, tier.name != "standard"))
     return [*("llm_local" if tier.is_local else names[tier.name] for tier in ladder), "extractive"]
 
@@ -111,7 +111,7 @@ async def _worker() -> Mapping[str, Any]:
 
 async def _embedder() -> Mapping[str, Any]:
     def embed() -> str:
-        embedder = engines.embedder()
+        embedder = model_registry.embedder()
         embedder.embed_queries(["health"])
         return embedder.model
 
@@ -119,7 +119,7 @@ async def _embedder() -> Mapping[str, Any]:
 
 
 async def _tier(prefix: str) -> Mapping[str, Any]:
-    """The server of LLM_…, as `knowledge.engines` finds it: a tier without one of its own is at the standard one."""
+    """The server of LLM_…, as `knowledge.model_registry` finds it; a tier without its own is at the standard one."""
     model = getattr(settings, f"{prefix}_MODEL")
     url = getattr(settings, f"{prefix}_BASE_URL")
     key = getattr(settings, f"{prefix}_API_KEY")

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from chat import redis_client
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.stream_hub import close_hub
-from knowledge import engines
+from knowledge import model_registry
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +29,6 @@ async def prepared() -> AsyncIterator[None]:
 
 def _load() -> None:
     try:
-        engines.warm()
+        model_registry.warm()
     except Exception:
         logger.exception("the models could not be loaded in advance; the first call loads them")

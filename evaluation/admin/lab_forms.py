@@ -15,7 +15,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from evaluation.services.lab_replay import Replay
 from evaluation.services.lab_types import LabConfiguration, LabQuestion
-from knowledge.admin.acting import numbers_of
+from knowledge.admin.curation import ids_of
 from knowledge.admin.option_forms import NO, YES, OptionsForm
 from knowledge.models import KnowledgeSet
 from knowledge.selectors.options import OptionGroupShown, options_shown
@@ -186,7 +186,7 @@ class LabForms:
 
 def lab_forms(data: QueryDict, *, scope: Scope) -> LabForms:
     """Bound where something is asked. Raises NotFoundError for a set that does not exist."""
-    sets = tuple(dict.fromkeys(numbers_of(data.getlist("set"))))
+    sets = tuple(dict.fromkeys(ids_of(data.getlist("set"))))
     group = retrieval_group(scope=scope, sets=sets)
     bound = data if data.get("q") else None
     return LabForms(

@@ -14,13 +14,12 @@ from django.utils.translation import gettext_lazy
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
-from knowledge.admin.acting import numbers_of
-from knowledge.admin.diffs import side_by_side
+from knowledge.admin.curation import ids_of
 from knowledge.admin.option_forms import layer_label, shown
 from knowledge.models import Attribute, Document, DocumentVersion
+from knowledge.selectors.comparisons import side_by_side, version_diff
 from knowledge.selectors.options import group_label, option_label, pipeline_options, pipeline_origin
 from knowledge.selectors.passages import entries_counted
-from knowledge.selectors.versions import version_diff
 
 REPRESENTATIONS = {
     "body": gettext_lazy("text of passages"),
@@ -218,7 +217,7 @@ def _report(prefix: str, values: dict[str, Any]) -> Iterable[Fact]:
 def diff_page(request: HttpRequest, *, scope: Scope, document: Document, context: dict[str, Any]) -> HttpResponse:
     """Two versions side by side, or one below the other with `?view=unified`."""
     versions = list(document.versions.defer("markdown", "sketch"))
-    numbers = numbers_of([request.GET.get("old", ""), request.GET.get("new", "")])
+    numbers = ids_of([request.GET.get("old", ""), request.GET.get("new", "")])
     if len(numbers) != 2 and len(versions) > 1:
         numbers = [versions[1].number, versions[0].number]
     if len(numbers) != 2:

@@ -23,18 +23,15 @@ from accounts.admin.base import OpenFirstFilter, admin_scope, admin_user, ago, b
 from accounts.error_messages import error_message, stored_message
 from accounts.errors import NotFoundError
 from knowledge import services
-from knowledge.admin.acting import acted, numbers_of
+from knowledge.admin.curation import CuratorAdmin, ids_of, run_action
+from knowledge.admin.document_actions import TITLES, transfer_address, transfer_view, weigh_address, weigh_view
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
-from knowledge.admin.edits import edit_urls
 from knowledge.admin.jobs import stage_of
-from knowledge.admin.passages import spread_of
+from knowledge.admin.passages import edit_urls, spread_of
 from knowledge.admin.progress import rows_of
-from knowledge.admin.rights import CuratorAdmin
-from knowledge.admin.transfers import TITLES, transfer_address, transfer_view
 from knowledge.admin.upload import recent_view, upload_view
-from knowledge.admin.weights import weigh_address, weigh_view
 from knowledge.models import Document, DocumentVersion, IngestItem
-from knowledge.selectors.desk import documents_managed, items_shown
+from knowledge.selectors.dashboard import documents_managed, items_shown
 from knowledge.services.reingest import document_rebuild
 from ragcore.errors import RagError
 
@@ -155,7 +152,7 @@ class DocumentAdmin(CuratorAdmin):
         view = view if view in VIEWS else "passages"
         scope = admin_scope(request)
         versions = list(document.versions.defer("markdown", "sketch"))
-        wanted = numbers_of([request.GET.get("version", "")])
+        wanted = ids_of([request.GET.get("version", "")])
         shown = next((v for v in versions if v.number in wanted), None) or document.live_version or versions[0]
         items = items_shown(scope=scope).filter(version__document=document, finished=None)
         failed = items_shown(scope=scope).filter(version=versions[0], stage=IngestItem.Stage.FAILED).order_by("-id")
@@ -181,7 +178,7 @@ class DocumentAdmin(CuratorAdmin):
             return {**found, **made, "report": report_of(version)}
         if view == "versions":
             return {}
-        number, ordinal = (numbers_of([request.GET.get(name, "")]) for name in ("page", "ordinal"))
+        number, ordinal = (ids_of([request.GET.get(name, "")]) for name in ("page", "ordinal"))
         spread = spread_of(
             scope=scope,
             document=document,
@@ -259,7 +256,7 @@ class DocumentAdmin(CuratorAdmin):
         self, request: HttpRequest, pk: int, service: Callable[..., Any], *, done: Any, **more: Any
     ) -> HttpResponse:
         document = get_object_or_404(self.get_queryset(request), pk=pk)
-        return acted(
+        return run_action(
             request,
             lambda: service(scope=admin_scope(request), actor=admin_user(request), document_id=document.pk, **more),
             done=done,

@@ -12,13 +12,10 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user
-from knowledge.admin.acting import acted
-from knowledge.admin.diffs import side_by_side
-from knowledge.admin.rights import CuratorAdmin
+from knowledge.admin.curation import CuratorAdmin, run_action
 from knowledge.models import DuplicatePair
 from knowledge.selectors import sets_managed
-from knowledge.selectors.duplicates import pairs_of
-from knowledge.selectors.versions import texts_diff
+from knowledge.selectors.comparisons import pairs_of, side_by_side, texts_diff
 from knowledge.services.near_duplicates import pair_keep
 
 
@@ -73,7 +70,7 @@ class DuplicatePairAdmin(CuratorAdmin):
     def keep(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: both documents are wanted."""
         get_object_or_404(self.get_queryset(request), pk=pk)
-        return acted(
+        return run_action(
             request,
             lambda: pair_keep(scope=admin_scope(request), actor=admin_user(request), pair_id=pk),
             done=_("Both are kept; they are not reported any more."),

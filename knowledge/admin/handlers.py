@@ -1,4 +1,4 @@
-"""Source handlers with their rules, and a box in which to try them on a file (D10)."""
+"""Pages of source handlers with their rules (D10), and of attributes in their four groups (D13)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin.base import AdministratorAdmin, admin_user
 from accounts.error_messages import error_message
 from accounts.services import audit_record
-from knowledge.admin.source_forms import CapitalLabels, PairsField
-from knowledge.models import HandlerRule, SourceHandler
-from knowledge.services.handlers import Handled, handled, handler_value, pattern_check, template_check
+from knowledge.admin.source_forms import CapitalLabels, LinesField, PairsField
+from knowledge.models import Attribute, HandlerRule, SourceHandler
+from knowledge.services.handlers import HandlerOutcome, handler_evaluate, handler_value, pattern_check, template_check
 from ragcore.errors import RagError
 
 if TYPE_CHECKING:  # the theme has no types; its class is Django's with other templates
@@ -94,12 +94,12 @@ class TrialForm(forms.Form):
         label=_("text"), required=False, max_length=200_000, widget=forms.Textarea({"rows": 6}), strip=False
     )
 
-    def outcome(self, row: SourceHandler) -> Handled:
+    def outcome(self, row: SourceHandler) -> HandlerOutcome:
         """What the handler says about it."""
         data = self.cleaned_data
         name = data["path"].rpartition("/")[2] or data["path"]
         title = data["title"] or name.rpartition(".")[0] or name
-        return handled(
+        return handler_evaluate(
             handler=handler_value(row),
             path=data["path"],
             name=name,
@@ -178,3 +178,39 @@ class SourceHandlerAdmin(AdministratorAdmin):
             "outcome": form.outcome(row) if form.is_valid() else None,
         }
         return TemplateResponse(request, "admin/knowledge/sourcehandler/trial.html", context)
+
+
+# ── attributes ────────────────────────────────────────────────────────────────────────────────────
+
+
+class AttributeForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
+    """Choices are lines, not JSON."""
+
+    choices = LinesField(label=_("choices"), help_text=_("One a line. Empty: any text."))
+
+    class Meta:
+        model = Attribute
+        fields: ClassVar = ["name", "name_zh", "code", "group", "position", "choices"]
+
+
+@admin.register(Attribute)
+class AttributeAdmin(AdministratorAdmin):
+    """See the module."""
+
+    form = AttributeForm
+    list_display = ("name", "name_zh", "code", "group", "position", "choice_list")
+    list_filter = ("group",)
+    search_fields = ("name", "name_zh", "code")
+    ordering = ("group", "position", "code")
+    fieldsets = ((None, {"fields": (("name", "name_zh"), ("code", "group"), "position", "choices")}),)
+
+    @admin.display(description=_("choices"))
+    def choice_list(self, row: Attribute) -> str:
+        return ", ".join(map(str, row.choices)) or "–"
+
+    def save_model(self, request: HttpRequest, obj: Attribute, form: Any, change: bool) -> None:
+        if not change:
+            obj.tenant = admin_user(request).tenant
+        super().save_model(request, obj, form, change)
+        action = "attribute.change" if change else "attribute.create"
+        audit_record(actor=admin_user(request), action=action, target=obj.code, fields=list(form.changed_data))

@@ -17,11 +17,10 @@ from django.utils.translation import ngettext
 
 from accounts.admin.base import OpenFirstFilter, admin_scope, admin_user, ago, badge
 from knowledge import services
-from knowledge.admin.acting import acted
+from knowledge.admin.curation import CuratorAdmin, run_action
 from knowledge.admin.progress import SILENT_AFTER, open_among, rows_of, summary_of
-from knowledge.admin.rights import CuratorAdmin
 from knowledge.models import IngestItem, IngestJob
-from knowledge.selectors.desk import items_of_job, items_shown, jobs_counted
+from knowledge.selectors.dashboard import items_of_job, items_shown, jobs_counted
 from knowledge.services.jobs import job_cancel, job_pause, job_resume, job_retry
 
 ROWS_OF_A_JOB = 200
@@ -100,7 +99,7 @@ class IngestItemAdmin(CuratorAdmin):
     def retry(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: try a failed item again, from `stage` on."""
         item = get_object_or_404(self.get_queryset(request), pk=pk)
-        return acted(
+        return run_action(
             request,
             lambda: services.document_retry(
                 scope=admin_scope(request),
@@ -163,7 +162,7 @@ class IngestJobAdmin(CuratorAdmin):
         """POST: pause, resume, cancel or repeat a job."""
         job = get_object_or_404(self.get_queryset(request), pk=pk)
         service, done = VERBS[verb]
-        return acted(
+        return run_action(
             request,
             lambda: service(scope=admin_scope(request), actor=admin_user(request), job_id=job.pk),
             done=done,

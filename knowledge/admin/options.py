@@ -16,21 +16,21 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.error_messages import error_message
 from accounts.models import Tenant
-from knowledge.admin.acting import acted
+from knowledge.admin.curation import run_action
 from knowledge.admin.option_forms import OptionsForm, without
 from knowledge.admin.site_options import Place, history_shown, place_of
 from knowledge.models import KnowledgeSet
-from knowledge.selectors.desk import documents_rebuildable
+from knowledge.selectors.dashboard import documents_rebuildable
 from knowledge.selectors.options import options_shown
-from knowledge.services.options import Why, set_options_update, site_options_update
-from knowledge.services.previews import chunking_preview
+from knowledge.services.chunking_previews import chunking_preview
+from knowledge.services.options import ChangeNote, set_options_update, site_options_update
 from knowledge.services.reingest import set_rebuild
 from ragcore.errors import InvalidOptionsError, RagError
 
 REBUILDING = _("The documents are being rebuilt; answers use the old passages until then.")
 
 NOTE_CHARACTERS = 256
-Save = Callable[[dict[str, dict[str, Any]], Why], object]
+Save = Callable[[dict[str, dict[str, Any]], ChangeNote], object]
 
 
 def set_options(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]) -> HttpResponse:
@@ -89,7 +89,7 @@ def _options_page(request: HttpRequest, *, save: Save, context: dict[str, Any], 
 def _saved(request: HttpRequest, form: OptionsForm, save: Save) -> bool:
     """Save the form; what the options refuse together is told above the form."""
     try:
-        save(form.values(), Why(note=request.POST.get("note", "").strip()[:NOTE_CHARACTERS]))
+        save(form.values(), ChangeNote(note=request.POST.get("note", "").strip()[:NOTE_CHARACTERS]))
     except InvalidOptionsError as error:
         for one in error.data.get("conflicts", ()):
             form.add_error(one.option if one.option in form.fields else None, error_message(one.error))
@@ -133,7 +133,7 @@ def _applied(request: HttpRequest, row: KnowledgeSet, form: OptionsForm) -> Http
         set_rebuild(**who)
 
     listed = reverse("admin:knowledge_ingestjob_changelist")
-    return acted(
+    return run_action(
         request,
         apply,
         done=_("Saved. The documents are being rebuilt; answers use the old passages until then."),
@@ -148,7 +148,7 @@ def rebuild_view(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any
         count = documents_rebuildable(scope=admin_scope(request), set_id=row.pk).count()
         page = {**context, "title": title, "set": row, "count": count}
         return TemplateResponse(request, "admin/knowledge/knowledgeset/rebuild.html", page)
-    return acted(
+    return run_action(
         request,
         lambda: set_rebuild(scope=admin_scope(request), actor=admin_user(request), set_id=row.pk),
         done=REBUILDING,

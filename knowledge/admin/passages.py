@@ -1,25 +1,30 @@
-"""The left and the right side of a document's page: the original, and the passages that were made of it."""
+"""The passages of a document: pages that show them, and buttons that edit them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from math import ceil
+from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 from PIL import Image
 
+from accounts.admin.base import admin_scope, admin_user
 from accounts.scope import Scope
-from knowledge import pages
+from knowledge import view_models
+from knowledge.admin.curation import ids_of, is_curator, run_action
 from knowledge.models import Chunk, ChunkEdit, Document, DocumentVersion
 from knowledge.page_picture import POINTS_AN_INCH
 from knowledge.rendering import markdown_html
-from knowledge.selectors.edits import edits_of
-from knowledge.selectors.passages import page_of_passage, passages_of, passages_on_page
-from knowledge.services.edits import text_sha256
+from knowledge.selectors.passages import edits_of, page_of_passage, passages_of, passages_on_page
+from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace, edit_undo, text_sha256
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
 
 PASSAGES = 20  # at a time, where there are no pages
@@ -38,7 +43,7 @@ class PassageView:
     questions: ChunkEdit | None
     may_edit: bool
     boxes: tuple[tuple[float, float, float, float], ...]  # on this page: x, y, width, height in points
-    pages: tuple[int, ...]  # others on which it stands, where pages can be turned
+    pages: tuple[int, ...]  # other pages it is on, if pages can be turned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +78,7 @@ def spread_of(
     every = passages_of(scope=scope, version_id=version.pk)
     total = every.count()
     edits = tuple(edits_of(scope=scope, document_id=document.pk))
-    has_pages = pages.drawn_from(version) is not None and bool(version.pages)
+    has_pages = view_models.drawn_from(version) is not None and bool(version.pages)
     if has_pages:
         if ordinal is not None:
             number = page_of_passage(scope=scope, version_id=version.pk, ordinal=ordinal) or number
@@ -104,7 +109,7 @@ def spread_of(
 def _original(version: DocumentVersion, page: int | None) -> OriginalView:
     if page is not None:
         return _page(version, page)
-    if version.file and pages.inline_type(version) in pages.PICTURES.values():
+    if version.file and view_models.inline_type(version) in view_models.PICTURES.values():
         address = reverse("knowledge:original", args=[version.document_id])
         return OriginalView(kind="picture", address=f"{address}?version={version.number}")
     return OriginalView(kind="text")
@@ -113,7 +118,7 @@ def _original(version: DocumentVersion, page: int | None) -> OriginalView:
 def _page(version: DocumentVersion, page: int) -> OriginalView:
     """The picture is drawn now, so that its size is known and the browser finds it ready."""
     try:
-        png = pages.page_drawn(version, page)
+        png = view_models.page_drawn(version, page)
     except (CorruptDocumentError, ResourceLimitError):
         return OriginalView(kind="none")
     with Image.open(BytesIO(png)) as image:
@@ -151,3 +156,64 @@ def _as_read(chunk: Chunk, html: SafeString) -> SafeString:
     if chunk.kind == Chunk.Kind.SECTION:
         return SafeString("")
     return markdown_html(chunk.edit.anchor_text, version_id=chunk.version_id) if chunk.edit else html
+
+
+# ── buttons of a passage ──────────────────────────────────────────────────────────────────────────
+
+
+MAX_PREVIEW = 200_000  # characters
+
+View = Callable[..., HttpResponse]
+
+
+def edit_urls(wrap: Callable[[View], View]) -> list[URLPattern]:
+    """Addresses below the documents; each ends in the passage that was changed."""
+    views: dict[str, View] = {"replace": _replace, "questions": _questions, "disable": _disable}
+    passages = [
+        path(f"<int:pk>/passages/<int:chunk_id>/{name}/", wrap(view), name=f"knowledge_passage_{name}")
+        for name, view in views.items()
+    ]
+    return [
+        *passages,
+        path("<int:pk>/edits/<int:edit_id>/undo/", wrap(_undo), name="knowledge_passage_undo"),
+        path("<int:pk>/passages/preview/", wrap(_preview), name="knowledge_passage_preview"),
+    ]
+
+
+def _replace(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
+    text = request.POST.get("text", "")
+    done = _("Saved. The new text is found from now on.")
+    return _acted(request, pk, lambda who: chunk_replace(chunk_id=chunk_id, text=text, **who), done)
+
+
+def _questions(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
+    questions = request.POST.get("questions", "").splitlines()
+    done = _("Saved. The passage is found by these questions, too.")
+    return _acted(request, pk, lambda who: chunk_questions_set(chunk_id=chunk_id, questions=questions, **who), done)
+
+
+def _disable(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
+    done = _("The passage is not found any more.")
+    return _acted(request, pk, lambda who: chunk_disable(chunk_id=chunk_id, **who), done)
+
+
+def _undo(request: HttpRequest, pk: int, edit_id: int) -> HttpResponse:
+    return _acted(request, pk, lambda who: edit_undo(edit_id=edit_id, **who), _("The edit was taken back."))
+
+
+def _preview(request: HttpRequest, pk: int) -> HttpResponse:
+    """The HTML of a text that is being written."""
+    if not is_curator(request):
+        raise PermissionDenied
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    version = ids_of([request.POST.get("version", "")])
+    return HttpResponse(markdown_html(request.POST.get("text", "")[:MAX_PREVIEW], version_id=next(iter(version), None)))
+
+
+def _acted(request: HttpRequest, pk: int, act: Callable[[dict[str, Any]], object], done: Any) -> HttpResponse:
+    """Back to the passage by its place in the document: its id is another one after each edit."""
+    who = {"scope": admin_scope(request), "actor": admin_user(request)}
+    place = next(iter(ids_of([request.POST.get("ordinal", "")])), 0)
+    back = f"{reverse('admin:knowledge_document_change', args=[pk])}?ordinal={place}#passage-{place}"
+    return run_action(request, lambda: act(who), done=done, back=back)

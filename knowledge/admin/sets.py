@@ -17,9 +17,9 @@ from django.utils.translation import ngettext
 from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.scope import Scope
 from knowledge.admin import options
-from knowledge.admin.rights import CuratorAdmin
+from knowledge.admin.curation import CuratorAdmin
 from knowledge.models import KnowledgeSet
-from knowledge.selectors.desk import sets_counted
+from knowledge.selectors.dashboard import sets_counted
 from knowledge.services.sets import set_create, set_delete, set_members_put, set_update
 
 PEOPLE = {"members": "users", "member_groups": "groups", "owners": "owners"}  # field -> argument of the service

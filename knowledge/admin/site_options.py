@@ -21,20 +21,21 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.errors import NotAllowedError, NotFoundError
-from knowledge.admin.acting import numbers_of
-from knowledge.admin.option_forms import value_label
-from knowledge.admin.rights import CuratorAdmin
-from knowledge.admin.site_options_forms import FORMAT, ImportForm, faults_of
+from knowledge.admin.curation import CuratorAdmin, ids_of
+from knowledge.admin.option_forms import FORMAT, ImportForm, faults_of, value_label
 from knowledge.models import OptionsChange
-from knowledge.selectors.options import Stored, group_label, option_label, options_shown
-from knowledge.selectors.options_history import (
+from knowledge.selectors.options import (
     Difference,
     OptionsOwner,
+    Stored,
+    group_label,
+    option_label,
     options_changes,
     options_differences,
     options_owner,
+    options_shown,
 )
-from knowledge.services.options import Why, options_restore, set_options_update, site_options_update
+from knowledge.services.options import ChangeNote, options_restore, set_options_update, site_options_update
 from ragcore.errors import RagError
 
 SHOWN_CHANGES = 10  # on the page of the options; the list has all
@@ -84,7 +85,7 @@ class Change:
 
 def place_of(request: HttpRequest, data: Mapping[str, str]) -> Place:
     """The place that `?set=` or `?tenant=` names. Raises Http404, PermissionDenied where it is not theirs."""
-    named = {name: next(iter(numbers_of([data.get(name, "")])), None) for name in ("set", "tenant")}
+    named = {name: next(iter(ids_of([data.get(name, "")])), None) for name in ("set", "tenant")}
     if any(data.get(name) and number is None for name, number in named.items()):
         raise Http404
     place = Place(set_id=named["set"], tenant_id=named["tenant"])
@@ -217,7 +218,7 @@ def import_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
 
 def _imported(request: HttpRequest, place: Place, options: Stored, *, note: str) -> HttpResponse:
     who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request), "replaces": True}
-    why = Why(kind=OptionsChange.Kind.IMPORT, note=note)
+    why = ChangeNote(kind=OptionsChange.Kind.IMPORT, note=note)
     try:
         if place.set_id is not None:
             set_options_update(set_id=place.set_id, options=options, why=why, **who)

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
+from django import forms
+from django.contrib import admin, messages
 from django.db.models import Prefetch, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
-from accounts.error_messages import stored_message
-from knowledge.admin.acting import acted
-from knowledge.admin.rights import CuratorAdmin
-from knowledge.admin.set_sources import compose_page
-from knowledge.admin.source_forms import SourceForm
-from knowledge.models import IngestJob, SetSource, Source
-from knowledge.selectors.sources import source_list, sources_managed
-from knowledge.services.sources import source_create, source_delete, source_run_start, source_update
+from accounts.error_messages import error_message, stored_message
+from knowledge.admin.curation import CuratorAdmin, run_action
+from knowledge.admin.source_forms import LinesField, PairsField, SourceForm
+from knowledge.models import IngestJob, KnowledgeSet, SetSource, Source
+from knowledge.selectors import sets_managed
+from knowledge.selectors.sources import set_sources, source_list, sources_managed, sources_usable
+from knowledge.services.composition import set_sources_put
+from knowledge.services.sources import set_ingest, source_create, source_delete, source_run_start, source_update
 from knowledge.services.sources.items import LISTED_KINDS
+from knowledge.types import SourceFilter, strictly
+from ragcore.errors import RagError
 
 COLOURS = {"": "info", "running": "info", "succeeded": "success", "failed": "danger"}
 FIGURES = (
@@ -159,7 +163,7 @@ class SourceAdmin(CuratorAdmin):
     def run(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: run a source now."""
         source = get_object_or_404(self.get_queryset(request), pk=pk)
-        return acted(
+        return run_action(
             request,
             lambda: source_run_start(scope=admin_scope(request), actor=admin_user(request), source_id=pk),
             done=str(_("The source is being run.")),
@@ -197,3 +201,64 @@ def _runs(source: Source) -> list[dict[str, Any]]:
         }
         for job in jobs
     ]
+
+
+# ── sources of a set ──────────────────────────────────────────────────────────────────────────────
+
+
+class FilterForm(forms.Form):
+    """One source: whether it belongs to the set, and what of it."""
+
+    is_chosen = forms.BooleanField(required=False)
+    paths = LinesField(label=_("paths"), help_text=_("Patterns such as radio/*, one a line. Empty: all."))
+    tags = LinesField(label=_("tags"), help_text=_("Any of them, one a line. Empty: all."))
+    metadata = PairsField(label=_("attributes"), help_text=_("All of them: name = value, one a line."))
+
+    def __init__(self, source: Source, data: Any, *, initial: dict[str, Any]) -> None:
+        self.source = source
+        super().__init__(data, prefix=f"source{source.pk}", initial=initial)
+
+    def filter(self) -> SourceFilter:
+        values = {name: self.cleaned_data[name] for name in ("paths", "tags", "metadata")}
+        return strictly(SourceFilter, values)
+
+
+def compose_page(request: HttpRequest, *, set_id: int, context: dict[str, Any]) -> HttpResponse:
+    """GET: the sources that may be chosen, those of the set with their filters; POST: the new composition."""
+    chosen = sets_managed(scope=admin_scope(request)).filter(pk=set_id).first()
+    if chosen is None:
+        raise Http404
+    lines = _lines(request, chosen)
+    if request.method == "POST" and all(line.is_valid() for line in lines) and _saved(request, chosen, lines):
+        return redirect("admin:knowledge_source_compose", set_id=chosen.pk)
+    title = _("Sources of %(name)s") % {"name": chosen.name}
+    page = {**context, "title": title, "set": chosen, "lines": lines}
+    return TemplateResponse(request, "admin/knowledge/source/compose.html", page)
+
+
+def _lines(request: HttpRequest, chosen: KnowledgeSet) -> list[FilterForm]:
+    scope = admin_scope(request)
+    now = {row.source_id: row for row in set_sources(scope=scope, set_id=chosen.pk)}
+    usable = sources_usable(scope=scope).filter(tenant=chosen.tenant_id)
+    rows = {source.pk: source for source in [*usable, *(row.source for row in now.values())]}
+    data = request.POST if request.method == "POST" else None
+    return [
+        FilterForm(source, data, initial={"is_chosen": pk in now, **(now[pk].filter if pk in now else {})})
+        for pk, source in sorted(rows.items(), key=lambda pair: pair[1].name)
+    ]
+
+
+def _saved(request: HttpRequest, chosen: KnowledgeSet, lines: list[FilterForm]) -> bool:
+    who: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request), "set_id": chosen.pk}
+    try:
+        pairs = [(line.source.pk, line.filter()) for line in lines if line.cleaned_data["is_chosen"]]
+        set_sources_put(sources=pairs, **who)
+        if "ingest" in request.POST:
+            set_ingest(**who)
+            messages.success(request, _("The set is composed anew, and its sources are being run."))
+        else:
+            messages.success(request, _("The set is composed anew."))
+    except RagError as error:
+        messages.error(request, error_message(error))
+        return False
+    return True

@@ -25,12 +25,11 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.models import MAX_CLEARANCE
 from knowledge import services
-from knowledge.admin.acting import numbers_of
+from knowledge.admin.curation import ids_of, is_curator
 from knowledge.admin.progress import open_among, rows_of, summary_of
-from knowledge.admin.rights import is_curator
 from knowledge.models import IngestItem
 from knowledge.selectors import sets_managed
-from knowledge.selectors.desk import items_uploaded
+from knowledge.selectors.dashboard import items_uploaded
 from ragcore.errors import RagError
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def upload_view(request: HttpRequest, *, model_admin: DocumentAdmin) -> HttpResp
         **_recent(request),
         "title": _("Upload documents"),
         "sets": sets_managed(scope=scope).filter(tenant=scope.tenant_id),
-        "chosen": set(numbers_of(request.GET.getlist("set"))),
+        "chosen": set(ids_of(request.GET.getlist("set"))),
         "clearances": range(MAX_CLEARANCE + 1),
         "max_mb": settings.MAX_UPLOAD_BYTES // (1024 * 1024),
         "max_bytes": settings.MAX_UPLOAD_BYTES,
@@ -101,7 +100,7 @@ def _store(request: HttpRequest) -> None:
             services.document_upload(
                 scope=admin_scope(request),
                 actor=admin_user(request),
-                sets=numbers_of(request.POST.getlist("sets")),
+                sets=ids_of(request.POST.getlist("sets")),
                 name=file.name or "",
                 content=file.read(),
                 clearance=int(clearance) if clearance.isdecimal() else 0,

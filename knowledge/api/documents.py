@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import IO, Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.decorators import action
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser, DataAndFiles, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.errors import NotFoundError
 from accounts.rest import ResourceViewSet, SmallJsonParser
-from knowledge.api.bodies import FileParser, JsonLinesParser, LinesParser, TextLinesParser
 from knowledge.api.document_fields import (
     BulkFields,
     BulkLine,
@@ -29,10 +32,60 @@ from knowledge.api.document_fields import (
     UploadFields,
 )
 from knowledge.selectors import chunks_of, document_get, document_list
-from knowledge.services.bulk import documents_bulk
+from knowledge.services.bulk import MAX_LINE_BYTES, documents_bulk
 from knowledge.services.documents import document_delete, document_upload, upload_check
 from knowledge.services.jobs import document_retry
 from knowledge.services.sources import archive_upload
+
+# ── request bodies ────────────────────────────────────────────────────────────────────────────────
+
+
+READ_BYTES = 64 * 1024
+
+
+class FileParser(MultiPartParser):
+    """`multipart/form-data`; Django writes files to disk and takes names from `filename*` (RFC 5987) too."""
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> DataAndFiles[Any, Any]:
+        try:
+            return super().parse(stream, media_type, parser_context)
+        except (LookupError, ValueError) as error:  # an unknown charset, or parts missing, in `filename*`
+            raise ParseError(_("The form data cannot be read.")) from error
+
+
+class LinesParser(BaseParser):
+    """The body as lines of bytes, read while they are used: nothing is kept, whatever the length of the body."""
+
+    media_type = "application/x-ndjson"
+
+    def parse(  # type: ignore[override]  # REST framework hands on whatever a parser returns
+        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Iterator[bytes]:
+        return lines_of(stream)
+
+
+class JsonLinesParser(LinesParser):
+    """The same body under the name that many clients send."""
+
+    media_type = "application/*"
+
+
+class TextLinesParser(LinesParser):
+    media_type = "text/plain"
+
+
+def lines_of(stream: IO[bytes]) -> Iterator[bytes]:
+    """Lines without their end. Of one over MAX_LINE_BYTES only its first MAX_LINE_BYTES + 1 bytes are kept."""
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        rest = line
+        while not rest.endswith(b"\n") and (rest := stream.readline(READ_BYTES)):
+            continue
+        yield line.rstrip(b"\r\n")
+
+
+# ── views ───────────────────────────────────────────────────────────────────────────────────────
 
 
 @extend_schema(tags=["documents"])

@@ -21,7 +21,7 @@ from rest_framework.viewsets import ViewSet
 
 from accounts.models import MAX_CLEARANCE
 from accounts.rest import Attributes, BodyTooLargeError, FirstRenderer, StrictSerializer, Text
-from knowledge.services.sources import WebhookEvent, webhook_source, webhook_take
+from knowledge.services.sources import WebhookEvent, webhook_events_apply, webhook_source
 
 MAX_EVENTS = 100
 FORMATS = ["text", "markdown", "html"]
@@ -121,7 +121,7 @@ class WebhookViewSet(ViewSet):
             signature=request.headers.get("X-Ragsite-Signature", ""),
             body=body,
         )
-        taken = webhook_take(source=found, events=events_of(body))
+        taken = webhook_events_apply(source=found, events=events_of(body))
         return Response(EventsTakenFields(taken).data, status=202)
 
 

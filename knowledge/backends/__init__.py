@@ -12,7 +12,7 @@ from accounts.scope import Scope
 from knowledge.backends.falling_back import FallingBackLexicalIndex, FallingBackVectorIndex, Report
 from knowledge.backends.postgres import ScopedLexicalIndex, ScopedPassageStore, ScopedVectorIndex
 from knowledge.indexes.visibility import Visible
-from knowledge.selectors.bounds import backend_collection
+from knowledge.selectors.documents import backend_collection
 from ragcore.ports import LexicalIndex, PassageStore, VectorIndex
 
 __all__ = ["Backend", "ScopedLexicalIndex", "ScopedPassageStore", "ScopedVectorIndex", "backend_of"]

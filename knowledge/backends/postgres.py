@@ -7,14 +7,24 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+from django.db import transaction
+
 from accounts.scope import Scope
 from knowledge.indexes.access_paths import PlannedHits
+from knowledge.indexes.fuzzy import characters_between, terms_alike, terms_unseen, titles_near
 from knowledge.indexes.lexical import LexicalQuery, lexical_many_search, lexical_query
 from knowledge.indexes.vectors import coarse_many_search, fine_search
 from knowledge.indexes.visibility import Visible
-from knowledge.indexes.visible_passages import passages_around, passages_load, passages_of_sections
+from knowledge.indexes.visible_passages import (
+    facts_load,
+    heads_load,
+    passages_around,
+    passages_load,
+    passages_of_sections,
+)
+from knowledge.selectors import sets_readable
 from ragcore.ports import FloatArray
-from ragcore.types import Hit, Passage, Query
+from ragcore.types import DocumentFacts, Hit, Passage, Query
 
 Asked = tuple[tuple[str, ...], tuple[tuple[str, tuple[tuple[str, float], ...]], ...]]  # terms, corrections
 
@@ -100,3 +110,52 @@ class ScopedPassageStore:
 
     def siblings(self, chunks: Sequence[int], *, max_tokens: int) -> list[tuple[Passage, ...]]:
         return passages_of_sections(scope=self.scope, visible=self.visible, chunks=chunks, max_tokens=max_tokens)
+
+
+# ── words, titles and facts, whatever backend searches the vectors ────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedFuzzyIndex:
+    """FuzzyIndex of one asker."""
+
+    scope: Scope
+    visible: Visible
+
+    @transaction.atomic
+    def unseen(self, words: Sequence[str]) -> set[str]:
+        return terms_unseen(scope=self.scope, visible=self.visible, words=words)
+
+    @transaction.atomic
+    def alike(self, words: Sequence[str], *, limit: int) -> dict[str, dict[str, float]]:
+        return terms_alike(scope=self.scope, visible=self.visible, words=words, limit=limit)
+
+    @transaction.atomic
+    def between(self, pairs: Sequence[str], *, before: str, after: str, limit: int) -> dict[str, int]:
+        return characters_between(
+            scope=self.scope, visible=self.visible, pairs=pairs, before=before, after=after, limit=limit
+        )
+
+    @transaction.atomic
+    def titles(self, text: str, *, least: float) -> list[Hit]:
+        return titles_near(scope=self.scope, visible=self.visible, text=text, least=least)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedFactsIndex:
+    """FactsIndex of one asker; of the sets of a document those count that the asker may read."""
+
+    scope: Scope
+    visible: Visible
+    within: Scope | None = None  # and a second person, too
+
+    @transaction.atomic
+    def documents(self, documents: Sequence[int]) -> dict[int, DocumentFacts]:
+        rows = sets_readable(scope=self.scope)
+        if self.within is not None:
+            rows = rows.filter(pk__in=sets_readable(scope=self.within).order_by().values("pk"))
+        readable = list(rows.order_by().values_list("pk", flat=True))
+        return facts_load(scope=self.scope, visible=self.visible, readable=readable, documents=documents)
+
+    def heads(self, chunks: Sequence[int]) -> dict[int, str]:
+        return heads_load(scope=self.scope, visible=self.visible, chunks=chunks)

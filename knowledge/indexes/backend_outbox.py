@@ -199,7 +199,7 @@ def entries_sample(*, tenant_id: int, total: int, limit: int) -> list[LiveEntry]
 
 
 @dataclass(frozen=True, slots=True)
-class EntriesCounted:
+class EntryCounts:
     """Live entries of a tenant: all, those up to an id, and the highest id."""
 
     total: int
@@ -207,9 +207,9 @@ class EntriesCounted:
     last: int
 
 
-def entries_counted(*, tenant_id: int, after: int = 0) -> EntriesCounted:
+def entry_counts(*, tenant_id: int, after: int = 0) -> EntryCounts:
     """`before` counts the entries up to the id `after`."""
-    return EntriesCounted(*fetch(COUNT, {"tenant": tenant_id, "after": after})[0])
+    return EntryCounts(*fetch(COUNT, {"tenant": tenant_id, "after": after})[0])
 
 
 def entry_ids(*, tenant_id: int, after: int, last: int) -> set[int]:

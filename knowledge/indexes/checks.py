@@ -155,7 +155,7 @@ def passages_drift() -> list[Drift]:
     return found
 
 
-def halves_found() -> list[Drift]:
+def incomplete_documents() -> list[Drift]:
     """Live documents that lack passages or entries; entries that are double, misplaced, or of a retired passage."""
     return [
         Drift(kind=kind, tenant_id=tenant, what=f"{noun} {number}", stored=int(count), counted=right)

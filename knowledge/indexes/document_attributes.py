@@ -146,7 +146,7 @@ ORDER BY n.documents DESC, n.name, v.place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FacetQuestion:
+class FacetQuery:
     """What an answer depends on: rights, corpus epoch, and a text that values must contain (lower case; empty: any)."""
 
     visible: Visible = field(compare=False)
@@ -163,12 +163,12 @@ class FacetQuestion:
         return {**self.visible.params, "words": self.words, **limits}
 
 
-def facet_question(
+def facet_query(
     *, scope: Scope, visible: Visible, epoch: int, words: str, limit: int, longest: int, newest: int
-) -> FacetQuestion:
+) -> FacetQuery:
     """A question within the asker's rights; answers to equal rights, epoch and words are cached."""
     rights = f"{scope.tenant_id} {visible.sql} {sorted(visible.params.items())!r}"
-    return FacetQuestion(
+    return FacetQuery(
         visible=visible,
         rights=rights,
         epoch=epoch,
@@ -185,20 +185,20 @@ def of_documents(sql: str, visible: Visible) -> str:
 
 
 @lru_cache(maxsize=KEPT)
-def sets_counted(question: FacetQuestion, sets: tuple[int, ...]) -> dict[int, int]:
+def sets_count(question: FacetQuery, sets: tuple[int, ...]) -> dict[int, int]:
     """Live documents by set. `sets`: the sets that the asker may read; a document may be in others, too."""
     rows = fetch(SETS.format(visible=question.visible.sql), {**question.params, "sets": list(sets)})
     return {int(row[0]): int(row[1]) for row in rows}
 
 
 @lru_cache(maxsize=KEPT)
-def documents_counted(question: FacetQuestion) -> int:
+def documents_count(question: FacetQuery) -> int:
     """How many documents the tags and attributes were counted in."""
     return int(fetch(of_documents(COUNTED, question.visible), question.params)[0][0])
 
 
 @lru_cache(maxsize=KEPT)
-def tags_counted(question: FacetQuestion) -> Facet:
+def tags_count(question: FacetQuery) -> Facet:
     """The most frequent tags of live documents."""
     rows = fetch(of_documents(TAGS, question.visible), question.params)
     every = rows[0][2] if rows else 0
@@ -206,7 +206,7 @@ def tags_counted(question: FacetQuestion) -> Facet:
 
 
 @lru_cache(maxsize=KEPT)
-def attributes_counted(question: FacetQuestion) -> AttributeFacets:
+def attributes_count(question: FacetQuery) -> AttributeFacets:
     """The most frequent attributes of live documents, each with its most frequent values."""
     rows = fetch(of_documents(ATTRIBUTES, question.visible), question.params)
     by_name: dict[str, list[tuple[Any, ...]]] = {}

@@ -42,12 +42,12 @@ ORDER BY i.relname
 SIZE = "SELECT pg_relation_size(%(name)s::regclass)"
 
 
-def indexes_rebuilt() -> list[str]:
+def rebuildable_indexes() -> list[str]:
     """Names of the indexes that need rebuilding now and then: vectors first, then words."""
     return [row[0] for row in fetch(REBUILT, {})]
 
 
-def leftovers_found() -> list[str]:
+def leftover_indexes() -> list[str]:
     """Names of invalid indexes that an interrupted rebuild left."""
     return [row[0] for row in fetch(LEFTOVERS, {})]
 
@@ -60,7 +60,7 @@ def index_size(name: str) -> int:
 def index_rebuild(name: str) -> None:
     """Rebuild an index without locking readers or writers. Call outside a transaction."""
     rebuild = sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(name))
-    if name == NAME:
+    if name == HNSW_INDEX:
         hnsw_options_apply(name)
         with memory_for_build():
             _alone(rebuild)
@@ -103,7 +103,7 @@ def terms_purge(*, tenant_id: int, after: int, last: int) -> int:
     return execute(ORPHANS, {"tenant": tenant_id, "after": after, "last": last})
 
 
-def terms_orphaned() -> int:
+def orphaned_terms_count() -> int:
     """How many terms no entry contains, of all tenants."""
     return int(fetch(ORPHANS_COUNT, {})[0][0])
 
@@ -111,7 +111,7 @@ def terms_orphaned() -> int:
 # ── the HNSW index ────────────────────────────────────────────────────────────────────────────────
 
 
-NAME = "knowledge_entry_coarse"
+HNSW_INDEX = "knowledge_entry_coarse"
 ROW_BYTES = 1200  # of the graph in memory without its links: the vector, its element and the allocator
 LINK_BYTES = 24  # a neighbour; 2·m of them on the lowest layer
 LEAST_MB = 64
@@ -135,20 +135,20 @@ RESET_MEMORY = "RESET maintenance_work_mem"
 
 def hnsw_is_valid() -> bool:
     """Whether the index is there and can be used."""
-    found = fetch(STATE, {"name": NAME})
+    found = fetch(STATE, {"name": HNSW_INDEX})
     return bool(found and found[0][0])
 
 
 def hnsw_drop() -> None:
     """Drop the index, valid or not, without locking readers or writers. Call outside a transaction."""
-    _alone(DROP.format(sql.Identifier(NAME)))
+    _alone(DROP.format(sql.Identifier(HNSW_INDEX)))
 
 
 def hnsw_create() -> None:
     """Build the missing index beside readers and writers. Call outside a transaction."""
     m, ef = sql.Literal(settings.HNSW_M), sql.Literal(settings.HNSW_EF_CONSTRUCTION)
     with memory_for_build():
-        _alone(CREATE.format(sql.Identifier(NAME), m, ef))
+        _alone(CREATE.format(sql.Identifier(HNSW_INDEX), m, ef))
 
 
 def entries_vacuum() -> None:
@@ -227,12 +227,12 @@ WHERE relname IN ('knowledge_indexentry', 'knowledge_document', 'knowledge_docum
 """
 
 
-def tenants_beyond(limit: int) -> list[int]:
+def large_tenants(limit: int) -> list[int]:
     """Ids of tenants with more live entries than an exact scan should touch."""
     return [row[0] for row in fetch(LARGE_TENANTS, {"limit": limit})]
 
 
-def parts_counted(tenants: list[int]) -> tuple[int, int]:
+def tail_and_merged_count(tenants: list[int]) -> tuple[int, int]:
     """Entries of these tenants outside of the index, and in it. Reads all of them: for maintenance only."""
     tail, merged = fetch(PARTS, {"tenants": tenants})[0]
     return int(tail), int(merged)

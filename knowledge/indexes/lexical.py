@@ -21,7 +21,7 @@ from knowledge.indexes.bm25 import query_side, rarest_within, sparse_text
 from knowledge.indexes.corpus_epoch import epoch_of
 from knowledge.indexes.search_space import EpochCache, search_space_of, tenant_size, visible_key, visible_size
 from knowledge.indexes.statements import fetch, fetch_many
-from knowledge.indexes.visibility import Visible, seen_in_order
+from knowledge.indexes.visibility import Visible, visible_in_order_sql
 from ragcore.types import Hit
 
 NO_LIMIT = 2**31 - 1
@@ -35,7 +35,7 @@ JOIN knowledge_lexicalstatistics s ON s.tenant_id = t.tenant_id AND s.language =
 WHERE t.tenant_id = %(tenant)s AND t.text = ANY(%(texts)s) AND t.frequency > 0
 """
 
-SEARCH = seen_in_order(
+SEARCH = visible_in_order_sql(
     """
     SELECT e.chunk_id, e.version_id, e.representation, e.bm25 <#> %(query)s::sparsevec AS distance
     FROM knowledge_indexentry e

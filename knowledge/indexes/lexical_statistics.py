@@ -224,14 +224,14 @@ WHERE tenant_id = %(tenant)s AND language = %(language)s
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReweighStep:
     """One batch: how many entries it changed, and whether it was the last."""
 
     changed: int
     is_over: bool
 
 
-def statistics_drifted() -> list[tuple[int, str]]:
+def drifted_statistics() -> list[tuple[int, str]]:
     """(tenant id, language) whose average length is too far from the reference."""
     return [(tenant, language) for tenant, language in fetch(DRIFTED, {"drift": DRIFT})]
 
@@ -239,7 +239,7 @@ def statistics_drifted() -> list[tuple[int, str]]:
 def reweighing_due() -> list[tuple[int, str]]:
     """(tenant id, language) to be reweighed: unfinished ones first, then those that have drifted."""
     begun = [(tenant, language) for tenant, language in fetch(UNDER_WAY, {})]
-    return begun + statistics_drifted()
+    return begun + drifted_statistics()
 
 
 def reweigh_begin(*, tenant_id: int, language: str) -> None:
@@ -248,13 +248,13 @@ def reweigh_begin(*, tenant_id: int, language: str) -> None:
     execute(BEGIN, {"tenant": tenant_id, "language": language})
 
 
-def reweigh_step(*, tenant_id: int, language: str, limit: int) -> Step:
+def reweigh_step(*, tenant_id: int, language: str, limit: int) -> ReweighStep:
     """Compute the document sides of the next entries. Call in a transaction."""
     statistics_lock(tenant_id=tenant_id)
     which = {"tenant": tenant_id, "language": language}
     former, reference, after, until = fetch(STATE, which)[0]
     if former is None:
-        return Step(0, is_over=True)
+        return ReweighStep(0, is_over=True)
     rows = fetch(NEXT, {**which, "after": after, "until": until, "limit": limit})
     if rows:
         weights = [
@@ -264,7 +264,7 @@ def reweigh_step(*, tenant_id: int, language: str, limit: int) -> Step:
         execute(ADVANCE, {**which, "last": rows[-1][0]})
     if len(rows) < limit:
         execute(END, which)
-    return Step(len(rows), is_over=len(rows) < limit)
+    return ReweighStep(len(rows), is_over=len(rows) < limit)
 
 
 def _reweighed(text: str, *, kind: str, length: int, old: float, new: float) -> str:

@@ -44,7 +44,7 @@ LIMIT = "SELECT set_config('statement_timeout', %(milliseconds)s, true)"
 
 
 @contextmanager
-def statements_limited(*, seconds: float) -> Iterator[None]:
+def statement_timeout(*, seconds: float) -> Iterator[None]:
     """A transaction with a time limit for each statement: an abandoned search must not keep its connection.
 
     A statement over the limit raises OperationalError.
@@ -85,7 +85,7 @@ def run_concurrently(first: Callable[[], A], second: Callable[[], B], *, seconds
 
 def _apart(search: Callable[[], A], seconds: float) -> A:
     try:
-        with statements_limited(seconds=seconds):
+        with statement_timeout(seconds=seconds):
             return search()
     finally:
         connection.close()  # back to the pool

@@ -19,7 +19,7 @@ from accounts.scope import Scope
 from knowledge.indexes.access_paths import AccessPlan, PlannedHits, vector_plan
 from knowledge.indexes.search_space import search_space_of
 from knowledge.indexes.statements import fetch, fetch_many
-from knowledge.indexes.visibility import Visible, seen_in_order
+from knowledge.indexes.visibility import Visible, visible_in_order_sql
 from knowledge.models.index import COARSE_DIMENSIONS
 from ragcore.ports import FloatArray
 from ragcore.types import Hit
@@ -38,8 +38,8 @@ ORDER BY e.coarse <=> %(vector)s::halfvec
 LIMIT %(fetched)s
 """
 COSINE = "1 - near.distance"
-SCAN = seen_in_order(_NEAR.format(part=""), score=COSINE)
-INDEX = seen_in_order(
+SCAN = visible_in_order_sql(_NEAR.format(part=""), score=COSINE)
+INDEX = visible_in_order_sql(
     f"({_NEAR.format(part='e.merged AND')}) UNION ALL ({_NEAR.format(part='NOT e.merged AND')})", score=COSINE
 )
 DOCUMENTS = """
@@ -52,7 +52,7 @@ LIMIT %(limit)s
 """
 PATHS = {"scan": SCAN, "index": INDEX, "documents": DOCUMENTS}
 
-FINE = seen_in_order(
+FINE = visible_in_order_sql(
     """
     SELECT chunk_id, version_id, representation, distance
     FROM (
@@ -74,7 +74,7 @@ SELECT set_config('hnsw.ef_search', %(ef)s, true), set_config('hnsw.iterative_sc
     set_config('hnsw.max_scan_tuples', '100000000', true), set_config('hnsw.scan_mem_multiplier', '64', true),
     set_config('enable_seqscan', 'off', true)
 """
-AS_BEFORE = "SELECT set_config('enable_seqscan', 'on', true)"
+RESET_SEQSCAN = "SELECT set_config('enable_seqscan', 'on', true)"
 
 
 def vector_text(vector: FloatArray) -> str:
@@ -121,18 +121,18 @@ def _all_rows(
 
 def _rows(plan: AccessPlan, visible: Visible, params: Sequence[Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
     sql = PATHS[plan.path].format(visible=visible.sql)
-    limits: AbstractContextManager[None] = index_scanned() if plan.path == "index" else nullcontext()
+    limits: AbstractContextManager[None] = hnsw_scan_settings() if plan.path == "index" else nullcontext()
     with limits:
         return fetch_many(sql, [{**one, "fetched": plan.fetched} for one in params])
 
 
 @contextmanager
-def index_scanned() -> Iterator[None]:
+def hnsw_scan_settings() -> Iterator[None]:
     """A transaction whose statements scan the HNSW index as far as necessary."""
     with transaction.atomic():
         fetch(NEARLY_UNLIMITED, {"ef": str(EF_SEARCH)})
         yield
-        fetch(AS_BEFORE, {})
+        fetch(RESET_SEQSCAN, {})
 
 
 def fine_search(

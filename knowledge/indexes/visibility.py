@@ -48,7 +48,7 @@ class Visible:
     epoch: int | None = field(default=None, compare=False)
 
 
-def seen_in_order(near: str, *, score: str) -> str:
+def visible_in_order_sql(near: str, *, score: str) -> str:
     """SQL that checks rights entry by entry, nearest first, until `limit` visible entries are found.
 
     `near` yields chunk_id, version_id, representation and distance in order of distance; `score` is an expression of

@@ -173,7 +173,7 @@ DOCUMENTS = "SELECT id FROM knowledge_document WHERE id IN ({visible}) LIMIT %(l
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmed:
+class ConfirmedHit:
     """An entry that is there, live, and visible to the asker."""
 
     id: int
@@ -182,13 +182,13 @@ class Confirmed:
     representation: str
 
 
-def confirmed_load(*, scope: Scope, visible: Visible, entries: Sequence[int]) -> dict[int, Confirmed]:
+def confirmed_hits_load(*, scope: Scope, visible: Visible, entries: Sequence[int]) -> dict[int, ConfirmedHit]:
     """The entries that the asker may find now, by id."""
     params = {**visible.params, "tenant": scope.tenant_id, "ids": list(entries)}
-    return {row[0]: Confirmed(*row) for row in fetch(CONFIRM.format(visible=visible.sql), params)}
+    return {row[0]: ConfirmedHit(*row) for row in fetch(CONFIRM.format(visible=visible.sql), params)}
 
 
-def documents_load(*, scope: Scope, visible: Visible, limit: int) -> list[int]:
+def document_ids_load(*, scope: Scope, visible: Visible, limit: int) -> list[int]:
     """Ids of visible documents, at most `limit`."""
     del scope  # bound in `visible`
     return [row[0] for row in fetch(DOCUMENTS.format(visible=visible.sql), {**visible.params, "limit": limit})]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -10,7 +11,8 @@ from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import epoch_now
 from knowledge.indexes.document_attributes import attribute_conditions
-from knowledge.models import Chunk, Document, KnowledgeSet
+from knowledge.indexes.visibility import Bounds
+from knowledge.models import Chunk, Document, KnowledgeSet, TenantBackend
 from knowledge.selectors.sets import sets_managed, sets_readable
 from knowledge.types import Filters
 
@@ -121,3 +123,40 @@ def chunk_get(*, scope: Scope, chunk_id: int) -> Chunk:
 def corpus_epoch(*, scope: Scope) -> int:
     """The number of changes so far of what people of this tenant can find."""
     return epoch_now(tenant_id=scope.tenant_id)
+
+
+# ── bounds for another search backend ─────────────────────────────────────────────────────────────
+
+
+Axis = KnowledgeSet.Axis
+
+
+def search_bounds(
+    *, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None, within: Scope | None = None
+) -> Bounds:
+    """The bounds of `documents_askable` with the same arguments."""
+    filters = filters or Filters()
+    groups = [group for one in (scope, within) if one is not None for group in _groups(one, sets, filters)]
+    return Bounds(
+        clearance=min(one.clearance for one in (scope, within) if one is not None),
+        sets=tuple(groups),
+        tags=tuple(filters.tags),
+        is_exact=replace(filters, axis=None, capability=(), organisation=(), tags=()) == Filters(),
+    )
+
+
+def backend_collection(*, scope: Scope) -> str | None:
+    """Where the tenant's passages are searched instead of Postgres; None: nowhere else."""
+    rows = TenantBackend.objects.filter(tenant_id=scope.tenant_id, ready__isnull=False)
+    return rows.values_list("collection", flat=True).first()
+
+
+def _groups(scope: Scope, sets: Sequence[int], filters: Filters) -> list[tuple[int, ...]]:
+    """Groups of readable sets; a visible document is in at least one set of each."""
+    readable = sets_readable(scope=scope)
+    asked = readable.filter(pk__in=sets) if sets else readable
+    groups = [asked.filter(axis=filters.axis) if filters.axis else asked]
+    for axis, codes in ((Axis.CAPABILITY, filters.capability), (Axis.ORGANISATION, filters.organisation)):
+        if codes:
+            groups.append(readable.filter(axis=axis, code__in=codes))
+    return [tuple(group.order_by("pk").values_list("pk", flat=True)) for group in groups]

@@ -13,12 +13,12 @@ from accounts.scope import Scope
 from knowledge.errors import UnknownFilterError
 from knowledge.filtering import MAX_VALUE_CHARACTERS
 from knowledge.indexes.document_attributes import (
-    FacetQuestion,
-    attributes_counted,
-    documents_counted,
-    facet_question,
-    sets_counted,
-    tags_counted,
+    FacetQuery,
+    attributes_count,
+    documents_count,
+    facet_query,
+    sets_count,
+    tags_count,
 )
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Attribute, KnowledgeSet
@@ -68,7 +68,7 @@ def filter_choices(*, scope: Scope, words: str = "") -> FilterChoices:
     At most SHOWN of each, by number; tags and attributes of the newest COUNTED documents. The same rights, corpus epoch
     and words are answered from memory.
     """
-    question = facet_question(
+    question = facet_query(
         scope=scope,
         visible=visible_sql(documents_askable(scope=scope)),
         epoch=corpus_epoch(scope=scope),
@@ -77,11 +77,11 @@ def filter_choices(*, scope: Scope, words: str = "") -> FilterChoices:
         longest=MAX_VALUE_CHARACTERS,
         newest=COUNTED,
     )
-    counted = documents_counted(question)
+    counted = documents_count(question)
     return FilterChoices(
         axes=_axes(scope, question),
-        tags=tags_counted(question),
-        attributes=attributes_counted(question),
+        tags=tags_count(question),
+        attributes=attributes_count(question),
         names=attribute_names(scope=scope),
         counted=counted,
         is_sample=counted >= COUNTED,
@@ -142,9 +142,9 @@ def _left(scope: Scope, axis: str, codes: Sequence[str]) -> tuple[str, ...]:
     return tuple(code for code in codes if code in known)
 
 
-def _axes(scope: Scope, question: FacetQuestion) -> list[AxisFacet]:
+def _axes(scope: Scope, question: FacetQuery) -> list[AxisFacet]:
     rows = [row for row in sets_readable(scope=scope) if question.words in row.name.lower()]
-    counted = sets_counted(question, tuple(sorted(row.pk for row in rows)))
+    counted = sets_count(question, tuple(sorted(row.pk for row in rows)))
     facets = []
     for axis in KnowledgeSet.Axis:
         sets = [

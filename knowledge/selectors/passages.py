@@ -1,4 +1,4 @@
-"""The passages of a version as owners see them: with those that are disabled, page by page."""
+"""The passages of a version as owners see them: with disabled ones, page by page, and with their edits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
 
+from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.models import Chunk, ChunkEdit, DocumentVersion, IndexEntry
 from knowledge.selectors.documents import documents_readable
@@ -49,3 +50,24 @@ def entries_counted(*, scope: Scope, version: DocumentVersion) -> list[EntryCoun
     rows = IndexEntry.objects.filter(version=version, version__document__in=readable).order_by()
     counted = rows.values_list("representation", "embedding_model").annotate(number=Count("pk"))
     return [EntryCount(*row) for row in counted.order_by("representation", "embedding_model")]
+
+
+# ── edits ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def edits_of(*, scope: Scope, document_id: int) -> QuerySet[ChunkEdit]:
+    """Edits of a document that the asker may open, newest first; none of others."""
+    readable = documents_readable(scope=scope).filter(pk=document_id)
+    return ChunkEdit.objects.filter(document__in=readable).select_related("author")
+
+
+def edit_get(*, scope: Scope, edit_id: int) -> ChunkEdit:
+    """An edit of a document that the asker may open. Raises NotFoundError."""
+    found = (
+        ChunkEdit.objects.select_related("document")
+        .filter(pk=edit_id, document__in=documents_readable(scope=scope))
+        .first()
+    )
+    if found is None:
+        raise NotFoundError("edit", edit=edit_id)
+    return found

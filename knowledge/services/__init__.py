@@ -1,9 +1,9 @@
 """Writing knowledge, and searching it. The same functions serve admin, web, REST, tasks and commands."""
 
 from knowledge.services.backend_sync import backend_changes_apply
-from knowledge.services.bulk import BulkAccepted, Rejected, documents_bulk
+from knowledge.services.bulk import BulkAccepted, LineRefusal, documents_bulk
 from knowledge.services.composition import source_settle
-from knowledge.services.documents import Uploaded, document_delete, document_upload
+from knowledge.services.documents import UploadResult, document_delete, document_upload
 from knowledge.services.ingestion import ingestion_advance, leases_sweep, rendition_make, versions_compare
 from knowledge.services.jobs import document_retry, job_cancel, job_pause, job_resume, job_retry
 from knowledge.services.maintenance import indexes_refresh, maintenance_run
@@ -12,8 +12,8 @@ from knowledge.services.sources import sources_start_due, sync_run
 
 __all__ = [
     "BulkAccepted",
-    "Rejected",
-    "Uploaded",
+    "LineRefusal",
+    "UploadResult",
     "backend_changes_apply",
     "document_delete",
     "document_retry",

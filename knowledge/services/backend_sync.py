@@ -28,15 +28,13 @@ from accounts.models import Tenant
 from knowledge.backends.milvus.collection import (
     collection_ensure,
     collection_name,
-    fields_compared,
-    row_of,
-)
-from knowledge.backends.milvus.writing import (
     entries_count,
     entries_delete,
     entries_upsert,
+    fields_compared,
     ids_between,
     ids_of_documents,
+    row_of,
     rows_compared,
 )
 from knowledge.errors import BackendBusyError, BackendNotConfiguredError, BackendRefusedError, BackendUnavailableError
@@ -50,10 +48,10 @@ from knowledge.indexes.backend_outbox import (
     changes_put_off,
     changes_take,
     changes_waiting,
-    entries_counted,
     entries_of_documents,
     entries_of_tenant,
     entries_sample,
+    entry_counts,
     entry_ids,
     entry_ids_of_documents,
     outbox_is_watching,
@@ -180,7 +178,7 @@ SAMPLE = 200  # entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackendChecked:
+class BackendCheck:
     """What was counted and compared for one tenant."""
 
     tenant: str
@@ -198,15 +196,15 @@ class BackendChecked:
         return self.waiting > 0 or (self.in_postgres == self.in_backend and not self.different)
 
 
-def backend_check(*, tenant: Tenant) -> BackendChecked:
+def backend_check(*, tenant: Tenant) -> BackendCheck:
     """Compare the counts and a sample. Raises BackendUnavailableError, BackendRefusedError."""
     collection = collection_name()
     row = TenantBackend.objects.filter(tenant=tenant).first()
-    total = entries_counted(tenant_id=tenant.pk).total
+    total = entry_counts(tenant_id=tenant.pk).total
     sample = entries_sample(tenant_id=tenant.pk, total=total, limit=SAMPLE)
     stored = rows_compared(collection, [entry.id for entry in sample])
     waiting, refused = changes_waiting(tenant_id=tenant.pk)
-    return BackendChecked(
+    return BackendCheck(
         tenant=tenant.name,
         is_ready=row is not None and row.ready is not None,
         in_postgres=total,
@@ -230,7 +228,7 @@ WINDOW = 50_000  # entry ids compared at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copied:
+class CopyProgress:
     """How far a copy is."""
 
     tenant: str
@@ -239,38 +237,38 @@ class Copied:
     is_ready: bool = False
 
 
-def backend_copy(*, tenant: Tenant) -> Iterator[Copied]:
+def backend_copy(*, tenant: Tenant) -> Iterator[CopyProgress]:
     """Copy a tenant's live entries, or what is left of an interrupted copy, then search them there.
 
     A tenant that is searched there already is copied anew, without a gap.
     Raises BackendNotConfiguredError, BackendBusyError, BackendUnavailableError, BackendRefusedError.
     """
-    with writing_alone():
+    with backend_writer():
         collection = collection_name()
         row = _start(tenant, is_new=collection_ensure(collection))
-        counted = entries_counted(tenant_id=tenant.pk, after=row.after)
+        counted = entry_counts(tenant_id=tenant.pk, after=row.after)
         done, total = counted.before, counted.total
         while page := entries_of_tenant(tenant_id=tenant.pk, after=row.after, limit=PAGE):
             entries_upsert(collection, page)
             row.after = page[-1].id
             row.save(update_fields=["after"])
             done += len(page)
-            yield Copied(tenant=tenant.name, done=min(done, total), total=total)
+            yield CopyProgress(tenant=tenant.name, done=min(done, total), total=total)
         _strays_remove(collection, tenant_id=tenant.pk, last=max(counted.last, row.after))
         changes_drain(tenant_id=tenant.pk)
         row.ready, row.after = timezone.now(), 0
         row.save(update_fields=["ready", "after"])
-        yield Copied(tenant=tenant.name, done=total, total=total, is_ready=True)
+        yield CopyProgress(tenant=tenant.name, done=total, total=total, is_ready=True)
 
 
-def backend_refresh(*, chosen: KnowledgeSet) -> Iterator[Copied]:
+def backend_refresh(*, chosen: KnowledgeSet) -> Iterator[CopyProgress]:
     """Write the documents of one set anew; its tenant must have been copied. Switches nothing."""
-    with writing_alone():
+    with backend_writer():
         ids = list(Document.objects.filter(sets=chosen).order_by("pk").values_list("pk", flat=True))
         for start in range(0, len(ids), DOCUMENTS):
             part = ids[start : start + DOCUMENTS]
             documents_write(collection_name(), part)
-            yield Copied(tenant=chosen.tenant.name, done=start + len(part), total=len(ids))
+            yield CopyProgress(tenant=chosen.tenant.name, done=start + len(part), total=len(ids))
 
 
 def backend_leave() -> int:
@@ -282,7 +280,7 @@ def backend_leave() -> int:
 
 
 @contextmanager
-def writing_alone() -> Iterator[None]:
+def backend_writer() -> Iterator[None]:
     """Raises BackendNotConfiguredError, BackendBusyError."""
     if settings.SEARCH_BACKEND != "milvus":
         raise BackendNotConfiguredError

@@ -21,13 +21,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import DocumentVersion, IngestJob, KnowledgeSet, Source
 from knowledge.selectors import set_owned
 from knowledge.services.documents import items_add, job_hold, job_start, job_work, upload_check
-from knowledge.services.registration import (
-    DEFAULT_SOURCE,
-    Arrival,
-    Registered,
-    clearance_check,
-    source_ensure,
-)
+from knowledge.services.registration import DEFAULT_SOURCE, Arrival, Registration, clearance_check, source_ensure
 from knowledge.services.registration_batch import Addressed, documents_register
 from ragcore.errors import PermanentError, Sentence
 
@@ -56,7 +50,7 @@ class BadLineError(PermanentError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class LineRefusal:
     """A refused line; lines count from 1."""
 
     line: int
@@ -68,14 +62,14 @@ class Rejected:
 class BulkAccepted:
     job_id: int
     accepted: int
-    rejected: list[Rejected]
+    rejected: list[LineRefusal]
 
 
 Numbered = tuple[int, bytes]
 
 
 @dataclass(slots=True)
-class _Desk:
+class _LoadContext:
     """Sets and sources that many lines name, looked up once per transaction."""
 
     scope: Scope
@@ -129,7 +123,7 @@ class _Load:
     job: IngestJob | None = None
     versions: int = 0
     accepted: int = 0
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[LineRefusal] = field(default_factory=list)
 
     def take(self, batch: Sequence[Numbered]) -> None:
         """Register a batch in one transaction; tried again after a deadlock."""
@@ -147,58 +141,60 @@ class _Load:
         self.accepted += len(batch) - len(rejected)
         self.rejected += rejected
 
-    def _registered(self, batch: Sequence[Numbered]) -> tuple[IngestJob | None, int, list[Rejected]]:
+    def _registered(self, batch: Sequence[Numbered]) -> tuple[IngestJob | None, int, list[LineRefusal]]:
         """The job, the number of versions to be ingested, and the refused lines."""
-        desk, job = _Desk(self.scope, self.actor), self.job
+        context, job = _LoadContext(self.scope, self.actor), self.job
         if job is not None:
             job_hold(job)
-        versions, rejected = _lines_register(desk, batch)
+        versions, rejected = _lines_register(context, batch)
         if job is not None:
             items_add(job, versions)
         elif versions:
             job = job_start(
                 tenant_id=versions[0].document.tenant_id, actor=self.actor, versions=versions, kind=IngestJob.Kind.BULK
             )
-        for tenant_id in sorted(desk.merged):  # last: publishing locks documents before the epoch, too
+        for tenant_id in sorted(context.merged):  # last: publishing locks documents before the epoch, too
             epoch_advance(tenant_id=tenant_id)
         return job, len(versions), rejected
 
 
-def _lines_register(desk: _Desk, batch: Sequence[Numbered]) -> tuple[list[DocumentVersion], list[Rejected]]:
+def _lines_register(
+    context: _LoadContext, batch: Sequence[Numbered]
+) -> tuple[list[DocumentVersion], list[LineRefusal]]:
     """The versions to be ingested, each once, and the refused lines."""
-    outcomes: dict[int, Registered | PermanentError] = {}
+    outcomes: dict[int, Registration | PermanentError] = {}
     arrivals: dict[int, Addressed] = {}
     for number, line in batch:
         try:
-            arrivals[number] = _addressed(desk, line)
+            arrivals[number] = _addressed(context, line)
         except PermanentError as error:
             outcomes[number] = error
-    done = documents_register(scope=desk.scope, actor=desk.actor, arrivals=list(arrivals.values()))
+    done = documents_register(scope=context.scope, actor=context.actor, arrivals=list(arrivals.values()))
     outcomes.update(zip(arrivals, done, strict=True))
     versions: dict[int, DocumentVersion] = {}
-    rejected: list[Rejected] = []
+    rejected: list[LineRefusal] = []
     for number, outcome in sorted(outcomes.items()):
         if isinstance(outcome, PermanentError):
-            rejected.append(Rejected(number, outcome.code, outcome.message))
+            rejected.append(LineRefusal(number, outcome.code, outcome.message))
             continue
-        desk.merged |= {outcome.document.tenant_id} if outcome.merged else set()
+        context.merged |= {outcome.document.tenant_id} if outcome.merged else set()
         versions.update({outcome.version.pk: outcome.version} if outcome.version else {})
     return list(versions.values()), rejected
 
 
-def _addressed(desk: _Desk, line: bytes) -> Addressed:
+def _addressed(context: _LoadContext, line: bytes) -> Addressed:
     """The arrival of a line and its source. Raises BadLineError and the errors of `upload_check`."""
     row = _parse(line)
-    sets = [desk.set_named(set_id) for set_id in dict.fromkeys(row.get("sets") or [])]
-    tenant_id = desk.tenant_named(row["tenant"]) if row.get("tenant") else desk.scope.tenant_id
+    sets = [context.set_named(set_id) for set_id in dict.fromkeys(row.get("sets") or [])]
+    tenant_id = context.tenant_named(row["tenant"]) if row.get("tenant") else context.scope.tenant_id
     if sets and not row.get("tenant"):
         tenant_id = sets[0].tenant_id
     if any(s.tenant_id != tenant_id for s in sets):
         raise MixedTenantsError
-    clearance_check(scope=desk.scope, clearance=row.get("clearance") or 0)
+    clearance_check(scope=context.scope, clearance=row.get("clearance") or 0)
     arrival = _arrival(row, sets)
     upload_check(name=arrival.name, size_bytes=len(arrival.content))
-    return Addressed(arrival=arrival, source=desk.source_named(tenant_id, row.get("source") or ""))
+    return Addressed(arrival=arrival, source=context.source_named(tenant_id, row.get("source") or ""))
 
 
 def _arrival(row: Mapping[str, Any], sets: list[KnowledgeSet]) -> Arrival:

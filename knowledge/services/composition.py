@@ -46,7 +46,7 @@ class Memberships:
     remembered: Mapping[str, Origin]
 
 
-def memberships_settled(
+def memberships_plan(
     *, present: Collection[int], remembered: Mapping[str, Origin], wanted: Collection[int]
 ) -> Memberships:
     """What to do for one document, from the ids of its sets, its record of them, and what composition wants."""
@@ -122,7 +122,7 @@ def sources_settle_soon(*, source_ids: Collection[int]) -> None:
         else:
             enqueue_on_commit(SETTLE_SOURCE, source_id=source.pk)
     ids = list(_here(small))
-    if sum(documents_settle(document_ids=batch) for batch in batched(ids, BATCH)):
+    if sum(documents_settle(document_ids=batch) for batch in batches(ids, BATCH)):
         for tenant_id in sorted({source.tenant_id for source in small}):
             epoch_advance(tenant_id=tenant_id)
 
@@ -130,7 +130,7 @@ def sources_settle_soon(*, source_ids: Collection[int]) -> None:
 def source_settle(*, source_id: int) -> int:
     """Update the sets of all documents of a source by composition; returns how many documents changed."""
     source = Source.objects.filter(pk=source_id).first()  # it may have been removed since
-    return 0 if source is None else sum(_settled(source, batch) for batch in batched(list(_here([source])), BATCH))
+    return 0 if source is None else sum(_settled(source, batch) for batch in batches(list(_here([source])), BATCH))
 
 
 @transaction.atomic
@@ -147,7 +147,7 @@ def _here(sources: Iterable[Source]) -> QuerySet[Document, int]:
     return rows.order_by("pk").values_list("pk", flat=True)
 
 
-def batched(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+def batches(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
     """Slices of a list, in order."""
     return (ids[start : start + size] for start in range(0, len(ids), size))
 
@@ -169,7 +169,7 @@ def documents_settle(*, document_ids: Sequence[int]) -> int:
     moved: set[int] = set()
     for row in rows:
         wanted = {set_id for set_id, narrowed in composed[row.source_id] if filter_matches(narrowed, row)}
-        found = memberships_settled(present=present[row.pk], remembered=row.handled.get("sets", {}), wanted=wanted)
+        found = memberships_plan(present=present[row.pk], remembered=row.handled.get("sets", {}), wanted=wanted)
         if found.remove:
             through.objects.filter(document_id=row.pk, knowledgeset_id__in=found.remove).delete()
         added += [(row.pk, set_id) for set_id in sorted(found.add)]
@@ -186,7 +186,7 @@ def documents_settle(*, document_ids: Sequence[int]) -> int:
 
 
 @transaction.atomic
-def memberships_by_hand(*, document_ids: Iterable[int], set_ids: Collection[int]) -> None:
+def memberships_by_hand_record(*, document_ids: Iterable[int], set_ids: Collection[int]) -> None:
     """Record that a person has added these documents to these sets: composition will not take them out."""
     rows = Document.objects.select_for_update().filter(pk__in=document_ids, handled__has_key="sets").order_by("pk")
     for row in rows:

@@ -16,7 +16,7 @@ from knowledge.errors import InvalidWeightError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet, SiteOptions
 from knowledge.selectors import documents_readable, sets_managed
-from knowledge.services.transfers import Refused, Transferred
+from knowledge.services.transfers import TransferRefusal, TransferResult
 
 # ── weights ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -25,7 +25,7 @@ LOWEST, HIGHEST = 0.5, 2.0
 
 
 @transaction.atomic
-def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], weight: float) -> Transferred:
+def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], weight: float) -> TransferResult:
     """Set the weight of documents, 1 is normal; cached answers with other weights become stale.
 
     Raises InvalidWeightError. Documents that the asker may not change are refused singly; hidden ones are ignored.
@@ -35,7 +35,7 @@ def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], w
     rows = documents_readable(scope=scope).filter(pk__in=document_ids).order_by("pk")
     documents = list(rows.select_for_update(of=("self",)))
     kept = _kept(scope, documents)
-    refused = [Refused(d.pk, d.title, NotAllowedError("kept_by_others")) for d in documents if d.pk not in kept]
+    refused = [TransferRefusal(d.pk, d.title, NotAllowedError("kept_by_others")) for d in documents if d.pk not in kept]
     changed = [d for d in documents if d.pk in kept and d.weight != weight]
     for document in changed:
         document.weight = weight
@@ -45,7 +45,7 @@ def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], w
     if changed:
         ids = [document.pk for document in changed]
         audit_record(actor=actor, action="documents.weigh", target=changed[0].title, documents=ids, weight=weight)
-    return Transferred(len(changed), tuple(refused))
+    return TransferResult(len(changed), tuple(refused))
 
 
 def _kept(scope: Scope, documents: Sequence[Document]) -> set[int]:

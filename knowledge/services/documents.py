@@ -34,7 +34,7 @@ from ragcore.parsing import format_of
 
 
 @dataclass(frozen=True, slots=True)
-class Uploaded:
+class UploadResult:
     """`job` is None if the asker could see these bytes before; then only sets, tags and clearance were merged."""
 
     document: Document
@@ -55,7 +55,7 @@ def document_upload(
     clearance: int = 0,
     metadata: Mapping[str, Any] | None = None,
     tags: Sequence[str] = (),
-) -> Uploaded:
+) -> UploadResult:
     """Store a file once per tenant and queue its ingestion.
 
     Raises UploadTooLargeError, EmptyDocumentError, UnsupportedFormatError, NotFoundError, NotAllowedError,
@@ -82,7 +82,7 @@ def document_upload(
         if found.merged:
             epoch_advance(tenant_id=tenant_id)
         job = job_start(tenant_id=tenant_id, actor=actor, versions=[found.version]) if found.version else None
-        return Uploaded(found.document, job, found.duplicate)
+        return UploadResult(found.document, job, found.duplicate)
 
 
 def upload_check(*, name: str, size_bytes: int) -> None:

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from knowledge.engines import counter
+from knowledge.model_registry import counter
 from knowledge.models import ChunkEdit
 from ragcore.types import ChunkDraft
 
@@ -23,7 +23,7 @@ Kind = ChunkEdit.Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reapplied:
+class ReappliedEdits:
     """Passages of a new version with the edits of the old one. All keys are ordinals of drafts."""
 
     drafts: tuple[ChunkDraft, ...]
@@ -37,7 +37,7 @@ class Reapplied:
     seen: EditsSeen = frozenset()  # the edits that were considered
 
 
-def edits_reapply(*, document_id: int, drafts: Sequence[ChunkDraft]) -> Reapplied:
+def edits_reapply(*, document_id: int, drafts: Sequence[ChunkDraft]) -> ReappliedEdits:
     """Apply the edits to the passages of a new version, by their anchors. Changes nothing in the database.
 
     A passage is the same if its text is the same. Otherwise a replacement is made inside the one passage that still
@@ -45,11 +45,11 @@ def edits_reapply(*, document_id: int, drafts: Sequence[ChunkDraft]) -> Reapplie
     """
     edits = list(ChunkEdit.objects.filter(document_id=document_id).order_by("pk"))
     if not edits:
-        return Reapplied(drafts=tuple(drafts))
-    desk = _Reapplying(drafts)
+        return ReappliedEdits(drafts=tuple(drafts))
+    matcher = _EditMatcher(drafts)
     for edit in edits:
-        desk.take(edit)
-    return replace(desk.done(), seen=frozenset((edit.pk, edit.updated) for edit in edits))
+        matcher.take(edit)
+    return replace(matcher.done(), seen=frozenset((edit.pk, edit.updated) for edit in edits))
 
 
 def edits_present(*, document_ids: Iterable[int]) -> Mapping[int, EditsSeen]:
@@ -61,7 +61,7 @@ def edits_present(*, document_ids: Iterable[int]) -> Mapping[int, EditsSeen]:
     return {document_id: frozenset(edits) for document_id, edits in found.items()}
 
 
-def edits_settle(reapplied: Reapplied) -> None:
+def edits_settle(reapplied: ReappliedEdits) -> None:
     """Store the outcome of the edits of a document, within the publishing transaction."""
     now = timezone.now()
     ChunkEdit.objects.filter(pk__in=reapplied.merged).delete()
@@ -71,7 +71,7 @@ def edits_settle(reapplied: Reapplied) -> None:
         ChunkEdit.objects.filter(pk__in=ids).exclude(state=state).update(state=state, updated=now)
 
 
-class _Reapplying:
+class _EditMatcher:
     """The passages of one version while edits are applied; anchors are looked up in the texts as cut."""
 
     def __init__(self, drafts: Sequence[ChunkDraft]) -> None:
@@ -129,8 +129,8 @@ class _Reapplying:
         if first != edit.pk or not is_whole:
             self._moved[first] = (self._cut[ordinal].text, text)
 
-    def done(self) -> Reapplied:
-        return Reapplied(
+    def done(self) -> ReappliedEdits:
+        return ReappliedEdits(
             drafts=tuple(self._drafts.values()),
             disabled=frozenset(self._disabled),
             questions=self._questions,

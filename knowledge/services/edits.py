@@ -22,18 +22,18 @@ from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.engines import counter, embedder
 from knowledge.errors import PassageChangedError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import Totals, entries_remove, passages_count, statistics_lock
+from knowledge.model_registry import counter, embedder
 from knowledge.models import Chunk, ChunkEdit
 from knowledge.selectors import chunk_get
-from knowledge.selectors.edits import edit_get
 from knowledge.selectors.options import pipeline_options
+from knowledge.selectors.passages import edit_get
 from knowledge.services.documents import document_managed
 from knowledge.services.edit_reapply import text_sha256
 from knowledge.services.ingestion.publish import NewEntry, entries_create
-from knowledge.services.representations import Representation, question_representation, represented
+from knowledge.services.representations import Representation, document_represent, question_representation
 from ragcore.cleaning import normalise_text
 from ragcore.errors import EmptyDocumentError
 from ragcore.options import RepresentationOptions
@@ -265,7 +265,7 @@ def _representations(chunk: Chunk, questions: Sequence[str]) -> list[Representat
         heading_path=tuple(chunk.heading_path),
         page=chunk.page,
     )
-    made = represented(
+    made = document_represent(
         title=document.title,
         parsed=ParsedDocument(blocks=(Block(kind="paragraph", text=chunk.text),)),
         drafts=[draft],

@@ -10,7 +10,7 @@ from django.db import OperationalError
 from accounts.scope import Scope
 from knowledge.errors import RetrievalUnavailableError, UnmatchedFilterError
 from knowledge.indexes.search_space import passages_visible
-from knowledge.indexes.statements import statements_limited
+from knowledge.indexes.statements import statement_timeout
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Document
 from knowledge.selectors import corpus_epoch, documents_askable
@@ -36,7 +36,7 @@ def filters_count(*, scope: Scope, sets: Sequence[int], filters: Filters) -> Fil
     """
     filters_check(scope=scope, filters=filters)
     try:
-        with statements_limited(seconds=STATEMENT_SECONDS):
+        with statement_timeout(seconds=STATEMENT_SECONDS):
             found = documents_askable(scope=scope, sets=sets, filters=filters)
             passages = passages_visible(scope=scope, visible=visible_sql(found), epoch=corpus_epoch(scope=scope))
             warnings = filters_explained(scope=scope, filters=filters, searched=passages)
@@ -49,7 +49,7 @@ def filters_count(*, scope: Scope, sets: Sequence[int], filters: Filters) -> Fil
 def filters_offered(*, scope: Scope, words: str = "") -> FilterChoices:
     """`filter_choices` with a time limit. Raises RetrievalUnavailableError."""
     try:
-        with statements_limited(seconds=STATEMENT_SECONDS):
+        with statement_timeout(seconds=STATEMENT_SECONDS):
             return filter_choices(scope=scope, words=words)
     except OperationalError as error:
         raise RetrievalUnavailableError from error

@@ -18,8 +18,8 @@ from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob, S
 from knowledge.queue import RUN_SYNC, advance_enqueue, enqueue_on_commit
 from knowledge.selectors import jobs_readable
 from knowledge.services.documents import document_managed, job_start
-from knowledge.services.ingestion.item_state import document_say
-from knowledge.services.ingestion.parse_cache import stored_forget
+from knowledge.services.ingestion.item_state import document_error_set
+from knowledge.services.ingestion.parse_cache import parse_cache_clear
 
 Stage = IngestItem.Stage
 Queue = IngestItem.Queue
@@ -68,7 +68,7 @@ def job_cancel(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
         stage=Stage.CANCELLED, finished=job.cancelled, lease_until=None, **error_columns(reason)
     )
     for item in items:
-        document_say(item, reason)
+        document_error_set(item, reason)
     audit_record(actor=actor, action="job.cancel", target=str(job), job=job.pk, items=len(items))
     return job
 
@@ -103,7 +103,7 @@ def document_retry(*, scope: Scope, actor: User, document_id: int, stage: RetryS
     if version is None or version.pk == document.live_version_id:
         raise NotAllowedError("already_live")
     if stage == "received":
-        stored_forget(version)
+        parse_cache_clear(version)
         return _versions_retry(tenant_id=document.tenant_id, actor=actor, versions=[version])
     return _versions_retry(
         tenant_id=document.tenant_id, actor=actor, versions=[version], queue=Queue.EMBED, stage=stage

@@ -15,7 +15,7 @@ from knowledge.indexes.advisory_locks import maintenance_try_lock
 from knowledge.indexes.checks import (
     Drift,
     frequencies_drift,
-    halves_found,
+    incomplete_documents,
     passages_drift,
     statistics_recount,
     totals_drift,
@@ -29,14 +29,14 @@ from knowledge.indexes.index_maintenance import (
     hnsw_is_valid,
     index_rebuild,
     index_size,
-    indexes_rebuilt,
+    large_tenants,
     leftover_drop,
-    leftovers_found,
-    parts_counted,
+    leftover_indexes,
+    rebuildable_indexes,
     statistics_are_old,
     tables_analyse,
+    tail_and_merged_count,
     tail_merge,
-    tenants_beyond,
 )
 from knowledge.indexes.lexical_statistics import reweigh_begin, reweigh_step, reweighing_due, statistics_lock
 from knowledge.services.purge import purge
@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rebuilt:
+class IndexRebuild:
     """The rebuild of one index: its time, and its size before and after."""
 
     name: str
@@ -57,7 +57,7 @@ class Rebuilt:
     bytes_after: int
 
 
-def indexes_rebuild() -> Iterator[Rebuilt]:
+def indexes_rebuild() -> Iterator[IndexRebuild]:
     """Rebuild the vector and word indexes one after another, beside readers and writers.
 
     Leftovers of an interrupted run are dropped first. Call outside a transaction.
@@ -66,17 +66,17 @@ def indexes_rebuild() -> Iterator[Rebuilt]:
     with maintenance_try_lock() as alone:
         if not alone:
             raise MaintenanceRunningError
-        for name in leftovers_found():
+        for name in leftover_indexes():
             logger.warning("index %s was left by an interrupted rebuild and is dropped", name)
             leftover_drop(name)
-        for name in indexes_rebuilt():
+        for name in rebuildable_indexes():
             yield _rebuilt(name)
 
 
-def _rebuilt(name: str) -> Rebuilt:
+def _rebuilt(name: str) -> IndexRebuild:
     before, start = index_size(name), time.monotonic()
     index_rebuild(name)
-    return Rebuilt(name=name, seconds=time.monotonic() - start, bytes_before=before, bytes_after=index_size(name))
+    return IndexRebuild(name=name, seconds=time.monotonic() - start, bytes_before=before, bytes_after=index_size(name))
 
 
 def maintenance_run() -> None:
@@ -103,7 +103,7 @@ COUNTABLE = frozenset(
 
 def index_check() -> list[Drift]:
     """All differences between stored statistics and a recount, and all documents that are only half indexed."""
-    return [*totals_drift(), *frequencies_drift(), *passages_drift(), *halves_found()]
+    return [*totals_drift(), *frequencies_drift(), *passages_drift(), *incomplete_documents()]
 
 
 def index_repair(found: Sequence[Drift]) -> list[Drift]:
@@ -133,7 +133,7 @@ ANALYSE_SHARE, ANALYSE_LEAST = 0.1, 5000  # rows changed since the last time
 
 
 @dataclass(frozen=True, slots=True)
-class Refreshed:
+class RefreshResult:
     """Numbers of changed entries."""
 
     reweighed: int
@@ -141,11 +141,11 @@ class Refreshed:
     purged: int
 
 
-def indexes_refresh() -> Refreshed:
+def indexes_refresh() -> RefreshResult:
     """Recompute drifted BM25 weights, move entries of large tenants into the HNSW index, delete unreachable entries."""
     if statistics_are_old(share=ANALYSE_SHARE, least=ANALYSE_LEAST):
         tables_analyse()
-    return Refreshed(reweighed=_reweigh(), merged=vectors_merge(), purged=_purge())
+    return RefreshResult(reweighed=_reweigh(), merged=vectors_merge(), purged=_purge())
 
 
 def _reweigh() -> int:
@@ -168,9 +168,9 @@ def _reweigh() -> int:
 
 def vectors_merge() -> int:
     """Move entries of large tenants into the HNSW index: row by row, or by a rebuild if there are very many."""
-    large = tenants_beyond(MERGE_FROM)
+    large = large_tenants(MERGE_FROM)
     if large and not connection.in_atomic_block:
-        tail, merged = parts_counted(large)
+        tail, merged = tail_and_merged_count(large)
         if tail > max(BULK_FROM, BULK_SHARE * merged) or (merged and not hnsw_is_valid()):
             return _merge_at_once(large, tail=tail)
     return sum(_merge_some(tenant_id) for tenant_id in large)

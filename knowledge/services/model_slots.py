@@ -17,7 +17,7 @@ from functools import cache
 from django.conf import settings
 from redis import Redis
 
-from knowledge.engines import chat_model
+from knowledge.model_registry import chat_model
 from ragcore.ports import ChatMessage, ChatModel, GenerationEvent
 
 LEASE_SECONDS = 240.0  # longer than the slowest request with all its repetitions

@@ -15,8 +15,7 @@ from accounts.services import audit_record
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet, OptionsChange, SiteOptions
 from knowledge.selectors import set_owned
-from knowledge.selectors.options import GROUPS, site_options, tenant_of_site
-from knowledge.selectors.options_history import options_change_get
+from knowledge.selectors.options import GROUPS, options_change_get, site_options, tenant_of_site
 from ragcore.errors import InvalidOptionsError
 from ragcore.options import Resolved, conflicts, resolve
 
@@ -24,7 +23,7 @@ Given = Mapping[str, Mapping[str, Any]]  # group → option → value; None: inh
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Why:
+class ChangeNote:
     """Kind and note of a change, for the history."""
 
     kind: str = OptionsChange.Kind.EDIT
@@ -33,7 +32,7 @@ class Why:
 
 @transaction.atomic
 def set_options_update(
-    *, scope: Scope, actor: User, set_id: int, options: Given, replaces: bool = False, why: Why | None = None
+    *, scope: Scope, actor: User, set_id: int, options: Given, replaces: bool = False, why: ChangeNote | None = None
 ) -> KnowledgeSet:
     """Change options of a set; None resets a value. Options not given stay (`replaces`: are inherited again).
 
@@ -42,12 +41,19 @@ def set_options_update(
     """
     found = KnowledgeSet.objects.select_for_update().get(pk=set_owned(scope=scope, set_id=set_id).pk)
     before = found.options
-    found.options = merged_options({} if replaces else before, options, layer=f"set {found.code}")
+    found.options = options_merge({} if replaces else before, options, layer=f"set {found.code}")
     if found.options != before:
         _check_together(("site", site_options(tenant_id=found.tenant_id)), (f"set {found.code}", found.options))
     if found.options != before:
         found.save(update_fields=["options"])
-        _note(actor=actor, tenant_id=found.tenant_id, before=before, after=found.options, row=found, why=why or Why())
+        _note(
+            actor=actor,
+            tenant_id=found.tenant_id,
+            before=before,
+            after=found.options,
+            row=found,
+            why=why or ChangeNote(),
+        )
         audit_record(actor=actor, action="set.options", target=found.code, set=found.pk, options=_plain(options))
     return found
 
@@ -60,7 +66,7 @@ def site_options_update(
     options: Given,
     tenant_id: int | None = None,
     replaces: bool = False,
-    why: Why | None = None,
+    why: ChangeNote | None = None,
 ) -> SiteOptions:
     """Change the options that the sets of a tenant inherit (None: the asker's tenant), as `set_options_update`.
 
@@ -72,13 +78,13 @@ def site_options_update(
     SiteOptions.objects.get_or_create(tenant_id=tenant)
     row = SiteOptions.objects.select_for_update().get(tenant_id=tenant)
     before = row.options
-    row.options = merged_options({} if replaces else before, options, layer="site")
+    row.options = options_merge({} if replaces else before, options, layer="site")
     if row.options != before:
         _check_together(("site", row.options))
         for one in KnowledgeSet.objects.filter(tenant_id=tenant).exclude(options={}).order_by("pk"):
             _check_together(("site", row.options), (f"set {one.code}", one.options))
         row.save()
-        _note(actor=actor, tenant_id=tenant, before=before, after=row.options, row=None, why=why or Why())
+        _note(actor=actor, tenant_id=tenant, before=before, after=row.options, row=None, why=why or ChangeNote())
         audit_record(actor=actor, action="site.options", target="site", tenant=tenant, options=_plain(options))
     return row
 
@@ -90,7 +96,7 @@ def options_restore(*, scope: Scope, actor: User, change_id: int, note: str = ""
     InvalidOptionsError if this version does not know the restored options.
     """
     change = options_change_get(scope=scope, change_id=change_id)
-    why = Why(kind=OptionsChange.Kind.UNDO, note=note)
+    why = ChangeNote(kind=OptionsChange.Kind.UNDO, note=note)
     if change.knowledge_set_id is None:
         site_options_update(
             scope=scope, actor=actor, tenant_id=change.tenant_id, options=change.before, replaces=True, why=why
@@ -102,7 +108,7 @@ def options_restore(*, scope: Scope, actor: User, change_id: int, note: str = ""
     return change
 
 
-def merged_options(old: Given, given: Given, *, layer: str) -> dict[str, dict[str, Any]]:
+def options_merge(old: Given, given: Given, *, layer: str) -> dict[str, dict[str, Any]]:
     """The old options updated by the given ones, validated as a whole. Raises InvalidOptionsError.
 
     Stored options that this version of the program does not know are dropped.
@@ -152,7 +158,7 @@ def _faults(code: str, values: Mapping[str, Any], *, layer: str) -> list[str]:
 
 
 def _note(
-    *, actor: User, tenant_id: int, before: Given, after: Given, row: KnowledgeSet | None, why: Why
+    *, actor: User, tenant_id: int, before: Given, after: Given, row: KnowledgeSet | None, why: ChangeNote
 ) -> OptionsChange:
     """Write the history, and invalidate cached answers that used other options."""
     epoch_advance(tenant_id=tenant_id)

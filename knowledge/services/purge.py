@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from accounts.models import Tenant
 from knowledge.indexes.advisory_locks import files_lock_exclusive
-from knowledge.indexes.index_maintenance import terms_orphaned, terms_purge, terms_until
+from knowledge.indexes.index_maintenance import orphaned_terms_count, terms_purge, terms_until
 from knowledge.indexes.lexical_statistics import statistics_lock
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, IndexEntry, IngestItem
 
@@ -30,7 +30,7 @@ FILE_AGE = timedelta(days=1)  # an upload or a worker may write a file long befo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Purged:
+class PurgeResult:
     """How much was removed, or would be removed."""
 
     versions: int = 0
@@ -48,16 +48,16 @@ class _Files:
     names: list[str] = field(default_factory=list)
 
 
-def purge(*, days: int, dry_run: bool = False) -> Purged:
+def purge(*, days: int, dry_run: bool = False) -> PurgeResult:
     """Remove what was deleted or replaced more than `days` ago, row by row; safe to interrupt and to repeat."""
     cutoff = timezone.now() - timedelta(days=days)
     versions = _versions(cutoff)
     if dry_run:
         files, size = _files_remove(dry_run=True)
-        return Purged(
+        return PurgeResult(
             versions=versions.count(),
             documents=_documents(cutoff).count(),
-            terms=terms_orphaned(),
+            terms=orphaned_terms_count(),
             files=files,
             file_bytes=size,
         )
@@ -65,7 +65,7 @@ def purge(*, days: int, dry_run: bool = False) -> Purged:
     documents = sum(_document_remove(pk, cutoff) for pk in list(_documents(cutoff).values_list("pk", flat=True)))
     terms = sum(_terms_remove(tenant_id) for tenant_id in Tenant.objects.order_by("pk").values_list("pk", flat=True))
     files, size = _files_remove(dry_run=False)
-    return Purged(versions=removed, documents=documents, terms=terms, files=files, file_bytes=size)
+    return PurgeResult(versions=removed, documents=documents, terms=terms, files=files, file_bytes=size)
 
 
 # ── rows ────────────────────────────────────────────────────────────────────────────────────────

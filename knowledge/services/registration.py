@@ -19,7 +19,7 @@ from knowledge.errors import ClearanceTooHighError, MixedTenantsError, SetNotOwn
 from knowledge.indexes.advisory_locks import files_lock_shared
 from knowledge.models import Document, DocumentVersion, KnowledgeSet, Source
 from knowledge.selectors import documents_readable, set_owned, sets_managed
-from knowledge.services.composition import documents_settle, memberships_by_hand
+from knowledge.services.composition import documents_settle, memberships_by_hand_record
 from knowledge.services.handlers import handlers_apply
 
 DEFAULT_SOURCE = "uploads"
@@ -45,7 +45,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class Registration:
     """Result of a registration. `version` is to be ingested; None: nothing is.
 
     Nothing is to be ingested if the asker could see the same bytes before. An asker who could not gets the answer for
@@ -77,7 +77,7 @@ def source_ensure(*, tenant_id: int, name: str) -> Source:
     return Source.objects.get_or_create(tenant_id=tenant_id, name=name or DEFAULT_SOURCE)[0]
 
 
-def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, source: Source) -> Registered:
+def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, source: Source) -> Registration:
     """Find or create the document by its identity, and add a version if these bytes are new.
 
     Applies the source's handler and the composition of sets (D10, D12).
@@ -118,7 +118,7 @@ def _find(*, arrival: Arrival, source: Source) -> Document | None:
     return Document.objects.select_for_update().filter(tenant_id=source.tenant_id, deleted=None, **identity).first()
 
 
-def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Registered:
+def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Registration:
     document = document_new(actor=actor, arrival=arrival, source=source)
     document.save()
     document.sets.set(arrival.sets)
@@ -127,7 +127,7 @@ def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Re
         handlers_apply(version, None)
         document = version.document
     settled = documents_settle(document_ids=[document.pk]) if is_composed(source) else 0
-    return Registered(document, version, duplicate=False, merged=settled > 0)
+    return Registration(document, version, duplicate=False, merged=settled > 0)
 
 
 def document_new(*, actor: User | None, arrival: Arrival, source: Source) -> Document:
@@ -145,7 +145,7 @@ def document_new(*, actor: User | None, arrival: Arrival, source: Source) -> Doc
     )
 
 
-def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Registered:
+def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Registration:
     """Register a known document: merge sets, tags and attributes; new or failed bytes make a new version.
 
     Only those who own the document may send other bytes under its external id: adding it to a set of one's own would
@@ -166,14 +166,14 @@ def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Re
     document.sha256 = arrival.sha256
     document.save()
     if document.handled.get("sets") or is_composed(document.source):
-        memberships_by_hand(document_ids=[document.pk], set_ids=[s.pk for s in arrival.sets])
+        memberships_by_hand_record(document_ids=[document.pk], set_ids=[s.pk for s in arrival.sets])
         documents_settle(document_ids=[document.pk])
         document.refresh_from_db(fields=["handled"])
     failed = document.state == Document.State.FAILED or document.error_code != ""  # of the newest version
     if failed or not same_bytes:
-        return Registered(document, version_add(document=document, arrival=arrival), duplicate=False, merged=True)
+        return Registration(document, version_add(document=document, arrival=arrival), duplicate=False, merged=True)
     known = None if was_visible else document.versions.order_by("-number").first()
-    return Registered(document, known, duplicate=was_visible, merged=True)
+    return Registration(document, known, duplicate=was_visible, merged=True)
 
 
 def is_composed(source: Source) -> bool:

@@ -15,7 +15,7 @@ from knowledge.models import Document, DocumentVersion, Source
 from knowledge.services.composition import documents_settle
 from knowledge.services.registration import (
     Arrival,
-    Registered,
+    Registration,
     arrival_check,
     document_new,
     document_register,
@@ -41,13 +41,13 @@ class Addressed:
 
 def documents_register(
     *, scope: Scope, actor: User | None, arrivals: Sequence[Addressed]
-) -> list[Registered | PermanentError]:
+) -> list[Registration | PermanentError]:
     """The result of `document_register` for each arrival, in order; permanent errors are returned, not raised.
 
     Call in a transaction. New documents whose source has no handler are written together; the others one by one
     afterwards: each of them may merge with a row or be refused.
     """
-    found: dict[int, Registered | PermanentError] = {}
+    found: dict[int, Registration | PermanentError] = {}
     for number, one in enumerate(arrivals):
         try:
             arrival_check(scope=scope, arrival=one.arrival, source=one.source)
@@ -87,7 +87,7 @@ def _known(arrivals: Iterable[Addressed]) -> set[Identity]:
     return known
 
 
-def _together(actor: User | None, arrivals: Sequence[Addressed]) -> list[Registered]:
+def _together(actor: User | None, arrivals: Sequence[Addressed]) -> list[Registration]:
     """Create new documents with first versions; none if another request has registered one of them meanwhile."""
     try:
         with transaction.atomic():
@@ -97,7 +97,7 @@ def _together(actor: User | None, arrivals: Sequence[Addressed]) -> list[Registe
     except IntegrityError:
         return []
     return [
-        Registered(document, version, duplicate=False, merged=document.source_id in moved)
+        Registration(document, version, duplicate=False, merged=document.source_id in moved)
         for document, version in zip(documents, versions, strict=True)
     ]
 
@@ -138,7 +138,7 @@ def _settle(documents: Sequence[Document]) -> set[int]:
     }
 
 
-def _alone(scope: Scope, actor: User | None, one: Addressed) -> Registered | PermanentError:
+def _alone(scope: Scope, actor: User | None, one: Addressed) -> Registration | PermanentError:
     try:
         with transaction.atomic():
             return document_register(scope=scope, actor=actor, arrival=one.arrival, source=one.source)

@@ -14,8 +14,8 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.models import Document, DocumentVersion, IngestJob
 from knowledge.selectors import set_owned
-from knowledge.selectors.desk import documents_rebuildable
-from knowledge.services.composition import batched
+from knowledge.selectors.dashboard import documents_rebuildable
+from knowledge.services.composition import batches
 from knowledge.services.documents import document_managed, items_add, job_hold, job_start, job_work
 
 BATCH = 500  # documents a transaction
@@ -45,7 +45,7 @@ def set_rebuild(*, scope: Scope, actor: User, set_id: int) -> IngestJob:
     with transaction.atomic():
         job = job_start(tenant_id=found.tenant_id, actor=actor, versions=(), kind=IngestJob.Kind.REBUILD)
         audit_record(actor=actor, action="set.rebuild", target=found.code, set=found.pk, job=job.pk)
-    for batch in batched(ids, BATCH):
+    for batch in batches(ids, BATCH):
         with transaction.atomic():
             job_hold(job)
             items_add(job, _next_versions(batch))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from knowledge.engines import counter, tokenizer
+from knowledge.model_registry import counter, tokenizer
 from ragcore.options import RepresentationOptions
 from ragcore.ports import ChatModel
 from ragcore.representations import EntryKind, represent
@@ -28,7 +28,7 @@ class Representation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Represented:
+class DocumentRepresentations:
     """Chunks to store, their entries, and counts of how they were written (ragcore.representations.Representing)."""
 
     drafts: tuple[ChunkDraft, ...]
@@ -36,7 +36,7 @@ class Represented:
     counts: Mapping[str, int]
 
 
-def represented(
+def document_represent(
     *,
     title: str,
     parsed: ParsedDocument,
@@ -44,7 +44,7 @@ def represented(
     options: RepresentationOptions,
     model: ChatModel | None,
     alive: Callable[[], None],
-) -> Represented:
+) -> DocumentRepresentations:
     """Write all representations of the chunks of one document.
 
     A document without a title uses the one in its file. `alive` is called every few seconds while a model writes.
@@ -62,7 +62,7 @@ def represented(
     by_ordinal = {draft.ordinal: draft for draft in made.drafts}
     name = title or parsed.title
     entries = (_entry(name, by_ordinal[entry.ordinal], entry.kind, entry.text) for entry in made.entries)
-    return Represented(drafts=made.drafts, representations=tuple(entries), counts=made.counts)
+    return DocumentRepresentations(drafts=made.drafts, representations=tuple(entries), counts=made.counts)
 
 
 def _entry(title: str, draft: ChunkDraft, kind: EntryKind, text: str) -> Representation:

@@ -12,15 +12,15 @@ from psycopg.errors import QueryCanceled
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.errors import GraphNotBuiltError, RetrievalTimeoutError, RetrievalUnavailableError
 from knowledge.indexes.search_space import passages_visible
-from knowledge.indexes.statements import run_concurrently, statements_limited
+from knowledge.indexes.statements import run_concurrently, statement_timeout
 from knowledge.indexes.visibility import Visible, visible_sql
 from knowledge.indexes.visible_passages import passages_of_sections
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import corpus_epoch, documents_askable, sets_listed
-from knowledge.selectors.bounds import search_bounds
+from knowledge.selectors.documents import search_bounds
 from knowledge.selectors.filters import filters_check
 from knowledge.selectors.options import site_options
 from knowledge.services.filters import filters_explained
@@ -65,11 +65,11 @@ def retrieve(
     parts = [part for part in dict.fromkeys(request.parts) if part not in queries]
     every = retrieve_many(scope=scope, request=request, queries=[*queries, *parts], on_stage=on_stage, within=within)
     found, own = every[: len(queries)], every[len(queries) :]
-    if context and len(keywords(request.query, engines.tokenizer())) >= OWN_WORDS:
+    if context and len(keywords(request.query, model_registry.tokenizer())) >= OWN_WORDS:
         # what the conversation was about is near to its words, whatever is asked now
         found[-1] = replace(found[-1], relevant=False)
     if finds_forms and found[0].state.query.corrections:
-        corrected = corrected_text(found[0].state.query, engines.tokenizer())
+        corrected = corrected_text(found[0].state.query, model_registry.tokenizer())
         found += retrieve_many(scope=scope, request=request, queries=[corrected], within=within)
     if request.hypothetical and request.mode != "bm25":
         by_meaning = replace(request, mode="vector", rerank=False, cliff=False)
@@ -97,7 +97,7 @@ def retrieve_many(
     # another connection would not see what the caller's transaction has changed
     sees_all = not connection.in_atomic_block
     try:
-        with statements_limited(seconds=STATEMENT_SECONDS):
+        with statement_timeout(seconds=STATEMENT_SECONDS):
             sets = _sets(scope=scope, set_ids=request.sets)
             filters_check(scope=scope, filters=request.filters)
             options = retrieval_options(scope=scope, sets=sets, request=request).value
@@ -138,13 +138,13 @@ def sections_around(
     Within what the request may search.
     """
     visible = _visible(scope=scope, request=request, within=None)
-    with statements_limited(seconds=STATEMENT_SECONDS):
+    with statement_timeout(seconds=STATEMENT_SECONDS):
         return passages_of_sections(scope=scope, visible=visible, chunks=chunks, max_tokens=max_tokens, any_share=True)
 
 
 def forms_of(question: str) -> list[str]:
     """The question, and its topic words if it has other words, too."""
-    topic = topic_text(query_of(question), engines.tokenizer())
+    topic = topic_text(query_of(question), model_registry.tokenizer())
     return [question] if topic in ("", normalise_query(question).lower()) else [question, topic]
 
 

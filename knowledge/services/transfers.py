@@ -15,12 +15,12 @@ from knowledge.errors import MixedTenantsError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_readable, set_owned, sets_managed
-from knowledge.services.composition import memberships_by_hand
+from knowledge.services.composition import memberships_by_hand_record
 from ragcore.errors import RagError
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class TransferRefusal:
     """A document that was not changed, and why."""
 
     document_id: int
@@ -29,13 +29,13 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Transferred:
+class TransferResult:
     changed: int
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[TransferRefusal, ...] = ()
 
 
 @transaction.atomic
-def documents_copy(*, scope: Scope, actor: User, document_ids: Sequence[int], to_set: int) -> Transferred:
+def documents_copy(*, scope: Scope, actor: User, document_ids: Sequence[int], to_set: int) -> TransferResult:
     """Add documents to one more set. Raises NotFoundError, NotAllowedError for the set; documents are refused singly.
 
     Only those who may change a document may open it to the readers of another set.
@@ -47,14 +47,14 @@ def documents_copy(*, scope: Scope, actor: User, document_ids: Sequence[int], to
 @transaction.atomic
 def documents_move(
     *, scope: Scope, actor: User, document_ids: Sequence[int], from_set: int, to_set: int
-) -> Transferred:
+) -> TransferResult:
     """Move documents from one set to another. Raises as documents_copy."""
     source, target = set_owned(scope=scope, set_id=from_set), set_owned(scope=scope, set_id=to_set)
     return _each(scope=scope, actor=actor, document_ids=document_ids, add=target, take=source)
 
 
 @transaction.atomic
-def documents_remove(*, scope: Scope, actor: User, document_ids: Sequence[int], from_set: int) -> Transferred:
+def documents_remove(*, scope: Scope, actor: User, document_ids: Sequence[int], from_set: int) -> TransferResult:
     """Remove documents from a set; only administrators remove them from their last one. Raises as documents_copy."""
     source = set_owned(scope=scope, set_id=from_set)
     return _each(scope=scope, actor=actor, document_ids=document_ids, add=None, take=source)
@@ -67,7 +67,7 @@ def _each(
     document_ids: Sequence[int],
     add: KnowledgeSet | None,
     take: KnowledgeSet | None,
-) -> Transferred:
+) -> TransferResult:
     """Transfer each document; a handful of queries for any number of them."""
     rows = documents_readable(scope=scope).filter(pk__in=document_ids).order_by("pk")
     documents = list(rows.select_for_update(of=("self",)))
@@ -80,11 +80,11 @@ def _each(
             if _is_changed(document, held[document.pk], kept=kept, add=add, take=take):
                 changed.append(document.pk)
         except RagError as error:
-            refused.append(Refused(document.pk, document.title, error))
+            refused.append(TransferRefusal(document.pk, document.title, error))
     if changed:
         _write(changed, add=add, take=take)
         _afterwards(actor, changed, add=add, take=take)
-    return Transferred(len(changed), tuple(refused))
+    return TransferResult(len(changed), tuple(refused))
 
 
 def _held(documents: Sequence[Document]) -> dict[int, set[int]]:
@@ -120,7 +120,7 @@ def _write(document_ids: Sequence[int], *, add: KnowledgeSet | None, take: Knowl
     if add is not None:
         rows = [through(document_id=document_id, knowledgeset_id=add.pk) for document_id in document_ids]
         through.objects.bulk_create(rows, ignore_conflicts=True)
-        memberships_by_hand(document_ids=document_ids, set_ids=[add.pk])
+        memberships_by_hand_record(document_ids=document_ids, set_ids=[add.pk])
 
 
 def _afterwards(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from knowledge.api import bodies
+from knowledge.api import documents
 from knowledge.models import Document
 from tests.api.world import document_make, error_of, fields_of, set_make
 
@@ -234,7 +234,7 @@ def test_a_load_may_be_larger_than_a_request_body_usually_is(world, alice, setti
 
 
 def test_a_line_over_the_limit_is_rejected_without_keeping_it(world, alice, monkeypatch):
-    monkeypatch.setattr(bodies, "MAX_LINE_BYTES", 200)
+    monkeypatch.setattr(documents, "MAX_LINE_BYTES", 200)
     made = set_make(world.alice)
 
     response = bulk(alice, line(sets=[made.pk], text="x" * 100_000) + line(external_id="x-2", sets=[made.pk]))

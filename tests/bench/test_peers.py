@@ -45,7 +45,7 @@ def task_for(public, **access):
     """With vectors that cost nothing: a passage and its question point the same way."""
     directions = np.random.default_rng(1).standard_normal((len(public.passages), 8)).astype(np.float32)
     vectors = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    from knowledge.engines import tokenizer
+    from knowledge.model_registry import tokenizer
 
     return Task(
         ids=[p.id for p in public.passages],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench.scale.corpus import Pool, document_lengths, draft_made, pool_made, vectors_made
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.models import Document, IndexEntry
 
 SIZE = 60
@@ -16,8 +16,8 @@ SIZE = 60
 def pool(tmp_path_factory) -> Pool:
     return pool_made(
         [],
-        embedder=engines.embedder(),
-        tokenizer=engines.tokenizer(),
+        embedder=model_registry.embedder(),
+        tokenizer=model_registry.tokenizer(),
         cache=tmp_path_factory.mktemp("vectors"),
         bases=12,
     )

@@ -16,7 +16,7 @@ from accounts.services import api_key_create
 from chat import redis_client as chat_redis
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.stream_hub import close_hub
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.models import Document, KnowledgeSet
 from ragcore.llm.generators import LLMAnswerGenerator
 from ragcore.llm.openai_chat import OpenAIChatModel
@@ -93,8 +93,8 @@ def llm(monkeypatch) -> Iterator[ScriptedLLM]:
 
     with serving() as server:
         model = OpenAIChatModel(server.url, "key", "scripted", sleep=at_once)
-        monkeypatch.setattr(engines, "chat_model", lambda: model)
-        monkeypatch.setattr(engines, "generator", lambda: LLMAnswerGenerator(model))
+        monkeypatch.setattr(model_registry, "chat_model", lambda: model)
+        monkeypatch.setattr(model_registry, "generator", lambda: LLMAnswerGenerator(model))
         yield server
 
 

@@ -10,7 +10,7 @@ import uvicorn
 import websockets
 
 from chat.executors import run_cpu, run_db
-from knowledge import engines
+from knowledge import model_registry
 from ragsite.asgi import application
 
 
@@ -32,7 +32,7 @@ async def serving():
 def warmed(monkeypatch):
     """Set when the models were asked to load, which would be slow."""
     loaded = threading.Event()
-    monkeypatch.setattr(engines, "warm", loaded.set)
+    monkeypatch.setattr(model_registry, "warm", loaded.set)
     return loaded
 
 

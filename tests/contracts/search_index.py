@@ -13,7 +13,7 @@ from math import log
 import numpy as np
 import pytest
 
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.indexes.bm25 import sparse_parse
 from knowledge.models import Document, IndexEntry, KnowledgeSet, LexicalStatistics, Term
 from knowledge.services import document_delete
@@ -39,7 +39,7 @@ def lexical(ports, question, limit=100):
 
 
 def vector_of(question):
-    return engines.embedder().embed_queries([question])[0]
+    return model_registry.embedder().embed_queries([question])[0]
 
 
 def documents(hits):
@@ -167,7 +167,7 @@ class SearchIndexContract:
 
     @pytest.mark.usefixtures("corpus")
     def test_many_vectors_are_answered_as_each_alone(self, index, owner):
-        vectors = engines.embedder().embed_queries(QUESTIONS)
+        vectors = model_registry.embedder().embed_queries(QUESTIONS)
 
         together = index.ports(owner).vectors.coarse_many(vectors, limit=3)
 

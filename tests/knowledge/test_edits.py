@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils.module_loading import import_string
 
 from accounts.errors import NotAllowedError, NotFoundError
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.errors import PassageChangedError
 from knowledge.models import Chunk, ChunkEdit, IndexEntry
 from knowledge.selectors import chunk_get, chunks_of
@@ -291,7 +291,7 @@ def test_nothing_is_locked_while_a_passage_is_embedded(owner, document, monkeypa
     depths = []
     monkeypatch.setattr(
         "knowledge.services.edits.embedder",
-        lambda: depths.append(connection.in_atomic_block) or engines.embedder(),
+        lambda: depths.append(connection.in_atomic_block) or model_registry.embedder(),
     )
 
     chunk_replace(scope=scope_of(owner), actor=owner, chunk_id=passage(owner, document).pk, text="Zircon paging.")

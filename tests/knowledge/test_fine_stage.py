@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.models import Document, IndexEntry
 from knowledge.services import retrieve
 from knowledge.services.retrieval import forms_of, retrieve_many
@@ -112,7 +112,7 @@ def test_the_trace_never_tells_a_word_of_a_hidden_passage(owner, common):
 
 @pytest.mark.usefixtures("corpus")
 def test_a_question_without_an_unknown_word_costs_one_look_up(owner, django_assert_num_queries):
-    from knowledge.backends.hints import ScopedFuzzyIndex
+    from knowledge.backends.postgres import ScopedFuzzyIndex
     from knowledge.indexes.visibility import visible_sql
     from knowledge.selectors import documents_askable
     from knowledge.wiring import query_of
@@ -125,7 +125,7 @@ def test_a_question_without_an_unknown_word_costs_one_look_up(owner, django_asse
     state = State(query=query_of("random access preamble"))
 
     with django_assert_num_queries(3):  # with its savepoint
-        CorrectTerms()(state, ports(fuzzy=index, tokenizer=engines.tokenizer()))
+        CorrectTerms()(state, ports(fuzzy=index, tokenizer=model_registry.tokenizer()))
 
 
 def test_a_misspelt_title_that_no_word_explains_brings_its_document(owner, common):
@@ -149,7 +149,7 @@ def test_a_precise_answer_is_searched_by_meaning_up_to_the_trust_in_the_embedder
     fused = note(search(owner, "random access", style="precise"), "fuse.rsf")
 
     assert (fused["formula"], fused["by"], fused["style"]) == (0.8, "style", "precise")
-    assert fused["alpha"] == min(0.8, engines.embedder().trust(0.0))
+    assert fused["alpha"] == min(0.8, model_registry.embedder().trust(0.0))
 
 
 @pytest.mark.usefixtures("corpus")

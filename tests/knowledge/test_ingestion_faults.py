@@ -10,14 +10,14 @@ import pytest
 from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 
-from knowledge.engines import embedder
 from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.model_registry import embedder
 from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, IngestJob
 from knowledge.selectors import job_get
 from knowledge.selectors.options import pipeline_options
 from knowledge.services import documents_bulk, ingestion_advance, leases_sweep
 from knowledge.services.ingestion import advance, chunk_and_represent, item_claims, item_state, parse_and_ocr
-from knowledge.services.ingestion.chunk_and_represent import item_describe
+from knowledge.services.ingestion.chunk_and_represent import item_represent
 from knowledge.services.ingestion.item_claims import ItemLease, items_claim
 from knowledge.services.leases import LeaseLostError
 from ragcore.errors import CorruptDocumentError
@@ -176,7 +176,7 @@ def test_two_workers_with_the_same_version_publish_it_once(owner, common):
     uploaded = upload(owner, common)
     slow = lease_lost(uploaded.job.pk)
     options = pipeline_options(documents=[slow.version.document])[slow.version.document_id]
-    late = item_describe(parse_and_ocr.item_read(slow, options, ItemLease([slow])), ItemLease([slow]))
+    late = item_represent(parse_and_ocr.item_read(slow, options, ItemLease([slow])), ItemLease([slow]))
     vectors = embedder().embed_documents([r.embedded_text for r in late.representations])
     ingestion_advance(job_id=uploaded.job.pk)
 

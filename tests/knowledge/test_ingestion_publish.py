@@ -2,7 +2,7 @@
 
 import pytest
 
-from knowledge.indexes.checks import frequencies_drift, halves_found, totals_drift
+from knowledge.indexes.checks import frequencies_drift, incomplete_documents, totals_drift
 from knowledge.indexes.lexical_statistics import effective_length
 from knowledge.models import (
     Chunk,
@@ -33,7 +33,7 @@ def rich(common):
 
 
 def drift():
-    return [*totals_drift(), *frequencies_drift(), *halves_found()]
+    return [*totals_drift(), *frequencies_drift(), *incomplete_documents()]
 
 
 def by(person, **more):

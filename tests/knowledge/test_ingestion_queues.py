@@ -15,7 +15,12 @@ from knowledge.selectors import job_get
 from knowledge.services import documents_bulk, ingestion_advance, leases_sweep, rendition_make
 from knowledge.services.ingestion import advance, item_claims, parse_and_ocr, rendition
 from knowledge.services.ingestion.item_claims import items_claim
-from knowledge.services.ingestion.parse_cache import Stored, reading_sha256, stored_load, stored_save
+from knowledge.services.ingestion.parse_cache import (
+    ParsedVersion,
+    parse_cache_load,
+    parse_cache_save,
+    reading_fingerprint,
+)
 from ragcore.errors import CorruptDocumentError, RecognitionUnavailableError, ResourceLimitError
 from ragcore.options import ParsingOptions
 from ragcore.types import Block, ParsedDocument, RecognisedLine
@@ -178,13 +183,15 @@ def test_a_long_document_is_embedded_by_another_task_from_what_was_stored(owner,
 def test_what_was_stored_is_used_only_with_the_options_that_it_was_read_with(owner, common):
     version = upload(owner, common, name="a.pdf", content=pdf("One.")).document.versions.get()
     document = ParsedDocument(blocks=(Block(kind="paragraph", text="你好"),), title="T", pages=3)
-    mine, other = reading_sha256(ParsingOptions()), reading_sha256(ParsingOptions(max_pictures=1))
+    mine, other = reading_fingerprint(ParsingOptions()), reading_fingerprint(ParsingOptions(max_pictures=1))
 
-    stored_save(version, Stored(document=document, recognised=True, pages_recognised=2), fingerprint=mine)
+    parse_cache_save(version, ParsedVersion(document=document, recognised=True, pages_recognised=2), fingerprint=mine)
 
     fresh = DocumentVersion.objects.get(pk=version.pk)
-    assert stored_load(fresh, fingerprint=mine) == Stored(document=document, recognised=True, pages_recognised=2)
-    assert stored_load(fresh, fingerprint=other) is None
+    assert parse_cache_load(fresh, fingerprint=mine) == ParsedVersion(
+        document=document, recognised=True, pages_recognised=2
+    )
+    assert parse_cache_load(fresh, fingerprint=other) is None
     assert (fresh.markdown, fresh.pages) == ("你好", 3)
 
 
@@ -192,11 +199,11 @@ def test_what_was_stored_is_used_only_with_the_options_that_it_was_read_with(own
 def test_a_damaged_store_is_read_again_from_the_original(owner, common, damage):
     version = upload(owner, common, name="a.pdf", content=pdf("One.")).document.versions.get()
     document = ParsedDocument(blocks=(Block(kind="paragraph", text="x"),))
-    stored_save(version, Stored(document=document, recognised=True), fingerprint="f")
+    parse_cache_save(version, ParsedVersion(document=document, recognised=True), fingerprint="f")
     with version.parsed.storage.open(version.parsed.name, "wb") as file:
         file.write(damage)
 
-    assert stored_load(version, fingerprint="f") is None
+    assert parse_cache_load(version, fingerprint="f") is None
 
 
 def test_small_texts_are_not_stored_twice(owner, common):

@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import AuditEvent
 from knowledge.models import CorpusEpoch, KnowledgeSet, OptionsChange, SiteOptions
-from knowledge.selectors.options import options_shown, site_options
-from knowledge.selectors.options_history import (
-    options_changes,
-    options_differences,
-    options_owner,
-)
-from knowledge.services.options import Why, options_restore, set_options_update, site_options_update
+from knowledge.selectors.options import options_changes, options_differences, options_owner, options_shown, site_options
+from knowledge.services.options import ChangeNote, options_restore, set_options_update, site_options_update
 from ragcore.errors import InvalidOptionsError
 from tests.factories import make_admin, make_set, make_tenant, make_user, scope_of
 
@@ -39,7 +34,7 @@ def test_a_change_says_who_when_what_and_why():
     kept = make_set(owners=[owner])
     change_set(owner, kept, {"chunking": {"max_tokens": 300}})
 
-    change_set(owner, kept, {"chunking": {"max_tokens": 400}}, why=Why(note="longer lists"))
+    change_set(owner, kept, {"chunking": {"max_tokens": 400}}, why=ChangeNote(note="longer lists"))
 
     latest = options_changes(scope=scope_of(owner)).first()
     assert (latest.actor, latest.knowledge_set, latest.kind, latest.note) == (owner, kept, "edit", "longer lists")

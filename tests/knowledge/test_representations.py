@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from knowledge.engines import counter
-from knowledge.services.representations import indexed_text, question_representation, represented
+from knowledge.model_registry import counter
+from knowledge.services.representations import document_represent, indexed_text, question_representation
 from ragcore.chunking import splitter_for
 from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.options import ChunkingOptions, RepresentationOptions
@@ -34,7 +34,9 @@ def heading(text: str, level: int) -> Block:
 def made(parsed: ParsedDocument, *, title="Manual", options=None, model=None, chunking=None):
     drafts = splitter_for(chunking or ChunkingOptions(), counter()).split(parsed)
     options = options or RepresentationOptions()
-    return represented(title=title, parsed=parsed, drafts=drafts, options=options, model=model, alive=lambda: None)
+    return document_represent(
+        title=title, parsed=parsed, drafts=drafts, options=options, model=model, alive=lambda: None
+    )
 
 
 def test_a_body_is_found_by_title_headings_and_text():
@@ -130,7 +132,7 @@ def test_headings_that_the_text_begins_with_are_not_said_twice():
 def test_chunks_may_be_left_out():
     drafts = [ChunkDraft(ordinal=n, text=f"Text {n}.", tokens=3, parent=0 if n else None) for n in (2, 5)]
 
-    result = represented(
+    result = document_represent(
         title="T",
         parsed=document(),
         drafts=drafts,

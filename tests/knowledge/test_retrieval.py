@@ -5,7 +5,7 @@ from django.db import OperationalError
 
 from accounts.errors import NotFoundError
 from knowledge.errors import GraphNotBuiltError
-from knowledge.indexes.statements import fetch, statements_limited
+from knowledge.indexes.statements import fetch, statement_timeout
 from knowledge.services import document_delete, retrieve
 from knowledge.types import Filters, RetrievalRequest
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
@@ -168,5 +168,5 @@ def test_passages_are_counted_within_ones_rights(owner, common):
 
 
 def test_a_statement_that_takes_too_long_is_ended():
-    with pytest.raises(OperationalError), statements_limited(seconds=0.05):
+    with pytest.raises(OperationalError), statement_timeout(seconds=0.05):
         fetch("SELECT pg_sleep(20)", {})

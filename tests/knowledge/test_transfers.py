@@ -48,7 +48,7 @@ def test_a_document_that_others_keep_too_stays_and_is_named():
     )
 
     assert done.changed == 0
-    assert [(r.document_id, r.code) for r in done.refused] == [(shared.pk, "not_allowed")]
+    assert [(r.document_id, r.error.code) for r in done.refused] == [(shared.pk, "not_allowed")]
     assert sets_of(shared) == {mine.pk, theirs.pk}
 
 

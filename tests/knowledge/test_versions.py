@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.selectors.versions import texts_diff
+from knowledge.selectors.comparisons import texts_diff
 
 
 def changes(old, new):

@@ -10,7 +10,7 @@ from django.test import Client
 from PIL import Image
 
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion
-from knowledge.pages import source_view
+from knowledge.view_models import source_view
 from tests.factories import ingest, make_set, make_user, scope_of
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ import pytest
 
 from knowledge.models import Document, IngestItem, KnowledgeSet
 from knowledge.selectors import items_progress, items_readable, job_get
-from knowledge.selectors.desk import documents_rebuildable, items_shown, jobs_counted, sets_counted
+from knowledge.selectors.dashboard import documents_rebuildable, items_shown, jobs_counted, sets_counted
 from knowledge.services import document_delete, documents_bulk, versions_compare
 from knowledge.services.sources import source_create, source_update
 from ragcore.errors import UrlNotAllowedError

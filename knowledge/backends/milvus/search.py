@@ -10,11 +10,11 @@ import numpy as np
 
 from accounts.scope import Scope
 from knowledge.backends.milvus.client import SEARCH_SECONDS, call, is_lite
-from knowledge.backends.milvus.expressions import expression_of, is_empty
+from knowledge.backends.milvus.collection import number_of
 from knowledge.backends.postgres import ScopedLexicalIndex
 from knowledge.errors import BackendTooDeepError
 from knowledge.indexes.visibility import Bounds, Visible
-from knowledge.indexes.visible_passages import Confirmed, confirmed_load, documents_load
+from knowledge.indexes.visible_passages import ConfirmedHit, confirmed_hits_load, document_ids_load
 from knowledge.models.index import COARSE_DIMENSIONS
 from ragcore.ports import FloatArray
 from ragcore.types import Hit, Query
@@ -41,7 +41,7 @@ class Reach:
         if self.known is None:
             self.known = self.visible.bounds() if self.visible.bounds else self._widest()
             if not self.known.is_exact and not is_empty(self.known):
-                found = documents_load(scope=self.scope, visible=self.visible, limit=NAMED_DOCUMENTS + 1)
+                found = document_ids_load(scope=self.scope, visible=self.visible, limit=NAMED_DOCUMENTS + 1)
                 self.documents = found if len(found) <= NAMED_DOCUMENTS else None
         return self.known
 
@@ -51,9 +51,9 @@ class Reach:
     def is_empty(self) -> bool:
         return is_empty(self.bounds()) or self.documents == []
 
-    def confirmed(self, found: Found) -> dict[int, Confirmed]:
+    def confirmed(self, found: Found) -> dict[int, ConfirmedHit]:
         entries = sorted({entry for ranking in found for entry, _ in ranking})
-        return confirmed_load(scope=self.scope, visible=self.visible, entries=entries) if entries else {}
+        return confirmed_hits_load(scope=self.scope, visible=self.visible, entries=entries) if entries else {}
 
     def _widest(self) -> Bounds:
         return Bounds(clearance=self.scope.clearance, sets=())
@@ -102,7 +102,7 @@ class Searched:
         return [[(int(hit["id"]), float(hit["distance"])) for hit in answer] for answer in answers]
 
 
-def _ranked(ranking: Sequence[tuple[int, float]], known: Mapping[int, Confirmed], limit: int) -> list[Hit]:
+def _ranked(ranking: Sequence[tuple[int, float]], known: Mapping[int, ConfirmedHit], limit: int) -> list[Hit]:
     """Confirmed hits; what chunk and document they belong to, Postgres has said."""
     hits = [
         Hit(chunk=one.chunk, document=one.document, representation=one.representation, score=score)
@@ -158,3 +158,37 @@ class MilvusVectorIndex:
 def _sent(vector: FloatArray) -> Any:
     """In the type of the field."""
     return vector.astype(np.float32 if is_lite() else np.float16)
+
+
+# ── bounds as a filter expression; numbers only, so nothing can be injected ───────────────────────
+
+
+def expression_of(
+    *,
+    tenant_id: int,
+    bounds: Bounds,
+    documents: Sequence[int] | None = None,
+    chunks: Sequence[int] | None = None,
+    model: str | None = None,
+) -> str:
+    """Conditions that everything visible meets; `documents`, `chunks` and `model` narrow them."""
+    parts = [f"tenant == {tenant_id:d}", f"clearance <= {bounds.clearance:d}"]
+    parts += [f"array_contains_any(sets, {_numbers(group)})" for group in bounds.sets]
+    if bounds.tags:
+        parts.append(f"array_contains_any(tags, {_numbers([number_of(tag) for tag in bounds.tags])})")
+    if documents is not None:
+        parts.append(f"document in {_numbers(documents)}")
+    if chunks is not None:
+        parts.append(f"chunk in {_numbers(chunks)}")
+    if model is not None:
+        parts.append(f"model == {number_of(model):d}")
+    return " and ".join(parts)
+
+
+def is_empty(bounds: Bounds) -> bool:
+    """Whether nothing can be visible: no set of a group is readable."""
+    return not all(bounds.sets)
+
+
+def _numbers(values: Sequence[int]) -> str:
+    return f"[{', '.join(f'{value:d}' for value in sorted(set(values)))}]"

@@ -12,7 +12,7 @@ from accounts.models import Tenant
 from knowledge.errors import MaintenanceRunningError
 from knowledge.management.progress import ProgressLine
 from knowledge.models import KnowledgeSet
-from knowledge.services.backend_sync import Copied, backend_check, backend_copy, backend_leave, backend_refresh
+from knowledge.services.backend_sync import CopyProgress, backend_check, backend_copy, backend_leave, backend_refresh
 from knowledge.services.maintenance import indexes_rebuild
 from ragcore.errors import RagError
 
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         except MaintenanceRunningError as error:
             raise CommandError(error.message) from None
 
-    def _follow(self, title: str, steps: Iterator[Copied]) -> None:
+    def _follow(self, title: str, steps: Iterator[CopyProgress]) -> None:
         """Progress goes to stderr, what came of it to stdout."""
         line, last = ProgressLine(title), None
         try:

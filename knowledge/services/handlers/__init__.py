@@ -2,10 +2,10 @@
 
 from knowledge.services.handlers.changes import arrival_refusal, attributes_seed, handlers_apply, handlers_seed
 from knowledge.services.handlers.rules import (
-    Handled,
     Handler,
+    HandlerOutcome,
     Rule,
-    handled,
+    handler_evaluate,
     handler_value,
     pattern_check,
     template_check,
@@ -13,12 +13,12 @@ from knowledge.services.handlers.rules import (
 from knowledge.services.handlers.series import series_settle, version_key
 
 __all__ = [
-    "Handled",
+    "HandlerOutcome",
     "Handler",
     "Rule",
     "arrival_refusal",
     "attributes_seed",
-    "handled",
+    "handler_evaluate",
     "handler_value",
     "handlers_apply",
     "handlers_seed",

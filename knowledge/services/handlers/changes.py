@@ -20,13 +20,13 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Attribute, Document, DocumentVersion, HandlerRule, Source, SourceHandler
 from knowledge.seeds import seed_attributes, seed_handlers
 from knowledge.services.composition import documents_settle
-from knowledge.services.handlers.rules import Handled, Handler, handled, handler_value
+from knowledge.services.handlers.rules import Handler, HandlerOutcome, handler_evaluate, handler_value
 from knowledge.services.handlers.series import newer_in_series
 from ragcore.errors import RagError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plain:
+class PlainDocument:
     """A document as it would be without its handler."""
 
     title: str
@@ -35,7 +35,7 @@ class Plain:
 
 
 @transaction.atomic
-def handlers_apply(version: DocumentVersion, parsed_text: str | None) -> Handled:
+def handlers_apply(version: DocumentVersion, parsed_text: str | None) -> HandlerOutcome:
     """Run the handler of a version's source over it and write the outcome on its document.
 
     Ingestion calls it after reading a file, before it is cut; `version.document` is the fresh row afterwards. The
@@ -49,9 +49,9 @@ def handlers_apply(version: DocumentVersion, parsed_text: str | None) -> Handled
     row = document.source.handler
     handler = Handler() if row is None else handler_value(row)
     if (row is None and not document.handled) or _is_outdated(version):
-        return Handled()
-    plain = plain_of(document)
-    wanted = handled(
+        return HandlerOutcome()
+    plain = document_without_handler(document)
+    wanted = handler_evaluate(
         handler=handler,
         path=version.sent_as or document.external_id or version.file_name,
         name=version.file_name,
@@ -84,7 +84,7 @@ def arrival_refusal(
 ) -> RagError | None:
     """Why the handler would refuse a file by its path and name, before its bytes are fetched; None if it would not."""
     title = title or PurePosixPath(name).stem
-    wanted = handled(handler=handler, path=path, name=name, title=title, text=None, metadata=metadata)
+    wanted = handler_evaluate(handler=handler, path=path, name=name, title=title, text=None, metadata=metadata)
     if wanted.skip:
         return LeftOutError()
     if not handler.keep_latest:
@@ -93,11 +93,11 @@ def arrival_refusal(
     return _superseded(unsaved, wanted)
 
 
-def plain_of(document: Document) -> Plain:
+def document_without_handler(document: Document) -> PlainDocument:
     """What the handler wrote, taken off; what has been changed by people since stays."""
     written: Mapping[str, Any] = document.handled.get("metadata", {})
     title = document.handled.get("title") or {}
-    return Plain(
+    return PlainDocument(
         title=title["was"] if title and document.title == title["wrote"] else document.title,
         tags=[tag for tag in document.tags if tag not in document.handled.get("tags", [])],
         metadata={
@@ -106,7 +106,7 @@ def plain_of(document: Document) -> Plain:
     )
 
 
-def _superseded(document: Document, wanted: Handled) -> SupersededError | None:
+def _superseded(document: Document, wanted: HandlerOutcome) -> SupersededError | None:
     if not (wanted.series and wanted.series_version):
         return None
     newer = newer_in_series(document=document, series=wanted.series, version=wanted.series_version)
@@ -115,7 +115,7 @@ def _superseded(document: Document, wanted: Handled) -> SupersededError | None:
     return SupersededError("newer", document=newer.pk, title=newer.title)
 
 
-def _write(document: Document, plain: Plain, wanted: Handled) -> None:
+def _write(document: Document, plain: PlainDocument, wanted: HandlerOutcome) -> None:
     tags = [tag for tag in wanted.tags if tag not in plain.tags]
     metadata = {key: value for key, value in wanted.metadata.items() if key not in plain.metadata}
     retitled = wanted.title not in ("", plain.title)

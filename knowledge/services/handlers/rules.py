@@ -51,7 +51,7 @@ class Handler:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handled:
+class HandlerOutcome:
     """What a handler wants on a document. Nothing of it is written yet."""
 
     tags: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ HARD_TEXTS = ("a" * 3000 + "!", "ab" * 1500 + "!", "1" * 3000 + "!", " " * 3000 
 Match = HandlerRule.Match
 
 
-def groups_found(*, match: str, pattern: str, text: str) -> Mapping[str, str] | None:
+def pattern_groups(*, match: str, pattern: str, text: str) -> Mapping[str, str] | None:
     """What the first match captured, "0" being all of it; None without a match. Case does not count.
 
     Raises TimeoutError after MATCH_SECONDS, RuleInvalidError for an expression that cannot be read.
@@ -144,7 +144,7 @@ FUNCTIONS: Mapping[str, Callable[[str], str]] = {
 }
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
+def template_fill(template: str, values: Mapping[str, str]) -> str:
     """The template with its holes filled; empty where a hole has no value or a function cannot take it."""
     try:
         return HOLE.sub(lambda hole: _value(hole, values), template).strip()
@@ -182,9 +182,9 @@ HIDDEN = "_"  # attributes that begin with it serve templates and are not writte
 MAX_VALUE = 512  # characters of an attribute
 
 
-def handled(
+def handler_evaluate(
     *, handler: Handler, path: str, name: str, title: str, text: str | None, metadata: Mapping[str, Any]
-) -> Handled:
+) -> HandlerOutcome:
     """What the handler says about a document.
 
     With `text` None (at registration) rules about the text are left out; once it is known, all rules run again and
@@ -200,7 +200,7 @@ def handled(
         found = _found(rule, looked_at[Looks(rule.looks)], slow)
         if found is None:
             continue
-        value = filled(rule.value, found)[:MAX_VALUE]
+        value = template_fill(rule.value, found)[:MAX_VALUE]
         match rule.action:
             case Action.ADD_TAG if value:
                 tags.append(value[:64])
@@ -211,14 +211,14 @@ def handled(
             case Action.SKIP:
                 skip = True
     known = _known({**metadata, **attributes}, path=path, name=name, title=title)
-    return Handled(
+    return HandlerOutcome(
         tags=tuple(dict.fromkeys(tags)),
         metadata={key: value for key, value in attributes.items() if not key.startswith(HIDDEN)},
-        title=filled(handler.title_template, known)[:512],
+        title=template_fill(handler.title_template, known)[:512],
         whole=whole,
         skip=skip,
-        series=filled(handler.series_template, known)[:256],
-        series_version=filled(handler.version_template, known)[:128],
+        series=template_fill(handler.series_template, known)[:256],
+        series_version=template_fill(handler.version_template, known)[:128],
         slow=tuple(slow),
     )
 
@@ -227,7 +227,7 @@ def _found(rule: Rule, text: str | None, slow: list[str]) -> Mapping[str, str] |
     if text is None:
         return None
     try:
-        return groups_found(match=rule.match, pattern=rule.pattern, text=text)
+        return pattern_groups(match=rule.match, pattern=rule.pattern, text=text)
     except TimeoutError:  # a document must not wait for a pattern; the handler's page shows which one it was
         logger.warning("a rule was given up after its time: %s", rule.pattern)
         slow.append(rule.pattern)

@@ -17,11 +17,11 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from redis import RedisError
 
-from knowledge.engines import embedder
+from knowledge.model_registry import embedder
 from knowledge.models import IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
 from knowledge.selectors.options import PipelineOptions, pipeline_options
-from knowledge.services.ingestion.chunk_and_represent import Prepared, item_describe, texts_embed
+from knowledge.services.ingestion.chunk_and_represent import PreparedVersion, item_represent, texts_embed
 from knowledge.services.ingestion.item_claims import ItemLease, has_free_items, items_claim, items_free
 from knowledge.services.ingestion.item_state import (
     IngestionFaultError,
@@ -29,7 +29,7 @@ from knowledge.services.ingestion.item_state import (
     item_hand_over,
     items_put_off_or_fail,
 )
-from knowledge.services.ingestion.parse_and_ocr import Read, item_read, item_recognise
+from knowledge.services.ingestion.parse_and_ocr import ReadDocument, item_ocr, item_read
 from knowledge.services.ingestion.publish import versions_publish
 from knowledge.services.leases import LeaseLostError
 from ragcore.errors import RagError, TransientError
@@ -79,13 +79,13 @@ def _to_live(lease: ItemLease, queue: str) -> int:
     return _finish(prepared)
 
 
-def _prepare(item: IngestItem, options: PipelineOptions, lease: ItemLease, queue: str) -> Prepared | None:
+def _prepare(item: IngestItem, options: PipelineOptions, lease: ItemLease, queue: str) -> PreparedVersion | None:
     """Read and describe one item; None where another queue goes on with it."""
     read = item_read(item, options, lease)
-    return None if _handed_over(read, queue) else item_describe(read, lease)
+    return None if _handed_over(read, queue) else item_represent(read, lease)
 
 
-def _handed_over(read: Read, queue: str) -> bool:
+def _handed_over(read: ReadDocument, queue: str) -> bool:
     """Whether another queue goes on with the item."""
     if not read.stored.recognised:
         item_hand_over(read.item, queue=Queue.OCR, stage=Stage.PARSED)
@@ -106,7 +106,7 @@ def _recognise(lease: ItemLease) -> int:
 def _recognise_item(item: IngestItem, options: PipelineOptions, lease: ItemLease) -> None:
     read = item_read(item, options, lease)
     if not read.stored.recognised:
-        item_recognise(read, lease)
+        item_ocr(read, lease)
     item_hand_over(item, queue=Queue.EMBED, stage=Stage.RECOGNISED)
 
 
@@ -117,7 +117,7 @@ def _options(items: Sequence[IngestItem]) -> dict[int, PipelineOptions]:
 # ── the end ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _finish(prepared: list[Prepared]) -> int:
+def _finish(prepared: list[PreparedVersion]) -> int:
     """Embed and publish all at once; where that fails, one by one, so that a bad document fails alone."""
     if not prepared:
         return 0
@@ -132,7 +132,7 @@ def _finish(prepared: list[Prepared]) -> int:
         return 0
 
 
-def _embed_and_publish(prepared: list[Prepared]) -> int:
+def _embed_and_publish(prepared: list[PreparedVersion]) -> int:
     mine = ItemLease([one.item for one in prepared])
     mine.alive(stage=Stage.REPRESENTED)
     vectors = texts_embed(prepared, mine)

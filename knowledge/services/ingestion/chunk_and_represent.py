@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from knowledge.engines import counter, embedder
+from knowledge.model_registry import counter, embedder
 from knowledge.models import DocumentVersion, IngestItem
 from knowledge.models.index import FINE_DIMENSIONS
-from knowledge.services.edit_reapply import Reapplied, edits_reapply
+from knowledge.services.edit_reapply import ReappliedEdits, edits_reapply
 from knowledge.services.ingestion.item_claims import ItemLease
-from knowledge.services.ingestion.parse_and_ocr import Read
+from knowledge.services.ingestion.parse_and_ocr import ReadDocument
 from knowledge.services.model_slots import background_model, embedding_slot
-from knowledge.services.representations import Representation, question_representation, represented
+from knowledge.services.representations import Representation, document_represent, question_representation
 from ragcore.chunking import splitter_for
 from ragcore.errors import EmptyDocumentError
 from ragcore.ocr.documents import unread_counts
@@ -30,17 +30,17 @@ from ragcore.types import ChunkDraft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedVersion:
     """All that publishing needs of one version; nothing of it is stored yet."""
 
     item: IngestItem
     drafts: tuple[ChunkDraft, ...]  # also the disabled ones, which have no representation
     representations: tuple[Representation, ...]
-    edits: Reapplied
+    edits: ReappliedEdits
     values: Mapping[str, Any]  # of the version's row
 
 
-def item_describe(read: Read, lease: ItemLease) -> Prepared:
+def item_represent(read: ReadDocument, lease: ItemLease) -> PreparedVersion:
     """Cut a document and write down everything by which its passages are found.
 
     Raises EmptyDocumentError where there is nothing to cut, WorkStoppedError.
@@ -50,7 +50,7 @@ def item_describe(read: Read, lease: ItemLease) -> Prepared:
     if not drafts:
         raise EmptyDocumentError
     edits = _edits(read.item.version, drafts)
-    made = represented(
+    made = document_represent(
         title=document.title,
         parsed=read.document,
         drafts=[draft for draft in edits.drafts if draft.ordinal not in edits.disabled],
@@ -60,7 +60,7 @@ def item_describe(read: Read, lease: ItemLease) -> Prepared:
     )
     disabled = [draft for draft in edits.drafts if draft.ordinal in edits.disabled]
     representations = (*made.representations, *_questions(document.title, edits))
-    return Prepared(
+    return PreparedVersion(
         item=read.item,
         drafts=tuple(sorted([*made.drafts, *disabled], key=lambda draft: draft.ordinal)),
         representations=representations,
@@ -69,14 +69,14 @@ def item_describe(read: Read, lease: ItemLease) -> Prepared:
     )
 
 
-def _edits(version: DocumentVersion, drafts: Sequence[ChunkDraft]) -> Reapplied:
+def _edits(version: DocumentVersion, drafts: Sequence[ChunkDraft]) -> ReappliedEdits:
     """What owners changed in the passages of earlier versions; the first one finds none."""
     if version.number == 1:
-        return Reapplied(drafts=tuple(drafts))
+        return ReappliedEdits(drafts=tuple(drafts))
     return edits_reapply(document_id=version.document_id, drafts=drafts)
 
 
-def _questions(title: str, edits: Reapplied) -> list[Representation]:
+def _questions(title: str, edits: ReappliedEdits) -> list[Representation]:
     """What owners say that a passage answers."""
     return [
         question_representation(ordinal=ordinal, title=title, text=question)
@@ -86,7 +86,7 @@ def _questions(title: str, edits: Reapplied) -> list[Representation]:
     ]
 
 
-def _values(read: Read) -> dict[str, Any]:
+def _values(read: ReadDocument) -> dict[str, Any]:
     text = read.document.markdown()
     return {
         "markdown": text,
@@ -99,8 +99,8 @@ def _values(read: Read) -> dict[str, Any]:
 
 
 def _report(
-    read: Read,
-    edits: Reapplied,
+    read: ReadDocument,
+    edits: ReappliedEdits,
     drafts: Sequence[ChunkDraft],
     representations: Sequence[Representation],
     counts: Mapping[str, int],
@@ -123,7 +123,7 @@ def _report(
 EMBEDDED_TEXTS = 64  # at a time: some seconds on a processor, far below the length of a lease
 
 
-def texts_embed(prepared: Sequence[Prepared], lease: ItemLease) -> FloatArray:
+def texts_embed(prepared: Sequence[PreparedVersion], lease: ItemLease) -> FloatArray:
     """float32[n, 768] for all representations of a batch, in order.
 
     Texts of like length are sent together, as models pad the shorter ones, and equal texts once.

@@ -96,10 +96,10 @@ def _fail(items: Sequence[IngestItem], error: RagError) -> None:
         if items_held([item]).update(
             stage=IngestItem.Stage.FAILED, finished=timezone.now(), lease_until=None, **reason
         ):
-            document_say(item, error)
+            document_error_set(item, error)
 
 
-def document_say(item: IngestItem, error: RagError) -> None:
+def document_error_set(item: IngestItem, error: RagError) -> None:
     """Put on the document why its newest version will not go live. An older version stays live if there is one."""
     document = Document.objects.select_for_update().get(pk=item.version.document_id)
     newest = document.versions.order_by("-number").values_list("pk", flat=True).first()

@@ -5,20 +5,20 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 
-from knowledge.engines import recogniser
 from knowledge.errors import WorkerLostError
+from knowledge.model_registry import recogniser
 from knowledge.models import DocumentVersion, IngestItem
 from knowledge.selectors.options import PipelineOptions
 from knowledge.services.handlers import handlers_apply
 from knowledge.services.ingestion.item_claims import ItemLease
 from knowledge.services.ingestion.parse_cache import (
-    Stored,
+    ParsedVersion,
+    parse_cache_load,
+    parse_cache_save,
     pictures_drop,
     pictures_save,
     pictures_wanted,
-    reading_sha256,
-    stored_load,
-    stored_save,
+    reading_fingerprint,
     with_pictures,
 )
 from ragcore.cleaning import clean
@@ -34,11 +34,11 @@ CONTAINED_SECONDS_A_MB = 30.0  # so much more for large files; beyond that anoth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class ReadDocument:
     """A document that has been read. `stored.recognised` False: its pictures wait for character recognition."""
 
     item: IngestItem
-    stored: Stored
+    stored: ParsedVersion
     options: PipelineOptions
 
     @property
@@ -51,7 +51,7 @@ class Read:
         return sum(len(block.text) for block in self.document.blocks)
 
 
-def item_read(item: IngestItem, options: PipelineOptions, lease: ItemLease) -> Read:
+def item_read(item: IngestItem, options: PipelineOptions, lease: ItemLease) -> ReadDocument:
     """Read and clean an original, or take what was kept of it with the same options. Safe to repeat.
 
     Raises what parsers and handlers raise, EmptyDocumentError, WorkerLostError after too many losses.
@@ -59,11 +59,11 @@ def item_read(item: IngestItem, options: PipelineOptions, lease: ItemLease) -> R
     if item.losses > MAX_LOSSES:
         raise WorkerLostError
     version = item.version
-    fingerprint = reading_sha256(options.parsing, options.cleaning)
-    stored = stored_load(version, fingerprint=fingerprint) or _stored(version, options, lease, fingerprint)
+    fingerprint = reading_fingerprint(options.parsing, options.cleaning)
+    stored = parse_cache_load(version, fingerprint=fingerprint) or _stored(version, options, lease, fingerprint)
     if version.document.source.handler_id or version.document.handled:
         handlers_apply(version, stored.document.markdown())
-    return Read(item=item, stored=stored, options=_as_handled(version, options))
+    return ReadDocument(item=item, stored=stored, options=_as_handled(version, options))
 
 
 def _as_handled(version: DocumentVersion, options: PipelineOptions) -> PipelineOptions:
@@ -73,7 +73,7 @@ def _as_handled(version: DocumentVersion, options: PipelineOptions) -> PipelineO
     return options
 
 
-def _stored(version: DocumentVersion, options: PipelineOptions, lease: ItemLease, fingerprint: str) -> Stored:
+def _stored(version: DocumentVersion, options: PipelineOptions, lease: ItemLease, fingerprint: str) -> ParsedVersion:
     with version.file.open("rb") as file:
         content = file.read()
     contained = needs_containment(version.file_name, len(content))
@@ -82,14 +82,14 @@ def _stored(version: DocumentVersion, options: PipelineOptions, lease: ItemLease
         parsed = parse_contained(content, name=version.file_name)
     else:
         parsed = parse(content, name=version.file_name)
-    stored = Stored(
+    stored = ParsedVersion(
         document=clean(parsed, options=options.cleaning), recognised=not _is_unread(parsed, options.parsing)
     )
     if stored.recognised and not stored.document.blocks:
         raise EmptyDocumentError
     if contained or not stored.recognised:
         pictures_save(version, pictures_wanted(parsed, options.parsing))
-        stored_save(version, stored, fingerprint=fingerprint)
+        parse_cache_save(version, stored, fingerprint=fingerprint)
     return stored
 
 
@@ -107,7 +107,7 @@ logger = logging.getLogger(__name__)
 PAGE_SECONDS = 150.0  # that one page may take without a sign of life: a slow picture, and a new process for it
 
 
-def item_recognise(read: Read, lease: ItemLease) -> None:
+def item_ocr(read: ReadDocument, lease: ItemLease) -> None:
     """Read the pages and pictures that hold text, and keep the document with it. Safe to repeat.
 
     A document that has other text does not fail because of a picture that is too large to be read.
@@ -127,11 +127,11 @@ def item_recognise(read: Read, lease: ItemLease) -> None:
     if not options.parsing.keep_pictures:
         pictures_drop(version)
     pages = len(read.document.unread_pages) - len(document.unread_pages)
-    stored = Stored(document=document, recognised=True, pages_recognised=pages)
-    stored_save(version, stored, fingerprint=reading_sha256(options.parsing, options.cleaning))
+    stored = ParsedVersion(document=document, recognised=True, pages_recognised=pages)
+    parse_cache_save(version, stored, fingerprint=reading_fingerprint(options.parsing, options.cleaning))
 
 
-def _recognised(read: Read, lease: ItemLease) -> ParsedDocument:
+def _recognised(read: ReadDocument, lease: ItemLease) -> ParsedDocument:
     from ragcore.ocr.documents import recognised
 
     version = read.item.version

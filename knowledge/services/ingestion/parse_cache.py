@@ -30,7 +30,7 @@ COMPRESSION = 3  # of 9: most of the gain, a third of the time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class ParsedVersion:
     """A document as it was read; `recognised` is False while its pictures still hold text that nobody has read."""
 
     document: ParsedDocument
@@ -38,7 +38,7 @@ class Stored:
     pages_recognised: int = 0
 
 
-def reading_sha256(*groups: object) -> str:
+def reading_fingerprint(*groups: object) -> str:
     """The fingerprint of what a document is read with: option groups and the generation of our readers."""
     return options_sha256(*groups)[:56] + f"-{READER}"
 
@@ -46,7 +46,7 @@ def reading_sha256(*groups: object) -> str:
 # ── text ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def stored_save(version: DocumentVersion, stored: Stored, *, fingerprint: str) -> None:
+def parse_cache_save(version: DocumentVersion, stored: ParsedVersion, *, fingerprint: str) -> None:
     """Keep what was read; the file of an earlier reading goes once the row says so."""
     head = {"reading": fingerprint, "recognised": stored.recognised, "pages_recognised": stored.pages_recognised}
     light = replace(stored.document, pictures=tuple(replace(p, content=b"") for p in stored.document.pictures))
@@ -61,7 +61,7 @@ def stored_save(version: DocumentVersion, stored: Stored, *, fingerprint: str) -
         _delete_on_commit(version.parsed.storage, [old])
 
 
-def stored_load(version: DocumentVersion, *, fingerprint: str) -> Stored | None:
+def parse_cache_load(version: DocumentVersion, *, fingerprint: str) -> ParsedVersion | None:
     """What was read with the same options; None where nothing is kept that fits."""
     if not version.parsed:
         return None
@@ -71,7 +71,7 @@ def stored_load(version: DocumentVersion, *, fingerprint: str) -> Stored | None:
         head = json.loads(first)
         if head["reading"] != fingerprint:
             return None
-        return Stored(
+        return ParsedVersion(
             document=load(second),
             recognised=bool(head["recognised"]),
             pages_recognised=int(head["pages_recognised"]),
@@ -81,7 +81,7 @@ def stored_load(version: DocumentVersion, *, fingerprint: str) -> Stored | None:
         return None
 
 
-def stored_forget(version: DocumentVersion) -> None:
+def parse_cache_clear(version: DocumentVersion) -> None:
     """Have the original read again."""
     if version.parsed:
         old = version.parsed.name

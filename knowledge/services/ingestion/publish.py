@@ -16,9 +16,9 @@ from knowledge.indexes.copy import EntryRow, chunk_ids, entries_copy
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import (
     Totals,
+    drifted_statistics,
     effective_length,
     reference_length_set,
-    statistics_drifted,
     statistics_lock,
     term_ids,
     versions_count,
@@ -27,7 +27,7 @@ from knowledge.models import Chunk, Document, DocumentVersion, IngestItem
 from knowledge.queue import RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
 from knowledge.services.edit_reapply import edits_present, edits_settle
 from knowledge.services.handlers import series_settle
-from knowledge.services.ingestion.chunk_and_represent import Prepared
+from knowledge.services.ingestion.chunk_and_represent import PreparedVersion
 from knowledge.services.ingestion.item_claims import items_held
 from knowledge.services.ingestion.rendition import rendition_enqueue
 from knowledge.services.representations import Representation
@@ -38,10 +38,10 @@ Stage = IngestItem.Stage
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class PublishableVersion:
     """A version to be published with the vectors of its representations, float32[n, 768]."""
 
-    prepared: Prepared
+    prepared: PreparedVersion
     vectors: FloatArray
 
     @property
@@ -49,24 +49,24 @@ class Ready:
         return self.prepared.item.version
 
 
-def versions_publish(prepared: Sequence[Prepared], vectors: FloatArray, *, model: str) -> int:
+def versions_publish(prepared: Sequence[PreparedVersion], vectors: FloatArray, *, model: str) -> int:
     """Switch all versions of a batch to live, each tenant in one transaction; returns how many went live.
 
     A version that is not newer than the live one, or whose document was deleted meanwhile, is retired unseen; one
     whose job was cancelled stays as it is. One whose document was edited since it was described is given back to be
     described again: it still has its place in the queue of its job.
     """
-    tenants: dict[int, list[Ready]] = {}
+    tenants: dict[int, list[PublishableVersion]] = {}
     start = 0
     for one in prepared:
         end = start + len(one.representations)
-        tenants.setdefault(one.item.version.document.tenant_id, []).append(Ready(one, vectors[start:end]))
+        tenants.setdefault(one.item.version.document.tenant_id, []).append(PublishableVersion(one, vectors[start:end]))
         start = end
     return sum(_publish_tenant(tenant_id, ready, model) for tenant_id, ready in sorted(tenants.items()))
 
 
 @transaction.atomic
-def _publish_tenant(tenant_id: int, ready: list[Ready], model: str) -> int:
+def _publish_tenant(tenant_id: int, ready: list[PublishableVersion], model: str) -> int:
     languages = {r.language for one in ready for r in one.prepared.representations}
     totals = statistics_lock(tenant_id=tenant_id, languages=languages)
     documents = _lock_documents(ready)
@@ -87,14 +87,14 @@ def _publish_tenant(tenant_id: int, ready: list[Ready], model: str) -> int:
 # ── what is published ───────────────────────────────────────────────────────────────────────────
 
 
-def _lock_documents(ready: Sequence[Ready]) -> dict[int, Document]:
+def _lock_documents(ready: Sequence[PublishableVersion]) -> dict[int, Document]:
     ids = {one.version.document_id for one in ready}
     locked = Document.objects.select_for_update(of=("self",)).select_related("live_version")
     locked = locked.defer("live_version__markdown", "live_version__sketch")
     return {d.pk: d for d in locked.filter(pk__in=ids).order_by("pk")}
 
 
-def _not_cancelled(ready: Sequence[Ready]) -> list[Ready]:
+def _not_cancelled(ready: Sequence[PublishableVersion]) -> list[PublishableVersion]:
     """Those whose item goes on; locked, so that whoever cancels comes before this or after it."""
     items = IngestItem.objects.select_for_update().filter(pk__in=[one.prepared.item.pk for one in ready])
     going_on = set(items.exclude(stage=Stage.CANCELLED).order_by("pk").values_list("pk", flat=True))
@@ -112,7 +112,7 @@ def _newest(versions: Iterable[DocumentVersion], documents: dict[int, Document])
     return {version.pk for version in chosen.values()}
 
 
-def _overtaken(batch: Sequence[Ready]) -> list[Ready]:
+def _overtaken(batch: Sequence[PublishableVersion]) -> list[PublishableVersion]:
     """Those whose documents owners have edited since they were described; no edit can come now (passage_lock)."""
     present = edits_present(document_ids=[one.version.document_id for one in batch])
     return [one for one in batch if one.prepared.edits.seen != present.get(one.version.document_id, frozenset())]
@@ -121,7 +121,7 @@ def _overtaken(batch: Sequence[Ready]) -> list[Ready]:
 # ── its rows ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _chunks_create(batch: Sequence[Ready]) -> list[NewEntry]:
+def _chunks_create(batch: Sequence[PublishableVersion]) -> list[NewEntry]:
     """Store the passages of all versions, and return their entries with the ids of the passages."""
     numbers = iter(chunk_ids(sum(len(one.prepared.drafts) for one in batch)))
     chunks: list[Chunk] = []
@@ -135,7 +135,7 @@ def _chunks_create(batch: Sequence[Ready]) -> list[NewEntry]:
     return entries
 
 
-def _chunk(one: Ready, draft: ChunkDraft, ids: dict[int, int]) -> Chunk:
+def _chunk(one: PublishableVersion, draft: ChunkDraft, ids: dict[int, int]) -> Chunk:
     edits = one.prepared.edits
     return Chunk(
         pk=ids[draft.ordinal],
@@ -157,7 +157,7 @@ def _chunk(one: Ready, draft: ChunkDraft, ids: dict[int, int]) -> Chunk:
 # ── the switch ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _switch(tenant_id: int, batch: Sequence[Ready], documents: dict[int, Document]) -> None:
+def _switch(tenant_id: int, batch: Sequence[PublishableVersion], documents: dict[int, Document]) -> None:
     now = timezone.now()
     fresh = {one.version.document_id: one.version for one in batch}
     old = [live for pk in fresh if (live := documents[pk].live_version_id)]
@@ -175,13 +175,13 @@ def _switch(tenant_id: int, batch: Sequence[Ready], documents: dict[int, Documen
     )
 
 
-def _items_finish(ready: Sequence[Ready]) -> None:
+def _items_finish(ready: Sequence[PublishableVersion]) -> None:
     IngestItem.objects.filter(pk__in=[one.prepared.item.pk for one in ready]).update(
         stage=Stage.LIVE, finished=timezone.now(), lease_until=None, **error_columns(None)
     )
 
 
-def _afterwards(tenant_id: int, batch: Sequence[Ready]) -> None:
+def _afterwards(tenant_id: int, batch: Sequence[PublishableVersion]) -> None:
     """What follows from the switch: first inside the transaction, the epoch last of all locks, then in tasks."""
     for one in batch:
         if one.prepared.edits.applied or one.prepared.edits.lost:
@@ -193,7 +193,7 @@ def _afterwards(tenant_id: int, batch: Sequence[Ready]) -> None:
         rendition_enqueue(one.version)
     if batch:
         enqueue_on_commit(RECORD_DUPLICATES)
-    if any(tenant == tenant_id for tenant, _ in statistics_drifted()):
+    if any(tenant == tenant_id for tenant, _ in drifted_statistics()):
         enqueue_on_commit(REFRESH_INDEXES)
 
 

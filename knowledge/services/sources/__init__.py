@@ -1,6 +1,6 @@
 """Sources of documents: making them, running them, and what they send of their own accord (D12, D28)."""
 
-from knowledge.services.sources.archives import ArchiveUploaded, archive_upload
+from knowledge.services.sources.archives import ArchiveUpload, archive_upload
 from knowledge.services.sources.changes import (
     credentials_set,
     folder_source_ensure,
@@ -13,16 +13,16 @@ from knowledge.services.sources.single_page import document_from_url
 from knowledge.services.sources.sync_execution import sync_run
 from knowledge.services.sources.sync_schedule import run_open, set_ingest, source_run_start, sources_start_due
 from knowledge.services.sources.webhooks import (
-    EventsTaken,
+    EventsResult,
     WebhookEvent,
+    webhook_events_apply,
     webhook_signature,
     webhook_source,
-    webhook_take,
 )
 
 __all__ = [
-    "ArchiveUploaded",
-    "EventsTaken",
+    "ArchiveUpload",
+    "EventsResult",
     "WebhookEvent",
     "archive_upload",
     "credentials_set",
@@ -39,5 +39,5 @@ __all__ = [
     "sync_run",
     "webhook_signature",
     "webhook_source",
-    "webhook_take",
+    "webhook_events_apply",
 ]

@@ -30,7 +30,7 @@ INSIDE = "!/"  # between the name of an archive and the path in it
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveUploaded:
+class ArchiveUpload:
     """`document_ids` in the order of the archive; the job's report names what was refused."""
 
     job: IngestJob
@@ -50,7 +50,7 @@ def archive_upload(
     clearance: int = 0,
     metadata: Mapping[str, Any] | None = None,
     tags: Sequence[str] = (),
-) -> ArchiveUploaded:
+) -> ArchiveUpload:
     """Register every file of an archive under one job; external ids are `name!/path`, so a newer one replaces it.
 
     Raises UploadTooLargeError, UnsafeArchiveError, PasswordProtectedError, CorruptDocumentError, NothingTakenError
@@ -97,14 +97,14 @@ class _Unpacking:
             self._report.refuse(path=path, error=error)
             self._first = self._first or error
 
-    def done(self) -> ArchiveUploaded:
+    def done(self) -> ArchiveUpload:
         """Raises NothingTakenError with the first reason where no member was taken."""
         if not self._documents:
             raise NothingTakenError("first", cause=self._first) if self._first else NothingTakenError
-        job = self._job or self._job_made()  # nothing to read: all of it was here already
+        job = self._job or self._job_create()  # nothing to read: all of it was here already
         IngestJob.objects.filter(pk=job.pk).update(report=self._report.json())
         job_work(job, workers=1 + len(self._documents) // 16)
-        return ArchiveUploaded(job, tuple(self._documents), self._report.refused_total)
+        return ArchiveUpload(job, tuple(self._documents), self._report.refused_total)
 
     @transaction.atomic
     def _register(self, arrival: Arrival) -> None:
@@ -118,9 +118,9 @@ class _Unpacking:
         self._documents.append(done.document.pk)
 
     def _add(self, version: DocumentVersion) -> None:
-        self._job = self._job or self._job_made()
+        self._job = self._job or self._job_create()
         items_add(self._job, [version])
         self._report.new += 1
 
-    def _job_made(self) -> IngestJob:
+    def _job_create(self) -> IngestJob:
         return IngestJob.objects.create(tenant_id=self._source.tenant_id, created_by=self._actor)

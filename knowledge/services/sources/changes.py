@@ -22,7 +22,7 @@ from knowledge.selectors.sources import handlers_listed, source_managed
 from knowledge.services.composition import sources_settle_soon
 from knowledge.services.registration import clearance_check, source_ensure
 from knowledge.services.soft_delete import documents_withdraw
-from knowledge.services.sources.credentials import credentials_check, credentials_named, sealed
+from knowledge.services.sources.credentials import credentials_check, credentials_encrypt, credentials_normalise
 from knowledge.services.sources.folders import folder_allowed
 from knowledge.services.sources.items import LISTED_KINDS
 from knowledge.services.sources.sync_claims import next_run_after
@@ -48,9 +48,9 @@ def source_create(*, scope: Scope, actor: User, values: Mapping[str, Any]) -> So
     _fill(made, scope=scope, values=values)
     made.next_run = timezone.now() if made.schedule != Schedule.MANUAL else None
     if values.get("credentials"):
-        given = credentials_named(kind=made.kind, credentials=values["credentials"])
+        given = credentials_normalise(kind=made.kind, credentials=values["credentials"])
         credentials_check(kind=made.kind, credentials=given)
-        made.credentials = sealed(given)
+        made.credentials = credentials_encrypt(given)
     _save(made)
     audit_record(actor=actor, action="source.create", target=made.name, source=made.pk, kind=made.kind)
     return made
@@ -82,7 +82,7 @@ def source_check(*, scope: Scope, source: Source, values: Mapping[str, Any]) -> 
     _fill(trial, scope=scope, values=values)
     if values.get("credentials"):
         credentials_check(
-            kind=trial.kind, credentials=credentials_named(kind=trial.kind, credentials=values["credentials"])
+            kind=trial.kind, credentials=credentials_normalise(kind=trial.kind, credentials=values["credentials"])
         )
 
 
@@ -93,10 +93,10 @@ def credentials_set(*, scope: Scope, actor: User, source_id: int, credentials: M
     Raises NotFoundError, NotAllowedError, SourceSettingsError.
     """
     found = source_managed(scope=scope, source_id=source_id)
-    credentials = credentials_named(kind=found.kind, credentials=credentials)
+    credentials = credentials_normalise(kind=found.kind, credentials=credentials)
     if credentials:
         credentials_check(kind=found.kind, credentials=credentials)
-    Source.objects.filter(pk=found.pk).update(credentials=sealed(credentials))
+    Source.objects.filter(pk=found.pk).update(credentials=credentials_encrypt(credentials))
     audit_record(actor=actor, action="source.credentials", target=found.name, source=found.pk)
 
 

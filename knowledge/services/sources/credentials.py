@@ -23,7 +23,7 @@ FIELDS: Mapping[str, tuple[frozenset[str], ...]] = {  # kind -> the sets of fiel
 }
 
 
-def credentials_named(*, kind: str, credentials: Mapping[str, str]) -> Mapping[str, str]:
+def credentials_normalise(*, kind: str, credentials: Mapping[str, str]) -> Mapping[str, str]:
     """A single value without a name is the secret of a webhook, the token of others."""
     if set(credentials) != {""}:
         return credentials
@@ -44,12 +44,12 @@ def credentials_check(*, kind: str, credentials: Mapping[str, str]) -> None:
         raise SourceSettingsError("secret_length", limit=MIN_SECRET)
 
 
-def sealed(credentials: Mapping[str, str]) -> str:
+def credentials_encrypt(credentials: Mapping[str, str]) -> str:
     """Encrypted and authenticated (Fernet), for Source.credentials; empty for none."""
     return _fernet().encrypt(json.dumps(dict(credentials)).encode()).decode() if credentials else ""
 
 
-def unsealed(stored: str) -> dict[str, str]:
+def credentials_decrypt(stored: str) -> dict[str, str]:
     """The plain fields. Raises CredentialsUnreadableError after a change of SECRET_KEY."""
     from cryptography.fernet import InvalidToken
 

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from knowledge.errors import FolderNotAllowedError, FolderUnreadableError, ItemUnreadableError, OutsideFolderError
 from knowledge.services.documents import upload_check
-from knowledge.services.sources.items import Fetched, Item, Stamp, Unlisted
+from knowledge.services.sources.items import FetchedItem, Item, Stamp, UnreadableItem
 from ragcore.errors import RagError
 
 
@@ -28,7 +28,7 @@ def folder_allowed(location: str) -> Path:
     return real
 
 
-def folder_items(root: Path) -> Iterator[Item | Unlisted]:
+def folder_items(root: Path) -> Iterator[Item | UnreadableItem]:
     """Files below a folder in the order of their names; what is hidden is left out.
 
     Links to files inside are followed; links to folders are not, since what lies inside is listed where it is.
@@ -39,7 +39,7 @@ def folder_items(root: Path) -> Iterator[Item | Unlisted]:
     yield from _below(root, root)
 
 
-def _below(root: Path, folder: Path) -> Iterator[Item | Unlisted]:
+def _below(root: Path, folder: Path) -> Iterator[Item | UnreadableItem]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -59,7 +59,7 @@ def _below(root: Path, folder: Path) -> Iterator[Item | Unlisted]:
             yield _item(root, path)
 
 
-def _item(root: Path, path: Path) -> Item | Unlisted:
+def _item(root: Path, path: Path) -> Item | UnreadableItem:
     try:
         found = path.stat()
         name = str(path.relative_to(root))
@@ -76,7 +76,7 @@ def _item(root: Path, path: Path) -> Item | Unlisted:
     )
 
 
-def _read(root: Path, path: Path) -> Fetched:
+def _read(root: Path, path: Path) -> FetchedItem:
     """The bytes of a file that is still inside, opened without following a link that was put there meanwhile."""
     real = path.resolve()
     descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -87,7 +87,7 @@ def _read(root: Path, path: Path) -> Fetched:
         upload_check(name=path.name, size_bytes=found.st_size)
         content = file.read(settings.MAX_UPLOAD_BYTES + 1)
     upload_check(name=path.name, size_bytes=len(content))
-    return Fetched(name=path.name, content=content, stamp=_stamp(found))
+    return FetchedItem(name=path.name, content=content, stamp=_stamp(found))
 
 
 def _stamp(found: os.stat_result) -> Stamp:
@@ -101,6 +101,6 @@ def _is_inside(root: Path, path: Path) -> bool:
         return False
 
 
-def _unlisted(root: Path, path: Path, error: RagError, *, hides: bool = False) -> Unlisted:
+def _unlisted(root: Path, path: Path, error: RagError, *, hides: bool = False) -> UnreadableItem:
     shown = str(path.relative_to(root)).encode("utf-8", "replace").decode()
-    return Unlisted(path=shown, error=error, hides=hides)
+    return UnreadableItem(path=shown, error=error, hides=hides)

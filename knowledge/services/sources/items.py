@@ -15,7 +15,7 @@ Stamp = Mapping[str, Any]  # what tells a changed item from one that is as it wa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class FetchedItem:
     """The bytes of an item and their stamp."""
 
     name: str  # file name with its ending
@@ -30,11 +30,11 @@ class Item:
     external_id: str
     name: str
     stamp: Stamp = field(default_factory=dict)
-    read: Callable[[Stamp], Fetched | None]  # takes the stamp of last time; None: it has not changed since
+    read: Callable[[Stamp], FetchedItem | None]  # takes the stamp of last time; None: it has not changed since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unlisted:
+class UnreadableItem:
     """Something that cannot be taken. `hides`: more may lie behind it, so the list is not complete."""
 
     path: str

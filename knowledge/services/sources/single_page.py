@@ -17,7 +17,7 @@ from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.queue import RUN_SYNC, enqueue_on_commit
 from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.registration import Arrival, clearance_check, document_register, sets_owned, source_ensure
-from knowledge.services.sources.items import Fetched
+from knowledge.services.sources.items import FetchedItem
 from knowledge.services.sources.sync_items import source_scope
 from knowledge.services.sources.sync_report import RunReport
 from knowledge.services.sources.web import address_check, fetcher_make, page_fetch
@@ -67,7 +67,7 @@ def address_fetch(*, job: IngestJob, run: SyncRun, report: RunReport) -> None:
 
 
 @transaction.atomic
-def _register(job: IngestJob, run: SyncRun, report: RunReport, fetched: Fetched) -> None:
+def _register(job: IngestJob, run: SyncRun, report: RunReport, fetched: FetchedItem) -> None:
     job_hold(job)
     request, person = run.request, job.created_by
     scope = source_scope(job.source) if job.source else scope_for(cast(User, person))

@@ -21,7 +21,7 @@ from knowledge.services.composition import source_settle
 from knowledge.services.ingestion.item_state import IngestionFaultError
 from knowledge.services.leases import LeaseLostError
 from knowledge.services.sources.folders import folder_allowed, folder_items
-from knowledge.services.sources.items import Item, Unlisted
+from knowledge.services.sources.items import Item, UnreadableItem
 from knowledge.services.sources.single_page import address_fetch
 from knowledge.services.sources.sync_claims import (
     BEAT_SECONDS,
@@ -159,7 +159,7 @@ class _Execution:
 Kind = Source.Kind
 
 
-def items_of(source: Source, *, trusted_folders: bool = False) -> Iterator[Item | Unlisted]:
+def items_of(source: Source, *, trusted_folders: bool = False) -> Iterator[Item | UnreadableItem]:
     """What a source has now; nothing for kinds that send their documents themselves.
 
     Raises FolderNotAllowedError, FolderUnreadableError, UrlNotAllowedError, UrlUnreachableError.

@@ -25,7 +25,7 @@ from knowledge.services.handlers import Handler, arrival_refusal, handler_value
 from knowledge.services.leases import LeaseLostError
 from knowledge.services.registration import Arrival, document_register
 from knowledge.services.soft_delete import documents_withdraw
-from knowledge.services.sources.items import Fetched, Item, Stamp, Unlisted
+from knowledge.services.sources.items import FetchedItem, Item, Stamp, UnreadableItem
 from knowledge.services.sources.sync_report import RunReport
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
@@ -54,9 +54,9 @@ class ItemSync:
         self._is_complete = True
         self._called_for = self._versions = 0
 
-    def take(self, item: Item | Unlisted) -> bool:
+    def take(self, item: Item | UnreadableItem) -> bool:
         """Deal with one item; False: the limit of the source is reached."""
-        if isinstance(item, Unlisted):
+        if isinstance(item, UnreadableItem):
             self._is_complete &= not item.hides
             self.report.found += 1
             self._seen.add(_key(item.path))  # it is there, though it cannot be taken
@@ -111,7 +111,7 @@ class ItemSync:
             return
         upload_check(name=fetched.name, size_bytes=len(fetched.content))
         if known and known.sha256 == hashlib.sha256(fetched.content).hexdigest():
-            stamp_keep(document_id=known.pk, stamp=fetched.stamp)
+            stamp_store(document_id=known.pk, stamp=fetched.stamp)
             return
         self._register(item, fetched)
         self.report.changed += known is not None
@@ -122,7 +122,7 @@ class ItemSync:
         return rows.only("pk", "sha256", "handled").first()
 
     @transaction.atomic
-    def _register(self, item: Item, fetched: Fetched) -> None:
+    def _register(self, item: Item, fetched: FetchedItem) -> None:
         job_hold(self.job)
         arrival = Arrival(
             name=fetched.name,
@@ -135,7 +135,7 @@ class ItemSync:
             sent_as=item.external_id,
         )
         done = document_register(scope=self._scope, actor=self.source.owner, arrival=arrival, source=self.source)
-        stamp_keep(document_id=done.document.pk, stamp=fetched.stamp)
+        stamp_store(document_id=done.document.pk, stamp=fetched.stamp)
         if done.version is not None:
             items_add(self.job, [done.version])
             self._versions += 1
@@ -172,7 +172,7 @@ class ItemSync:
 
 
 @transaction.atomic
-def stamp_keep(*, document_id: int, stamp: Stamp) -> None:
+def stamp_store(*, document_id: int, stamp: Stamp) -> None:
     """Remember how the source's item looked, for the next run."""
     handled: Mapping[str, object] = (
         Document.objects.select_for_update().values_list("handled", flat=True).get(pk=document_id)

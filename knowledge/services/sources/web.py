@@ -17,7 +17,7 @@ from django.conf import settings
 
 from knowledge.errors import LimitReachedError, SourceSettingsError, UrlTooLongError
 from knowledge.models import Source
-from knowledge.services.sources.items import Fetched, Item, Stamp, Unlisted
+from knowledge.services.sources.items import FetchedItem, Item, Stamp, UnreadableItem
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import UrlUnreachableError
 
@@ -95,7 +95,7 @@ def page_items(source: Source) -> Iterator[Item]:
         yield Item(external_id=url, name=name_of(url), read=partial(page_fetch, fetcher, url))
 
 
-def sitemap_items(source: Source) -> Iterator[Item | Unlisted]:
+def sitemap_items(source: Source) -> Iterator[Item | UnreadableItem]:
     """The pages of all site maps of the source.
 
     Raises UrlNotAllowedError, UrlUnreachableError, UrlRefusedError, CorruptDocumentError.
@@ -107,15 +107,15 @@ def sitemap_items(source: Source) -> Iterator[Item | Unlisted]:
         found = sitemap_urls(location, fetcher=fetcher, max_entries=MAX_MAP_ENTRIES)
         for entry in found.entries:
             if len(entry.url) > MAX_EXTERNAL_ID:
-                yield Unlisted(path=entry.url, error=UrlTooLongError())
+                yield UnreadableItem(path=entry.url, error=UrlTooLongError())
                 continue
             read = partial(page_fetch, fetcher, entry.url, listed=_text(entry.last_modified))
             yield Item(external_id=entry.url, name=name_of(entry.url), read=read)
         if not found.is_complete:
-            yield Unlisted(path=location, error=LimitReachedError(), hides=True)
+            yield UnreadableItem(path=location, error=LimitReachedError(), hides=True)
 
 
-def page_fetch(fetcher: Fetcher, url: str, known: Stamp, *, listed: str = "") -> Fetched | None:
+def page_fetch(fetcher: Fetcher, url: str, known: Stamp, *, listed: str = "") -> FetchedItem | None:
     """The page, or None if it has not changed since `known`, as its server says or the date in its site map.
 
     Raises UrlNotAllowedError, UrlUnreachableError, UrlRefusedError, UrlTooLargeError.
@@ -126,7 +126,7 @@ def page_fetch(fetcher: Fetcher, url: str, known: Stamp, *, listed: str = "") ->
     if found.not_modified:
         return None
     stamp = {"etag": found.etag, "last_modified": found.last_modified, "listed": listed}
-    return Fetched(name=found.name, content=found.content, stamp={key: one for key, one in stamp.items() if one})
+    return FetchedItem(name=found.name, content=found.content, stamp={key: one for key, one in stamp.items() if one})
 
 
 def name_of(url: str) -> str:

@@ -21,7 +21,7 @@ from knowledge.models import Document, IngestJob, Source
 from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.registration import Arrival, document_register
 from knowledge.services.soft_delete import documents_withdraw
-from knowledge.services.sources.credentials import unsealed
+from knowledge.services.sources.credentials import credentials_decrypt
 from knowledge.services.sources.single_page import fetch_open
 from knowledge.services.sources.sync_items import source_scope
 from knowledge.services.sources.sync_report import RunReport
@@ -60,19 +60,19 @@ class WebhookEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class EventRefused:
+class EventRefusal:
     index: int  # from 0
     code: str
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class EventsTaken:
+class EventsResult:
     """`job_ids`: what is to be read goes on under the first; each address that is to be fetched has its own."""
 
     job_id: int | None
     accepted: int
-    rejected: tuple[EventRefused, ...] = ()
+    rejected: tuple[EventRefusal, ...] = ()
     fetches: tuple[int, ...] = ()
 
 
@@ -105,7 +105,7 @@ def webhook_signature(*, secret: str, timestamp: str, body: bytes) -> str:
 def _secret(source: Source) -> str:
     """Empty, so that nothing is signed with it, where there is none or it cannot be read any more."""
     try:
-        return unsealed(source.credentials).get("secret", "")
+        return credentials_decrypt(source.credentials).get("secret", "")
     except CredentialsUnreadableError as error:
         logger.error("source %s: %s", source.pk, error.message)
         return ""
@@ -122,22 +122,22 @@ def _is_recent(timestamp: str) -> bool:
     return abs(time.time() - int(timestamp)) <= WINDOW_SECONDS
 
 
-def webhook_take(*, source: Source, events: Sequence[WebhookEvent]) -> EventsTaken:
+def webhook_events_apply(*, source: Source, events: Sequence[WebhookEvent]) -> EventsResult:
     """Do what the events say, each on its own: one that is refused is named, the others are taken.
 
     Documents go into the sets that are composed of the source. The same event twice is harmless.
     """
-    desk = _Desk(source)
+    intake = _EventIntake(source)
     rejected = []
     for index, event in enumerate(events):
         try:
-            desk.take(event)
+            intake.take(event)
         except RagError as error:
-            rejected.append(EventRefused(index, error.code, error.message))
-    return EventsTaken(desk.done(), len(events) - len(rejected), tuple(rejected), tuple(desk.fetches))
+            rejected.append(EventRefusal(index, error.code, error.message))
+    return EventsResult(intake.done(), len(events) - len(rejected), tuple(rejected), tuple(intake.fetches))
 
 
-class _Desk:
+class _EventIntake:
     """The events of one request."""
 
     def __init__(self, source: Source) -> None:
@@ -199,12 +199,12 @@ class _Desk:
             scope=source_scope(self.source), actor=self.source.owner, arrival=arrival, source=self.source
         )
         if done.version is not None:
-            self._job = self._job or self._job_made()
+            self._job = self._job or self._job_create()
             items_add(self._job, [done.version])
         if done.merged:
             epoch_advance(tenant_id=self.source.tenant_id)
 
-    def _job_made(self) -> IngestJob:
+    def _job_create(self) -> IngestJob:
         return IngestJob.objects.create(
             tenant_id=self.source.tenant_id,
             created_by=self.source.owner,

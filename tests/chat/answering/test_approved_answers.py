@@ -18,7 +18,7 @@ from chat.selectors import citations_of
 from chat.turns.lifecycle import turn_start
 from chat.turns.stream_reader import read_events
 from chat.types import AnswerRequest
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.models import Chunk, Document
 from ragcore.llm.generators import LLMAnswerGenerator
 from ragcore.llm.openai_chat import OpenAIChatModel
@@ -81,8 +81,8 @@ def with_model(monkeypatch):
         model = OpenAIChatModel(server.url, "key", "scripted")
 
         def switch() -> None:
-            monkeypatch.setattr(engines, "chat_model", lambda: model)
-            monkeypatch.setattr(engines, "generator", lambda: LLMAnswerGenerator(model))
+            monkeypatch.setattr(model_registry, "chat_model", lambda: model)
+            monkeypatch.setattr(model_registry, "generator", lambda: LLMAnswerGenerator(model))
 
         yield switch
 

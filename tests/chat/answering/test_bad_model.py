@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.llm.generators import LLMAnswerGenerator
 from ragcore.llm.language_check import is_other_language
 from ragcore.llm.openai_chat import OpenAIChatModel
@@ -52,8 +52,8 @@ def impatient(monkeypatch, llm):
         return None
 
     model = OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=0.4, sleep=at_once)
-    monkeypatch.setattr(engines, "chat_model", lambda: model)
-    monkeypatch.setattr(engines, "generator", lambda: LLMAnswerGenerator(model))
+    monkeypatch.setattr(model_registry, "chat_model", lambda: model)
+    monkeypatch.setattr(model_registry, "generator", lambda: LLMAnswerGenerator(model))
     return llm
 
 

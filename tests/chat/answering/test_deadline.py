@@ -10,7 +10,7 @@ from chat.answering import context as timing
 from chat.answering import stage_ports
 from chat.answering.context import Deadline
 from chat.turns import lifecycle
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.llm.client import LlmClient
 from ragcore.llm.generators import LLMAnswerGenerator
 from ragcore.llm.openai_chat import OpenAIChatModel
@@ -66,8 +66,8 @@ async def test_the_choice_of_a_way_gives_a_model_up_soon_and_nobody_asks_it_agai
     """Here retries wait as long as they do."""
     llm.default = Reply(status=500)
     down = OpenAIChatModel(llm.url, "", "scripted")
-    monkeypatch.setattr(engines, "chat_model", lambda: down)
-    monkeypatch.setattr(engines, "generator", lambda: LLMAnswerGenerator(down))
+    monkeypatch.setattr(model_registry, "chat_model", lambda: down)
+    monkeypatch.setattr(model_registry, "generator", lambda: LLMAnswerGenerator(down))
     question = "How many steps does the random access procedure have today?"  # a word of time: a model may resolve it
 
     answer = await api.generate(question, rewrite_method="multi", **way)
@@ -108,8 +108,8 @@ def hanging(monkeypatch, llm):
     monkeypatch.setattr(stage_ports, "SILENT_SECONDS", 0.1)
     monkeypatch.setattr(stage_ports, "LlmClient", partial(LlmClient, seconds=0.3, silent_after=0.3))
     hung = OpenAIChatModel(llm.url, "", "scripted", total_timeout_seconds=30)
-    monkeypatch.setattr(engines, "chat_model", lambda: hung)
-    monkeypatch.setattr(engines, "generator", lambda: LLMAnswerGenerator(hung))
+    monkeypatch.setattr(model_registry, "chat_model", lambda: hung)
+    monkeypatch.setattr(model_registry, "generator", lambda: LLMAnswerGenerator(hung))
     return llm
 
 

@@ -7,7 +7,7 @@ import pytest
 from chat.answering import grounding
 from chat.answering.stage_ports import AnswerPorts
 from chat.executors import run_db
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.llm.tiers import Price, build_tier
 from tests.scripted_llm import Reply, serving
@@ -23,7 +23,7 @@ def judge(monkeypatch):
     """A judge of its own, behind another server."""
     with serving() as server:
         model = OpenAIChatModel(server.url, "", "judge")
-        monkeypatch.setattr(engines, "judge_model", lambda: model)
+        monkeypatch.setattr(model_registry, "judge_model", lambda: model)
         yield server
 
 
@@ -141,7 +141,7 @@ def _raise_thresholds(world):
 @pytest.mark.parametrize("way", [{}, {"mode": "agentic", "rewrite_method": "multi"}], ids=str)
 @pytest.mark.parametrize("price", [Price(prompt=1, completion=1), None], ids=["paid", "unknown"])
 async def test_who_allows_no_cost_gets_no_model_that_has_one(api, llm, monkeypatch, price, way):
-    monkeypatch.setattr(engines, "tiers", lambda: (build_tier("standard", "scripted", price),))
+    monkeypatch.setattr(model_registry, "tiers", lambda: (build_tier("standard", "scripted", price),))
 
     answer = await api.generate(QUESTION, constraints={"max_cost_per_query": 0}, **way)
 
@@ -153,8 +153,8 @@ async def test_who_allows_no_cost_gets_no_model_that_has_one(api, llm, monkeypat
 
 async def test_who_allows_no_cost_gets_a_model_that_is_free(api, llm, monkeypatch):
     tier = build_tier("standard", "scripted", Price(prompt=0, completion=0))
-    monkeypatch.setattr(engines, "tiers", lambda: (tier,))
-    monkeypatch.setattr(engines, "generator_for", lambda choice: engines.generator())
+    monkeypatch.setattr(model_registry, "tiers", lambda: (tier,))
+    monkeypatch.setattr(model_registry, "generator_for", lambda choice: model_registry.generator())
     llm.default = Reply(texts=(ANSWER,))
 
     answer = await api.generate(QUESTION, constraints={"max_cost_per_query": 0}, mode="agentic")

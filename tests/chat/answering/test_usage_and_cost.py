@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from chat.executors import run_db
 from chat.models import Message
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
 from ragcore.llm.generators import LLMAnswerGenerator
 from ragcore.llm.openai_chat import OpenAIChatModel
@@ -39,12 +39,12 @@ def tiers(monkeypatch, llm):
             return LLMAnswerGenerator(OpenAIChatModel(models[tier.name][0].url, "", tier.model, sleep=at_once))
 
         rungs = [TieredGenerator(tier=tier, generator=generator(tier)) for tier in made.values()]
-        monkeypatch.setattr(engines, "tiers", lambda: tuple(made.values()))
-        monkeypatch.setattr(engines, "generator", lambda: FallbackGenerator(rungs, is_limited=False))
+        monkeypatch.setattr(model_registry, "tiers", lambda: tuple(made.values()))
+        monkeypatch.setattr(model_registry, "generator", lambda: FallbackGenerator(rungs, is_limited=False))
         monkeypatch.setattr(
-            engines,
+            model_registry,
             "generator_for",
-            lambda choice: FallbackGenerator(rungs) if choice.tier else engines.extractive_generator(),
+            lambda choice: FallbackGenerator(rungs) if choice.tier else model_registry.extractive_generator(),
         )
         llm.default = advanced.default = Reply(texts=(ANSWER,))
         yield llm, advanced

@@ -10,7 +10,7 @@ import pytest
 from django.test import AsyncClient
 
 from chat.api import health
-from knowledge import engines
+from knowledge import model_registry
 from tests.chat.conftest import Api
 
 REPORT = "/api/v1/rag/health"
@@ -44,9 +44,9 @@ def model_server(status: int):
 
 @pytest.fixture(autouse=True)
 def fresh_tiers():
-    engines.tiers.cache_clear()
+    model_registry.tiers.cache_clear()
     yield
-    engines.tiers.cache_clear()
+    model_registry.tiers.cache_clear()
 
 
 async def states(api: Api) -> dict[str, str]:
@@ -85,7 +85,7 @@ async def test_each_tier_is_asked_at_its_own_server_with_its_own_key(api, settin
         settings.LLM_FAST_MODEL = "small"  # at the standard server
         settings.LLM_ADVANCED_BASE_URL, settings.LLM_ADVANCED_MODEL = advanced, "large"
         settings.LLM_ADVANCED_API_KEY = None
-        engines.tiers.cache_clear()
+        model_registry.tiers.cache_clear()
 
         body = (await api.get(REPORT)).json()
 
@@ -125,7 +125,7 @@ async def test_without_the_embedder_the_whole_is_down(api, monkeypatch):
     def broken():
         raise OSError("no such file: /secret/place")
 
-    monkeypatch.setattr(engines, "embedder", broken)
+    monkeypatch.setattr(model_registry, "embedder", broken)
 
     body = (await api.get(REPORT)).json()
 

@@ -9,7 +9,7 @@ import pytest
 
 from chat.executors import run_db
 from chat.models import Message
-from knowledge import engines
+from knowledge import model_registry
 from tests.chat.test_asgi import serving
 from tests.scripted_llm import Reply
 
@@ -21,7 +21,7 @@ ASKED = [{"role": "user", "content": QUESTION}]
 @pytest.fixture
 def client(world, llm, monkeypatch):
     """OpenAI's client with the reader's key, connected to the whole site."""
-    monkeypatch.setattr(engines, "warm", lambda: None)
+    monkeypatch.setattr(model_registry, "warm", lambda: None)
     llm.default = Reply(texts=("The random access ", "procedure has four steps [1]."))
 
     @asynccontextmanager

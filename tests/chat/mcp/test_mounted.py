@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from knowledge import engines
+from knowledge import model_registry
 from tests.chat.mcp.conftest import SECRET
 from tests.chat.mcp.test_processes import QUESTION, over_http, titles
 from tests.chat.test_asgi import serving
@@ -16,7 +16,7 @@ ACCEPTED = {"Accept": "application/json, text/event-stream"}
 
 @pytest.fixture(autouse=True)
 def not_warmed(monkeypatch):
-    monkeypatch.setattr(engines, "warm", lambda: None)
+    monkeypatch.setattr(model_registry, "warm", lambda: None)
 
 
 async def test_an_agent_asks_the_site_and_sees_what_its_key_may_see(world, stranger):

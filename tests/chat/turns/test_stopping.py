@@ -10,7 +10,7 @@ from chat.models import Conversation, Message
 from chat.turns.lifecycle import turn_start, turn_stop
 from chat.turns.stream_reader import read_events
 from chat.types import AnswerRequest
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.llm.generators import LLMAnswerGenerator
 from ragcore.llm.openai_chat import OpenAIChatModel
 from tests.factories import scope_of
@@ -58,8 +58,8 @@ def held(monkeypatch):
     with serving() as server:
         server.default = HELD
         model = Watched(OpenAIChatModel(server.url, "", "scripted"))
-        monkeypatch.setattr(engines, "chat_model", lambda: model)
-        monkeypatch.setattr(engines, "generator", lambda: LLMAnswerGenerator(model))
+        monkeypatch.setattr(model_registry, "chat_model", lambda: model)
+        monkeypatch.setattr(model_registry, "generator", lambda: LLMAnswerGenerator(model))
         yield server, model
 
 

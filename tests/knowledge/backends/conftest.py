@@ -10,7 +10,7 @@ from django.core.cache import cache
 from django.db import connection
 
 from accounts.models import Tenant
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.backends import backend_of
 from knowledge.backends.milvus import client
 from knowledge.backends.milvus.collection import collection_ensure
@@ -18,7 +18,7 @@ from knowledge.indexes.backend_outbox import outbox_watch
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Document
 from knowledge.selectors import documents_askable
-from knowledge.selectors.bounds import search_bounds
+from knowledge.selectors.documents import search_bounds
 from knowledge.services.backend_sync import backend_changes_apply, backend_copy, documents_write
 from tests.factories import scope_of
 
@@ -64,7 +64,7 @@ class Index:
     def ports(self, user, *, sets=(), filters=None):
         asked = {"scope": scope_of(user), "sets": sets, "filters": filters}
         visible = visible_sql(documents_askable(**asked), bounds=partial(search_bounds, **asked))
-        return backend_of(scope=asked["scope"], visible=visible, model=engines.embedder().model)
+        return backend_of(scope=asked["scope"], visible=visible, model=model_registry.embedder().model)
 
     def settle(self):
         """Bring the backend to what Postgres has."""

@@ -11,7 +11,7 @@ import pytest
 from accounts.scope import Scope
 from knowledge.backends.milvus import client, search
 from knowledge.backends.milvus.collection import number_of
-from knowledge.backends.milvus.expressions import expression_of
+from knowledge.backends.milvus.search import expression_of
 from knowledge.errors import BackendRefusedError, BackendUnavailableError
 from knowledge.indexes.visibility import Bounds
 from knowledge.models import Document, KnowledgeSet, TenantBackend

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.utils import timezone
 
-from knowledge.backends.milvus import client, writing
+from knowledge.backends.milvus import client
 from knowledge.errors import BackendRefusedError, BackendUnavailableError
 from knowledge.indexes import backend_outbox
 from knowledge.models import BackendChange, Document, IndexEntry, TenantBackend
@@ -129,7 +129,7 @@ def copied(milvus, owner, common, document):
 
 
 def stored(collection, document):
-    return writing.ids_of_documents(collection, [document.pk])
+    return collection.ids_of_documents(collection, [document.pk])
 
 
 def test_a_change_is_applied_once_and_again_does_no_harm(milvus, owner, copied):

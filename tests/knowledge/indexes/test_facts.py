@@ -2,7 +2,7 @@
 
 import pytest
 
-from knowledge.backends.hints import ScopedFactsIndex
+from knowledge.backends.postgres import ScopedFactsIndex
 from knowledge.indexes import visible_passages
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Chunk, Document

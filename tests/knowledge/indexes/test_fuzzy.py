@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from knowledge.backends.hints import ScopedFuzzyIndex
+from knowledge.backends.postgres import ScopedFuzzyIndex
 from knowledge.indexes import fuzzy
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Document, Term

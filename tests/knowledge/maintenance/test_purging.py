@@ -12,7 +12,7 @@ from chat.models import Conversation, Message, MessageCitation
 from knowledge.indexes.advisory_locks import files_lock_exclusive
 from knowledge.models import Chunk, Document, DocumentVersion, IndexEntry, IngestItem, Term
 from knowledge.services.maintenance import index_check
-from knowledge.services.purge import Purged, purge
+from knowledge.services.purge import PurgeResult, purge
 from tests.factories import ingest
 from tests.knowledge.maintenance.conftest import ago
 
@@ -69,7 +69,7 @@ def test_what_a_citation_needs_stays_for_ever(replaced, owner, files, protects):
         MessageCitation.objects.update(version=document.live_version)
     make_old(files)
 
-    assert purge(days=30) == Purged()
+    assert purge(days=30) == PurgeResult()
     citation.refresh_from_db()
     assert citation.chunk.text == "the first text about a heterodyne"
     assert old.file.storage.exists(old.file.name)
@@ -198,7 +198,7 @@ def test_a_purge_twice_removes_nothing_the_second_time(replaced, deleted, files)
     make_old(files)
     purge(days=30)
 
-    assert purge(days=30) == Purged()
+    assert purge(days=30) == PurgeResult()
 
 
 @pytest.mark.django_db(transaction=True)

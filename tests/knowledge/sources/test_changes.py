@@ -16,7 +16,7 @@ from knowledge.errors import (
 from knowledge.models import Document, Source
 from knowledge.selectors.sources import source_list, sources_usable
 from knowledge.services.sources import credentials_set, source_create, source_delete, source_update
-from knowledge.services.sources.credentials import sealed, unsealed
+from knowledge.services.sources.credentials import credentials_decrypt, credentials_encrypt
 from ragcore.errors import InvalidOptionsError
 from tests.factories import make_admin, make_set, make_tenant, make_user, scope_of
 from tests.knowledge.sources.building import folder_source, here, run
@@ -133,25 +133,25 @@ def test_credentials_rest_encrypted_and_are_replaced_and_removed(keeper):
     source = made(keeper, credentials={"secret": SECRET})
     stored = Source.objects.get(pk=source.pk).credentials
     assert SECRET not in stored
-    assert unsealed(stored) == {"secret": SECRET}
+    assert credentials_decrypt(stored) == {"secret": SECRET}
 
     credentials_set(scope=scope_of(keeper), actor=keeper, source_id=source.pk, credentials={"": SECRET + "!"})
-    assert unsealed(Source.objects.get(pk=source.pk).credentials) == {"secret": SECRET + "!"}
+    assert credentials_decrypt(Source.objects.get(pk=source.pk).credentials) == {"secret": SECRET + "!"}
     credentials_set(scope=scope_of(keeper), actor=keeper, source_id=source.pk, credentials={})
     assert Source.objects.get(pk=source.pk).credentials == ""
     assert not any(SECRET in str(event.data) for event in AuditEvent.objects.all())
 
 
 def test_another_secret_key_makes_credentials_unreadable_and_says_so(settings):
-    stored = sealed({"secret": SECRET})
+    stored = credentials_encrypt({"secret": SECRET})
     settings.SECRET_KEY = "another key of the site, as long as it must be"
 
     with pytest.raises(CredentialsUnreadableError):
-        unsealed(stored)
+        credentials_decrypt(stored)
 
 
 def test_the_same_credentials_look_different_each_time(settings):
-    assert sealed({"secret": SECRET}) != sealed({"secret": SECRET})
+    assert credentials_encrypt({"secret": SECRET}) != credentials_encrypt({"secret": SECRET})
 
 
 # ── removing ────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from knowledge.errors import MixedTenantsError
 from knowledge.models import Document
 from knowledge.services import composition
-from knowledge.services.composition import memberships_settled, set_sources_put, source_settle
+from knowledge.services.composition import memberships_plan, set_sources_put, source_settle
 from knowledge.services.sources import set_ingest, source_update, sync_run
 from knowledge.services.transfers import documents_remove
 from knowledge.types import SourceFilter, strictly
@@ -23,9 +23,9 @@ ids = st.sets(st.integers(1, 6))
 
 @given(present=ids, wanted=ids)
 def test_taking_the_composition_back_leaves_what_was_there_before(present, wanted):
-    first = memberships_settled(present=present, remembered={}, wanted=wanted)
+    first = memberships_plan(present=present, remembered={}, wanted=wanted)
     then = (present | first.add) - first.remove
-    second = memberships_settled(present=then, remembered=first.remembered, wanted=set())
+    second = memberships_plan(present=then, remembered=first.remembered, wanted=set())
 
     assert present | wanted == then
     assert (then | second.add) - second.remove == present
@@ -34,10 +34,10 @@ def test_taking_the_composition_back_leaves_what_was_there_before(present, wante
 
 @given(present=ids, wanted=ids, taken_out=ids)
 def test_settling_again_changes_nothing_also_after_somebody_took_documents_out(present, wanted, taken_out):
-    first = memberships_settled(present=present, remembered={}, wanted=wanted)
+    first = memberships_plan(present=present, remembered={}, wanted=wanted)
     then = (present | first.add) - taken_out
 
-    again = memberships_settled(present=then, remembered=first.remembered, wanted=wanted)
+    again = memberships_plan(present=then, remembered=first.remembered, wanted=wanted)
 
     assert (again.add, again.remove, dict(again.remembered)) == (frozenset(), frozenset(), dict(first.remembered))
 

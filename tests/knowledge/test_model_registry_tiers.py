@@ -3,12 +3,16 @@
 import pytest
 from django.test import override_settings
 
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.llm.routing import RoutingDecision, choose_tier
 
 CACHED = (
-    engines.tiers, engines.generator, engines._generator_of, engines._server_model, engines._local_model
-)  # fmt: skip
+    model_registry.tiers,
+    model_registry.generator,
+    model_registry._generator_of,
+    model_registry._server_model,
+    model_registry._local_model,
+)
 NONE = {
     f"LLM_{kind}{name}": None
     for kind in ("", "FAST_", "ADVANCED_", "JUDGE_")
@@ -52,61 +56,61 @@ ALL = {
 def test_without_models_answers_are_extractive(configured):
     configured()
 
-    assert engines.chat_model() is None
-    assert engines.judge_model() is None
-    assert engines.tiers() == ()
-    assert engines.generator() is engines.extractive_generator()
+    assert model_registry.chat_model() is None
+    assert model_registry.judge_model() is None
+    assert model_registry.tiers() == ()
+    assert model_registry.generator() is model_registry.extractive_generator()
 
 
 def test_a_single_server_is_all_there_is(configured):
     configured(**SERVER)
 
-    assert engines.chat_model().name == engines.generator().name == "medium"
-    assert [(tier.name, tier.price_in) for tier in engines.tiers()] == [("standard", None)]
-    assert asked(engines.generator()) == ["medium"]
-    assert engines.judge_model() is None
+    assert model_registry.chat_model().name == model_registry.generator().name == "medium"
+    assert [(tier.name, tier.price_in) for tier in model_registry.tiers()] == [("standard", None)]
+    assert asked(model_registry.generator()) == ["medium"]
+    assert model_registry.judge_model() is None
 
 
 def test_all_tiers_stand_behind_the_one_that_is_asked(configured):
     configured(**ALL)
 
-    tiers = {tier.model: tier for tier in engines.tiers()}
+    tiers = {tier.model: tier for tier in model_registry.tiers()}
 
-    assert asked(engines.generator()) == ["medium", "large", "small", "tiny"]
-    assert asked(engines.generator_for(RoutingDecision(tier=tiers["small"], reason=""))) == [
+    assert asked(model_registry.generator()) == ["medium", "large", "small", "tiny"]
+    assert asked(model_registry.generator_for(RoutingDecision(tier=tiers["small"], reason=""))) == [
         "small",
         "large",
         "medium",
         "tiny",
     ]
-    assert asked(engines.generator_for(RoutingDecision(tier=tiers["tiny"], reason=""))) == [
+    assert asked(model_registry.generator_for(RoutingDecision(tier=tiers["tiny"], reason=""))) == [
         "tiny",
         "small",
         "large",
         "medium",
     ]
-    assert engines.generator_for(RoutingDecision(tier=None, reason="")) is engines.extractive_generator()
-    assert choose_tier(0.1, engines.tiers()).tier == tiers["tiny"]
+    assert model_registry.generator_for(RoutingDecision(tier=None, reason="")) is model_registry.extractive_generator()
+    assert choose_tier(0.1, model_registry.tiers()).tier == tiers["tiny"]
 
 
 def test_the_key_of_one_server_is_not_sent_to_another(configured):
     configured(**ALL, LLM_JUDGE_MODEL="judge")
 
-    fast, advanced = engines._server_model("FAST"), engines._server_model("ADVANCED")
+    fast, advanced = model_registry._server_model("FAST"), model_registry._server_model("ADVANCED")
 
     assert (fast._base_url, fast._api_key) == ("http://m/v1", "k")
     assert (advanced._base_url, advanced._api_key) == ("http://l/v1", "")
-    assert engines.judge_model().name == "judge"
+    assert model_registry.judge_model().name == "judge"
 
 
 def test_prices_come_from_the_table(configured):
     configured(**SERVER, LLM_PRICES='{"medium": {"input": 1, "output": 2}}')
 
-    assert [(tier.price_in, tier.price_out) for tier in engines.tiers()] == [(1, 2)]
+    assert [(tier.price_in, tier.price_out) for tier in model_registry.tiers()] == [(1, 2)]
 
 
 def test_a_local_model_alone_is_the_model_for_everything(configured):
     configured(LLM_LOCAL_MODEL="tiny")
 
-    assert engines.chat_model().name == "tiny"
-    assert asked(engines.generator()) == ["tiny"]
+    assert model_registry.chat_model().name == "tiny"
+    assert asked(model_registry.generator()) == ["tiny"]

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from knowledge.indexes import corpus_epoch
 from knowledge.indexes.corpus_epoch import EpochCache, epoch_now, epoch_of
-from knowledge.indexes.index_maintenance import tenants_beyond
+from knowledge.indexes.index_maintenance import large_tenants
 from knowledge.indexes.search_space import CorpusSize, visible_size
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Chunk, Document, IndexEntry, KnowledgeSet
@@ -55,8 +55,8 @@ def test_a_passage_is_counted_once_whatever_stands_for_it(owner):
 def test_a_tenant_is_large_by_its_vectors(owner):
     passages, entries = Chunk.objects.count(), IndexEntry.objects.count()
 
-    assert tenants_beyond(passages) == tenants_beyond(entries - 1) == [owner.tenant_id]
-    assert tenants_beyond(entries) == []
+    assert large_tenants(passages) == large_tenants(entries - 1) == [owner.tenant_id]
+    assert large_tenants(entries) == []
 
 
 # ── counts that documents carry ─────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ from statistics import mean
 from typing import Any
 
 from accounts.scope import Scope
-from knowledge.engines import counter
+from knowledge.model_registry import counter
 from knowledge.models import Document, DocumentVersion
 from knowledge.selectors import documents_readable, set_owned
 from knowledge.selectors.options import site_options
@@ -24,7 +24,7 @@ EXAMPLES = 4  # passages shown of each document, from its beginning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class ChunkedDocument:
     """The chunks of one document with one set of options."""
 
     passages: int
@@ -36,12 +36,12 @@ class Cut:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentPreview:
     document: Document
-    before: Cut
-    after: Cut
+    before: ChunkedDocument
+    after: ChunkedDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
+class ChunkingPreview:
     """Present and new chunking of the sample. `documents_total` would be rebuilt if the new options were chosen."""
 
     before: ChunkingOptions
@@ -58,7 +58,9 @@ class Preview:
         return sum(one.after.passages for one in self.documents)
 
 
-def chunking_preview(*, scope: Scope, set_id: int, chunking: Mapping[str, Any], sample: int = SAMPLE) -> Preview:
+def chunking_preview(
+    *, scope: Scope, set_id: int, chunking: Mapping[str, Any], sample: int = SAMPLE
+) -> ChunkingPreview:
     """Chunk a sample of a set's documents with the present and with other options.
 
     The sample is spread evenly over the set by age.
@@ -73,7 +75,7 @@ def chunking_preview(*, scope: Scope, set_id: int, chunking: Mapping[str, Any], 
     ids = list(rows.values_list("pk", flat=True))
     chosen = rows.filter(pk__in=_spread(ids, sample)).select_related("live_version")
     shown = [_preview(document, before, after) for document in chosen]
-    return Preview(before=before, after=after, documents=tuple(filter(None, shown)), documents_total=len(ids))
+    return ChunkingPreview(before=before, after=after, documents=tuple(filter(None, shown)), documents_total=len(ids))
 
 
 def _spread(ids: Sequence[int], sample: int) -> list[int]:
@@ -98,10 +100,10 @@ def _blocks(version: DocumentVersion | None) -> ParsedDocument | None:
         return None
 
 
-def _cut(parsed: ParsedDocument, options: ChunkingOptions) -> Cut:
+def _cut(parsed: ParsedDocument, options: ChunkingOptions) -> ChunkedDocument:
     drafts = [draft for draft in splitter_for(options, counter()).split(parsed) if draft.kind != "section"]
     sizes = [draft.tokens for draft in drafts] or [0]
-    return Cut(
+    return ChunkedDocument(
         passages=len(drafts),
         mean_tokens=round(mean(sizes)),
         longest_tokens=max(sizes),

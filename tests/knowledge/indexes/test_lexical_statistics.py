@@ -7,11 +7,11 @@ import pytest
 from knowledge.indexes.bm25 import document_side
 from knowledge.indexes.lexical_statistics import (
     DRIFT,
+    drifted_statistics,
     effective_length,
     reweigh_begin,
     reweigh_step,
     reweighing_due,
-    statistics_drifted,
 )
 from knowledge.models import IndexEntry, LexicalStatistics
 from knowledge.services import maintenance
@@ -109,11 +109,11 @@ def test_a_step_without_a_beginning_changes_nothing(drifted):
 
 
 def test_the_task_works_off_what_has_drifted(drifted):
-    assert statistics_drifted() == [(drifted.tenant_id, drifted.language)]
+    assert drifted_statistics() == [(drifted.tenant_id, drifted.language)]
 
     done = maintenance.indexes_refresh()
 
     drifted.refresh_from_db()
     assert done.reweighed == IndexEntry.objects.count()
-    assert statistics_drifted() == []
+    assert drifted_statistics() == []
     assert abs(drifted.reference_length / (drifted.total_length / drifted.entries) - 1) < DRIFT

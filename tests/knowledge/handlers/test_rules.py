@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from knowledge.errors import RuleInvalidError
 from knowledge.seeds import seed_handlers
-from knowledge.services.handlers import Handler, Rule, handled, pattern_check, template_check, version_key
-from knowledge.services.handlers.rules import groups_found
+from knowledge.services.handlers import Handler, Rule, handler_evaluate, pattern_check, template_check, version_key
+from knowledge.services.handlers.rules import pattern_groups
 
 
 def seeded(code: str) -> Handler:
@@ -29,7 +29,7 @@ def seeded(code: str) -> Handler:
 
 def outcome(handler, path, *, text=None, title="Title", metadata=None):
     name = path.rpartition("/")[2]
-    return handled(handler=handler, path=path, name=name, title=title, text=text, metadata=metadata or {})
+    return handler_evaluate(handler=handler, path=path, name=name, title=title, text=text, metadata=metadata or {})
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_every_seed_passes_the_checks():
 def test_what_a_text_contains_is_found_as_a_pattern_in_it(text):
     middle = text[len(text) // 3 : 2 * len(text) // 3]
 
-    assert not middle or groups_found(match="contains", pattern=middle, text=text) is not None
+    assert not middle or pattern_groups(match="contains", pattern=middle, text=text) is not None
 
 
 @given(parts=st.lists(st.integers(0, 10**6), min_size=1, max_size=4), step=st.integers(1, 1000))

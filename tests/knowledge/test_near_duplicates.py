@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.errors import NotFoundError
 from knowledge.models import Document, DocumentVersion, DuplicatePair, IngestItem, SketchBand
-from knowledge.selectors.duplicates import pairs_of
+from knowledge.selectors.comparisons import pairs_of
 from knowledge.services import versions_compare
 from knowledge.services.documents import document_delete
 from knowledge.services.near_duplicates import duplicates_record, pair_keep

@@ -2,7 +2,7 @@
 
 import pytest
 
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, scope_of
@@ -12,9 +12,9 @@ from tests.ragcore.reranking.scripted_reranker import Reply, serving
 
 @pytest.fixture(autouse=True)
 def fresh_engines():
-    engines.reranker.cache_clear()
+    model_registry.reranker.cache_clear()
     yield
-    engines.reranker.cache_clear()
+    model_registry.reranker.cache_clear()
 
 
 @pytest.fixture
@@ -37,15 +37,15 @@ def ask(owner, common, redis_client):
 
 
 def test_the_linear_one_is_the_default_and_needs_no_second():
-    assert engines.reranker().name == "linear"
-    assert engines.second_reranker() is None
+    assert model_registry.reranker().name == "linear"
+    assert model_registry.second_reranker() is None
 
 
 def test_none_is_none(settings):
     settings.RERANKER = "none"
 
-    assert engines.reranker() is None
-    assert engines.second_reranker() is None
+    assert model_registry.reranker() is None
+    assert model_registry.second_reranker() is None
 
 
 @pytest.mark.django_db
@@ -97,6 +97,6 @@ def test_a_cross_encoder_orders(settings, ask, tmp_path):
 def test_a_reranker_that_is_away_does_not_stop_the_start(settings, caplog):
     settings.RERANKER, settings.RERANKER_URL, settings.RERANKER_SECONDS = "http", "http://127.0.0.1:9", 0.1
 
-    engines.warm()
+    model_registry.warm()
 
     assert "is not ready" in caplog.text

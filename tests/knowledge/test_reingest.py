@@ -10,8 +10,8 @@ from knowledge.errors import JobOverError
 from knowledge.models import Chunk, Document, IngestItem
 from knowledge.selectors import chunks_of
 from knowledge.services import document_delete, job_cancel
+from knowledge.services.chunking_previews import chunking_preview
 from knowledge.services.options import set_options_update
-from knowledge.services.previews import chunking_preview
 from knowledge.services.reingest import document_rebuild, set_rebuild
 from ragcore.errors import InvalidOptionsError
 from tests.factories import ingest, make_set, make_user, run_job, scope_of

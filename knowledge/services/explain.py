@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from accounts.scope import Scope
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.indexes.entry_scores import EntryScores, entry_scores_load
 from knowledge.indexes.lexical import known_terms, lexical_query
 from knowledge.indexes.visibility import Visible, visible_sql
@@ -49,7 +49,7 @@ class _Asked:
     weight: float  # idf times its count in the question, less for a correction
 
 
-def passages_explained(
+def passages_explain(
     *,
     scope: Scope,
     within: Scope | None,
@@ -71,7 +71,7 @@ def passages_explained(
         chunks=list(passages),
         terms=[term.id for term in asked],
         vector=query.vector,
-        model=engines.embedder().model,
+        model=model_registry.embedder().model,
     )
     by_chunk: dict[int, list[EntryScores]] = {}
     for entry in entries:
@@ -79,11 +79,11 @@ def passages_explained(
     return {chunk: _evidence(passage, by_chunk.get(chunk, []), asked) for chunk, passage in passages.items()}
 
 
-def query_embedded(query: Query) -> Query:
+def query_embed(query: Query) -> Query:
     """The question with its vector, if the search did not compute one."""
     if query.vector is not None:
         return query
-    return replace(query, vector=engines.embedder().embed_queries([query.text])[0])
+    return replace(query, vector=model_registry.embedder().embed_queries([query.text])[0])
 
 
 def _asked(*, scope: Scope, visible: Visible, query: Query) -> list[_Asked]:

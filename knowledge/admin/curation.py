@@ -1,0 +1,78 @@
+"""What the pages of curators share: who may open them, and how a button calls a service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.shortcuts import redirect
+
+from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, is_administrator
+from accounts.error_messages import error_message
+from knowledge.selectors import sets_managed
+from ragcore.errors import RagError
+
+_OWNS = "_owns_sets"
+
+
+def is_curator(request: HttpRequest) -> bool:
+    """Whether the person curates anything: administrators, and staff who own a set."""
+    if is_administrator(request):
+        return True
+    user = request.user
+    if not (user.is_active and user.is_staff):
+        return False
+    if not hasattr(request, _OWNS):  # asked for each entry of the navigation
+        setattr(request, _OWNS, sets_managed(scope=admin_scope(request)).exists())
+    return bool(getattr(request, _OWNS))
+
+
+class CuratorAdmin(ReadOnlyMixin, TenantAdmin):
+    """Pages of curators; each page narrows its rows to what is managed."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return is_curator(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_curator(request)
+
+
+# ── buttons ───────────────────────────────────────────────────────────────────────────────────────
+
+
+REFUSED = 409  # to scripts: the sentence says why
+
+
+def run_action(request: HttpRequest, act: Callable[[], Any], *, done: Any, back: str) -> HttpResponse:
+    """POST: run the service and say `done`, or why not.
+
+    Pages with scripts get JSON {"message"} and stay where they are; forms are sent back to the page `back`.
+    """
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    try:
+        act()
+    except RagError as error:
+        return _refused(request, error, back=back)
+    if _is_script(request):
+        return JsonResponse({"message": str(done)})
+    messages.success(request, done)
+    return redirect(back)
+
+
+def _refused(request: HttpRequest, error: RagError, *, back: str) -> HttpResponse:
+    if _is_script(request):
+        return JsonResponse({"message": error_message(error), "code": error.code}, status=REFUSED)
+    messages.error(request, error_message(error))
+    return redirect(back)
+
+
+def _is_script(request: HttpRequest) -> bool:
+    return request.headers.get("Accept") == "application/json"
+
+
+def ids_of(values: list[str]) -> list[int]:
+    """The ids among the values of a form."""
+    return [int(value) for value in values if value.isdecimal() and len(value) < 18]
