@@ -16,7 +16,7 @@ from bench.report import table
 from bench.retrieval import note
 from bench.rewriting.files import Asked, relevance, retrieval_questions
 from evaluation.services.golden import benchmark_load
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.models import Document, IngestItem
 from knowledge.services import indexes_refresh, ingestion_advance, retrieve
 from knowledge.types import RetrievalRequest
@@ -43,7 +43,7 @@ def run(*, folders: Sequence[Path], limit: int) -> str:
 
 def arms() -> dict[str, Forms]:
     """How a question is searched with: a query and other forms of it."""
-    tokenizer = engines.tokenizer()
+    tokenizer = model_registry.tokenizer()
 
     def standalone(question: Question) -> tuple[str, tuple[str, ...]]:
         return standalone_by_rules(question, tokenizer).text, ()

@@ -11,7 +11,7 @@ from django.conf import settings
 from accounts.scope import Scope
 from chat.answering.stage_plans import is_loop_off
 from chat.types import AnswerRequest
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_readable
 from knowledge.selectors.options import site_options
@@ -39,7 +39,7 @@ class AnswerConfig:
 
     def sha256(self) -> str:
         """Fingerprint of everything but the question that shapes an answer, stored with it and part of cache keys."""
-        model = engines.chat_model()
+        model = model_registry.chat_model()
         prompts = [load(name).sha256 for name in ("answer_system", "answer_user", f"style_{self.options.style}")]
         used = ConfigFingerprint(
             model=model.name if model else "",

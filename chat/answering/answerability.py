@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from chat.answering.context import AnswerContext
 from chat.answering.retrieval import SearchOutcome
 from chat.executors import run_cpu
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.answerability import answerability, threshold_for
 from ragcore.embedding.caching import CachingEmbedder
 from ragcore.types import Source
@@ -34,7 +34,7 @@ async def judge_answerability(
     A language model refuses by itself. The confidence of a quoted answer is at most the square root of that
     probability: quotations are always supported, so their support alone does not say whether they answer the question.
     """
-    has_model = engines.chat_model() is not None
+    has_model = model_registry.chat_model() is not None
     if has_model and state.written is not None:
         return Verdict(is_answerable=True)
     if not outcome.retrieved.relevant:
@@ -51,8 +51,8 @@ def _probability_verdict(
     judged = answerability(
         state.query,
         sources,
-        tokenizer=engines.tokenizer(),
-        embedder=CachingEmbedder(engines.embedder()),
+        tokenizer=model_registry.tokenizer(),
+        embedder=CachingEmbedder(model_registry.embedder()),
         idf=retrieved.state.query.weights,
     )
     least = threshold_for(state.question.language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0

@@ -17,7 +17,7 @@ from chat.answering.answer_config import AnswerConfig, resolve_answer_config
 from chat.executors import run_db
 from chat.models import Conversation, Message
 from chat.types import AnswerRequest, EventSink
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
@@ -124,7 +124,7 @@ def build_question(query: str, *, history: Sequence[Turn], profile: Profile | No
 
 def standalone_text(question: Question) -> str:
     """The question without its conversation, by rules: fast, and the same every time."""
-    return standalone_by_rules(question, engines.tokenizer()).text
+    return standalone_by_rules(question, model_registry.tokenizer()).text
 
 
 # ── the user's profile (D4) ─────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ from chat.answering.model_routing import route_generation
 from chat.answering.stage_ports import AnswerPorts
 from chat.answering.streaming import SECONDS, AnswerWriter, Draft, TextEmitter, draft_from_loop
 from chat.executors import run_cpu
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.errors import ModelUnavailableError
 from ragcore.grounding.bare_addresses import hosts_of
 from ragcore.grounding.markers import document_ids
@@ -95,7 +95,7 @@ def raise_if_degraded(context: AnswerContext, state: AnswerState) -> None:
 
 
 def _format_results(query: str, sources: Sequence[Source]) -> str:
-    return format_search_results(query, sources, tokenizer=engines.tokenizer(), language=language_of(query))
+    return format_search_results(query, sources, tokenizer=model_registry.tokenizer(), language=language_of(query))
 
 
 def _emitter(context: AnswerContext, sources: Sequence[Source]) -> TextEmitter:

@@ -13,7 +13,7 @@ from chat.answering.retrieval import SearchOutcome
 from chat.executors import run_cpu
 from chat.rendering import render_markdown
 from chat.types import AnswerRecord, CitationRecord
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.grounding.citations import extract
 from ragcore.grounding.confidence import answer_confidence
 from ragcore.grounding.judging import judged_support
@@ -65,16 +65,16 @@ def check_answer(text: str, sources: Sequence[Source], *, options: AnswerOptions
 
     A text that only refuses has the status "refused" and no citations.
     """
-    similarity = SourceSimilarity(sources, engines.tokenizer(), engines.embedder())
+    similarity = SourceSimilarity(sources, model_registry.tokenizer(), model_registry.embedder())
     if is_refusal(text):
         return CheckedText(text=text, status="refused", confidence=answer_confidence([], []))
     extracted = extract(
-        text, sources, tokenizer=engines.tokenizer(), similarity=similarity, threshold=options.citation_threshold
+        text, sources, tokenizer=model_registry.tokenizer(), similarity=similarity, threshold=options.citation_threshold
     )
     sentences = support_states(
         extracted.text,
         sources,
-        tokenizer=engines.tokenizer(),
+        tokenizer=model_registry.tokenizer(),
         similarity=similarity,
         refusals=refusal_sentences(),
         threshold=options.support_threshold,
@@ -91,7 +91,7 @@ def check_answer(text: str, sources: Sequence[Source], *, options: AnswerOptions
 
 def check_search_results(text: str, sources: Sequence[Source], *, options: AnswerOptions) -> CheckedText:
     """Citations of a page of search results: it claims nothing, so no sentence is judged."""
-    extracted = extract(text, sources, tokenizer=engines.tokenizer(), threshold=options.citation_threshold)
+    extracted = extract(text, sources, tokenizer=model_registry.tokenizer(), threshold=options.citation_threshold)
     return CheckedText(text=extracted.text, status="search_results", citations=extracted.citations, sources=sources)
 
 

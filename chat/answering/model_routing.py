@@ -13,7 +13,7 @@ from chat.answering.answer_config import AnswerConfig
 from chat.answering.context import AnswerContext
 from chat.conversations.memory import history_window
 from chat.executors import run_cpu
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.grounding.context import render_context
 from ragcore.llm.client import fenced
 from ragcore.llm.fallback import FallbackGenerator
@@ -49,7 +49,7 @@ async def route_generation(
     """
     options = context.config.options
     messages: tuple[ChatMessage, ...] = ()
-    if engines.chat_model() is not None:
+    if model_registry.chat_model() is not None:
         messages = await run_cpu(build_messages, context, query, sources, critique=critique)
     request = GenerationRequest(
         question=query,
@@ -79,7 +79,7 @@ def build_messages(
         style=load(f"style_{config.options.style}").text,
         language=LANGUAGE_NAMES.get(language, OTHER_LANGUAGE),
     )
-    turns = history_window(context.history, fixed=system + query, counter=engines.counter())
+    turns = history_window(context.history, fixed=system + query, counter=model_registry.counter())
     earlier = [
         ChatMessage(role=role, content=content)
         for turn in turns
@@ -104,22 +104,22 @@ def _generator(
 
     A limit of cost holds for whoever writes in the end: models that it does not allow are not asked.
     """
-    options, tiers = config.options, engines.tiers()
+    options, tiers = config.options, model_registry.tiers()
     is_limited = config.is_free_only or options.max_cost > 0
     if not tiers or not (options.tiered or is_limited or options.max_latency):
-        return engines.generator()
+        return model_registry.generator()
     left = Decimal(0) if config.is_free_only else Decimal(str(options.max_cost)) - spent
-    budget = CostBudget(left=left, count=engines.counter().count, estimated_tokens=estimated_tokens)
+    budget = CostBudget(left=left, count=model_registry.counter().count, estimated_tokens=estimated_tokens)
     context = "\n".join(source.text for source in request.sources)
     choice = choose_tier(
-        generation_complexity(request.question, context, engines.tokenizer()),
+        generation_complexity(request.question, context, model_registry.tokenizer()),
         tiers,
         max_cost=float(left) if is_limited else None,
         max_latency=options.max_latency,
         prefer_api=options.prefer_api_models,
         estimated_tokens=budget.tokens(request),
     )
-    generator = engines.generator_for(choice)
+    generator = model_registry.generator_for(choice)
     if is_limited and isinstance(generator, FallbackGenerator):
         budget.takes_unknown = "price_unknown" in choice.reasons
         generator = generator.within(budget)
@@ -146,13 +146,13 @@ def model_names(generator: LLMGenerator) -> tuple[str, ...]:
 
 def is_free(model: str) -> bool:
     """Whether it is known that tokens of a model cost nothing."""
-    price = _price_of(model, engines.tiers())
+    price = _price_of(model, model_registry.tiers())
     return price is not None and not price.prompt and not price.completion
 
 
 def price_of(model: str, usage: Usage) -> Decimal | None:
     """What tokens of a model cost, in the currency of the price table; None where its price is not known."""
-    price = _price_of(model, engines.tiers())
+    price = _price_of(model, model_registry.tiers())
     return price.of(usage) if price is not None else None
 
 

@@ -22,7 +22,7 @@ from chat.answering.progress import step_event
 from chat.answering.retrieval import SearchOutcome, build_search_request, final_score, search_for_answer
 from chat.answering.stage_plans import chunks_per_form, context_steps
 from chat.executors import run_db
-from knowledge import engines
+from knowledge import model_registry
 from knowledge.services.retrieval import sections_around
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.errors import ModelUnavailableError
@@ -56,16 +56,16 @@ class AnswerPorts:
     @cached_property
     def stage_ports(self) -> StagePorts:
         """Ports for `ragcore.answering`."""
-        llm, judge = self._client(engines.chat_model()), self._client(engines.judge_model())
+        llm, judge = self._client(model_registry.chat_model()), self._client(model_registry.judge_model())
         return StagePorts(
             search=self.search,
             write=self.write,
-            tokenizer=engines.tokenizer(),
-            embedder=engines.embedder(),
-            counter=engines.counter(),
+            tokenizer=model_registry.tokenizer(),
+            embedder=model_registry.embedder(),
+            counter=model_registry.counter(),
             llm=llm,
             judge=judge or llm,
-            lexicon=engines.lexicon(),
+            lexicon=model_registry.lexicon(),
             report=self.report,
             build_context=self.build_context,
             load_sections=self.load_sections,
@@ -148,7 +148,7 @@ class AnswerPorts:
         except ModelUnavailableError as error:
             if "model" in error.data:
                 self.context.deadline.unreachable_models.update(model_names(generator))
-            quoted = await self._collect_text(engines.extractive_generator(), request)
+            quoted = await self._collect_text(model_registry.extractive_generator(), request)
             choice = routing_decision(generator)
             return WrittenText(
                 text=quoted.text,

@@ -16,7 +16,7 @@ from chat.answering.progress import step_event, tier_step
 from chat.executors import run_cpu
 from chat.rendering import BlockStream, render_markdown
 from chat.types import EventSink
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.errors import ModelUnavailableError
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.grounding.links import LinkStream
@@ -189,7 +189,7 @@ class AnswerWriter:
         return self.draft
 
     async def _write(self) -> None:
-        generator = self.generator if self.generator is not None else await run_cpu(engines.generator)
+        generator = self.generator if self.generator is not None else await run_cpu(model_registry.generator)
         if isinstance(generator, ExtractiveGenerator):
             await self._extract()
             return
@@ -364,7 +364,7 @@ class AnswerWriter:
 
     async def _extract(self) -> None:
         """Sentences of the sources; the refusal where none of them fits."""
-        generator = engines.extractive_generator()
+        generator = model_registry.extractive_generator()
         self.draft.model, self.draft.tier = generator.name, ""
         async for event in generator.stream(self.request):
             await self._take(event)

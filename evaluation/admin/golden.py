@@ -27,7 +27,7 @@ from evaluation.errors import InvalidGoldenFileError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from evaluation.services.golden import GoldenImportResult, golden_export, golden_file_parse, golden_import
 from evaluation.services.runs import SHARES, TIMES
-from knowledge.admin.rights import is_curator
+from knowledge.admin.curation import is_curator
 
 
 class EvaluationAdmin(TenantAdmin):

@@ -18,7 +18,7 @@ from accounts.error_messages import error_message
 from evaluation.admin.lab_forms import ConfigurationForm, lab_forms
 from evaluation.selectors import golden_sets_listed
 from evaluation.services.lab_export import CASE_TAGS, golden_case_save
-from knowledge.admin.acting import acted, numbers_of
+from knowledge.admin.curation import ids_of, run_action
 from knowledge.admin.option_forms import shown
 from knowledge.selectors import sets_managed
 from knowledge.services.options import set_options_update
@@ -65,14 +65,14 @@ def golden_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     back = f"{reverse('admin:evaluation_lab')}?{request.GET.urlencode()}"
-    chosen = numbers_of([request.POST.get("golden_set", "")])
+    chosen = ids_of([request.POST.get("golden_set", "")])
     try:
         case = golden_case_save(
             scope=admin_scope(request),
             actor=admin_user(request),
             golden_set_id=chosen[0] if chosen else 0,
             question=request.POST.get("question", ""),
-            documents=numbers_of(request.POST.getlist("relevant")),
+            documents=ids_of(request.POST.getlist("relevant")),
             answers=request.POST.get("answers", "").splitlines(),
             tags=_tags(request),
         )
@@ -106,7 +106,7 @@ def apply_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     values = form.configuration().options
     back = f"{reverse('admin:evaluation_lab')}?{request.GET.urlencode()}"
     if request.method == "POST":
-        return acted(
+        return run_action(
             request,
             lambda: set_options_update(
                 scope=scope, actor=admin_user(request), set_id=found.pk, options={"retrieval": values}

@@ -25,7 +25,7 @@ from evaluation.services.lab_types import (
 from knowledge.models import Chunk, Document
 from knowledge.selectors import documents_askable, documents_readable, sets_listed
 from knowledge.services import retrieve
-from knowledge.services.explaining import passages_explained, query_embedded
+from knowledge.services.explain import passages_explain, query_embed
 from knowledge.services.retrieval import retrieval_options
 from knowledge.types import Filters, RetrievalRequest, Retrieved
 from ragcore.options import RetrievalOptions
@@ -104,12 +104,12 @@ def _run(rights: _Rights, question: LabQuestion, configuration: LabConfiguration
     trail = Trail.of(retrieved.state)
     dropped = trail.ranked_and_dropped
     found = [candidate.chunk for candidate in retrieved.state.candidates]
-    evidence = passages_explained(
+    evidence = passages_explain(
         scope=rights.scope,
         within=rights.within,
         sets=question.sets,
         filters=question.filters,
-        query=query_embedded(retrieved.state.query),
+        query=query_embed(retrieved.state.query),
         chunks=[*found, *dropped[:SHOWN_DROPPED]],
     )
     return LabRun(
@@ -183,12 +183,12 @@ def where_is(expected: Expected, *, scope: Scope, within: Scope | None, question
     if fate := _kept_out(document, scope=scope, within=within, question=question):
         return Where(document=document.pk, title=document.title, fate=fate)
     chunks = _chunks(expected)
-    evidence = passages_explained(
+    evidence = passages_explain(
         scope=scope,
         within=within,
         sets=question.sets,
         filters=question.filters,
-        query=query_embedded(trail.state.query),
+        query=query_embed(trail.state.query),
         chunks=chunks,
     )
     rows = sorted((row_of(found, trail=trail) for found in evidence.values()), key=_nearness)

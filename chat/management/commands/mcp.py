@@ -12,7 +12,8 @@ import uvicorn
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.errors import NotAuthenticatedError
-from chat.mcp import McpEndpoint, serve_stdio
+from chat.mcp import serve_stdio
+from chat.mcp.http import McpEndpoint
 from chat.mcp.life import prepared
 
 KEY_VARIABLE = "RAGSITE_KEY"

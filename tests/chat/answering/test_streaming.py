@@ -6,7 +6,7 @@ import json
 import pytest
 
 from chat.answering.streaming import AnswerWriter, TextEmitter
-from knowledge import engines
+from knowledge import model_registry
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
 from ragcore.llm.generators import LLMAnswerGenerator
@@ -314,7 +314,7 @@ async def test_a_reader_who_stops_keeps_what_was_written(llm, streamed):
 
 
 async def test_the_extractive_answerer_is_no_failed_model():
-    writing, events = writer(engines.extractive_generator())
+    writing, events = writer(model_registry.extractive_generator())
 
     draft = await writing.run()
 
@@ -324,7 +324,7 @@ async def test_the_extractive_answerer_is_no_failed_model():
 
 
 async def test_without_a_fitting_sentence_the_refusal_is_said():
-    writing, _ = writer(engines.extractive_generator())
+    writing, _ = writer(model_registry.extractive_generator())
     writing.request = GenerationRequest(question="?", sources=())
 
     assert (await writing.run()).text == REFUSAL
