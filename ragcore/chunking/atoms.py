@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
-from ragcore.chunking.captions import captions
+from ragcore.chunking.captions import find_captions
 from ragcore.ports import TokenCounter
 from ragcore.text.sentences import split_sentences
 from ragcore.types import Block
@@ -49,7 +49,7 @@ class Atom:
     keeps_next: bool = False  # a heading or a caption: no chunk should end behind it
 
 
-def render(atoms: Sequence[Atom]) -> str:
+def render_atoms(atoms: Sequence[Atom]) -> str:
     """The Markdown of consecutive atoms."""
     parts: list[str] = []
     last: int | None = None  # the block before
@@ -72,7 +72,7 @@ class Atomiser:
 
     def all_atoms(self, blocks: Sequence[Block], start: int, end: int) -> list[Atom]:
         """The atoms of blocks[start:end]; captions stay with what they name."""
-        named = captions(blocks[start:end])
+        named = find_captions(blocks[start:end])
         atoms: list[Atom] = []
         for index in range(start, end):
             atoms.extend(self.atoms(index, blocks[index], named.titles.get(index - start, "")))

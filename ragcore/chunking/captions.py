@@ -44,7 +44,7 @@ def caption_kind(text: str) -> CaptionKind | None:
     return None
 
 
-def captions(blocks: Sequence[Block]) -> Captions:
+def find_captions(blocks: Sequence[Block]) -> Captions:
     """Captions with their tables and images.
 
     A table's caption stands above it, or below where no table follows; a figure's below it, or above where no image

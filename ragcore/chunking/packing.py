@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from math import ceil
 
-from ragcore.chunking.atoms import Atom, render
+from ragcore.chunking.atoms import Atom, render_atoms
 from ragcore.ports import TokenCounter
 
 SEPARATOR_TOKENS = 2  # the blank line between blocks, at most
@@ -38,14 +38,14 @@ class Packer:
         """All atoms in order, each in one piece. Longer than `high` is only a long atom, with what must precede it."""
         start = 0
         before: tuple[Atom, ...] = ()
-        left = cost(atoms)  # tokens from `start` on
+        left = token_cost(atoms)  # tokens from `start` on
         while start < len(atoms):
             repeated = self._tail(before)
-            end = self._end(atoms, start, cost(repeated), self._target(left))
+            end = self._end(atoms, start, token_cost(repeated), self._target(left))
             piece = self._fitted(atoms, start, end, repeated)
             yield piece
             before = piece.own
-            left -= cost(before)
+            left -= token_cost(before)
             start += len(before)
 
     def _end(self, atoms: Sequence[Atom], start: int, used: int, target: float) -> int:
@@ -89,7 +89,7 @@ class Packer:
             return False
         block = atoms[behind - 1].block
         rest = list(takewhile(lambda atom: atom.block == block, atoms[behind : behind + self.high]))
-        whole = cost([*atoms[index:behind], *rest])
+        whole = token_cost([*atoms[index:behind], *rest])
         return whole <= self.high < used + whole
 
     def _fitted(self, atoms: Sequence[Atom], start: int, end: int, repeated: tuple[Atom, ...]) -> Piece:
@@ -110,19 +110,19 @@ class Packer:
                 end -= 1  # a heading or caption too long to stand with what follows it
 
     def _piece(self, own: Sequence[Atom], repeated: tuple[Atom, ...]) -> Piece:
-        text = render((*repeated, *own))
+        text = render_atoms((*repeated, *own))
         return Piece(tuple(own), repeated, text, self.counter.count(text))
 
     def _tail(self, before: Sequence[Atom]) -> tuple[Atom, ...]:
         """The last sentences of a piece, as many as make up the overlap; none behind a table or code."""
-        allowed = self.overlap * OVERLAP_SLACK * cost(before)
+        allowed = self.overlap * OVERLAP_SLACK * token_cost(before)
         first = len(before)
-        while first and before[first - 1].kind == "sentence" and cost(before[first - 1 :]) <= allowed:
+        while first and before[first - 1].kind == "sentence" and token_cost(before[first - 1 :]) <= allowed:
             first -= 1
         return tuple(before[first:])
 
 
-def cost(atoms: Sequence[Atom]) -> int:
+def token_cost(atoms: Sequence[Atom]) -> int:
     """Tokens of atoms with their frames and the blank lines between blocks, rather too many."""
     return sum(_added(atoms, index, 0) for index in range(len(atoms)))
 

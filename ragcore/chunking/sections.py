@@ -54,7 +54,7 @@ def _lend_bare_headings(section: Section, blocks: Sequence[Block]) -> None:
         pending.extend(current.children)
 
 
-def walk(section: Section) -> Iterator[Section]:
+def walk_sections(section: Section) -> Iterator[Section]:
     """A section and all below it, in reading order."""
     pending = [section]
     while pending:
@@ -68,13 +68,15 @@ BEGINNING_SHARE = 0.4  # of these, for the first sentences of the section itself
 PATH_SEPARATOR = " › "
 
 
-def section_text(section: Section, blocks: Sequence[Block], counter: TokenCounter, limit: int) -> str:
+def outline_section(section: Section, blocks: Sequence[Block], counter: TokenCounter, limit: int) -> str:
     """An extract of at most `limit` tokens: heading path, first sentences, child headings with theirs."""
     text = counter.truncate(PATH_SEPARATOR.join(section.path), limit)
-    text = _grown(text, "\n\n", _sentences(section, blocks), counter, max(limit * BEGINNING_SHARE, counter.count(text)))
+    text = _append_while_it_fits(
+        text, "\n\n", _sentences(section, blocks), counter, max(limit * BEGINNING_SHARE, counter.count(text))
+    )
     titles = [child.path[-1] for child in section.children]
     if counter.count("\n".join((text, "", *(f"- {title}" for title in titles)))) > limit:
-        return _grown(text, "\n\n- ", titles, counter, limit, between="\n- ")
+        return _append_while_it_fits(text, "\n\n- ", titles, counter, limit, between="\n- ")
     entries = [f"- {title}" for title in titles]
     for index, child in enumerate(section.children):
         first = next(iter(_sentences(child, blocks)), "")
@@ -91,7 +93,7 @@ def _sentences(section: Section, blocks: Sequence[Block]) -> list[str]:
     return [" ".join(sentence.split()) for sentences in found for sentence in sentences if sentence.strip()]
 
 
-def _grown(
+def _append_while_it_fits(
     text: str, opening: str, parts: Sequence[str], counter: TokenCounter, limit: float, *, between: str = " "
 ) -> str:
     """`text` with as many parts as fit."""

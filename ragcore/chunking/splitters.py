@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ragcore.chunking.atoms import Atomiser
 from ragcore.chunking.packing import SEPARATOR_TOKENS, Packer, Piece
-from ragcore.chunking.sections import SUMMARY_TOKENS, Section, section_text, section_tree, walk
+from ragcore.chunking.sections import SUMMARY_TOKENS, Section, outline_section, section_tree, walk_sections
 from ragcore.options import ChunkingOptions
 from ragcore.ports import TokenCounter
 from ragcore.types import Block, ChunkDraft, ParsedDocument
@@ -32,7 +32,7 @@ class HeadingTreeSplitter:
         beyond it code is cut between its lines, and a single row or line wherever it must be.
         """
         blocks = tuple(block for block in document.blocks if block.text.strip())
-        return _Split(self.options, self.counter, blocks).drafts() if blocks else []
+        return _DocumentSplit(self.options, self.counter, blocks).drafts() if blocks else []
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class _Unit:
 
 
 @dataclass(slots=True)
-class _Split:
+class _DocumentSplit:
     """One document on its way to chunks."""
 
     options: ChunkingOptions
@@ -61,7 +61,7 @@ class _Split:
             self.sums.append(self.sums[-1] + self.counter.count(block.markdown()) + SEPARATOR_TOKENS)
         root = section_tree(self.blocks)
         if self._fits(0, len(self.blocks)):
-            self._add_blocks(0, len(self.blocks), _common(list(_paths(root))), None)
+            self._add_blocks(0, len(self.blocks), _common_path(list(_paths(root))), None)
         else:
             self._section(root, None)
         return self.done
@@ -94,7 +94,7 @@ class _Split:
 
     def _substitute(self, section: Section, parent: int | None) -> int:
         limit = min(SUMMARY_TOKENS, self.options.max_tokens)
-        text = section_text(section, self.blocks, self.counter, limit)
+        text = outline_section(section, self.blocks, self.counter, limit)
         draft = self._draft(
             text, self.counter.count(text), section.path, parent, self.blocks[section.start : section.end]
         )
@@ -129,7 +129,7 @@ class _Split:
         """Gathered units as one chunk; returns the empty list to gather in next."""
         if waiting:
             start, end = waiting[0].start, waiting[-1].end
-            path = _common([unit.path for unit in waiting])
+            path = _common_path([unit.path for unit in waiting])
             if self._fits(start, end):
                 self._add_blocks(start, end, path, parent)
             else:
@@ -177,12 +177,12 @@ class _Split:
 
 def _paths(section: Section) -> Iterator[tuple[str, ...]]:
     """The paths of all stretches of text in a small document."""
-    for part in walk(section):
+    for part in walk_sections(section):
         if part.own_end > part.start:
             yield part.path
 
 
-def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def _common_path(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """The headings that all paths share."""
     shared: list[str] = []
     for names in zip(*paths, strict=False):

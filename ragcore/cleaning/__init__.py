@@ -1,6 +1,6 @@
 """Rules that make parsed text readable and comparable; one file per family of rules (D24, D25)."""
 
-from ragcore.cleaning.clean import Cleaned, clean, clean_counted, normalise_text
+from ragcore.cleaning.clean import CleaningResult, clean, clean_with_counts, normalise_text
 from ragcore.options import CleaningOptions
 
-__all__ = ["Cleaned", "CleaningOptions", "clean", "clean_counted", "normalise_text"]
+__all__ = ["CleaningResult", "CleaningOptions", "clean", "clean_with_counts", "normalise_text"]

@@ -23,7 +23,7 @@ _VERBATIM = frozenset({"code", "formula"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cleaned:
+class CleaningResult:
     """A clean document, and how many blocks each rule changed or took away.
 
     Rules, only those above 0: "mojibake", "invisible", "timestamps", "empty", "side_notes", "covers", "contents".
@@ -54,13 +54,13 @@ def clean(document: ParsedDocument, *, options: CleaningOptions = DEFAULT_OPTION
 
     May leave no block at all, when there was nothing but a table of contents or invisible characters.
     """
-    return clean_counted(document, options=options).document
+    return clean_with_counts(document, options=options).document
 
 
-def clean_counted(document: ParsedDocument, *, options: CleaningOptions = DEFAULT_OPTIONS) -> Cleaned:
+def clean_with_counts(document: ParsedDocument, *, options: CleaningOptions = DEFAULT_OPTIONS) -> CleaningResult:
     """What `clean` does, with counts of it."""
     counts: Counter[str] = Counter()
-    blocks = _without_empty([_cleaned(block, options, counts) for block in document.blocks])
+    blocks = _without_empty([_clean_block(block, options, counts) for block in document.blocks])
     counts["empty"] = len(document.blocks) - len(blocks)
     rules = (
         ("side_notes", options.side_notes, drop_side_notes),
@@ -72,14 +72,14 @@ def clean_counted(document: ParsedDocument, *, options: CleaningOptions = DEFAUL
             before, blocks = blocks, list(drop(blocks))
             counts[name] = sum((Counter(before) - Counter(blocks)).values())  # gone, or shortened
     cleaned = replace(document, blocks=tuple(blocks), title=_one_line(document.title))
-    return Cleaned(document=cleaned, counts={name: count for name, count in counts.items() if count})
+    return CleaningResult(document=cleaned, counts={name: count for name, count in counts.items() if count})
 
 
 def _without_empty(blocks: Iterable[Block]) -> list[Block]:
     return [block for block in blocks if block.text.strip()]
 
 
-def _cleaned(block: Block, options: CleaningOptions, counts: Counter[str]) -> Block:
+def _clean_block(block: Block, options: CleaningOptions, counts: Counter[str]) -> Block:
     visible = remove_invisible(block.text)
     counts["invisible"] += len(visible) < len(block.text.replace("\r\n", "\n"))
     if block.kind in _VERBATIM:

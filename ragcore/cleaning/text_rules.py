@@ -65,10 +65,10 @@ _SUSPICIOUS = re.compile(
 
 def repair_mojibake(text: str) -> str:
     """Repairs stretches that are valid UTF-8 when their characters are taken as bytes; correct text never is."""
-    return _SUSPICIOUS.sub(_repaired, text)
+    return _SUSPICIOUS.sub(_repair, text)
 
 
-def _repaired(match: re.Match[str]) -> str:
+def _repair(match: re.Match[str]) -> str:
     try:
         return b"".join(map(_byte, match[0])).decode("utf-8")
     except UnicodeError:
@@ -100,7 +100,7 @@ def tidy_whitespace(text: str) -> str:
     Spaces beside Chinese punctuation are left over from type-setting and go.
     """
     text = _ESCAPED_BREAK.sub("\n", text)
-    text = _TAB.sub(lambda found: _untabbed(text, found), text)
+    text = _TAB.sub(lambda found: _expand_tab(text, found), text)
     text = _SPACES.sub(" ", _TRAILING.sub("", text))
     return _BLANK_LINES.sub("\n\n", _BESIDE_CJK_STOP.sub("", text)).strip("\n")
 
@@ -110,7 +110,7 @@ def tidy_code(text: str) -> str:
     return _TRAILING.sub("", text).strip("\n")
 
 
-def _untabbed(text: str, found: re.Match[str]) -> str:
+def _expand_tab(text: str, found: re.Match[str]) -> str:
     """A tab at the beginning of a line indents, anywhere else it separates."""
     at_line_start = found.start() == 0 or text[found.start() - 1] == "\n"
     return found[0].replace("\t", "    ") if at_line_start else " "

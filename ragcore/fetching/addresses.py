@@ -107,7 +107,7 @@ def _is_in(address: Address, networks: Iterable[Network]) -> bool:
     return any(address.version == network.version and address in network for network in networks)
 
 
-def checked_url(text: str) -> httpx.URL:
+def check_url(text: str) -> httpx.URL:
     """An address that may be tried: http(s), no name and password in it, a port of the web or above 1023.
 
     Raises UrlNotAllowedError. The host is checked when it is connected to.

@@ -23,7 +23,7 @@ REDIRECTS = (301, 302, 303, 307, 308)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class HttpReply:
     """What a host answered. Redirects and errors come without content."""
 
     status: int
@@ -105,7 +105,7 @@ class _CheckedBackend(httpcore.NetworkBackend):
         raise UrlNotAllowedError
 
 
-class Connections:
+class HttpConnections:
     """Sends GET requests, one connection at a time. Knows no proxies, cookies or passwords."""
 
     def __init__(self, *, allow: AddressPolicy, resolve: Resolver, step_seconds: float) -> None:
@@ -113,7 +113,7 @@ class Connections:
         self._resolve = resolve
         self._timeout = dict.fromkeys(("connect", "read", "write", "pool"), step_seconds)
 
-    def get(self, url: httpx.URL, *, headers: Mapping[str, str], deadline: Deadline, max_bytes: int) -> Reply:
+    def get(self, url: httpx.URL, *, headers: Mapping[str, str], deadline: Deadline, max_bytes: int) -> HttpReply:
         """The reply; its content is decompressed and complete.
 
         Raises UrlNotAllowedError, UrlUnreachableError, UrlRefusedError (unknown compression) or UrlTooLargeError.
@@ -125,14 +125,14 @@ class Connections:
             (b"Connection", b"close"),
             *((name.encode(), value.encode("ascii", "ignore")) for name, value in headers.items()),
         ]
-        with self._pool(deadline) as pool, _coded(url):
+        with self._pool(deadline) as pool, _coded_errors(url):
             extensions = {"timeout": self._timeout}
             with pool.stream(b"GET", target, headers=sent, extensions=extensions) as response:
                 said = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
                 content = b""
                 if 200 <= response.status < 300:
                     content = read_body(response.iter_stream(), said, max_bytes=max_bytes)
-                return Reply(status=response.status, headers=said, content=content)
+                return HttpReply(status=response.status, headers=said, content=content)
 
     def _pool(self, deadline: Deadline) -> httpcore.ConnectionPool:
         backend = _CheckedBackend(self._allow, self._resolve, deadline)
@@ -152,7 +152,7 @@ def _certificates() -> ssl.SSLContext:
 
 
 @contextmanager
-def _coded(url: httpx.URL) -> Iterator[None]:
+def _coded_errors(url: httpx.URL) -> Iterator[None]:
     try:
         yield
     except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError) as problem:
@@ -165,14 +165,14 @@ def read_body(stream: Iterable[bytes], headers: Mapping[str, str], *, max_bytes:
     if size.isascii() and size.isdigit() and (len(size) > 15 or int(size) > max_bytes):
         raise UrlTooLargeError(limit_bytes=max_bytes)
     content = bytearray()
-    for part in _inflated(stream, headers.get("content-encoding", ""), max_bytes):
+    for part in _decompressed(stream, headers.get("content-encoding", ""), max_bytes):
         content += part
         if len(content) > max_bytes:
             raise UrlTooLargeError(limit_bytes=max_bytes)
     return bytes(content)
 
 
-def _inflated(stream: Iterable[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
+def _decompressed(stream: Iterable[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
     name = encoding.strip().lower()
     if name in ("", "identity"):
         return iter(stream)

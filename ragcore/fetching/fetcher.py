@@ -9,8 +9,8 @@ from urllib.robotparser import RobotFileParser
 import httpx
 
 from ragcore.errors import UrlRefusedError, UrlUnreachableError
-from ragcore.fetching.addresses import AddressPolicy, Resolver, checked_url, system_resolve
-from ragcore.fetching.connection import REDIRECTS, Connections, Deadline, Reply
+from ragcore.fetching.addresses import AddressPolicy, Resolver, check_url, system_resolve
+from ragcore.fetching.connection import REDIRECTS, Deadline, HttpConnections, HttpReply
 from ragcore.fetching.names import file_name, media_type_of
 
 ROBOTS_BYTES = 512 * 1024
@@ -32,7 +32,7 @@ DEFAULT_FETCH_LIMITS = FetchLimits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class FetchedPage:
     """A page or file as a host gave it."""
 
     content: bytes = field(repr=False)
@@ -59,25 +59,25 @@ class Fetcher:
         """`agent` is sent as User-Agent; its part before "/" is the name that robots.txt knows us by."""
         self._agent = agent
         self._limits = limits
-        self._connections = Connections(
+        self._connections = HttpConnections(
             allow=allow or AddressPolicy(), resolve=resolve, step_seconds=limits.step_seconds
         )
         self._respect_robots = respect_robots
         self._robots: dict[str, RobotFileParser] = {}
 
-    def fetch(self, url: str, *, etag: str = "", last_modified: str = "") -> Fetched:
+    def fetch(self, url: str, *, etag: str = "", last_modified: str = "") -> FetchedPage:
         """The page behind an address; with `etag` or `last_modified` of an earlier answer, only if it has changed.
 
         Raises UrlNotAllowedError, UrlUnreachableError, UrlRefusedError or UrlTooLargeError.
         """
         headers = {"If-None-Match": etag, "If-Modified-Since": last_modified}
         deadline = Deadline(self._limits.total_seconds)
-        target, reply = self._followed(checked_url(url), headers, deadline, self._limits.max_bytes, robots=True)
-        return _fetched(target, reply, url)
+        target, reply = self._followed(check_url(url), headers, deadline, self._limits.max_bytes, robots=True)
+        return _to_page(target, reply, url)
 
     def _followed(
         self, target: httpx.URL, headers: Mapping[str, str], deadline: Deadline, max_bytes: int, *, robots: bool
-    ) -> tuple[httpx.URL, Reply]:
+    ) -> tuple[httpx.URL, HttpReply]:
         """The first reply that is no redirect, and its address. Every address on the way is checked."""
         sent = {"User-Agent": self._agent, "Accept": _ACCEPT, **{key: value for key, value in headers.items() if value}}
         for _ in range(self._limits.redirects + 1):
@@ -87,7 +87,7 @@ class Fetcher:
             place = reply.headers.get("location", "")
             if reply.status not in REDIRECTS or not place:
                 return target, reply
-            target = _next(target, place)
+            target = _resolve_redirect(target, place)
         raise UrlRefusedError("redirect_loop", url=str(target))
 
     def _is_welcome(self, target: httpx.URL, deadline: Deadline) -> bool:
@@ -99,7 +99,7 @@ class Fetcher:
     def _read_robots(self, origin: str, deadline: Deadline) -> RobotFileParser:
         """The rules of a host (RFC 9309): none where it has no such file; unreachable where it is out of order."""
         rules = RobotFileParser()
-        _, reply = self._followed(checked_url(f"{origin}/robots.txt"), {}, deadline, ROBOTS_BYTES, robots=False)
+        _, reply = self._followed(check_url(f"{origin}/robots.txt"), {}, deadline, ROBOTS_BYTES, robots=False)
         if reply.status >= 500 or reply.status in TRY_LATER:
             raise UrlUnreachableError(url=f"{origin}/robots.txt", status=reply.status)
         rules.parse(reply.content.decode("utf-8", "replace").splitlines() if reply.status == 200 else [])
@@ -114,20 +114,20 @@ def fetch(
     allow: AddressPolicy,
     etag: str = "",
     last_modified: str = "",
-) -> Fetched:
+) -> FetchedPage:
     """One page; several of a run share a `Fetcher`. Raises what `Fetcher.fetch` raises."""
     return Fetcher(agent=agent, allow=allow, limits=limits).fetch(url, etag=etag, last_modified=last_modified)
 
 
-def _next(target: httpx.URL, place: str) -> httpx.URL:
+def _resolve_redirect(target: httpx.URL, place: str) -> httpx.URL:
     try:
         joined = str(target.join(place))
     except (httpx.InvalidURL, ValueError):
         joined = place
-    return checked_url(joined)
+    return check_url(joined)
 
 
-def _fetched(target: httpx.URL, reply: Reply, url: str) -> Fetched:
+def _to_page(target: httpx.URL, reply: HttpReply, url: str) -> FetchedPage:
     if reply.status == 304:
         content, unchanged = b"", True
     elif 200 <= reply.status < 300:
@@ -137,7 +137,7 @@ def _fetched(target: httpx.URL, reply: Reply, url: str) -> Fetched:
     else:
         raise UrlRefusedError(_REASONS.get(reply.status, ""), url=url, status=reply.status)
     media_type = media_type_of(reply.headers.get("content-type", ""))
-    return Fetched(
+    return FetchedPage(
         content=content,
         name=file_name(target, media_type, reply.headers.get("content-disposition", ""), content),
         media_type=media_type,

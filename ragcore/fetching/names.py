@@ -29,7 +29,7 @@ def media_type_of(content_type: str) -> str:
 
 def file_name(url: httpx.URL, media_type: str, disposition: str, content: bytes) -> str:
     """What the host calls the file, else the end of the path, else the host; with an ending that fits the type."""
-    said = _said_name(disposition) or unquote(PurePosixPath(url.path).name) or url.host
+    said = _name_in_disposition(disposition) or unquote(PurePosixPath(url.path).name) or url.host
     clean = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069]+', "_", said).strip(". ")
     name = clean or url.host
     ending = _ending(name, media_type, content)
@@ -40,7 +40,7 @@ def file_name(url: httpx.URL, media_type: str, disposition: str, content: bytes)
     return f"{stem[:MAX_NAME_CHARACTERS]}{ending}"
 
 
-def _said_name(disposition: str) -> str:
+def _name_in_disposition(disposition: str) -> str:
     if found := _ENCODED.search(disposition):
         return unquote(found[1])
     found = _QUOTED.search(disposition)

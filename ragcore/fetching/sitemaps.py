@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import chain
 
 from ragcore.errors import CorruptDocumentError, UrlNotAllowedError, UrlTooLargeError
-from ragcore.fetching.addresses import checked_url
+from ragcore.fetching.addresses import check_url
 from ragcore.fetching.connection import inflate
 from ragcore.fetching.fetcher import Fetcher
 
@@ -47,7 +47,9 @@ def sitemap_urls(url: str, *, fetcher: Fetcher, max_entries: int = MAX_ENTRIES) 
     for _ in range(MAX_SITEMAPS):
         if not waiting or len(entries) >= max_entries:
             break
-        indexed, pages = _read(_unpacked(fetcher.fetch(waiting.popleft()).content), max_entries - len(entries))
+        indexed, pages = _read_sitemap(
+            _decompress(fetcher.fetch(waiting.popleft()).content), max_entries - len(entries)
+        )
         for entry in pages:
             entries.setdefault(entry.url, entry)
         new = [address for address in indexed if address not in seen]
@@ -57,7 +59,7 @@ def sitemap_urls(url: str, *, fetcher: Fetcher, max_entries: int = MAX_ENTRIES) 
     return Sitemap(entries=tuple(entries.values())[:max_entries], is_complete=is_complete)
 
 
-def _unpacked(content: bytes) -> bytes:
+def _decompress(content: bytes) -> bytes:
     if not content.startswith(_GZIP):
         return content
     unpacked = bytearray()
@@ -68,7 +70,7 @@ def _unpacked(content: bytes) -> bytes:
     return bytes(unpacked)
 
 
-def _read(content: bytes, limit: int) -> tuple[list[str], list[SitemapEntry]]:
+def _read_sitemap(content: bytes, limit: int) -> tuple[list[str], list[SitemapEntry]]:
     """Addresses of further sitemaps, and pages. A file of plain lines is a sitemap too."""
     head = content[:1024].removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head.startswith(b"<"):
@@ -76,7 +78,7 @@ def _read(content: bytes, limit: int) -> tuple[list[str], list[SitemapEntry]]:
         return [], [entry for line in lines if (entry := _entry(line.lstrip("\ufeff"), "")) is not None]
     indexed: list[str] = []
     pages: list[SitemapEntry] = []
-    for name, address, modified in _places(content):
+    for name, address, modified in _locations(content):
         entry = _entry(address, modified)
         if entry is not None and name == "sitemap":
             indexed.append(entry.url)
@@ -87,7 +89,7 @@ def _read(content: bytes, limit: int) -> tuple[list[str], list[SitemapEntry]]:
     return indexed, pages
 
 
-def _places(content: bytes) -> Iterator[tuple[str, str, str]]:
+def _locations(content: bytes) -> Iterator[tuple[str, str, str]]:
     """("url" or "sitemap", address, date) of each entry. Entities are refused, nothing outside is read."""
     from lxml import etree  # only where a sitemap is read
 
@@ -106,12 +108,12 @@ def _places(content: bytes) -> Iterator[tuple[str, str, str]]:
 
 def _entry(address: str, modified: str) -> SitemapEntry | None:
     try:
-        return SitemapEntry(url=str(checked_url(address)), last_modified=_moment(modified.strip()))
+        return SitemapEntry(url=str(check_url(address)), last_modified=_parse_time(modified.strip()))
     except UrlNotAllowedError:
         return None
 
 
-def _moment(text: str) -> datetime | None:
+def _parse_time(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -14,7 +14,7 @@ from typing import Any
 
 import ragcore
 from ragcore.errors import RecognitionUnavailableError, ResourceLimitError
-from ragcore.ocr.protocol import lines_of, read_answer, request
+from ragcore.ocr.protocol import encode_request, lines_from_json, read_answer
 from ragcore.types import Pixels, RecognisedLine
 
 _ROOT = Path(ragcore.__file__).resolve().parents[1]
@@ -49,7 +49,7 @@ class RapidOcrRecogniser:
         Raises RecognitionUnavailableError when the process does not start or dies twice over this picture,
         ResourceLimitError when the picture takes longer than `timeout_seconds`, ValueError for a malformed picture.
         """
-        message = request(pixels)
+        message = encode_request(pixels)
         with self._lock:
             try:
                 return self._ask(message)
@@ -73,7 +73,7 @@ class RapidOcrRecogniser:
             said = worker.exchange(message, seconds=self._timeout_seconds)
             if "error" in said:
                 raise RecognitionUnavailableError(problem=str(said["error"]))
-            lines = lines_of(said)
+            lines = lines_from_json(said)
         except TimeoutError as problem:
             self._end()
             raise ResourceLimitError("slow_recognition", problem="time") from problem

@@ -12,9 +12,9 @@ from hashlib import sha256
 from typing import Literal, get_args
 
 from ragcore.errors import EmptyDocumentError, ResourceLimitError
-from ragcore.ocr.layout import ReadPage, read_blocks, read_upright
+from ragcore.ocr.layout import RecognisedPage, read_blocks, read_upright
 from ragcore.options import ParsingOptions
-from ragcore.parsing.image.pixels import PICTURES_A_BATCH, RenderedPage, decode_contained, render_in_batches
+from ragcore.parsing.image.pixels import PICTURES_A_BATCH, RenderedPage, decode_in_sandbox, render_in_batches
 from ragcore.parsing.pdf.blocks import Layout
 from ragcore.ports import TextRecogniser
 from ragcore.types import Block, ParsedDocument, Picture
@@ -28,7 +28,7 @@ PICTURES_SECONDS = 60.0  # for the pictures of a document that has text of its o
 _SHOWN = re.compile(r"\(picture:([A-Za-z0-9._-]+)\)")
 
 
-def recognised(
+def recognise_document(
     document: ParsedDocument,
     content: bytes,
     *,
@@ -49,7 +49,7 @@ def recognised(
     shown = _names_shown(document) if wanted else set()
     pictures = [picture for picture in document.pictures if picture.name in shown][: options.max_pictures]
     pages = document.unread_pages if options.recognise_pages else ()
-    reader = _Reader(recogniser, progress, total=len(pages) + len(pictures))
+    reader = _DocumentRecogniser(recogniser, progress, total=len(pages) + len(pictures))
     reader.unread["left_out"] = len(shown) - len(pictures)
     if pages:
         document = reader.with_pages(document, content, name)
@@ -69,7 +69,7 @@ def _names_shown(document: ParsedDocument) -> set[str]:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _DocumentRecogniser:
     """Counts what is done."""
 
     recogniser: TextRecogniser
@@ -100,7 +100,7 @@ class _Reader:
         texts: dict[str, list[Block]] = {}  # by digest: the same bytes are read once
         digests = {picture.name: sha256(picture.content).hexdigest() for picture in pictures}
         pages, title = document.pages, document.title
-        decoded = _decoded(list({digests[p.name]: p.content for p in pictures}.values()))
+        decoded = _decode_in_batches(list({digests[p.name]: p.content for p in pictures}.values()))
         end = math.inf if are_pages else time.monotonic() + PICTURES_SECONDS
         for picture in pictures:
             digest = digests[picture.name]
@@ -109,11 +109,11 @@ class _Reader:
             elif digest not in texts:
                 frames, layout = self._picture(next(decoded))
                 is_document = are_pages and len(document.blocks) == 1
-                texts[digest] = list(layout.blocks if is_document else _as_text(layout.blocks, picture))
+                texts[digest] = list(layout.blocks if is_document else _text_and_tables(layout.blocks, picture))
                 if is_document:
                     pages, title = frames, title or layout.heading
             self._step()
-        blocks = _behind(document.blocks, {name: texts.get(digest, []) for name, digest in digests.items()})
+        blocks = _insert_texts(document.blocks, {name: texts.get(digest, []) for name, digest in digests.items()})
         return replace(document, blocks=tuple(blocks), pages=pages, title=title)
 
     def _picture(self, frames: Frames | None) -> tuple[int, Layout]:
@@ -121,12 +121,12 @@ class _Reader:
         if frames is None:
             self.unread["damaged"] += 1
             return 0, read_blocks([])
-        large = [frame for frame in frames if _is_large(frame)]
+        large = [frame for frame in frames if _may_hold_text(frame)]
         read = [page for frame in large if (page := self._read(frame, MIN_SCORE))]
         self.unread["time"] += len(read) < len(large)
         return len(frames), read_blocks(read, are_pages=len(read) > 1)
 
-    def _read(self, frame: RenderedPage, min_score: float | None = None) -> ReadPage | None:
+    def _read(self, frame: RenderedPage, min_score: float | None = None) -> RecognisedPage | None:
         """A page with its lines; None if reading it took too long. Counts pages, not the frames of pictures."""
         try:
             page = read_upright(self.recogniser, frame)
@@ -143,17 +143,17 @@ class _Reader:
         self.progress(self.done, self.total)
 
 
-def _decoded(contents: Sequence[bytes]) -> Iterator[Frames | None]:
+def _decode_in_batches(contents: Sequence[bytes]) -> Iterator[Frames | None]:
     """Pixels of each picture; some at a time, as starting the process takes longer than decoding one."""
     for start in range(0, len(contents), PICTURES_A_BATCH):
-        yield from decode_contained(contents[start : start + PICTURES_A_BATCH])
+        yield from decode_in_sandbox(contents[start : start + PICTURES_A_BATCH])
 
 
-def _is_large(frame: RenderedPage) -> bool:
+def _may_hold_text(frame: RenderedPage) -> bool:
     return min(frame.pixels.width, frame.pixels.height) >= MIN_PIXELS
 
 
-def _as_text(blocks: Iterable[Block], picture: Picture) -> Iterator[Block]:
+def _text_and_tables(blocks: Iterable[Block], picture: Picture) -> Iterator[Block]:
     """Tables, and one paragraph for what stands between them: the words of a chart are no headings or lists."""
     lines: list[str] = []
     for block in blocks:
@@ -168,7 +168,7 @@ def _as_text(blocks: Iterable[Block], picture: Picture) -> Iterator[Block]:
         yield Block(kind="paragraph", text="\n".join(lines), page=picture.page)
 
 
-def _behind(blocks: Iterable[Block], texts: dict[str, list[Block]]) -> Iterator[Block]:
+def _insert_texts(blocks: Iterable[Block], texts: dict[str, list[Block]]) -> Iterator[Block]:
     for block in blocks:
         yield block
         if block.kind == "image":

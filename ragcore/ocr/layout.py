@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ragcore.parsing.image.pixels import RenderedPage
 from ragcore.parsing.pdf.blocks import Layout, layout_blocks
 from ragcore.parsing.pdf.layout import CJK, PageText, Run
-from ragcore.parsing.pdf.ruled_tables import grids, split_lines, take_tables
+from ragcore.parsing.pdf.ruled_tables import find_grids, split_lines, take_tables
 from ragcore.ports import TextRecogniser
 from ragcore.types import Block, Box, Pixels, RecognisedLine
 
@@ -32,7 +32,7 @@ MIN_RULING = 3.0  # font sizes; shorter lines are strokes of letters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadPage:
+class RecognisedPage:
     """A page or picture after recognition. `pixels` stand upright after `turns` quarter turns clockwise."""
 
     number: int
@@ -42,7 +42,7 @@ class ReadPage:
     turns: int = 0
 
 
-def read_blocks(pages: Sequence[ReadPage], *, are_pages: bool = True) -> Layout:
+def read_blocks(pages: Sequence[RecognisedPage], *, are_pages: bool = True) -> Layout:
     """Blocks of recognised pages in reading order with boxes in points; headers and page numbers are left out."""
     with_text = [page for page in pages if page.lines]
     usual = _usual_size([line for page in with_text for line in page.lines])
@@ -71,13 +71,13 @@ def _is_chinese(text: str) -> bool:
     return chinese >= MIN_CHINESE and chinese >= 0.7 * len("".join(text.split()))
 
 
-def _page_text(page: ReadPage, usual: float) -> PageText:
+def _page_text(page: RecognisedPage, usual: float) -> PageText:
     unit = TEXT_POINTS / usual  # points of the layout per pixel
     runs: Sequence[Run] = [_run(line, usual, unit) for line in page.lines]
-    rulings = pixel_lines(page.pixels, min_length=int(MIN_RULING * usual) + 1)
+    rulings = find_ruling_lines(page.pixels, min_length=int(MIN_RULING * usual) + 1)
     across, down = split_lines([(x0 * unit, y0 * unit, x1 * unit, y1 * unit) for x0, y0, x1, y1 in rulings])
     if len(across) > 1 and down:
-        runs, tables = take_tables(runs, list(grids(across, down)))
+        runs, tables = take_tables(runs, list(find_grids(across, down)))
         runs = [*runs, *(table.as_run() for table in tables)]
     return PageText(page.number, page.pixels.width * unit, page.pixels.height * unit, tuple(runs), turn=-page.turns % 4)
 
@@ -110,26 +110,26 @@ SURE = 0.9  # score of a level line that is believed
 SURE_SHARE = 0.25  # of the lines that are level and sure: a chart whose many labels stand upright on their axis
 
 
-def read_upright(recogniser: TextRecogniser, frame: RenderedPage) -> ReadPage:
+def read_upright(recogniser: TextRecogniser, frame: RenderedPage) -> RecognisedPage:
     """The lines of a page, turned until they are read best. Raises what `recognise` raises.
 
     Most pages are read once; those with hardly any but lines from top to bottom, or hardly legible ones, up to three
     times.
     """
-    best = _read(recogniser, frame, 0)
+    best = _recognise_turned(recogniser, frame, 0)
     for turns in _turns_to_try(best.lines):
-        other = _read(recogniser, frame, turns)
-        if _worth(other.lines) > _worth(best.lines):
+        other = _recognise_turned(recogniser, frame, turns)
+        if _legibility(other.lines) > _legibility(best.lines):
             best = other
     level = tuple(line for line in best.lines if not _is_tall(line))
     # a few lines across an upright page are stamps at its margin (D24); many are text that runs downwards
     return replace(best, lines=level) if len(level) > 0.5 * len(best.lines) else best
 
 
-def _read(recogniser: TextRecogniser, frame: RenderedPage, turns: int) -> ReadPage:
-    pixels = turned(frame.pixels, turns)
+def _recognise_turned(recogniser: TextRecogniser, frame: RenderedPage, turns: int) -> RecognisedPage:
+    pixels = rotate(frame.pixels, turns)
     lines = tuple(recogniser.recognise(pixels))
-    return ReadPage(number=frame.page, pixels=pixels, lines=lines, scale=frame.scale, turns=turns)
+    return RecognisedPage(number=frame.page, pixels=pixels, lines=lines, scale=frame.scale, turns=turns)
 
 
 def _turns_to_try(lines: Sequence[RecognisedLine]) -> tuple[int, ...]:
@@ -140,7 +140,7 @@ def _turns_to_try(lines: Sequence[RecognisedLine]) -> tuple[int, ...]:
     return (2,) if sum(line.score for line in lines) < DOUBTFUL * len(lines) else ()
 
 
-def _worth(lines: Sequence[RecognisedLine]) -> float:
+def _legibility(lines: Sequence[RecognisedLine]) -> float:
     """Characters that were read with confidence; lines that stand across count little."""
     return sum(len(line.text) * line.score**4 for line in lines if not _is_tall(line))
 
@@ -153,7 +153,7 @@ def _is_surely_level(line: RecognisedLine) -> bool:
     return len(line.text) > 1 and line.score >= SURE and line.x1 - line.x0 > line.y1 - line.y0
 
 
-def turned(pixels: Pixels, turns: int) -> Pixels:
+def rotate(pixels: Pixels, turns: int) -> Pixels:
     """A picture after quarter turns clockwise."""
     import numpy as np
 
@@ -177,19 +177,19 @@ MAX_LINES = 4_000
 PixelLine = tuple[float, float, float, float]  # x0, y0, x1, y1
 
 
-def pixel_lines(pixels: Pixels, *, min_length: int) -> list[PixelLine]:
+def find_ruling_lines(pixels: Pixels, *, min_length: int) -> list[PixelLine]:
     """Horizontal and vertical lines of at least `min_length` pixels, dark or light; [] for a picture full of them."""
     import numpy as np
 
     grey = np.frombuffer(pixels.data, dtype=np.uint8).reshape(pixels.height, pixels.width, pixels.channels)
     plane = grey.mean(axis=2).astype(np.int16)
-    across = [(x0, y, x1, y) for y, x0, x1 in _rows(plane, min_length)]
-    down = [(x, y0, x, y1) for x, y0, y1 in _rows(plane.T, min_length)]
+    across = [(x0, y, x1, y) for y, x0, x1 in _line_rows(plane, min_length)]
+    down = [(x, y0, x, y1) for x, y0, y1 in _line_rows(plane.T, min_length)]
     lines = across + down
     return lines if len(lines) <= MAX_LINES else []
 
 
-def _rows(plane: npt.NDArray[np.int16], min_length: int) -> Iterator[tuple[float, float, float]]:
+def _line_rows(plane: npt.NDArray[np.int16], min_length: int) -> Iterator[tuple[float, float, float]]:
     """Row, start and end of the stretches that differ from what is above and from what is below in the same way."""
     import numpy as np
 

@@ -22,7 +22,7 @@ MAX_ANSWER_BYTES = 16 * 1024 * 1024
 MAX_PICTURE_BYTES = 256 * 1024 * 1024
 
 
-def request(pixels: Pixels) -> bytes:
+def encode_request(pixels: Pixels) -> bytes:
     """The message that carries a picture. Raises ValueError if its sizes and data do not agree."""
     size = pixels.width * pixels.height * pixels.channels
     if size != len(pixels.data) or not 0 < size <= MAX_PICTURE_BYTES or pixels.channels not in (1, 3):
@@ -36,13 +36,13 @@ def read_request(read: Read) -> Pixels:
     return Pixels(width=width, height=height, channels=channels, data=read(width * height * channels))
 
 
-def answer(said: dict[str, Any]) -> bytes:
+def encode_answer(said: dict[str, Any]) -> bytes:
     """An answer of the worker."""
     body = json.dumps(said).encode()
     return _LENGTH.pack(len(body)) + body
 
 
-def lines_said(lines: Sequence[RecognisedLine]) -> list[dict[str, Any]]:
+def lines_to_json(lines: Sequence[RecognisedLine]) -> list[dict[str, Any]]:
     """Lines as an answer carries them."""
     return [asdict(line) for line in lines]
 
@@ -58,7 +58,7 @@ def read_answer(read: Read) -> dict[str, Any]:
     return said
 
 
-def lines_of(said: dict[str, Any]) -> list[RecognisedLine]:
+def lines_from_json(said: dict[str, Any]) -> list[RecognisedLine]:
     """The lines of an answer. Raises ValueError for anything else: the pictures come from strangers."""
     try:
         return [

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ragcore.ocr.protocol import answer, lines_said, read_request
+from ragcore.ocr.protocol import encode_answer, lines_to_json, read_request
 from ragcore.parsing.sandbox.confine import confine
 from ragcore.types import Pixels, RecognisedLine
 
@@ -37,9 +37,9 @@ def main() -> int:
     try:
         engine = load_engine()
     except Exception as problem:  # noqa: BLE001 - whatever is missing or damaged, the client must hear of it
-        _write(answer({"error": f"{type(problem).__name__}: {problem}"[:300]}))
+        _write(encode_answer({"error": f"{type(problem).__name__}: {problem}"[:300]}))
         return 1
-    _write(answer({"lines": [], "rss_bytes": resident_bytes()}))
+    _write(encode_answer({"lines": [], "rss_bytes": resident_bytes()}))
     while True:
         try:
             pixels = read_request(_read)
@@ -47,10 +47,10 @@ def main() -> int:
             return 0
         try:
             lines = read_lines(engine, pixels)
-            said: dict[str, Any] = {"lines": lines_said(lines), "rss_bytes": resident_bytes()}
+            said: dict[str, Any] = {"lines": lines_to_json(lines), "rss_bytes": resident_bytes()}
         except Exception as problem:  # noqa: BLE001 - one strange picture must not end the service
             said = {"error": f"{type(problem).__name__}: {problem}"[:300]}
-        _write(answer(said))
+        _write(encode_answer(said))
 
 
 def load_engine() -> Any:
@@ -109,13 +109,13 @@ def read_lines(engine: Any, pixels: Pixels) -> list[RecognisedLine]:
     picture = np.repeat(picture, 3, axis=2) if pixels.channels == 1 else picture[:, :, ::-1]  # OpenCV wants BGR
     picture = np.ascontiguousarray(picture)
     side = max(pixels.width, pixels.height)
-    lines = _detected(engine, picture, DETECTION_SIDE)
+    lines = _detect(engine, picture, DETECTION_SIDE)
     if side > DETECTION_SIDE and _is_small_print(lines, DETECTION_SIDE / side):
-        lines = _detected(engine, picture, min(FINE_SIDE, side))
+        lines = _detect(engine, picture, min(FINE_SIDE, side))
     return lines
 
 
-def _detected(engine: Any, picture: Any, side: int) -> list[RecognisedLine]:
+def _detect(engine: Any, picture: Any, side: int) -> list[RecognisedLine]:
     engine.text_det.limit_side_len = side
     found = engine(picture)
     if found.boxes is None or found.txts is None:

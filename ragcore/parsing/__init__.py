@@ -85,7 +85,7 @@ def parser_for(name: str) -> DocumentParser:
 
 
 def parse(content: bytes, *, name: str) -> ParsedDocument:
-    """Parse a file in this process. Untrusted files belong in `sandbox.parse.parse_contained`.
+    """Parse a file in this process. Untrusted files belong in `sandbox.parse.parse_in_sandbox`.
 
     Raises UnsupportedFormatError, EmptyDocumentError (with `needs_ocr=True` for scans), CorruptDocumentError,
     PasswordProtectedError, ResourceLimitError, UnsafeArchiveError or ConverterMissingError, and nothing else.

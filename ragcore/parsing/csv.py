@@ -10,7 +10,7 @@ from itertools import islice
 
 from ragcore.errors import ResourceLimitError
 from ragcore.parsing.charset import decode
-from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.sheets import Grid, grid_blocks
 from ragcore.types import ParsedDocument
 
@@ -41,7 +41,7 @@ class CsvParser:
                 count += len(cells)
                 if count > MAX_CELLS:
                     raise ResourceLimitError(name=name, limit=f"{MAX_CELLS} cells")
-            return finished(grid_blocks(Grid(rows=rows)), name=name)
+            return build_document(grid_blocks(Grid(rows=rows)), name=name)
 
 
 def _declared(text: str) -> tuple[str, str]:

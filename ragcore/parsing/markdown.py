@@ -12,8 +12,8 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from ragcore.parsing.charset import decode
-from ragcore.parsing.html.pictures import PictureShelf
-from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.html.pictures import WebPictureCollector
+from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.types import Block, BlockKind, ParsedDocument
 
 _KINDS: dict[str, BlockKind] = {
@@ -46,15 +46,15 @@ class MarkdownParser:
         """Raises EmptyDocumentError, or CorruptDocumentError for binary content."""
         require_content(content, name=name)
         with coded_errors(name):
-            shelf = PictureShelf()
+            collector = WebPictureCollector()
             text = _PAGE_BREAK.sub("\n\n", decode(content).replace("\r\n", "\n").replace("\r", "\n"))
-            text = _without_data(text, shelf)
+            text = _without_data(text, collector)
             tokens = _reader().parse(text)
             metadata = _front_matter(tokens)
-            blocks = list(_blocks(tokens, text.split("\n"), shelf))
+            blocks = list(_blocks(tokens, text.split("\n"), collector))
             title = metadata.get("title") or _first_heading(blocks)
-            pictures = shelf.pictures if blocks else ()
-            return finished(blocks, name=name, title=title, metadata=metadata, pictures=pictures)
+            pictures = collector.pictures if blocks else ()
+            return build_document(blocks, name=name, title=title, metadata=metadata, pictures=pictures)
 
 
 @cache
@@ -64,12 +64,12 @@ def _reader() -> MarkdownIt:
     return reader.disable(["inline", "text_join"])  # blocks keep their source: what stands inside a line is not needed
 
 
-def _without_data(text: str, shelf: PictureShelf) -> str:
+def _without_data(text: str, collector: WebPictureCollector) -> str:
     """Pictures that the text carries itself, as `data:` addresses in place or in a definition below, taken out."""
     if "data:image/" not in text:
         return text
-    text = _DATA_IMAGE.sub(lambda found: _shown(found["alt"], shelf.target(found["data"], found["alt"])), text)
-    defined = {found["name"].lower(): shelf.target(found["data"], found["name"]) for found in _DATA.finditer(text)}
+    text = _DATA_IMAGE.sub(lambda found: _shown(found["alt"], collector.target(found["data"], found["alt"])), text)
+    defined = {found["name"].lower(): collector.target(found["data"], found["name"]) for found in _DATA.finditer(text)}
     text = _DATA.sub("", text)
     return _REFERENCE.sub(
         lambda found: (
@@ -83,7 +83,7 @@ def _shown(alt: str, target: str) -> str:
     return f"![{alt}]({target})" if target else alt
 
 
-def _blocks(tokens: Sequence[Token], lines: Sequence[str], shelf: PictureShelf) -> Iterator[Block]:
+def _blocks(tokens: Sequence[Token], lines: Sequence[str], collector: WebPictureCollector) -> Iterator[Block]:
     """Blocks in order. Lines that no token covers (link definitions) stay, as paragraphs."""
     covered = 0
     for index, token in enumerate(tokens):
@@ -95,7 +95,7 @@ def _blocks(tokens: Sequence[Token], lines: Sequence[str], shelf: PictureShelf) 
         if token.type in ("front_matter", "hr"):
             continue
         if token.type == "html_block":
-            yield from _html(_source(lines, start, end), shelf)
+            yield from _html(_source(lines, start, end), collector)
         elif token.type == "heading_open":
             yield Block(kind="heading", text=tokens[index + 1].content, level=int(token.tag[1]))
         else:
@@ -117,11 +117,11 @@ def _paragraph_kind(source: str) -> BlockKind:
     return "image" if _LONE_IMAGE.fullmatch(source.strip()) else "paragraph"
 
 
-def _html(source: str, shelf: PictureShelf) -> Iterator[Block]:
+def _html(source: str, collector: WebPictureCollector) -> Iterator[Block]:
     """HTML inside Markdown (converters write tables so) is read like an HTML page."""
     from ragcore.parsing.html.parser import html_blocks  # beautifulsoup and lxml only where a file needs them
 
-    yield from html_blocks(source, shelf)
+    yield from html_blocks(source, collector)
 
 
 def _front_matter(tokens: Sequence[Token]) -> dict[str, str]:

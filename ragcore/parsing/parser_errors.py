@@ -33,7 +33,7 @@ def require_content(content: bytes, *, name: str) -> None:
         raise EmptyDocumentError("no_bytes", name=name)
 
 
-def finished(
+def build_document(
     blocks: Iterable[Block],
     *,
     name: str,

@@ -54,14 +54,14 @@ class Region:
 
 def grid_blocks(grid: Grid, *, page: int | None = None) -> Iterator[Block]:
     """Paragraphs and Markdown tables of a sheet in reading order."""
-    reader = _Reader(grid)
+    reader = _RegionReader(grid)
     for region in reader.regions():
         for kind, text in reader.texts(region):
             if text:
                 yield Block(kind="table" if kind == "table" else "paragraph", text=text, page=page)
 
 
-class _Reader:
+class _RegionReader:
     def __init__(self, grid: Grid) -> None:
         self.cells = grid.rows
         self.covered: dict[tuple[int, int], Merge] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ragcore.parsing.charset import decode
-from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.types import Block, ParsedDocument
 
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
@@ -23,4 +23,4 @@ class TextParser:
         with coded_errors(name):
             text = decode(content).replace("\r\n", "\n").replace("\r", "\n")
             paragraphs = (part.strip("\n").rstrip() for part in _BLANK_LINES.split(text))
-            return finished((Block(kind="paragraph", text=part) for part in paragraphs), name=name)
+            return build_document((Block(kind="paragraph", text=part) for part in paragraphs), name=name)

@@ -1,6 +1,6 @@
 """The texts by which a chunk is found besides its own: summaries, questions, captions, table rows (U6, D24, D26)."""
 
-from ragcore.representations.entries import RepresentationText, Representing, represent
+from ragcore.representations.entries import RepresentationResult, RepresentationText, represent
 from ragcore.representations.writer import EntryKind
 
-__all__ = ["EntryKind", "RepresentationText", "Representing", "represent"]
+__all__ = ["EntryKind", "RepresentationText", "RepresentationResult", "represent"]

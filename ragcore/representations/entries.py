@@ -11,7 +11,7 @@ from ragcore.chunking.splitters import split_into_windows
 from ragcore.options import RepresentationOptions
 from ragcore.ports import ChatModel, TokenCounter, Tokenizer
 from ragcore.representations.derived_texts import TableReader, image_captions, markdown_blocks
-from ragcore.representations.writer import NOTHING_WRITTEN, Asker, EntryKind, Writer, Written
+from ragcore.representations.writer import NOTHING_WRITTEN, EntryKind, JsonPrompter, Writer, WrittenTexts
 from ragcore.types import ChunkDraft
 
 # A longer chunk (a short section with its subsections, a document that is not split) is found through windows too:
@@ -33,7 +33,7 @@ class RepresentationText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Representing:
+class RepresentationResult:
     """Entries in the order of their chunks, the chunks (sections with their summaries), and what happened how often.
 
     Counts, only those above 0: "summary.model", "summary.extractive", "summary.short", "section.model",
@@ -54,28 +54,28 @@ def represent(
     counter: TokenCounter,
     concurrency: int = 4,
     alive: Callable[[], None],
-) -> Representing:
+) -> RepresentationResult:
     """All entries of a document's chunks; a model that fails costs quality, never the document.
 
     `alive` is called every few seconds outside of the event loop in which the model is asked, so that it may use a
     database; what it raises ends the work. Not to be called where an event loop runs.
     """
     counts: Counter[str] = Counter()
-    asker = Asker(model if options.language_model else None, counts)
+    asker = JsonPrompter(model if options.language_model else None, counts)
     writer = Writer(asker=asker, drafts=drafts, options=options, tokenizer=tokenizer, counter=counter, counts=counts)
     wanted = [draft for draft in drafts if writer.wants(draft)]
-    written = _run(writer, wanted, concurrency, alive) if wanted else {}
+    written = _run_writer(writer, wanted, concurrency, alive) if wanted else {}
     entries: list[RepresentationText] = []
     tables = TableReader(counter)
     for draft in drafts:
-        texts = [*_own(draft, counter), *_derived(draft, options, tables)]
+        texts = [*_own_texts(draft, counter), *_table_and_picture_texts(draft, options, tables)]
         texts += [(kind, text) for kind, text in written.get(draft.ordinal, NOTHING_WRITTEN).entries]
         entries += [RepresentationText(ordinal=draft.ordinal, kind=kind, text=text) for kind, text in texts]
     stored = tuple(written.get(draft.ordinal, NOTHING_WRITTEN).draft or draft for draft in drafts)
-    return Representing(entries=tuple(entries), drafts=stored, counts=dict(counts))
+    return RepresentationResult(entries=tuple(entries), drafts=stored, counts=dict(counts))
 
 
-def _own(draft: ChunkDraft, counter: TokenCounter) -> list[tuple[EntryKind, str]]:
+def _own_texts(draft: ChunkDraft, counter: TokenCounter) -> list[tuple[EntryKind, str]]:
     """The chunk's own text, and windows over a long one.
 
     A document that is one chunk may be of any length, so that only its windows stand for it.
@@ -89,7 +89,9 @@ def _own(draft: ChunkDraft, counter: TokenCounter) -> list[tuple[EntryKind, str]
     return ([] if draft.kind == "whole" else body) + [("window", text) for text in texts]
 
 
-def _derived(draft: ChunkDraft, options: RepresentationOptions, tables: TableReader) -> list[tuple[EntryKind, str]]:
+def _table_and_picture_texts(
+    draft: ChunkDraft, options: RepresentationOptions, tables: TableReader
+) -> list[tuple[EntryKind, str]]:
     """What follows from the chunk's own tables and pictures."""
     if draft.kind == "section" or not (options.tables or options.captions):
         return []
@@ -100,23 +102,25 @@ def _derived(draft: ChunkDraft, options: RepresentationOptions, tables: TableRea
     return rows + [("caption", text) for text in (image_captions(blocks) if options.captions else [])]
 
 
-def _run(
+def _run_writer(
     writer: Writer, drafts: Sequence[ChunkDraft], concurrency: int, alive: Callable[[], None]
-) -> dict[int, Written]:
+) -> dict[int, WrittenTexts]:
     """What was written for each chunk by ordinal, `concurrency` chunks at a time, with signs of life."""
     with asyncio.Runner() as runner:
-        tasks = runner.run(_started(writer, drafts, concurrency))
+        tasks = runner.run(_start_tasks(writer, drafts, concurrency))
         pending = set(tasks.values())
         while pending:
-            pending = runner.run(_waited(pending))
+            pending = runner.run(_wait_for_tasks(pending))
             alive()
         return {ordinal: task.result() for ordinal, task in tasks.items()}
 
 
-async def _started(writer: Writer, drafts: Sequence[ChunkDraft], concurrency: int) -> dict[int, asyncio.Task[Written]]:
+async def _start_tasks(
+    writer: Writer, drafts: Sequence[ChunkDraft], concurrency: int
+) -> dict[int, asyncio.Task[WrittenTexts]]:
     slots = asyncio.Semaphore(concurrency)
 
-    async def write(draft: ChunkDraft) -> Written:
+    async def write(draft: ChunkDraft) -> WrittenTexts:
         async with slots:
             await asyncio.sleep(0)  # work without a model must not keep the signs of life waiting
             return await writer.write(draft)
@@ -124,6 +128,6 @@ async def _started(writer: Writer, drafts: Sequence[ChunkDraft], concurrency: in
     return {draft.ordinal: asyncio.create_task(write(draft)) for draft in drafts}
 
 
-async def _waited(tasks: set[asyncio.Task[Written]]) -> set[asyncio.Task[Written]]:
+async def _wait_for_tasks(tasks: set[asyncio.Task[WrittenTexts]]) -> set[asyncio.Task[WrittenTexts]]:
     """The tasks that are not done after HEARTBEAT_SECONDS."""
     return (await asyncio.wait(tasks, timeout=HEARTBEAT_SECONDS))[1]

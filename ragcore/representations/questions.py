@@ -78,7 +78,7 @@ _FORMS = {
 }
 
 
-def kept_questions(questions: Sequence[str], text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
+def select_questions(questions: Sequence[str], text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
     """Those whose keywords occur in the text to a half at least, each once, three at most."""
     have = set(tokenizer.words(text))
     kept: dict[str, set[str]] = {}
@@ -110,7 +110,7 @@ def rule_questions(text: str, heading_path: Sequence[str], tokenizer: Tokenizer)
     questions += [_about(heading, forms)] if heading else []
     questions += [forms.comparison.format(*pair) for pair in _comparable(defined, terms, tokenizer)][:1]
     questions += [forms.definition.format(term) for term in terms]
-    return kept_questions(questions, "\n".join([*heading_path, text]), tokenizer)
+    return select_questions(questions, "\n".join([*heading_path, text]), tokenizer)
 
 
 def _dated(text: str, heading: str, forms: Forms) -> list[str]:

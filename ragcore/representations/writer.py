@@ -15,7 +15,7 @@ from ragcore.llm.generators import collect
 from ragcore.options import RepresentationOptions
 from ragcore.ports import ChatMessage, ChatModel, TokenCounter, Tokenizer
 from ragcore.prompts import load
-from ragcore.representations.questions import kept_questions, rule_questions
+from ragcore.representations.questions import rule_questions, select_questions
 from ragcore.representations.summaries import extractive_summary, is_acceptable, is_short
 from ragcore.text.scripts import language_of
 from ragcore.types import ChunkDraft
@@ -31,21 +31,21 @@ _KINDS = ("factual", "explanatory", "comparative")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenTexts:
     """Entries for one chunk, and the chunk itself where its stored text changes."""
 
     entries: tuple[tuple[EntryKind, str], ...] = ()
     draft: ChunkDraft | None = None
 
 
-NOTHING_WRITTEN = Written()
+NOTHING_WRITTEN = WrittenTexts()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
     """Writes for one document; `counts` gets one more under what was done for each chunk."""
 
-    asker: Asker
+    asker: JsonPrompter
     drafts: Sequence[ChunkDraft]
     options: RepresentationOptions
     tokenizer: Tokenizer
@@ -58,7 +58,7 @@ class Writer:
             return self.options.sections and self.asker.has_model
         return self.options.summaries or self.options.questions
 
-    async def write(self, draft: ChunkDraft) -> Written:
+    async def write(self, draft: ChunkDraft) -> WrittenTexts:
         """What the options ask for, for a chunk that is wanted; nothing where nothing could be made of its text."""
         if draft.kind == "section":
             return await self._section(draft)
@@ -67,7 +67,7 @@ class Writer:
             entries += [("summary", text) for text in await self._summary(draft)]
         if self.options.questions:
             entries += [("question", text) for text in await self._questions(draft)]
-        return Written(tuple(entries))
+        return WrittenTexts(tuple(entries))
 
     async def _summary(self, draft: ChunkDraft) -> list[str]:
         """One text; none for a short chunk, which is its own summary and indexed as such already."""
@@ -79,7 +79,7 @@ class Writer:
         text = written or extractive_summary(draft.text, tokenizer=self.tokenizer, counter=self.counter)
         return [text] if text else []
 
-    async def _section(self, draft: ChunkDraft) -> Written:
+    async def _section(self, draft: ChunkDraft) -> WrittenTexts:
         """A written summary in front of the outline. Without one the outline stays, and stays out of the index.
 
         The outline only repeats its parts, which are found themselves: indexed, it answered none of 300 questions on
@@ -92,7 +92,7 @@ class Writer:
         if not summary:
             return NOTHING_WRITTEN
         text = f"{summary}\n\n{draft.text}"
-        return Written((("summary", summary),), replace(draft, text=text, tokens=self.counter.count(text)))
+        return WrittenTexts((("summary", summary),), replace(draft, text=text, tokens=self.counter.count(text)))
 
     async def _asked_summary(self, prompt: str, text: str, **values: str) -> str:
         """A model's summary that passes the checks, or nothing."""
@@ -116,7 +116,7 @@ class Writer:
             heading=PATH_SEPARATOR.join(draft.heading_path),
             text=self.counter.truncate(draft.text, INPUT_TOKENS),
         )
-        kept = kept_questions([found[kind] for kind in _KINDS], draft.text, self.tokenizer) if found else ()
+        kept = select_questions([found[kind] for kind in _KINDS], draft.text, self.tokenizer) if found else ()
         if found and not kept:
             self.asker.refuse()
         self.counts["question.model" if kept else "question.rules"] += 1
@@ -146,7 +146,7 @@ GIVE_UP_AFTER = 3  # requests in a row that failed after all retries; the rest o
 MAX_TOKENS = 800  # of a reply
 
 
-class Asker:
+class JsonPrompter:
     """Puts prompts to a model and counts why there was no usable reply.
 
     Counts: "model.unavailable", "model.interrupted", "model.invalid" (not the object that was asked for),
@@ -176,7 +176,7 @@ class Asker:
         reply = await self._complete(self._model, text, temperature)
         if reply is None:
             return None
-        found = strings(reply, keys)
+        found = read_strings(reply, keys)
         if found is None:
             self._counts["model.invalid"] += 1
         return found
@@ -200,7 +200,7 @@ class Asker:
         return read.text
 
 
-def strings(reply: str, keys: tuple[str, ...]) -> dict[str, str] | None:
+def read_strings(reply: str, keys: tuple[str, ...]) -> dict[str, str] | None:
     """The non-empty strings under these keys of the first JSON object in a reply; None if one is missing."""
     data = next((value for value in json_values(reply) if isinstance(value, Mapping)), {})
     found = {key: data[key].strip() for key in keys if isinstance(data.get(key), str) and data[key].strip()}

@@ -238,7 +238,7 @@ def test_a_retry_from_a_later_stage_does_not_read_the_original_again(owner, comm
     with monkeypatch.context() as patch:
         patch.setattr(advance, "texts_embed", lambda *args: 1 / 0)
         ingestion_advance(job_id=uploaded.job.pk)
-    monkeypatch.setattr("knowledge.services.ingestion.parse_and_ocr.parse_contained", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr("knowledge.services.ingestion.parse_and_ocr.parse_in_sandbox", lambda *args, **kwargs: 1 / 0)
 
     job = document_retry(**by(owner, document_id=uploaded.document.pk, stage=stage))
     run_job(job.pk)
@@ -251,7 +251,7 @@ def test_a_retry_from_the_beginning_reads_the_original_again(owner, common, monk
     with monkeypatch.context() as patch:
         patch.setattr(advance, "texts_embed", lambda *args: 1 / 0)
         ingestion_advance(job_id=uploaded.job.pk)
-    monkeypatch.setattr("knowledge.services.ingestion.parse_and_ocr.parse_contained", fail_as_corrupt)
+    monkeypatch.setattr("knowledge.services.ingestion.parse_and_ocr.parse_in_sandbox", fail_as_corrupt)
 
     job = document_retry(**by(owner, document_id=uploaded.document.pk))
     run_job(job.pk)

@@ -131,7 +131,7 @@ def test_a_recogniser_that_is_away_puts_the_scan_off_without_reading_it_again(ow
     assert (item().queue, item().error_code, item().finished) == ("ocr", "recognition_unavailable", None)
 
     recogniser.error = None
-    monkeypatch.setattr(parse_and_ocr, "parse_contained", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr(parse_and_ocr, "parse_in_sandbox", lambda *args, **kwargs: 1 / 0)
     IngestItem.objects.update(not_before=None)
     run_job(uploaded.job.pk)
 
@@ -175,7 +175,7 @@ def test_a_long_document_is_embedded_by_another_task_from_what_was_stored(owner,
 
     assert ingestion_advance(job_id=uploaded.job.pk, queue="ingest") == 0
     assert (item().queue, item().stage, item().lease_until) == ("embed", "cleaned", None)
-    monkeypatch.setattr(parse_and_ocr, "parse_contained", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr(parse_and_ocr, "parse_in_sandbox", lambda *args, **kwargs: 1 / 0)
 
     assert ingestion_advance(job_id=uploaded.job.pk, queue="embed") == 1
 

@@ -17,8 +17,8 @@ import pytest
 
 from ragcore.errors import RagError
 from ragcore.parsing import SUPPORTED_FORMATS
-from ragcore.parsing.sandbox.parse import parse_contained
-from ragcore.parsing.sandbox.process import ParseLimits
+from ragcore.parsing.sandbox.parse import parse_in_sandbox
+from ragcore.parsing.sandbox.process import SandboxLimits
 from ragcore.types import ParsedDocument
 from tests.security import hostile, hostile_archives, hostile_pdf, hostile_xml
 from tests.security.hostile import Hostile, Trap
@@ -26,7 +26,7 @@ from tests.security.hostile import Hostile, Trap
 SECRET = "the-secret-of-this-machine"
 MAX_SECONDS = 20.0
 MAX_RESIDENT_BYTES = 600 << 20  # the address space of a reader is 512 MiB
-LIMITS = ParseLimits()
+LIMITS = SandboxLimits()
 FILES = list(
     chain(
         hostile.random_files(),
@@ -97,7 +97,7 @@ def resident_limit() -> int:
 def outcome(content: bytes, name: str) -> ParsedDocument | RagError:
     """What becomes of a file. Any other exception is a fault of ours and passes."""
     try:
-        return parse_contained(content, name=name, limits=LIMITS)
+        return parse_in_sandbox(content, name=name, limits=LIMITS)
     except RagError as problem:
         return problem
 

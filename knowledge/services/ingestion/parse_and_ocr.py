@@ -25,7 +25,7 @@ from ragcore.cleaning import clean
 from ragcore.errors import EmptyDocumentError, ResourceLimitError
 from ragcore.options import ParsingOptions
 from ragcore.parsing import parse
-from ragcore.parsing.sandbox.parse import needs_containment, parse_contained
+from ragcore.parsing.sandbox.parse import needs_sandbox, parse_in_sandbox
 from ragcore.types import ParsedDocument
 
 MAX_LOSSES = 5  # workers that may end over a document before it is set aside
@@ -76,10 +76,10 @@ def _as_handled(version: DocumentVersion, options: PipelineOptions) -> PipelineO
 def _stored(version: DocumentVersion, options: PipelineOptions, lease: ItemLease, fingerprint: str) -> ParsedVersion:
     with version.file.open("rb") as file:
         content = file.read()
-    contained = needs_containment(version.file_name, len(content))
+    contained = needs_sandbox(version.file_name, len(content))
     if contained:
         lease.alive(seconds=CONTAINED_SECONDS + CONTAINED_SECONDS_A_MB * len(content) / 2**20)
-        parsed = parse_contained(content, name=version.file_name)
+        parsed = parse_in_sandbox(content, name=version.file_name)
     else:
         parsed = parse(content, name=version.file_name)
     stored = ParsedVersion(
@@ -132,7 +132,7 @@ def item_ocr(read: ReadDocument, lease: ItemLease) -> None:
 
 
 def _recognised(read: ReadDocument, lease: ItemLease) -> ParsedDocument:
-    from ragcore.ocr.documents import recognised
+    from ragcore.ocr.documents import recognise_document
 
     version = read.item.version
 
@@ -140,7 +140,7 @@ def _recognised(read: ReadDocument, lease: ItemLease) -> ParsedDocument:
         lease.alive(seconds=PAGE_SECONDS, progress_done=done, progress_total=total)
 
     progress(0, max(1, len(read.document.unread_pages)))
-    return recognised(
+    return recognise_document(
         with_pictures(version, read.document),
         _content(version),
         name=version.file_name,

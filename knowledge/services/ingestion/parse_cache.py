@@ -20,7 +20,7 @@ from django.db import transaction
 
 from knowledge.models import DocumentPicture, DocumentVersion
 from ragcore.options import ParsingOptions, options_sha256
-from ragcore.parsing.sandbox.serialization import dump_document, load
+from ragcore.parsing.sandbox.serialization import dump_document, load_document
 from ragcore.types import ParsedDocument, Picture
 
 logger = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ def parse_cache_load(version: DocumentVersion, *, fingerprint: str) -> ParsedVer
         if head["reading"] != fingerprint:
             return None
         return ParsedVersion(
-            document=load(second),
+            document=load_document(second),
             recognised=bool(head["recognised"]),
             pages_recognised=int(head["pages_recognised"]),
         )

@@ -56,14 +56,14 @@ def archive_upload(
     Raises UploadTooLargeError, UnsafeArchiveError, PasswordProtectedError, CorruptDocumentError, NothingTakenError
     and what an upload raises for sets and clearance. A file inside that cannot be taken is refused alone.
     """
-    from ragcore.parsing.archive.parser import unpack_contained
+    from ragcore.parsing.archive.parser import unpack_in_sandbox
 
     clearance_check(scope=scope, clearance=clearance)
     owned = sets_owned(scope=scope, set_ids=sets)
     home = source_ensure(tenant_id=owned[0].tenant_id if owned else scope.tenant_id, name=source)
     upload_check(name=name, size_bytes=len(content))
     unpacking = _Unpacking(scope=scope, actor=actor, sets=owned, source=home)
-    for member in unpack_contained(content, name=name):
+    for member in unpack_in_sandbox(content, name=name):
         arrival = Arrival(
             name=PurePosixPath(member.path).name,
             content=member.content,

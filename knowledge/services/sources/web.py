@@ -49,11 +49,11 @@ def address_check(url: str, *, policy: AddressPolicy | None = None) -> None:
     Raises UrlNotAllowedError, SourceSettingsError.
     """
     from ragcore.fetching import system_resolve
-    from ragcore.fetching.addresses import checked_url, permitted_addresses
+    from ragcore.fetching.addresses import check_url, permitted_addresses
 
     if len(url) > MAX_EXTERNAL_ID:
         raise SourceSettingsError("address_length", limit=MAX_EXTERNAL_ID)
-    checked = checked_url(url)
+    checked = check_url(url)
     port = checked.port or (443 if checked.scheme == "https" else 80)
     try:
         permitted_addresses(checked.host, port, allow=policy or site_policy(), resolve=system_resolve)

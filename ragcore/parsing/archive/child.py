@@ -28,10 +28,10 @@ def main() -> int:
         answer = iter([dump_error(problem) + b"\n"])
     except MemoryError:
         answer = iter([dump_error(ResourceLimitError(name=name, problem="memory")) + b"\n"])
-    return _written(answer)
+    return _write_parts(answer)
 
 
-def _written(parts: Iterator[bytes]) -> int:
+def _write_parts(parts: Iterator[bytes]) -> int:
     try:
         for part in parts:
             write_answer(part)

@@ -8,11 +8,11 @@ from pathlib import PurePath
 from tempfile import TemporaryFile
 
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError, UnsafeArchiveError
-from ragcore.parsing.archive.safe_zip import DEFAULT_ARCHIVE_LIMITS, Allowance, ArchiveLimits, SafeZip, clean_name
-from ragcore.parsing.archive.sections import PartsBuilder, nesting
-from ragcore.parsing.parser_errors import coded_errors, finished, require_content
-from ragcore.parsing.sandbox.process import ParseLimits, run_contained
-from ragcore.parsing.sandbox.serialization import load
+from ragcore.parsing.archive.safe_zip import DEFAULT_ARCHIVE_LIMITS, ArchiveLimits, SafeZip, UnpackBudget, clean_name
+from ragcore.parsing.archive.sections import PartsBuilder, enter_container
+from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
+from ragcore.parsing.sandbox.process import SandboxLimits, run_in_sandbox
+from ragcore.parsing.sandbox.serialization import load_document
 from ragcore.types import ParsedDocument
 
 MAX_DOCUMENT_MEMBERS = 500  # as one document; larger archives are unpacked into separate ones
@@ -39,8 +39,8 @@ class ArchiveParser:
         UnsafeArchiveError (limits on members, bytes, density and depth; names that lead elsewhere).
         """
         require_content(content, name=name)
-        with coded_errors(name), nesting(name=name, archive=True) as here:
-            archive = SafeZip(content, name=name, allowance=here.allowance)
+        with coded_errors(name), enter_container(name=name, archive=True) as here:
+            archive = SafeZip(content, name=name, budget=here.budget)
             parts = PartsBuilder()
             for count, path in enumerate(archive.paths):
                 if count >= MAX_DOCUMENT_MEMBERS:
@@ -59,9 +59,9 @@ def _document(parts: PartsBuilder, name: str) -> ParsedDocument:
         raise PasswordProtectedError(name=name)
     if not parts.blocks:
         raise EmptyDocumentError("archive", name=name, **parts.metadata())
-    blocks = [*parts.blocks, *parts.remark()]
+    blocks = [*parts.blocks, *parts.skipped_note()]
     title = clean_name(PurePath(name).stem)
-    return finished(blocks, name=name, title=title, metadata=parts.metadata(), pictures=parts.pictures)
+    return build_document(blocks, name=name, title=title, metadata=parts.metadata(), pictures=parts.pictures)
 
 
 def archive_members(content: bytes, *, name: str, limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS) -> list[Member]:
@@ -72,34 +72,34 @@ def archive_members(content: bytes, *, name: str, limits: ArchiveLimits = DEFAUL
     """
     require_content(content, name=name)
     with coded_errors(name):
-        members = _unpack(content, name, "", Allowance(limits), 1)
+        members = _unpack(content, name, "", UnpackBudget(limits), 1)
     if not members:
         raise EmptyDocumentError("archive", name=name)
     return members
 
 
-def _unpack(content: bytes, name: str, prefix: str, allowance: Allowance, depth: int) -> list[Member]:
+def _unpack(content: bytes, name: str, prefix: str, budget: UnpackBudget, depth: int) -> list[Member]:
     members: list[Member] = []
-    for path, unpacked in SafeZip(content, name=name, allowance=allowance).files():
+    for path, unpacked in SafeZip(content, name=name, budget=budget).files():
         if unpacked is None:
             continue
         if path.lower().endswith(".zip"):
-            if depth >= allowance.limits.depth:  # else an archive that contains itself would come back for ever
+            if depth >= budget.limits.depth:  # else an archive that contains itself would come back for ever
                 raise UnsafeArchiveError(name=name, member=path, depth=depth + 1)
-            members += _unpack(unpacked, path, f"{prefix}{path}/", allowance, depth + 1)
+            members += _unpack(unpacked, path, f"{prefix}{path}/", budget, depth + 1)
         else:
             members.append(Member(path=f"{prefix}{path}", content=unpacked))
     return members
 
 
-UNPACK_LIMITS = ParseLimits(memory_bytes=768 * 1024 * 1024, output_bytes=300 * 1024 * 1024)
+UNPACK_LIMITS = SandboxLimits(memory_bytes=768 * 1024 * 1024, output_bytes=300 * 1024 * 1024)
 
 
-def unpack_contained(
+def unpack_in_sandbox(
     content: bytes,
     *,
     name: str,
-    limits: ParseLimits = UNPACK_LIMITS,
+    limits: SandboxLimits = UNPACK_LIMITS,
     archive: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS,
 ) -> list[Member]:
     """Like `archive_members`, in a fresh process without network, programs or files.
@@ -110,7 +110,7 @@ def unpack_contained(
         source.write(content)
         source.seek(0)
         order = {"archive": asdict(archive)}
-        answer = run_contained("ragcore.parsing.archive.child", source, target, order=order, name=name, limits=limits)
+        answer = run_in_sandbox("ragcore.parsing.archive.child", source, target, order=order, name=name, limits=limits)
     try:
         return _read_members(answer)
     except (ValueError, KeyError, TypeError) as problem:
@@ -122,7 +122,7 @@ def _read_members(answer: bytes) -> list[Member]:
     head, _, body = answer.partition(b"\n")
     said = json.loads(head)
     if "error" in said:
-        load(head)  # raises it
+        load_document(head)  # raises it
     members: list[Member] = []
     start = 0
     for path, size in said["members"]:

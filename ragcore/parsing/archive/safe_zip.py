@@ -40,7 +40,7 @@ DEFAULT_ARCHIVE_LIMITS = ArchiveLimits()
 
 
 @dataclass(slots=True)
-class Allowance:
+class UnpackBudget:
     """What is left of the limits for an archive and all archives in it."""
 
     limits: ArchiveLimits
@@ -61,18 +61,18 @@ class Allowance:
 class SafeZip:
     """The regular files of a zip archive, in the order of their names."""
 
-    def __init__(self, content: bytes, *, name: str, allowance: Allowance) -> None:
+    def __init__(self, content: bytes, *, name: str, budget: UnpackBudget) -> None:
         """Raises CorruptDocumentError, PasswordProtectedError or UnsafeArchiveError."""
         self._name = name
         self._size = len(content)
-        self._allowance = allowance
+        self._budget = budget
         self._unpacked = 0
         try:
             self._archive = ZipFile(BytesIO(content))
         except (BadZipFile, ValueError, NotImplementedError, OSError, struct.error) as problem:
             raise CorruptDocumentError(name=name, problem=str(problem)[:300]) from problem
         entries = self._archive.infolist()
-        allowance.count_members(len(entries), name=name)
+        budget.count_members(len(entries), name=name)
         if any(entry.flag_bits & _ENCRYPTED for entry in entries):
             raise PasswordProtectedError(name=name)
         _refuse_overlaps(entries, name)
@@ -111,9 +111,9 @@ class SafeZip:
         return b"".join(parts)
 
     def _count(self, window: int, size: int) -> None:
-        limits = self._allowance.limits
+        limits = self._budget.limits
         self._unpacked += window
-        self._allowance.count_bytes(window, name=self._name)
+        self._budget.count_bytes(window, name=self._name)
         is_dense = self._unpacked > limits.ratio_from_bytes and self._unpacked > limits.ratio * self._size
         if is_dense or size > limits.member_bytes:
             raise UnsafeArchiveError(name=self._name, unpacked_bytes=self._unpacked, packed_bytes=self._size)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ragcore.errors import EmptyDocumentError, PasswordProtectedError, RagError, ResourceLimitError, UnsafeArchiveError
 from ragcore.parsing import parse
-from ragcore.parsing.archive.safe_zip import DEFAULT_ARCHIVE_LIMITS, Allowance
+from ragcore.parsing.archive.safe_zip import DEFAULT_ARCHIVE_LIMITS, UnpackBudget
 from ragcore.types import Block, ParsedDocument, Picture
 
 MAX_LEVEL = 6
@@ -22,30 +22,30 @@ _PICTURE = re.compile(r"(!\[[^\]]{0,2000}\]\(picture:)([A-Za-z0-9._-]+)\)")
 
 
 @dataclass(slots=True)
-class Nesting:
+class ContainerState:
     """Where the parser stands inside the file that was given: shared by all parsers below."""
 
-    allowance: Allowance = field(default_factory=lambda: Allowance(DEFAULT_ARCHIVE_LIMITS))
+    budget: UnpackBudget = field(default_factory=lambda: UnpackBudget(DEFAULT_ARCHIVE_LIMITS))
     depth: int = 0
     archives: int = 0
 
 
-_nesting: ContextVar[Nesting | None] = ContextVar("nesting", default=None)
+_nesting: ContextVar[ContainerState | None] = ContextVar("nesting", default=None)
 
 
 @contextmanager
-def nesting(*, name: str, archive: bool = False) -> Iterator[Nesting]:
+def enter_container(*, name: str, archive: bool = False) -> Iterator[ContainerState]:
     """Enter a file that contains files.
 
     Raises UnsafeArchiveError for archives below the depth that is allowed, ResourceLimitError for other files.
     """
     outer = _nesting.get()
-    here = outer or Nesting()
+    here = outer or ContainerState()
     token = _nesting.set(here)
     here.depth += 1
     here.archives += archive
     try:
-        if here.archives > here.allowance.limits.depth:
+        if here.archives > here.budget.limits.depth:
             raise UnsafeArchiveError(name=name, depth=here.archives)
         if here.depth > MAX_DEPTH:
             raise ResourceLimitError(name=name, depth=here.depth)
@@ -71,7 +71,7 @@ class PartsBuilder:
 
         A file that cannot be read is noted; one that would harm (UnsafeArchiveError) ends the whole.
         """
-        with self.noting(path):
+        with self.record_failure(path):
             self.include(parse(content, name=path.rpartition("/")[2]), path=path, level=level)
 
     def include(self, document: ParsedDocument, *, path: str, level: int) -> None:
@@ -83,7 +83,7 @@ class PartsBuilder:
         self.blocks += self._moved(document, level)
 
     @contextmanager
-    def noting(self, path: str) -> Iterator[None]:
+    def record_failure(self, path: str) -> Iterator[None]:
         """Turn the error of one part into a note; one that would harm (UnsafeArchiveError) ends the whole."""
         try:
             yield
@@ -100,7 +100,7 @@ class PartsBuilder:
         """Whether a password is why nothing could be read."""
         return not self.blocks and any(code == PasswordProtectedError.code for _, code in self.skipped)
 
-    def remark(self) -> list[Block]:
+    def skipped_note(self) -> list[Block]:
         """A last paragraph that names what is not in the document; none where everything is."""
         if not self.skipped:
             return []

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from bs4 import Tag
 from bs4.element import NavigableString, PreformattedString
 
-from ragcore.parsing.html.inline import SPACE, Inline, is_inline
-from ragcore.parsing.html.pictures import PictureShelf
+from ragcore.parsing.html.inline import SPACE, InlineText, is_inline
+from ragcore.parsing.html.pictures import WebPictureCollector
 from ragcore.parsing.tables import Cell, table_markdown
 from ragcore.types import Block, BlockKind
 
@@ -22,13 +22,13 @@ _NO_LANGUAGE = frozenset(("text", "none", "default", "plaintext", "console-outpu
 _ANCHOR_SIGNS = " \u00b6\U0001f517"  # what documentation generators put behind a heading as its link
 
 
-class Walker:
+class HtmlBlockBuilder:
     """Collects blocks in document order; inline text gathers until a block element ends it."""
 
-    def __init__(self, shelf: PictureShelf) -> None:
+    def __init__(self, collector: WebPictureCollector) -> None:
         self.blocks: list[Block] = []
-        self._shelf = shelf
-        self._text = Inline(shelf)
+        self._collector = collector
+        self._text = InlineText(collector)
         self._inline: list[str] = []
 
     def blocks_of(self, root: Tag) -> list[Block]:
@@ -37,7 +37,7 @@ class Walker:
         return self.blocks
 
     def _inside(self, tag: Tag) -> list[Block]:
-        return Walker(self._shelf).blocks_of(tag)
+        return HtmlBlockBuilder(self._collector).blocks_of(tag)
 
     def _children(self, tag: Tag) -> None:
         for child in list(tag.children):
@@ -119,7 +119,7 @@ class Walker:
         """`- term: definition`, or the definition below its term where it is longer than a paragraph."""
         term = ""
         for part in tag.find_all(["dt", "dd"]):
-            if owner(part, "dl") is not tag:
+            if enclosing_element(part, "dl") is not tag:
                 continue
             if part.name == "dt":
                 if term:
@@ -229,7 +229,9 @@ def is_data_table(tag: Tag) -> bool:
 def _holds_small_tables(tag: Tag, *, has_header: bool) -> bool:
     """Tables inside cells are part of the data only where the outer table says that it is one."""
     declares = has_header or tag.find("caption", recursive=False) is not None or str(tag.get("border") or "0") != "0"
-    inner = sum(len(table.get_text(strip=True)) for table in tag.find_all("table") if owner(table, "table") is tag)
+    inner = sum(
+        len(table.get_text(strip=True)) for table in tag.find_all("table") if enclosing_element(table, "table") is tag
+    )
     return declares and inner < LAYOUT_SHARE * len(tag.get_text(strip=True))
 
 
@@ -244,21 +246,21 @@ def _has_page_column(tag: Tag, rows: Sequence[Tag]) -> bool:
     )
 
 
-def owner(node: Tag, name: str) -> Tag | None:
+def enclosing_element(node: Tag, name: str) -> Tag | None:
     """The nearest element of this name around a node."""
     return node.find_parent(name)
 
 
 def own_rows(tag: Tag) -> list[Tag]:
     """The rows of a table without those of tables inside it."""
-    return [row for row in tag.find_all("tr") if owner(row, "table") is tag]
+    return [row for row in tag.find_all("tr") if enclosing_element(row, "table") is tag]
 
 
 def own_cells(row: Tag) -> list[Tag]:
     return row.find_all(["td", "th"], recursive=False)
 
 
-def table_cells(tag: Tag, inline: Inline) -> tuple[str, list[list[Cell]]]:
+def table_cells(tag: Tag, inline: InlineText) -> tuple[str, list[list[Cell]]]:
     """A title that stands alone in the first row, and the rows of cells below it."""
     rows = own_rows(tag)
     widest = max((len(own_cells(row)) for row in rows), default=1)
@@ -268,7 +270,7 @@ def table_cells(tag: Tag, inline: Inline) -> tuple[str, list[list[Cell]]]:
     return "", cells
 
 
-def _cell(tag: Tag, inline: Inline, widest: int) -> Cell:
+def _cell(tag: Tag, inline: InlineText, widest: int) -> Cell:
     _flatten_tables(tag)
     for item in tag.find_all("li")[:-1]:
         item.append("; ")  # items of a list would run into each other

@@ -130,7 +130,7 @@ def _bring_headline(page: Tag, root: Tag) -> None:
         root.insert(0, headlines[0].extract())
 
 
-def drop_furniture(root: Tag) -> None:
+def drop_boilerplate(root: Tag) -> None:
     """Take out navigation, banners, footers, comments and the like; the headline and tables of data stay."""
     whole = _size(root)
     headlines = root.find_all("h1", limit=2)
@@ -140,7 +140,7 @@ def drop_furniture(root: Tag) -> None:
     for tag in root.find_all(True):
         if tag.decomposed or tag.parent is None:
             continue
-        if _is_named_furniture(tag) or _is_worded_furniture(tag, whole):
+        if _is_boilerplate_element(tag) or _has_boilerplate_words(tag, whole):
             _drop(tag, headline)
     _drop_legal_lines(root)
 
@@ -172,7 +172,7 @@ def _drop(tag: Tag, headline: Tag | None) -> None:
         tag.decompose()
 
 
-def _is_named_furniture(tag: Tag) -> bool:
+def _is_boilerplate_element(tag: Tag) -> bool:
     if tag.get("role") in _ROLES:
         return True
     if tag.name not in _FURNITURE:
@@ -184,7 +184,7 @@ def _is_named_furniture(tag: Tag) -> bool:
     return tag.name == "nav" or not inside
 
 
-def _is_worded_furniture(tag: Tag, whole: int) -> bool:
+def _has_boilerplate_words(tag: Tag, whole: int) -> bool:
     words = _words(tag)
     if tag.name == "table":  # boxes of links beside the text
         return bool(words & {"sidebar", "navbox"}) and _link_share(tag) >= LINK_SHARE

@@ -13,10 +13,10 @@ from lxml import etree
 
 from ragcore.errors import CorruptDocumentError, PasswordProtectedError
 from ragcore.parsing.archive.safe_zip import SafeZip
-from ragcore.parsing.archive.sections import nesting
-from ragcore.parsing.html.parser import decode_html, read_html, whole_blocks
-from ragcore.parsing.html.pictures import PictureShelf
-from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.archive.sections import enter_container
+from ragcore.parsing.html.parser import all_blocks, decode_html, read_html
+from ragcore.parsing.html.pictures import WebPictureCollector
+from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.types import Block, ParsedDocument
 
 _ZIP = b"PK\x03\x04"
@@ -36,21 +36,23 @@ class EpubParser:
         require_content(content, name=name)
         if not content.startswith(_ZIP):
             raise CorruptDocumentError(name=name, problem="no zip archive")
-        with coded_errors(name), nesting(name=name) as here:
-            archive = SafeZip(content, name=name, allowance=here.allowance)
+        with coded_errors(name), enter_container(name=name) as here:
+            archive = SafeZip(content, name=name, budget=here.budget)
             book = read_book(archive, name=name)
-            reader = _Reader(archive, book)
+            reader = _ChapterReader(archive, book)
             blocks = [block for chapter in book.chapters for block in reader.chapter(chapter)]
             heading = next((block.text for block in blocks if block.kind == "heading"), "")
             title = book.title or heading
-            return finished(blocks, name=name, title=title, metadata=book.metadata, pictures=reader.shelf.pictures)
+            return build_document(
+                blocks, name=name, title=title, metadata=book.metadata, pictures=reader.collector.pictures
+            )
 
 
-class _Reader:
+class _ChapterReader:
     """Reads chapters; the pictures of all of them are numbered in one row."""
 
     def __init__(self, archive: SafeZip, book: Book) -> None:
-        self.shelf = PictureShelf(lookup=self._picture, links=False)
+        self.collector = WebPictureCollector(lookup=self._picture, links=False)
         self._archive = archive
         self._book = book
 
@@ -60,15 +62,15 @@ class _Reader:
         content = self._archive.read(chapter.path)
         if content is None or not content.strip():
             return []
-        self.shelf.base = posixpath.dirname(chapter.path)
-        blocks = whole_blocks(_without_menus(read_html(decode_html(content))), self.shelf)
+        self.collector.base = posixpath.dirname(chapter.path)
+        blocks = all_blocks(_without_menus(read_html(decode_html(content))), self.collector)
         if chapter.label and blocks and all(block.kind != "heading" for block in blocks[:3]):
             return [Block(kind="heading", text=chapter.label, level=chapter.level), *blocks]
         return blocks
 
     def _picture(self, source: str) -> bytes | None:
         path = unquote(urlsplit(source).path)
-        return self._archive.read(posixpath.normpath(posixpath.join(self.shelf.base, path)))
+        return self._archive.read(posixpath.normpath(posixpath.join(self.collector.base, path)))
 
 
 def _without_menus(soup: BeautifulSoup) -> BeautifulSoup:

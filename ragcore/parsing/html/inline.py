@@ -7,7 +7,7 @@ import re
 from bs4 import Tag
 from bs4.element import NavigableString, PreformattedString
 
-from ragcore.parsing.html.pictures import PictureShelf
+from ragcore.parsing.html.pictures import WebPictureCollector
 
 SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 _RAISED = re.compile(r"[-+\u2212\u2013]?\d{1,4}")
@@ -36,11 +36,11 @@ def _runs_inside(name: str) -> bool:
     return name in _INLINE or ":" in name
 
 
-class Inline:
+class InlineText:
     """Text of elements on which words can be found: links and emphasis as their text, pictures as Markdown."""
 
-    def __init__(self, shelf: PictureShelf) -> None:
-        self._shelf = shelf
+    def __init__(self, collector: WebPictureCollector) -> None:
+        self._collector = collector
 
     def line(self, tag: Tag) -> str:
         """All text of an element on one line."""
@@ -80,7 +80,7 @@ class Inline:
         alt = SPACE.sub(" ", str(tag.get("alt") or "")).strip().replace("]", ")").replace("[", "(")
         if _is_formula(tag) and alt:
             return f"${_bare_tex(alt)}$"
-        target = next((found for source in _sources(tag) if (found := self._shelf.target(source, alt))), "")
+        target = next((found for source in _sources(tag) if (found := self._collector.target(source, alt))), "")
         if not target or _is_icon(tag):
             return alt
         return f"![{alt}]({target})"

@@ -12,10 +12,10 @@ from lxml import etree
 
 from ragcore.errors import ResourceLimitError
 from ragcore.parsing.charset import decode
-from ragcore.parsing.html.blocks import Walker
-from ragcore.parsing.html.boilerplate import drop_furniture, drop_hidden, main_part
-from ragcore.parsing.html.pictures import PictureShelf
-from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.html.blocks import HtmlBlockBuilder
+from ragcore.parsing.html.boilerplate import drop_boilerplate, drop_hidden, main_part
+from ragcore.parsing.html.pictures import WebPictureCollector
+from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.types import Block, ParsedDocument
 
 _DECLARED = (
@@ -52,16 +52,16 @@ class HtmlParser:
             soup = read_html(decode_html(content))
             said = _meta(soup)
             title, metadata = _title(soup, said), _metadata(soup, said)
-            shelf = PictureShelf(base=base_address(soup))
-            blocks = page_blocks(soup, shelf)
+            collector = WebPictureCollector(base=base_address(soup))
+            blocks = main_blocks(soup, collector)
             heading = next((block.text for block in blocks if block.kind == "heading"), "")
-            pictures = shelf.pictures if blocks else ()
-            return finished(blocks, name=name, title=title or heading, metadata=metadata, pictures=pictures)
+            pictures = collector.pictures if blocks else ()
+            return build_document(blocks, name=name, title=title or heading, metadata=metadata, pictures=pictures)
 
 
-def html_blocks(source: str, shelf: PictureShelf | None = None) -> list[Block]:
+def html_blocks(source: str, collector: WebPictureCollector | None = None) -> list[Block]:
     """Blocks of an HTML fragment, e.g. a table inside a Markdown file."""
-    return page_blocks(read_html(source), shelf or PictureShelf())
+    return main_blocks(read_html(source), collector or WebPictureCollector())
 
 
 def decode_html(content: bytes) -> str:
@@ -77,7 +77,7 @@ def read_html(text: str) -> BeautifulSoup:
     """
     if "http://www.w3.org/1999/xhtml" in text[:2000]:
         text = _SELF_CLOSED.sub(r"<\1\2></\1>", text)
-    _refuse_depth(text)
+    _check_depth(text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is fine here
         return BeautifulSoup(text, "lxml")
@@ -101,27 +101,27 @@ class _DepthGuard:
         """Nothing to hand back."""
 
 
-def _refuse_depth(text: str) -> None:
+def _check_depth(text: str) -> None:
     parser = etree.HTMLParser(target=_DepthGuard())
     parser.feed(text)
     with suppress(etree.ParserError, etree.XMLSyntaxError):  # a page of nothing; the tree says so
         parser.close()
 
 
-def page_blocks(soup: BeautifulSoup, shelf: PictureShelf) -> list[Block]:
+def main_blocks(soup: BeautifulSoup, collector: WebPictureCollector) -> list[Block]:
     """Blocks of the main text of a web page."""
     page = soup.body or soup
     drop_hidden(page)
     root = main_part(page)
-    drop_furniture(root)
-    return Walker(shelf).blocks_of(root)
+    drop_boilerplate(root)
+    return HtmlBlockBuilder(collector).blocks_of(root)
 
 
-def whole_blocks(soup: BeautifulSoup, shelf: PictureShelf) -> list[Block]:
+def all_blocks(soup: BeautifulSoup, collector: WebPictureCollector) -> list[Block]:
     """Blocks of all text that is visible: chapters and messages have no furniture."""
     page: Tag = soup.body or soup
     drop_hidden(page)
-    return Walker(shelf).blocks_of(page)
+    return HtmlBlockBuilder(collector).blocks_of(page)
 
 
 def base_address(soup: BeautifulSoup) -> str:
@@ -134,14 +134,14 @@ def _title(soup: BeautifulSoup, said: Mapping[str, str]) -> str:
     """The title that the page declares: <title>, else what it tells social networks, else its headline."""
     if soup.title and (declared := soup.title.get_text(" ", strip=True)):
         return " ".join(declared.split())
-    if declared := _first(said, ("og:title", "twitter:title", "dc.title")):
+    if declared := _first_of(said, ("og:title", "twitter:title", "dc.title")):
         return declared
     headline = soup.find("h1")
     return " ".join(headline.get_text(" ", strip=True).split()) if headline else ""
 
 
 def _metadata(soup: BeautifulSoup, said: Mapping[str, str]) -> dict[str, str]:
-    found = {key: value for key, names in _META.items() if (value := _first(said, names))}
+    found = {key: value for key, names in _META.items() if (value := _first_of(said, names))}
     root = soup.find("html")
     if isinstance(root, Tag) and (language := str(root.get("lang") or "").strip()):
         found["language"] = language[:35]
@@ -160,5 +160,5 @@ def _meta(soup: BeautifulSoup) -> dict[str, str]:
     return said
 
 
-def _first(said: Mapping[str, str], names: tuple[str, ...]) -> str:
+def _first_of(said: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((said[name] for name in names if said.get(name)), "")

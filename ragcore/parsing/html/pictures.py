@@ -35,7 +35,7 @@ def picture_kind(content: bytes) -> tuple[str, str] | None:
     return next(((media, ending) for start, media, ending in _SIGNATURES if content.startswith(start)), None)
 
 
-class PictureShelf:
+class WebPictureCollector:
     """Collects the pictures of one document and says what a Markdown image points to."""
 
     def __init__(self, *, base: str = "", lookup: Lookup | None = None, links: bool = True) -> None:

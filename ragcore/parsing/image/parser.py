@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
-from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.types import Block, ParsedDocument, Picture
 
 MAX_PIXELS = 40_000_000  # as the header says; decoding happens elsewhere
@@ -49,7 +49,7 @@ class ImageParser:
             shown = f"picture-1.{_KINDS[kind][0]}"
             picture = Picture(name=shown, media_type=kind, content=content, page=1)
             block = Block(kind="image", text=f"![](picture:{shown})", page=1)
-            return finished([block], name=name, pictures=[picture])
+            return build_document([block], name=name, pictures=[picture])
 
 
 def _kind(content: bytes) -> str | None:

@@ -12,10 +12,10 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
-from ragcore.parsing.sandbox.process import ParseLimits, run_contained
+from ragcore.parsing.sandbox.process import SandboxLimits, run_in_sandbox
 from ragcore.types import Pixels
 
-PIXEL_LIMITS = ParseLimits(memory_bytes=768 * 1024 * 1024, cpu_seconds=60, wall_seconds=120.0)
+PIXEL_LIMITS = SandboxLimits(memory_bytes=768 * 1024 * 1024, cpu_seconds=60, wall_seconds=120.0)
 MAX_DECODED_PIXELS = 40_000_000  # of one picture; a decompression bomb says so in its header
 MAX_SIDE_PIXELS = 1600
 PAGES_A_BATCH = 8  # 8 grey pages of 1600 x 1600 are 20 MB
@@ -32,7 +32,7 @@ class RenderedPage:
     scale: float
 
 
-def render_contained(
+def render_in_sandbox(
     content: bytes, *, name: str, pages: Sequence[int], max_side_pixels: int = MAX_SIDE_PIXELS
 ) -> list[RenderedPage]:
     """Grey pictures of some pages of a PDF, at most PAGES_A_BATCH of them, in the order asked for.
@@ -42,26 +42,26 @@ def render_contained(
     if len(pages) > PAGES_A_BATCH:
         raise ValueError(f"at most {PAGES_A_BATCH} pages at once")
     order = {"task": "render", "pages": list(pages), "max_side_pixels": max_side_pixels}
-    return _ask(order, content, name)
+    return _run_child(order, content, name)
 
 
 def render_in_batches(content: bytes, *, name: str, pages: Sequence[int]) -> Iterator[RenderedPage]:
-    """Like `render_contained` for any number of pages; only one batch is in memory.
+    """Like `render_in_sandbox` for any number of pages; only one batch is in memory.
 
     A page that brings the process down costs only itself: its batch is drawn once more page by page.
     """
     for start in range(0, len(pages), PAGES_A_BATCH):
-        yield from _rendered(content, name, pages[start : start + PAGES_A_BATCH])
+        yield from _render_batch(content, name, pages[start : start + PAGES_A_BATCH])
 
 
-def _rendered(content: bytes, name: str, pages: Sequence[int]) -> list[RenderedPage]:
+def _render_batch(content: bytes, name: str, pages: Sequence[int]) -> list[RenderedPage]:
     try:
-        return render_contained(content, name=name, pages=pages)
+        return render_in_sandbox(content, name=name, pages=pages)
     except (CorruptDocumentError, ResourceLimitError):
-        return [frame for page in pages for frame in _rendered(content, name, [page])] if len(pages) > 1 else []
+        return [frame for page in pages for frame in _render_batch(content, name, [page])] if len(pages) > 1 else []
 
 
-def decode_contained(
+def decode_in_sandbox(
     pictures: Sequence[bytes], *, max_side_pixels: int = MAX_SIDE_PIXELS
 ) -> list[tuple[RenderedPage, ...] | None]:
     """Pixels of encoded pictures, upright as the camera meant them; None for one that cannot be decoded.
@@ -71,18 +71,18 @@ def decode_contained(
     """
     found: list[tuple[RenderedPage, ...] | None] = []
     for start in range(0, len(pictures), PICTURES_A_BATCH):
-        found += _decoded(pictures[start : start + PICTURES_A_BATCH], max_side_pixels)
+        found += _decode_batch(pictures[start : start + PICTURES_A_BATCH], max_side_pixels)
     return found
 
 
-def _decoded(pictures: Sequence[bytes], max_side_pixels: int) -> list[tuple[RenderedPage, ...] | None]:
+def _decode_batch(pictures: Sequence[bytes], max_side_pixels: int) -> list[tuple[RenderedPage, ...] | None]:
     order = {"task": "decode", "sizes": [len(one) for one in pictures], "max_side_pixels": max_side_pixels}
     try:
-        frames = _ask(order, b"".join(pictures), "pictures")
+        frames = _run_child(order, b"".join(pictures), "pictures")
     except (CorruptDocumentError, ResourceLimitError):
         if len(pictures) == 1:
             return [None]
-        return [frame for one in pictures for frame in _decoded([one], max_side_pixels)]
+        return [frame for one in pictures for frame in _decode_batch([one], max_side_pixels)]
     groups: list[list[RenderedPage]] = [[] for _ in pictures]
     for frame in frames:  # here the "page" of the answer counts the pictures
         group = groups[frame.page - 1]
@@ -90,21 +90,21 @@ def _decoded(pictures: Sequence[bytes], max_side_pixels: int) -> list[tuple[Rend
     return [tuple(group) or None for group in groups]
 
 
-def _ask(order: dict[str, object], content: bytes, name: str) -> list[RenderedPage]:
+def _run_child(order: dict[str, object], content: bytes, name: str) -> list[RenderedPage]:
     limited = {**order, "max_decoded_pixels": MAX_DECODED_PIXELS}
     with TemporaryFile() as source, TemporaryFile() as target:
         source.write(content)
         source.seek(0)
-        answer = run_contained(_MODULE, source, target, order=limited, name=name, limits=PIXEL_LIMITS)
+        answer = run_in_sandbox(_MODULE, source, target, order=limited, name=name, limits=PIXEL_LIMITS)
     try:
         head, _, data = answer.partition(b"\n")
         frames = json.loads(head)["frames"]
-        return list(_frames(frames, memoryview(data), int(str(limited["max_side_pixels"]))))
+        return list(_read_frames(frames, memoryview(data), int(str(limited["max_side_pixels"]))))
     except (ValueError, KeyError, TypeError) as problem:
         raise CorruptDocumentError(name=name, problem="the decoder gave no answer") from problem
 
 
-def _frames(said: Any, data: memoryview, max_side_pixels: int) -> Iterator[RenderedPage]:
+def _read_frames(said: Any, data: memoryview, max_side_pixels: int) -> Iterator[RenderedPage]:
     """The frames of an answer. Raises ValueError if sizes and data do not agree: the sender may be taken over."""
     start = 0
     for frame in said:

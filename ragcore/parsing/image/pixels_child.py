@@ -30,9 +30,11 @@ def main() -> int:
     content = sys.stdin.buffer.read()
     try:
         if order["task"] == "render":
-            frames = list(rendered(content, order["pages"], order["max_side_pixels"]))
+            frames = list(render_pages(content, order["pages"], order["max_side_pixels"]))
         else:
-            frames = list(decoded(content, order["sizes"], order["max_side_pixels"], order["max_decoded_pixels"]))
+            frames = list(
+                decode_pictures(content, order["sizes"], order["max_side_pixels"], order["max_decoded_pixels"])
+            )
         write_answer(json.dumps({"frames": [head for head, _ in frames]}).encode() + b"\n")
         for _, data in frames:
             write_answer(data)
@@ -41,7 +43,7 @@ def main() -> int:
     return 0
 
 
-def rendered(content: bytes, pages: Sequence[int], max_side_pixels: int) -> Iterator[Frame]:
+def render_pages(content: bytes, pages: Sequence[int], max_side_pixels: int) -> Iterator[Frame]:
     """Grey pictures of the pages (1-based) that can be drawn."""
     import pypdfium2
 
@@ -59,7 +61,9 @@ def rendered(content: bytes, pages: Sequence[int], max_side_pixels: int) -> Iter
         yield _frame(number, picture, scale)
 
 
-def decoded(content: bytes, sizes: Sequence[int], max_side_pixels: int, max_decoded_pixels: int) -> Iterator[Frame]:
+def decode_pictures(
+    content: bytes, sizes: Sequence[int], max_side_pixels: int, max_decoded_pixels: int
+) -> Iterator[Frame]:
     """Frames of each picture; its 1-based place in the order stands as the page. Undecodable ones are left out."""
     start = 0
     for number, size in enumerate(sizes, 1):
@@ -83,7 +87,7 @@ def _pictures(content: bytes, max_side_pixels: int, max_decoded_pixels: int) -> 
                 longest = max(file.size)
                 if file.format == "JPEG":
                     file.draft("RGB", (max_side_pixels, max_side_pixels))  # decodes large photos at half size
-                picture = _on_white(ImageOps.exif_transpose(file))
+                picture = _flatten_to_grey(ImageOps.exif_transpose(file))
                 picture.thumbnail((max_side_pixels, max_side_pixels))
                 yield picture, max(picture.size) / longest
     except MemoryError:
@@ -92,7 +96,7 @@ def _pictures(content: bytes, max_side_pixels: int, max_decoded_pixels: int) -> 
         return
 
 
-def _on_white(picture: Any) -> Any:
+def _flatten_to_grey(picture: Any) -> Any:
     """Grey, and what is transparent on white."""
     from PIL import Image
 

@@ -11,10 +11,17 @@ from email.message import Message
 from email.utils import parsedate_to_datetime
 
 from ragcore.errors import CorruptDocumentError
-from ragcore.parsing.archive.sections import nesting
+from ragcore.parsing.archive.sections import enter_container
 from ragcore.parsing.charset import decode
 from ragcore.parsing.html.parser import decode_html, read_html
-from ragcore.parsing.mail.message import Attachment, Letter, attachment_name, date_text, letter_document, shown_names
+from ragcore.parsing.mail.message import (
+    Attachment,
+    MailMessage,
+    attachment_name,
+    date_text,
+    message_document,
+    shown_content_ids,
+)
 from ragcore.parsing.parser_errors import coded_errors, require_content
 from ragcore.types import ParsedDocument
 
@@ -38,14 +45,14 @@ class EmlParser:
         ResourceLimitError or UnsafeArchiveError.
         """
         require_content(content, name=name)
-        with coded_errors(name), nesting(name=name) as here:
+        with coded_errors(name), enter_container(name=name) as here:
             message = message_from_bytes(content.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n"))
             if not any(header in message for header in _EXPECTED):
                 raise CorruptDocumentError(name=name, problem="no message headers")
-            return letter_document(_Reader(message).letter(), name=name, here=here)
+            return message_document(_MessageReader(message).mail_message(), name=name, here=here)
 
 
-class _Reader:
+class _MessageReader:
     """Walks the parts of one message; attached messages stay closed, they are files of their own."""
 
     def __init__(self, message: Message) -> None:
@@ -54,11 +61,11 @@ class _Reader:
         self._parts = 0
         self._sealed = False
 
-    def letter(self) -> Letter:
+    def mail_message(self) -> MailMessage:
         bodies = list(self._bodies(self._message))
         inline = {key: file.content for key, file in self._attachments if key}
-        shown = shown_names(bodies, inline)
-        return Letter(
+        shown = shown_content_ids(bodies, inline)
+        return MailMessage(
             subject=header_text(self._message, "Subject"),
             headers=[(label, _shown(self._message, label)) for label in _SHOWN],
             bodies=bodies,

@@ -14,10 +14,17 @@ from oxmsg.storage import Storage
 from striprtf.striprtf import rtf_to_text
 
 from ragcore.errors import CorruptDocumentError
-from ragcore.parsing.archive.sections import MAX_DEPTH, nesting
+from ragcore.parsing.archive.sections import MAX_DEPTH, enter_container
 from ragcore.parsing.html.parser import decode_html
 from ragcore.parsing.mail.eml import date_shown, decoded_words
-from ragcore.parsing.mail.message import Attachment, Letter, attachment_name, date_text, letter_document, shown_names
+from ragcore.parsing.mail.message import (
+    Attachment,
+    MailMessage,
+    attachment_name,
+    date_text,
+    message_document,
+    shown_content_ids,
+)
 from ragcore.parsing.parser_errors import coded_errors, require_content
 from ragcore.types import ParsedDocument
 
@@ -42,8 +49,8 @@ class MsgParser:
         require_content(content, name=name)
         if not content.startswith(_COMPOUND_FILE):
             raise CorruptDocumentError(name=name, problem="no compound file")
-        with coded_errors(name), nesting(name=name) as here:
-            return letter_document(_letter(Message.load(content), depth=here.depth), name=name, here=here)
+        with coded_errors(name), enter_container(name=name) as here:
+            return message_document(_mail_message(Message.load(content), depth=here.depth), name=name, here=here)
 
 
 class _EmbeddedMessage(Message):
@@ -54,20 +61,20 @@ class _EmbeddedMessage(Message):
         return Properties(self._storage, properties_header_offset=_EMBEDDED_HEADER_BYTES)
 
 
-def _letter(message: Message, *, depth: int) -> Letter:
+def _mail_message(message: Message, *, depth: int) -> MailMessage:
     kind = message.message_class.lower()
     bodies = _bodies(message)
     files = list(_files(message))
     inline = {key: file.content for key, file in files if key}
-    shown = shown_names(bodies, inline)
+    shown = shown_content_ids(bodies, inline)
     headers = _headers(message)
     said = {"author": dict(headers)["From"], "published": dict(headers)["Date"]}
-    return Letter(
+    return MailMessage(
         subject=" ".join(message.subject.split()),
         headers=headers,
         bodies=bodies,
         attachments=[file for key, file in files if key not in shown],
-        enclosed=list(_enclosed(message, depth)),
+        attached_messages=list(_attached_messages(message, depth)),
         inline=inline,
         metadata={key: value[:500] for key, value in said.items() if value},
         encrypted=kind == _SEALED_CLASS and not bodies,
@@ -121,12 +128,12 @@ def _files(message: Message) -> Iterator[tuple[str, Attachment]]:
             yield key.strip("<>\x00"), Attachment(name=name, content=content)
 
 
-def _enclosed(message: Message, depth: int) -> Iterator[Letter]:
+def _attached_messages(message: Message, depth: int) -> Iterator[MailMessage]:
     """Messages attached to this one, down to the depth that is allowed."""
     for stored in message.attachments if depth < MAX_DEPTH else ():
         for storage in _storage(stored).storages:
             if storage.name == _EMBEDDED:
-                yield _letter(_EmbeddedMessage(storage), depth=depth + 1)
+                yield _mail_message(_EmbeddedMessage(storage), depth=depth + 1)
 
 
 def _storage(stored: StoredFile) -> Storage:

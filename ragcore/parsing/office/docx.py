@@ -31,7 +31,7 @@ from ragcore.parsing.office.docx_text import (
 from ragcore.parsing.office.graphics import chart_blocks, diagram_list
 from ragcore.parsing.office.package import check_package
 from ragcore.parsing.office.xml import read_xml
-from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.tables import table_markdown
 from ragcore.types import Block, ParsedDocument
 
@@ -59,22 +59,22 @@ class DocxParser:
         check_package(content, name=name)
         with coded_errors(name):
             document = Document(BytesIO(content))
-            reader = _Reader(document)
+            reader = _BodyReader(document)
             blocks = [*reader.body(), *_notes(document.part, reader.links)]
             cover = cover_lines(document, [block.text for block in blocks])
             blocks = [*(Block(kind="paragraph", text=line) for line in cover), *blocks]
             said = document.core_properties
             metadata = {"author": said.author, "subject": said.subject, "keywords": said.keywords}
-            return finished(
+            return build_document(
                 blocks,
                 name=name,
                 title=reader.title or _title(blocks, said.title) or header_title(document),
-                metadata={key: value for key, value in metadata.items() if value} | reader.links.shelf.metadata(),
-                pictures=reader.links.shelf.pictures(),
+                metadata={key: value for key, value in metadata.items() if value} | reader.links.collector.metadata(),
+                pictures=reader.links.collector.pictures(),
             )
 
 
-class _Reader:
+class _BodyReader:
     """Walks the body once; list counters and the open list are its state."""
 
     def __init__(self, document: Any) -> None:
@@ -242,9 +242,9 @@ def cover_lines(document: Any, body: Sequence[str]) -> list[str]:
     root = _first_header(document)
     if root is None:
         return []
-    said = _squeezed(" ".join(body))
-    lines = dict.fromkeys(_framed(root))
-    return [line for line in lines if _WORDS.search(line) and _squeezed(line) not in said]
+    said = _without_spaces(" ".join(body))
+    lines = dict.fromkeys(_frame_texts(root))
+    return [line for line in lines if _WORDS.search(line) and _without_spaces(line) not in said]
 
 
 def header_title(document: Any) -> str:
@@ -257,7 +257,7 @@ def header_title(document: Any) -> str:
     return max(fitting, key=len, default="")
 
 
-def _framed(root: Element) -> Iterator[str]:
+def _frame_texts(root: Element) -> Iterator[str]:
     for node in root.iter(W + "p"):
         if node.find(f"{W}pPr/{W}framePr") is not None and (text := paragraph_text(node, Links())):
             yield " ".join(text.split())
@@ -280,5 +280,5 @@ def _first_header(document: Any) -> Element | None:
     return None
 
 
-def _squeezed(text: str) -> str:
+def _without_spaces(text: str) -> str:
     return "".join(text.split()).casefold()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragcore.parsing.office.graphics import PictureShelf
+from ragcore.parsing.office.graphics import OfficePictureCollector
 from ragcore.parsing.tables import Cell
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -36,7 +36,7 @@ class Links:
     """
 
     parts: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
-    shelf: PictureShelf = field(default_factory=PictureShelf)
+    collector: OfficePictureCollector = field(default_factory=OfficePictureCollector)
 
 
 def paragraph_text(paragraph: Element, links: Links) -> str:
@@ -104,7 +104,7 @@ def _pictures(node: Element, links: Links) -> Iterator[str]:
         key = picture.get(_R + "embed") or picture.get(_R + "id") or ""
         if key in links.parts:
             alt = described.get("descr") if described is not None else picture.get(_O + "title")
-            yield links.shelf.markdown(*links.parts[key], alt=alt or "")
+            yield links.collector.markdown(*links.parts[key], alt=alt or "")
 
 
 def _formula(node: Element) -> str:
@@ -119,27 +119,27 @@ _SUMS = {"∑": r"\sum", "∏": r"\prod", "∫": r"\int", "∬": r"\iint", "⋃"
 
 def tex(node: Element) -> str:
     """TeX of a formula or a part of one."""
-    return "".join(_one(child) for child in node if isinstance(child.tag, str))
+    return "".join(_element_tex(child) for child in node if isinstance(child.tag, str))
 
 
-def _one(node: Element) -> str:
+def _element_tex(node: Element) -> str:
     match node.tag.removeprefix(M):
         case "t":
             return node.text or ""
         case "f":
-            return rf"\frac{{{_part(node, 'num')}}}{{{_part(node, 'den')}}}"
+            return rf"\frac{{{_child_tex(node, 'num')}}}{{{_child_tex(node, 'den')}}}"
         case "sSup":
-            return f"{_part(node, 'e')}^{{{_part(node, 'sup')}}}"
+            return f"{_child_tex(node, 'e')}^{{{_child_tex(node, 'sup')}}}"
         case "sSub":
-            return f"{_part(node, 'e')}_{{{_part(node, 'sub')}}}"
+            return f"{_child_tex(node, 'e')}_{{{_child_tex(node, 'sub')}}}"
         case "sSubSup":
-            return f"{_part(node, 'e')}_{{{_part(node, 'sub')}}}^{{{_part(node, 'sup')}}}"
+            return f"{_child_tex(node, 'e')}_{{{_child_tex(node, 'sub')}}}^{{{_child_tex(node, 'sup')}}}"
         case "rad":
-            degree = _part(node, "deg")
-            return rf"\sqrt{f'[{degree}]' if degree else ''}{{{_part(node, 'e')}}}"
+            degree = _child_tex(node, "deg")
+            return rf"\sqrt{f'[{degree}]' if degree else ''}{{{_child_tex(node, 'e')}}}"
         case "nary":
             sign = _SUMS.get(_property(node, "naryPr", "chr"), _property(node, "naryPr", "chr"))
-            return f"{sign}_{{{_part(node, 'sub')}}}^{{{_part(node, 'sup')}}} {_part(node, 'e')}"
+            return f"{sign}_{{{_child_tex(node, 'sub')}}}^{{{_child_tex(node, 'sup')}}} {_child_tex(node, 'e')}"
         case "d":
             opening = _property(node, "dPr", "begChr") or "("
             closing = _property(node, "dPr", "endChr") or ")"
@@ -152,7 +152,7 @@ def _one(node: Element) -> str:
     return tex(node)
 
 
-def _part(node: Element, name: str) -> str:
+def _child_tex(node: Element, name: str) -> str:
     found = node.find(M + name)
     return tex(found) if found is not None else ""
 
@@ -187,7 +187,7 @@ def table_grid(rows: Sequence[Element], text_of: Callable[[Element], str]) -> li
         cells = [Cell(text="")] * column
         for node in row_cells(row):
             width = _width(node)
-            if _continues(node) and column in above:
+            if _continues_merge(node) and column in above:
                 origin, index = above[column]
                 cell = grid[origin][index]
                 grid[origin][index] = Cell(text=cell.text, rows=number - origin + 1, columns=cell.columns)
@@ -213,6 +213,6 @@ def _bounded(value: str | None) -> int:
     return min(int(value), _MAX_SPAN) if value and value.isdecimal() else 0
 
 
-def _continues(cell: Element) -> bool:
+def _continues_merge(cell: Element) -> bool:
     merge = cell.find(f"{W}tcPr/{W}vMerge")
     return merge is not None and merge.get(W + "val") != "restart"

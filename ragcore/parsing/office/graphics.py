@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from ragcore.parsing.office.number_formats import GENERAL, display
-from ragcore.parsing.office.xml import Element, whole
+from ragcore.parsing.office.xml import Element, bounded_int
 from ragcore.parsing.tables import Cell, table_markdown
 from ragcore.types import Block, Picture
 
@@ -30,7 +30,7 @@ _NO_ALT = re.compile(
 )
 
 
-class PictureShelf:
+class OfficePictureCollector:
     """Collects the pictures of one document, each part once."""
 
     def __init__(self) -> None:
@@ -91,13 +91,13 @@ def chart_blocks(root: Element, *, page: int | None = None) -> Iterator[Block]:
     title = root.find(f"{_C}chart/{_C}title")
     if title is not None and (text := "".join(node.text or "" for node in title.iter(_A + "t")).strip()):
         yield Block(kind="paragraph", text=text, page=page)
-    if table := table_markdown([[Cell(text=text) for text in row] for row in _rows(root)]):
+    if table := table_markdown([[Cell(text=text) for text in row] for row in _chart_rows(root)]):
         yield Block(kind="table", text=table, page=page)
 
 
-def _rows(root: Element) -> list[list[str]]:
+def _chart_rows(root: Element) -> list[list[str]]:
     series = list(root.iter(_C + "ser"))
-    names = [_name(one, number) for number, one in enumerate(series, 1)]
+    names = [_series_name(one, number) for number, one in enumerate(series, 1)]
     columns = [_points(one, "val") or _points(one, "yVal") for one in series]
     labels: dict[int, str] = {}
     for one in series:
@@ -107,7 +107,7 @@ def _rows(root: Element) -> list[list[str]]:
     return [["", *names], *rows] if rows else []
 
 
-def _name(series: Element, number: int) -> str:
+def _series_name(series: Element, number: int) -> str:
     text = " ".join(node.text or "" for node in series.iterfind(f"{_C}tx//{_C}v"))
     return text.strip() or str(number)
 
@@ -120,13 +120,13 @@ def _points(series: Element, kind: str) -> dict[int, str]:
     code = source.findtext(f".//{_C}formatCode") or GENERAL
     found: dict[int, str] = {}
     for point in list(source.iter(_C + "pt"))[:MAX_POINTS]:
-        place, text = whole(point.get("idx"), 0), (point.findtext(_C + "v") or "").strip()
-        shown = _shown(text, code) if source.find(f".//{_C}numCache") is not None else text
+        place, text = bounded_int(point.get("idx"), 0), (point.findtext(_C + "v") or "").strip()
+        shown = _formatted(text, code) if source.find(f".//{_C}numCache") is not None else text
         found[place] = f"{shown} / {found[place]}" if place in found else shown
     return found
 
 
-def _shown(text: str, code: str) -> str:
+def _formatted(text: str, code: str) -> str:
     try:
         return display(float(text), code)
     except ValueError:
@@ -139,20 +139,20 @@ MAX_DEPTH = 20
 
 def diagram_list(root: Element) -> str:
     """Markdown list of a diagram's data part; "" when it has no text."""
-    texts = {point.get("modelId"): _text(point) for point in root.iter(_DGM + "pt")}
+    texts = {point.get("modelId"): _point_text(point) for point in root.iter(_DGM + "pt")}
     children: dict[str | None, list[tuple[int, str | None]]] = {}
     for link in root.iter(_DGM + "cxn"):
         if link.get("type", "parOf") == "parOf":
-            place = whole(link.get("srcOrd"), 0)
+            place = bounded_int(link.get("srcOrd"), 0)
             children.setdefault(link.get("srcId"), []).append((place, link.get("destId")))
     tops = [p.get("modelId") for p in root.iter(_DGM + "pt") if p.get("type") == "doc"] or list(texts)[:1]
     lines: list[str] = []
     for top in tops:
-        _walk(top, -1, texts, children, lines)
+        _append_items(top, -1, texts, children, lines)
     return "\n".join(lines)
 
 
-def _walk(
+def _append_items(
     node: str | None,
     depth: int,
     texts: dict[str | None, str],
@@ -165,9 +165,9 @@ def _walk(
         lines.append(f"{'  ' * depth}- {text}")
     for _, child in sorted(children.pop(node, []), key=lambda item: item[0]):
         if depth < MAX_DEPTH:
-            _walk(child, depth + 1, texts, children, lines)
+            _append_items(child, depth + 1, texts, children, lines)
 
 
-def _text(point: Element) -> str:
+def _point_text(point: Element) -> str:
     words = ("".join(run.text or "" for run in part.iter(_A + "t")) for part in point.iter(_A + "p"))
     return " ".join(filter(None, (one.strip() for one in words)))

@@ -16,8 +16,8 @@ from ragcore.errors import ConverterMissingError, CorruptDocumentError, Password
 from ragcore.parsing import format_of, parser_for
 from ragcore.parsing.office.package import COMPOUND_FILE, ZIP
 from ragcore.parsing.parser_errors import require_content
-from ragcore.parsing.sandbox.process import ParseLimits, run_contained
-from ragcore.parsing.sandbox.serialization import load
+from ragcore.parsing.sandbox.process import SandboxLimits, run_in_sandbox
+from ragcore.parsing.sandbox.serialization import load_document
 from ragcore.types import ParsedDocument
 
 _TARGETS: dict[str, Target] = {
@@ -40,7 +40,7 @@ _MHTML = re.compile(rb"^MIME-Version:.*^Content-Type: multipart/related", re.DOT
 
 
 class LegacyParser:
-    """Converts, then reads like the new format. Best called through `sandbox.parse_contained`."""
+    """Converts, then reads like the new format. Best called through `sandbox.parse_in_sandbox`."""
 
     formats = (".doc", ".wps", ".rtf", ".xls", ".et", ".ppt", ".dps")
     media_types = {
@@ -53,11 +53,11 @@ class LegacyParser:
 
     def parse(self, content: bytes, *, name: str) -> ParsedDocument:
         """Raises ConverterMissingError and what the parser of the new format raises."""
-        content, name = modernised(content, name=name)
+        content, name = convert_legacy(content, name=name)
         return parser_for(name).parse(content, name=name)
 
 
-def modernised(content: bytes, *, name: str) -> tuple[bytes, str]:
+def convert_legacy(content: bytes, *, name: str) -> tuple[bytes, str]:
     """The same document in a format that we read, and a name that says so; unchanged where nothing is to be done.
 
     Idempotent. Raises UnsupportedFormatError, EmptyDocumentError, ConverterMissingError, CorruptDocumentError,
@@ -74,7 +74,7 @@ def modernised(content: bytes, *, name: str) -> tuple[bytes, str]:
     if not converter_available():
         raise ConverterMissingError("save_as", name=name, format=f".{target}")
     try:
-        converted = convert_contained(content, name=str(PurePath(name).with_suffix(actual)), to=target)
+        converted = convert_in_sandbox(content, name=str(PurePath(name).with_suffix(actual)), to=target)
     except (PermissionError, FileNotFoundError) as problem:  # inside a contained process, as members of archives are
         raise ConverterMissingError("save_as", name=name, format=f".{target}") from problem
     return converted, str(PurePath(name).with_suffix(f".{target}"))
@@ -131,7 +131,7 @@ def _is_text(head: bytes) -> bool:
 Target = Literal["docx", "xlsx", "pptx", "pdf"]
 
 # LibreOffice holds about 220 MB and maps three times that; sandbox/confine.py allows half of the addresses as data
-CONVERT_LIMITS = ParseLimits(
+CONVERT_LIMITS = SandboxLimits(
     memory_bytes=1024 * 1024 * 1024, cpu_seconds=60, wall_seconds=60.0, output_bytes=64 * 1024 * 1024
 )
 _MODULE = "ragcore.parsing.office.convert_child"
@@ -143,7 +143,7 @@ def converter_available() -> bool:
     return _program() is not None
 
 
-def convert_contained(content: bytes, *, name: str, to: Target, limits: ParseLimits = CONVERT_LIMITS) -> bytes:
+def convert_in_sandbox(content: bytes, *, name: str, to: Target, limits: SandboxLimits = CONVERT_LIMITS) -> bytes:
     """A document in another format.
 
     The ending of `name` tells LibreOffice what the content is. Macros never run, links are never followed.
@@ -157,11 +157,11 @@ def convert_contained(content: bytes, *, name: str, to: Target, limits: ParseLim
         source.write(content)
         source.seek(0)
         order = {"program": program, "folder": folder, "to": to}
-        answer = run_contained(_MODULE, source, target, order=order, name=name, limits=limits)
+        answer = run_in_sandbox(_MODULE, source, target, order=order, name=name, limits=limits)
     head, _, converted = answer.partition(b"\n")
     try:
         if head != b"{}":
-            load(head)  # raises the error that the process reported
+            load_document(head)  # raises the error that the process reported
     except ValueError as problem:
         raise CorruptDocumentError(name=name, problem="the converter gave no answer") from problem
     return converted
@@ -172,7 +172,7 @@ def pdf_rendition(content: bytes, *, name: str) -> bytes | None:
 
     Raises CorruptDocumentError, PasswordProtectedError or ResourceLimitError.
     """
-    return convert_contained(content, name=name, to="pdf") if converter_available() else None
+    return convert_in_sandbox(content, name=name, to="pdf") if converter_available() else None
 
 
 def _program() -> str | None:

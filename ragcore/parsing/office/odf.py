@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
-from ragcore.parsing.office.odf_text import DRAW, OFFICE, PRESENTATION, TABLE, TEXT, TextReader, list_marks
+from ragcore.parsing.office.odf_text import DRAW, OFFICE, PRESENTATION, TABLE, TEXT, OdfReader, list_marks
 from ragcore.parsing.office.package import check_package
-from ragcore.parsing.office.xml import Element, Package, whole
-from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.office.xml import Element, Package, bounded_int
+from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.sheets import Grid, Merge, grid_blocks
 from ragcore.text.scripts import language_of
 from ragcore.types import Block, ParsedDocument
@@ -29,16 +29,16 @@ class OdtParser:
             blocks = [*reader.blocks(body), *reader.note_blocks()]
             heading = next((block.text for block in blocks if block.kind == "heading"), "")
             metadata = document_metadata(reader.package)
-            return finished(
+            return build_document(
                 blocks,
                 name=name,
                 title=metadata.pop("title", "") or heading,
-                metadata=metadata | reader.shelf.metadata(),
-                pictures=reader.shelf.pictures(),
+                metadata=metadata | reader.collector.metadata(),
+                pictures=reader.collector.pictures(),
             )
 
 
-def open_document(content: bytes, *, name: str, kind: str) -> tuple[TextReader, Element]:
+def open_document(content: bytes, *, name: str, kind: str) -> tuple[OdfReader, Element]:
     """A reader and the body of a package: "text", "spreadsheet" or "presentation".
 
     Raises EmptyDocumentError, CorruptDocumentError, PasswordProtectedError, ResourceLimitError, UnsafeArchiveError.
@@ -50,7 +50,7 @@ def open_document(content: bytes, *, name: str, kind: str) -> tuple[TextReader, 
     body = root.find(f"{OFFICE}body/{OFFICE}{kind}") if root is not None else None
     if body is None:
         raise CorruptDocumentError(name=name, problem=f"no {kind} inside")
-    return TextReader(package, list_marks(package.xml("styles.xml"), root)), body
+    return OdfReader(package, list_marks(package.xml("styles.xml"), root)), body
 
 
 def document_metadata(package: Package) -> dict[str, str]:
@@ -80,19 +80,19 @@ class OdsParser:
         """Raises what `ragcore.parsing.parse` raises."""
         with coded_errors(name):
             reader, body = open_document(content, name=name, kind="spreadsheet")
-            blocks = [block for sheet in body.findall(TABLE + "table") for block in _sheet(reader, sheet, name)]
+            blocks = [block for sheet in body.findall(TABLE + "table") for block in _sheet_blocks(reader, sheet, name)]
             metadata = document_metadata(reader.package)
-            return finished(
+            return build_document(
                 blocks,
                 name=name,
                 title=metadata.pop("title", ""),
-                metadata=metadata | reader.shelf.metadata(),
-                pictures=reader.shelf.pictures(),
+                metadata=metadata | reader.collector.metadata(),
+                pictures=reader.collector.pictures(),
             )
 
 
-def _sheet(reader: TextReader, sheet: Element, name: str) -> Iterator[Block]:
-    grid = _grid(reader, sheet, name)
+def _sheet_blocks(reader: OdfReader, sheet: Element, name: str) -> Iterator[Block]:
+    grid = _sheet_grid(reader, sheet, name)
     pictures = [block for shapes in sheet.findall(TABLE + "shapes") for block in reader.blocks(shapes)]
     pictures += [
         block
@@ -106,13 +106,13 @@ def _sheet(reader: TextReader, sheet: Element, name: str) -> Iterator[Block]:
         yield from pictures
 
 
-def _grid(reader: TextReader, sheet: Element, name: str) -> Grid:
+def _sheet_grid(reader: OdfReader, sheet: Element, name: str) -> Grid:
     """Texts by place. Repeated cells and rows without text only move the place."""
     rows: dict[int, dict[int, str]] = {}
     merges: list[Merge] = []
     number, count = 0, 0
     for row in sheet.iter(TABLE + "table-row"):
-        cells, found = _row(reader, row, number)
+        cells, found = _sheet_row(reader, row, number)
         height = _count(row, "rows")
         count += len(cells) * height
         if count > MAX_CELLS:
@@ -124,7 +124,7 @@ def _grid(reader: TextReader, sheet: Element, name: str) -> Grid:
     return Grid(rows=rows, merges=merges)
 
 
-def _row(reader: TextReader, row: Element, number: int) -> tuple[dict[int, str], list[Merge]]:
+def _sheet_row(reader: OdfReader, row: Element, number: int) -> tuple[dict[int, str], list[Merge]]:
     cells: dict[int, str] = {}
     merges: list[Merge] = []
     column = 0
@@ -144,11 +144,11 @@ def _row(reader: TextReader, row: Element, number: int) -> tuple[dict[int, str],
 
 
 def _count(node: Element, kind: str) -> int:
-    return whole(node.get(f"{TABLE}number-{kind}-repeated"), 1, low=1, high=MAX_PLACES)
+    return bounded_int(node.get(f"{TABLE}number-{kind}-repeated"), 1, low=1, high=MAX_PLACES)
 
 
 def _span(cell: Element, kind: str) -> int:
-    return whole(cell.get(f"{TABLE}number-{kind}-spanned"), 1, low=1, high=MAX_PLACES)
+    return bounded_int(cell.get(f"{TABLE}number-{kind}-spanned"), 1, low=1, high=MAX_PLACES)
 
 
 _FURNITURE = frozenset(("header", "footer", "date-time", "page-number", "page"))
@@ -165,19 +165,19 @@ class OdpParser:
         with coded_errors(name):
             reader, body = open_document(content, name=name, kind="presentation")
             slides = body.findall(DRAW + "page")
-            blocks = [block for number, slide in enumerate(slides, 1) for block in _slide(reader, slide, number)]
+            blocks = [block for number, slide in enumerate(slides, 1) for block in _slide_blocks(reader, slide, number)]
             metadata = document_metadata(reader.package)
-            return finished(
+            return build_document(
                 blocks,
                 name=name,
                 title=metadata.pop("title", "") or _first_title(reader, slides),
                 pages=len(slides),
-                metadata=metadata | reader.shelf.metadata(),
-                pictures=reader.shelf.pictures(),
+                metadata=metadata | reader.collector.metadata(),
+                pictures=reader.collector.pictures(),
             )
 
 
-def _slide(reader: TextReader, slide: Element, number: int) -> Iterator[Block]:
+def _slide_blocks(reader: OdfReader, slide: Element, number: int) -> Iterator[Block]:
     reader.page = number
     title = _title(slide)
     shapes = [one for one in slide if one is not title and one.get(PRESENTATION + "class") not in _FURNITURE]
@@ -196,12 +196,12 @@ def _title(slide: Element) -> Element | None:
     return next((one for one in slide if one.get(PRESENTATION + "class") == "title"), None)
 
 
-def _first_title(reader: TextReader, slides: list[Element]) -> str:
+def _first_title(reader: OdfReader, slides: list[Element]) -> str:
     titles = (reader.cell_text(title) for slide in slides if (title := _title(slide)) is not None)
     return next(filter(None, titles), "")
 
 
-def _notes(reader: TextReader, slide: Element) -> str:
+def _notes(reader: OdfReader, slide: Element) -> str:
     """The speaker's notes on one line."""
     frames = [
         one

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ragcore.parsing.office.docx_styles import number_text
-from ragcore.parsing.office.graphics import PictureShelf
-from ragcore.parsing.office.xml import Element, Package, whole
+from ragcore.parsing.office.graphics import OfficePictureCollector
+from ragcore.parsing.office.xml import Element, Package, bounded_int
 from ragcore.parsing.tables import Cell, table_markdown
 from ragcore.types import Block
 
@@ -46,12 +46,12 @@ class Mark:
 
 
 @dataclass(slots=True)
-class TextReader:
+class OdfReader:
     """Walks the content of a document; notes gather until they are asked for."""
 
     package: Package
     lists: dict[tuple[str, int], Mark]
-    shelf: PictureShelf = field(default_factory=PictureShelf)
+    collector: OfficePictureCollector = field(default_factory=OfficePictureCollector)
     notes: list[str] = field(default_factory=list)
     page: int | None = None
     _counts: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class TextReader:
                 yield Block(
                     kind="heading",
                     text=words,
-                    level=whole(node.get(TEXT + "outline-level"), 1, low=1, high=6),
+                    level=bounded_int(node.get(TEXT + "outline-level"), 1, low=1, high=6),
                     page=self.page,
                 )
                 yield from self._frames(node)
@@ -96,7 +96,7 @@ class TextReader:
         for child in node:
             tag = child.tag
             if tag == TEXT + "s":
-                yield " " * whole(child.get(TEXT + "c"), 1, high=MAX_SPACES)
+                yield " " * bounded_int(child.get(TEXT + "c"), 1, high=MAX_SPACES)
             elif tag == TEXT + "tab":
                 yield "\t"
             elif tag == TEXT + "line-break":
@@ -163,7 +163,7 @@ class TextReader:
         for image in frame.findall(DRAW + "image"):
             part = (image.get(_XLINK + "href") or "").removeprefix("./")
             blob = self.package.blob(part)
-            if blob is not None and (text := self.shelf.markdown(part, blob, alt=alt, page=self.page)):
+            if blob is not None and (text := self.collector.markdown(part, blob, alt=alt, page=self.page)):
                 return text
         return ""
 
@@ -187,7 +187,7 @@ class TextReader:
         if mark.format is None:
             return "- "
         following = self._counts.get(key, mark.start - 1) + 1
-        self._counts[key] = whole(item.get(TEXT + "start-value"), following)
+        self._counts[key] = bounded_int(item.get(TEXT + "start-value"), following)
         return f"{mark.prefix}{number_text(self._counts[key], mark.format)}{mark.suffix} "
 
     def _table(self, node: Element) -> Block:
@@ -200,7 +200,7 @@ class TextReader:
 
 
 def _spanned(cell: Element, text: str) -> Cell:
-    rows, columns = (whole(cell.get(f"{TABLE}number-{kind}-spanned"), 1, low=1) for kind in ("rows", "columns"))
+    rows, columns = (bounded_int(cell.get(f"{TABLE}number-{kind}-spanned"), 1, low=1) for kind in ("rows", "columns"))
     return Cell(text=text, rows=rows, columns=columns)
 
 
@@ -221,7 +221,7 @@ def row_cells(row: Element) -> Iterator[Element]:
 
 def repeats(node: Element, kind: str) -> int:
     """How often a row or cell with words is repeated; empty ones fill sheets to the last column, and count once."""
-    count = whole(node.get(f"{TABLE}number-{kind}-repeated"), 1, low=1)
+    count = bounded_int(node.get(f"{TABLE}number-{kind}-repeated"), 1, low=1)
     return count if count <= MAX_REPEATS else 1
 
 
@@ -235,7 +235,7 @@ def list_marks(*roots: Element | None) -> dict[tuple[str, int], Mark]:
     for root in roots:
         for style in root.iter(TEXT + "list-style") if root is not None else ():
             for level in style:
-                depth = whole(level.get(TEXT + "level"), 1, low=1) - 1
+                depth = bounded_int(level.get(TEXT + "level"), 1, low=1) - 1
                 found[style.get(STYLE + "name") or "", depth] = _mark(level)
     return found
 
@@ -247,5 +247,5 @@ def _mark(level: Element) -> Mark:
         prefix=level.get(STYLE + "num-prefix") or "",
         suffix=level.get(STYLE + "num-suffix") or "",
         format=_FORMATS.get(level.get(STYLE + "num-format") or "", "decimal"),
-        start=whole(level.get(TEXT + "start-value"), 1),
+        start=bounded_int(level.get(TEXT + "start-value"), 1),
     )

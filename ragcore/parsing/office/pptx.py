@@ -11,10 +11,10 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.shapes.shapetree import SlideShapeFactory
 
-from ragcore.parsing.office.graphics import PictureShelf, chart_blocks, diagram_list
+from ragcore.parsing.office.graphics import OfficePictureCollector, chart_blocks, diagram_list
 from ragcore.parsing.office.package import check_package
-from ragcore.parsing.office.xml import Element, read_xml, whole
-from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.office.xml import Element, bounded_int, read_xml
+from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.tables import Cell, table_markdown
 from ragcore.text.scripts import language_of
 from ragcore.types import Block, ParsedDocument
@@ -45,26 +45,26 @@ class PptxParser:
         check_package(content, name=name)
         with coded_errors(name):
             presentation = Presentation(BytesIO(content))
-            reader = _Reader()
+            reader = _SlideReader()
             slides = list(presentation.slides)
             blocks = [block for number, slide in enumerate(slides, 1) for block in reader.slide(slide, number)]
             said = presentation.core_properties
             metadata = {"author": said.author, "subject": said.subject, "keywords": said.keywords}
-            return finished(
+            return build_document(
                 blocks,
                 name=name,
                 title=reader.title,
                 pages=len(slides),
-                metadata={key: value for key, value in metadata.items() if value} | reader.shelf.metadata(),
-                pictures=reader.shelf.pictures(),
+                metadata={key: value for key, value in metadata.items() if value} | reader.collector.metadata(),
+                pictures=reader.collector.pictures(),
             )
 
 
-class _Reader:
+class _SlideReader:
     """Reads slides in order; the pictures and the title are its state."""
 
     def __init__(self) -> None:
-        self.shelf = PictureShelf()
+        self.collector = OfficePictureCollector()
         self.title = ""
 
     def slide(self, slide: Any, page: int) -> list[Block]:
@@ -99,7 +99,7 @@ class _Reader:
     def _frame(self, shape: Any, page: int) -> Iterator[Block]:
         """A table, a chart, a diagram, or the picture of an embedded object."""
         if shape.has_table:
-            yield Block(kind="table", text=table_markdown(_grid(shape._element)), page=page)
+            yield Block(kind="table", text=table_markdown(_table_cells(shape._element)), page=page)
         elif shape.has_chart:
             yield from chart_blocks(read_xml(shape.chart_part.blob), page=page)
         elif (diagram := next(shape._element.iter(_DGM + "relIds"), None)) is not None:
@@ -115,7 +115,7 @@ class _Reader:
             key = blip.get(_R + "embed")
             if (blob := _related(shape, key)) is not None:
                 part = str(shape.part.related_part(key).partname)
-                text = self.shelf.markdown(part, blob, alt=alt, page=page)
+                text = self.collector.markdown(part, blob, alt=alt, page=page)
                 yield Block(kind="image" if text.startswith("![") else "paragraph", text=text, page=page)
 
 
@@ -123,7 +123,7 @@ def _ordered(shapes: Any, skipped: Element | None) -> list[Any]:
     """The shapes of a slide or group as a reader takes them; those without a place come last."""
     found = [SlideShapeFactory(element, shapes) for element in _elements(shapes._spTree) if element is not skipped]
     lying = [shape for shape in found if None not in (shape.left, shape.top, shape.width, shape.height)]
-    order = reading_order([_placed(shape) for shape in lying])
+    order = reading_order([_place(shape) for shape in lying])
     return order + [shape for shape in found if not any(shape is one for one in lying)]
 
 
@@ -139,7 +139,7 @@ def _elements(tree: Element) -> Iterator[Element]:
                     break
 
 
-def _placed(shape: Any) -> Placed:
+def _place(shape: Any) -> Placed:
     x, y = int(shape.left), int(shape.top)
     return Placed(shape=shape, x0=x, y0=y, x1=x + int(shape.width), y1=y + int(shape.height))
 
@@ -157,23 +157,26 @@ def _is_bulleted(shape: Any) -> bool:
     return True
 
 
-def _grid(frame: Element) -> list[list[Cell]]:
+def _table_cells(frame: Element) -> list[list[Cell]]:
     """Cells with their spans; PowerPoint keeps empty ones where another reaches."""
     rows: list[list[Cell]] = []
     for row in frame.iter(A + "tr"):
         cells = [cell for cell in row.findall(A + "tc") if not {"hMerge", "vMerge"} & set(cell.keys())]
         rows.append(
-            [Cell(text=_cell(one), rows=_span(one, "rowSpan"), columns=_span(one, "gridSpan")) for one in cells]
+            [
+                Cell(text=_table_cell_text(one), rows=_span(one, "rowSpan"), columns=_span(one, "gridSpan"))
+                for one in cells
+            ]
         )
     return rows
 
 
-def _cell(cell: Element) -> str:
+def _table_cell_text(cell: Element) -> str:
     return " ".join(filter(None, (paragraph_text(one) for one in cell.iter(A + "p"))))
 
 
 def _span(cell: Element, name: str) -> int:
-    return whole(cell.get(name), 1, low=1)
+    return bounded_int(cell.get(name), 1, low=1)
 
 
 def _related(shape: Any, key: str | None) -> bytes | None:
@@ -246,7 +249,7 @@ def _is_shown(node: Element) -> bool:
 
 def _depth(paragraph: Element) -> int:
     properties = paragraph.find(A + "pPr")
-    return whole(properties.get("lvl"), 0, high=MAX_DEPTH) if properties is not None else 0
+    return bounded_int(properties.get("lvl"), 0, high=MAX_DEPTH) if properties is not None else 0
 
 
 def _mark(paragraph: Element, depth: int, numbers: dict[int, int], bulleted: bool) -> str:
@@ -258,7 +261,7 @@ def _mark(paragraph: Element, depth: int, numbers: dict[int, int], bulleted: boo
         if properties.find(A + "buNone") is not None:
             return ""
         if (automatic := properties.find(A + "buAutoNum")) is not None:
-            numbers[depth] = numbers.get(depth, whole(automatic.get("startAt"), 1) - 1) + 1
+            numbers[depth] = numbers.get(depth, bounded_int(automatic.get("startAt"), 1) - 1) + 1
             return f"{numbers[depth]}."
         if properties.find(A + "buChar") is not None or properties.find(A + "buBlip") is not None:
             return "-"

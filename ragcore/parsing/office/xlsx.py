@@ -12,11 +12,11 @@ from xml.etree.ElementTree import iterparse
 from openpyxl import load_workbook
 
 from ragcore.errors import ResourceLimitError
-from ragcore.parsing.office.graphics import PictureShelf
+from ragcore.parsing.office.graphics import OfficePictureCollector
 from ragcore.parsing.office.number_formats import display
 from ragcore.parsing.office.package import check_package
 from ragcore.parsing.office.xml import Package
-from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.sheets import Grid, Merge, grid_blocks
 from ragcore.types import Block, ParsedDocument
 
@@ -42,25 +42,25 @@ class XlsxParser:
         check_package(content, name=name)
         with coded_errors(name):
             workbook = load_workbook(BytesIO(content), read_only=True, data_only=True, keep_links=False)
-            reader = _Reader(Package(content), name)
+            reader = _WorkbookReader(Package(content), name)
             blocks = [block for sheet in workbook.worksheets for block in reader.sheet(sheet)]
             said = workbook.properties
             metadata = {"author": said.creator, "subject": said.subject, "keywords": said.keywords}
-            return finished(
+            return build_document(
                 blocks if any(block.kind != "heading" for block in blocks) else [],
                 name=name,
                 title=said.title or "",
-                metadata={key: value for key, value in metadata.items() if value} | reader.shelf.metadata(),
-                pictures=reader.shelf.pictures(),
+                metadata={key: value for key, value in metadata.items() if value} | reader.collector.metadata(),
+                pictures=reader.collector.pictures(),
             )
 
 
-class _Reader:
+class _WorkbookReader:
     """Reads sheets in order; the pictures and the count of cells are its state."""
 
     def __init__(self, package: Package, name: str) -> None:
         self.package = package
-        self.shelf = PictureShelf()
+        self.collector = OfficePictureCollector()
         self._name = name
         self._cells = 0
 
@@ -68,7 +68,7 @@ class _Reader:
         """The sheet's name, its tables and texts, its pictures; nothing for an empty sheet."""
         path = sheet._worksheet_path.lstrip("/")  # openpyxl says nowhere else which part a sheet is
         rows = {number: cells for number, cells in self._rows(sheet) if cells}
-        pictures = list(sheet_pictures(self.package, path, self.shelf))
+        pictures = list(sheet_pictures(self.package, path, self.collector))
         if rows or pictures:
             yield Block(kind="heading", text=" ".join(sheet.title.split()), level=1)
             yield from grid_blocks(Grid(rows=rows, merges=self._merges(path) if rows else []))
@@ -78,7 +78,7 @@ class _Reader:
         """Row numbers and the texts by column of the cells that have one."""
         sheet.reset_dimensions()  # what the file declares is often wrong
         for number, row in enumerate(sheet.iter_rows(), 1):
-            cells = {cell.column: text for cell in row if cell.value is not None and (text := _text(cell))}
+            cells = {cell.column: text for cell in row if cell.value is not None and (text := _cell_text(cell))}
             self._cells += len(cells)
             if self._cells > MAX_CELLS:
                 raise ResourceLimitError(name=self._name, limit=f"{MAX_CELLS} cells")
@@ -91,7 +91,9 @@ class _Reader:
         if blob is None or b"mergeCell" not in blob:
             return found
         for _, node in iterparse(BytesIO(blob)):  # noqa: S314 (no entities: the package is checked)
-            if node.tag in (_MAIN + "mergeCell", _STRICT + "mergeCell") and (merge := _merge(node.get("ref") or "")):
+            if node.tag in (_MAIN + "mergeCell", _STRICT + "mergeCell") and (
+                merge := _parse_merge(node.get("ref") or "")
+            ):
                 found.append(merge)
             if len(found) > MAX_MERGES:
                 raise ResourceLimitError(name=self._name, limit=f"{MAX_MERGES} merged ranges")
@@ -100,21 +102,21 @@ class _Reader:
         return found
 
 
-def _text(cell: Any) -> str:
+def _cell_text(cell: Any) -> str:
     value = cell.value
     if isinstance(value, str):
         return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value).strip() if "_x" in value else value.strip()
     return display(value, cell.number_format or "General")
 
 
-def _merge(reference: str) -> Merge | None:
+def _parse_merge(reference: str) -> Merge | None:
     found = _RANGE.fullmatch(reference)
     if found is None or int(found[4]) - int(found[2]) > MAX_MERGED_ROWS:
         return None
-    return Merge(top=int(found[2]), left=_column(found[1]), bottom=int(found[4]), right=_column(found[3]))
+    return Merge(top=int(found[2]), left=_column_number(found[1]), bottom=int(found[4]), right=_column_number(found[3]))
 
 
-def _column(letters: str) -> int:
+def _column_number(letters: str) -> int:
     number = 0
     for letter in letters:
         number = number * 26 + ord(letter) - ord("A") + 1
@@ -127,21 +129,21 @@ _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _RELATIONSHIP = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 
 
-def sheet_pictures(package: Package, sheet: str, shelf: PictureShelf) -> Iterator[Block]:
+def sheet_pictures(package: Package, sheet: str, collector: OfficePictureCollector) -> Iterator[Block]:
     """Image blocks of a sheet's drawing, in its order. `sheet` is the part, such as "xl/worksheets/sheet1.xml"."""
-    for drawing in _targets(package, sheet, "/drawing").values():
+    for drawing in _related_parts(package, sheet, "/drawing").values():
         root = package.xml(drawing)
-        pictures = _targets(package, drawing, "/image")
+        pictures = _related_parts(package, drawing, "/image")
         for picture in root.iter(_XDR + "pic") if root is not None else ():
             blip = next(picture.iter(_A + "blip"), None)
             part = pictures.get(blip.get(_R + "embed") or "") if blip is not None else None
             blob = package.blob(part) if part else None
             alt = next((node.get("descr") or "" for node in picture.iter(_XDR + "cNvPr")), "")
-            if part and blob and (text := shelf.markdown(part, blob, alt=alt)):
+            if part and blob and (text := collector.markdown(part, blob, alt=alt)):
                 yield Block(kind="image" if text.startswith("![") else "paragraph", text=text)
 
 
-def _targets(package: Package, part: str, kind: str) -> dict[str, str]:
+def _related_parts(package: Package, part: str, kind: str) -> dict[str, str]:
     """Parts that a part refers to, by relationship id; links out of the package are left alone."""
     folder, name = posixpath.split(part)
     root = package.xml(f"{folder}/_rels/{name}.rels")

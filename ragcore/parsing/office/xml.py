@@ -19,7 +19,7 @@ def read_xml(blob: bytes) -> Element:
     return etree.fromstring(blob, parser)
 
 
-def whole(value: str | None, default: int, *, low: int = 0, high: int = 1_000_000) -> int:
+def bounded_int(value: str | None, default: int, *, low: int = 0, high: int = 1_000_000) -> int:
     """A whole number of an attribute, within bounds; the default where it is none."""
     return max(low, min(int(value), high)) if value and value.isascii() and value.isdecimal() else default
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ragcore.parsing.pdf.layout import Gap, Row, Run
-from ragcore.parsing.pdf.paragraphs import joined
+from ragcore.parsing.pdf.paragraphs import join_lines
 from ragcore.parsing.tables import markdown_table
 
 MIN_ROWS = 2  # rows of several cells; fewer are no table
@@ -63,17 +63,17 @@ def _table_end(rows: Sequence[Row], start: int) -> int | None:
 
 
 def _is_tabular(row: Row) -> bool:
-    cells = merged_signs(row.cells)
+    cells = merge_signs(row.cells)
     return len(cells) > 1 and not (len(cells) == 2 and len(cells[0].text) <= 4 and not cells[0].text[0].isdigit())
 
 
-def merged_signs(cells: Sequence[Run]) -> list[Run]:
+def merge_signs(cells: Sequence[Run]) -> list[Run]:
     """Cells with currency signs and brackets that stand apart put back to their numbers."""
     merged: list[Run] = []
     for cell in cells:
         before = merged[-1] if merged else None
         if before is not None and (before.text in _OPENERS or cell.text in _CLOSERS):
-            merged[-1] = _together(before, cell)
+            merged[-1] = _join_runs(before, cell)
         elif before is not None and (sign := _TRAILING_SIGN.search(before.text)) is not None:
             end = before.x1 - cell.size  # the sign is about one character wide
             merged[-1] = replace(before, text=before.text[: sign.start()], x1=max(end, before.x0 + 1))
@@ -88,28 +88,28 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text.strip()) is not None
 
 
-def _together(one: Run, other: Run) -> Run:
+def _join_runs(one: Run, other: Run) -> Run:
     y0, y1 = min(one.y0, other.y0), max(one.y1, other.y1)
     return Run(one.text + other.text, one.x0, y0, other.x1, y1, other.size, other.bold)
 
 
-def table_markdown(rows: Sequence[Row]) -> str:
+def aligned_table_markdown(rows: Sequence[Row]) -> str:
     """Rows as a Markdown table, cells put under each other by their position; "" if they do not align."""
-    lines = _cut_at_stripes([merged_signs(row.cells) for row in rows])
+    lines = _cut_at_stripes([merge_signs(row.cells) for row in rows])
     columns = _columns(lines)
     if len(columns) < 2:
         return ""
     grid = []
-    for line in _unwrapped(lines):
+    for line in _join_wrapped_cells(lines):
         texts = [""] * len(columns)
         for cell in line:
             at = max(range(len(columns)), key=lambda i: _closeness(cell, columns[i]))
-            texts[at] = joined(texts[at], cell.text)
+            texts[at] = join_lines(texts[at], cell.text)
         grid.append(texts)
     return markdown_table(grid)
 
 
-def with_head(before: str, table: str) -> str:
+def repeat_header(before: str, table: str) -> str:
     """A table that goes on from the page before, under the head that stands there.
 
     Both are Markdown. A first row of words over rows of numbers is a head of its own.
@@ -174,7 +174,7 @@ def _pieces(cell: Run, stripe: tuple[float, float]) -> Sequence[Run]:
     return cell.cut(over[0]) if over else (cell,)
 
 
-def _unwrapped(lines: Sequence[list[Run]]) -> list[list[Run]]:
+def _join_wrapped_cells(lines: Sequence[list[Run]]) -> list[list[Run]]:
     """Rows with the second lines of long cells put back: a lone cell that stands closer than rows usually do."""
     middles = [sum(cell.middle for cell in line) / len(line) for line in lines]
     pitches = [after - before for before, after in zip(middles, middles[1:], strict=False)]

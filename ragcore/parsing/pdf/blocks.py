@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
-from ragcore.parsing.pdf.aligned_tables import split_tables, table_markdown, with_head
-from ragcore.parsing.pdf.boilerplate import without_furniture
-from ragcore.parsing.pdf.layout import CJK, Insert, PageText, Row, flows
+from ragcore.parsing.pdf.aligned_tables import aligned_table_markdown, repeat_header, split_tables
+from ragcore.parsing.pdf.boilerplate import drop_boilerplate
+from ragcore.parsing.pdf.layout import CJK, Insert, PageText, Row, column_flows
 from ragcore.parsing.pdf.paragraphs import (
     BULLET,
     HeadingSizes,
     Paragraph,
-    compounds_of,
     heading_sizes,
-    joined,
+    hyphenated_words,
+    join_lines,
+    largest_heading,
     paragraphs,
-    title_of,
 )
 from ragcore.types import Block, Box
 
@@ -55,14 +55,14 @@ def layout_blocks(pages: Sequence[PageText], *, are_pages: bool = True) -> Layou
 
     A picture has none of these: with `are_pages` False everything is kept.
     """
-    kept = without_furniture(pages) if are_pages else pages
-    compounds = compounds_of(run.text for page in kept for run in page.runs)
+    kept = drop_boilerplate(pages) if are_pages else pages
+    compounds = hyphenated_words(run.text for page in kept for run in page.runs)
     by_page = [list(_parts(page, compounds)) for page in kept]
     sizes = heading_sizes(part.paragraph for parts in by_page for part in parts if part.paragraph is not None)
-    parts = [part for page in by_page for part in _notes_last(page, sizes.body)]
-    blocks = _continued(parts, [_block(part, sizes) for part in parts])
+    parts = [part for page in by_page for part in _move_footnotes_last(page, sizes.body)]
+    blocks = _join_continuations(parts, [_block(part, sizes) for part in parts])
     first_page = [part.paragraph for part in parts if part.page.number == 1 and part.paragraph is not None]
-    return Layout(tuple(_without_jumps(list(_lists(blocks)))), title_of(sizes, first_page))
+    return Layout(tuple(_close_level_gaps(list(_lists(blocks)))), largest_heading(sizes, first_page))
 
 
 def document_title(said: str, layout: Layout) -> str:
@@ -72,7 +72,7 @@ def document_title(said: str, layout: Layout) -> str:
 
 
 def _parts(page: PageText, compounds: Set[str]) -> Iterator[_Part]:
-    for rows in flows(page.runs):
+    for rows in column_flows(page.runs):
         first = True
         for stretch, inserts in _stretches(rows):
             for part in _text_parts(page, stretch, compounds):
@@ -100,7 +100,7 @@ def _stretches(rows: Sequence[Row]) -> Iterator[tuple[list[Row], list[Insert]]]:
 
 def _text_parts(page: PageText, rows: Sequence[Row], compounds: Set[str]) -> Iterator[_Part]:
     for is_table, stretch in split_tables(rows):
-        table = table_markdown(stretch) if is_table else ""
+        table = aligned_table_markdown(stretch) if is_table else ""
         if table:
             yield _Part(page, tuple(stretch), None, table)
             continue
@@ -108,7 +108,7 @@ def _text_parts(page: PageText, rows: Sequence[Row], compounds: Set[str]) -> Ite
             yield _Part(page, paragraph.rows, paragraph)
 
 
-def _notes_last(parts: Sequence[_Part], body: float) -> list[_Part]:
+def _move_footnotes_last(parts: Sequence[_Part], body: float) -> list[_Part]:
     """The parts of a page with its footnotes behind the text that they interrupt."""
     notes: list[_Part] = []
     text: list[_Part] = []
@@ -130,7 +130,7 @@ def _notes_last(parts: Sequence[_Part], body: float) -> list[_Part]:
 def _with_more(note: _Part, part: _Part) -> _Part:
     if note.paragraph is None or part.paragraph is None:
         return note
-    text = joined(note.paragraph.text, part.paragraph.text)
+    text = join_lines(note.paragraph.text, part.paragraph.text)
     return replace(note, rows=(*note.rows, *part.rows), paragraph=replace(note.paragraph, text=text))
 
 
@@ -156,7 +156,7 @@ def _area(part: _Part) -> tuple[float, float, float, float]:
     return left, top, max(row.x1 for row in rows), max(row.y1 for row in rows)
 
 
-def _continued(parts: Sequence[_Part], blocks: Sequence[Block]) -> list[Block]:
+def _join_continuations(parts: Sequence[_Part], blocks: Sequence[Block]) -> list[Block]:
     """Paragraphs that run on in the next column or page are one block, with the box of their beginning.
 
     Footnotes and pictures between the halves stay behind them. A table that runs on repeats its header.
@@ -168,11 +168,11 @@ def _continued(parts: Sequence[_Part], blocks: Sequence[Block]) -> list[Block]:
         if part.is_note or block.kind == "image":
             result.append(block)
             continue
-        if part.first and open_part is not None and _goes_on(open_part, part, result[at], block):
-            result[at] = replace(result[at], text=joined(result[at].text, block.text))
+        if part.first and open_part is not None and _continues_paragraph(open_part, part, result[at], block):
+            result[at] = replace(result[at], text=join_lines(result[at].text, block.text))
         else:
             if open_part is not None and _is_next_page(open_part, part) and result[at].kind == block.kind == "table":
-                block = replace(block, text=with_head(result[at].text, block.text))
+                block = replace(block, text=repeat_header(result[at].text, block.text))
             at = len(result)
             result.append(block)
         open_part = part
@@ -186,7 +186,7 @@ def _is_next_page(before: _Part, part: _Part) -> bool:
     return low and high and part.page.number == before.page.number + 1
 
 
-def _goes_on(before: _Part, part: _Part, last: Block, block: Block) -> bool:
+def _continues_paragraph(before: _Part, part: _Part, last: Block, block: Block) -> bool:
     if before.paragraph is None or part.paragraph is None or last.kind != "paragraph" or block.kind != "paragraph":
         return False
     same_size = abs(before.paragraph.size - part.paragraph.size) < 0.05 * part.paragraph.size
@@ -222,7 +222,7 @@ def _around(one: Block, other: Block) -> Box | None:
     return Box(page=a.page, x0=min(a.x0, b.x0), y0=min(a.y0, b.y0), x1=max(a.x1, b.x1), y1=max(a.y1, b.y1))
 
 
-def _without_jumps(blocks: Sequence[Block]) -> Iterator[Block]:
+def _close_level_gaps(blocks: Sequence[Block]) -> Iterator[Block]:
     """Headings on consecutive levels from 1; sizes and numbers may leave levels out."""
     used = sorted({block.level for block in blocks if block.kind == "heading"})
     for block in blocks:

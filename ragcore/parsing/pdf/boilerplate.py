@@ -27,9 +27,9 @@ _PAGE_NUMBER = re.compile(
 )
 
 
-def without_furniture(pages: Sequence[PageText]) -> list[PageText]:
+def drop_boilerplate(pages: Sequence[PageText]) -> list[PageText]:
     """The pages without repeated edges, page numbers, marks at the margin and tables of contents."""
-    pages = [without_contents(without_marks(page)) for page in pages]
+    pages = [drop_contents(drop_margin_marks(page)) for page in pages]
     edges = [_edges(page) for page in pages]
     counts = Counter(key for rows in edges for key in {_key(side, row) for side, row in rows})
     places = Counter(place for rows in edges for place in {_place(side, row) for side, row in rows})
@@ -42,13 +42,13 @@ def without_furniture(pages: Sequence[PageText]) -> list[PageText]:
         return count >= needed or is_running or _ISSUE.search(row.text) is not None
 
     kept = [
-        _without(page, [row for side, row in rows if is_furniture(side, row)] + _numbers(rows))
+        _drop_rows(page, [row for side, row in rows if is_furniture(side, row)] + _numbers(rows))
         for page, rows in zip(pages, edges, strict=True)
     ]
     return kept if any(page.runs for page in kept) else pages  # pages that are all alike, such as labels
 
 
-def without_marks(page: PageText) -> PageText:
+def drop_margin_marks(page: PageText) -> PageText:
     """The page without page marks of older editions beside the text, such as "14(II)"."""
     width = max((run.x1 for run in page.runs), default=0.0) - min((run.x0 for run in page.runs), default=0.0)
     wide = [run for run in page.runs if run.x1 - run.x0 >= MAIN_WIDTH * width]
@@ -91,7 +91,7 @@ def _is_outside(row: Row, side: str, page: PageText) -> bool:
     return row.y1 < page.height * 0.25 if side == "top" else row.y0 > page.height * 0.6
 
 
-def _without(page: PageText, rows: Sequence[Row]) -> PageText:
+def _drop_rows(page: PageText, rows: Sequence[Row]) -> PageText:
     """A row holds joined runs, so runs go by place: every run that lies inside a removed row."""
     if not rows:
         return page
@@ -108,7 +108,7 @@ _ENTRY = re.compile(r".{2,120}?[\s.．·•…]\s*(?P<page>\d{1,4})\s*")
 _HEADING = re.compile(r"(?:table\s+of\s+contents|contents|list\s+of\s+(?:figures|tables)|目\s*[录錄次])", re.IGNORECASE)
 
 
-def without_contents(page: PageText) -> PageText:
+def drop_contents(page: PageText) -> PageText:
     """The page without entries of a table of contents and the heading above them."""
     rows = list(to_rows(page.runs))
     dropped = _leaders(rows) or _behind_heading(rows)

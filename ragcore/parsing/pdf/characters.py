@@ -50,8 +50,8 @@ def read_page(page: Any, number: int) -> tuple[PageText, Drawing]:
         turns = -text_turn % 4
         drawing = _upright(read_drawing(page), turns, left, bottom, right, top)
         sides = _turned(boxes, turns, left, bottom, right, top)
-        finished = (run.finished(textpage, text_turn) for run in _runs(chars, sides, _walls(drawing)))
-        runs = tuple(run for run in finished if run is not None)
+        closed = (run.close(textpage, text_turn) for run in _runs(chars, sides, _walls(drawing)))
+        runs = tuple(run for run in closed if run is not None)
         share = _unmapped_share(textpage, chars)
     finally:
         textpage.close()
@@ -225,7 +225,7 @@ class _OpenRun:
     y1: float
     hyphen: bool = False  # a hyphen mark followed
 
-    def finished(self, textpage: Any, turn: int) -> Run | None:
+    def close(self, textpage: Any, turn: int) -> Run | None:
         """The run; None if it has no area or stands across the text of the page, as a stamp at the margin does."""
         if self.x1 <= self.x0 or self.y1 <= self.y0 or _turn(textpage, self.start) != turn:
             return None

@@ -98,7 +98,7 @@ def _product(inner: Matrix, outer: Matrix) -> Matrix:
     return a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + m
 
 
-def _at(matrix: Matrix, x: float, y: float) -> tuple[float, float]:
+def _transform(matrix: Matrix, x: float, y: float) -> tuple[float, float]:
     a, b, c, d, e, f = matrix
     return a * x + c * y + e, b * x + d * y + f
 
@@ -106,7 +106,7 @@ def _at(matrix: Matrix, x: float, y: float) -> tuple[float, float]:
 def _picture(raw: Any, outer: Matrix) -> PlacedPicture:
     """A picture fills the unit square of its matrix."""
     matrix = _product(_matrix(raw), outer)
-    corners = [_at(matrix, x, y) for x, y in ((0, 0), (1, 0), (0, 1), (1, 1))]
+    corners = [_transform(matrix, x, y) for x, y in ((0, 0), (1, 0), (0, 1), (1, 1))]
     xs, ys = [x for x, _ in corners], [y for _, y in corners]
     width, height = ctypes.c_uint(), ctypes.c_uint()
     pdfium.FPDFImageObj_GetImagePixelSize(raw, width, height)
@@ -161,7 +161,7 @@ def _subpaths(raw: Any, count: int, matrix: Matrix) -> Iterator[list[tuple[float
         elif kind != pdfium.FPDF_SEGMENT_LINETO:
             straight = False
         pdfium.FPDFPathSegment_GetPoint(segment, x, y)
-        corners.append(_at(matrix, x.value, y.value))
+        corners.append(_transform(matrix, x.value, y.value))
         if pdfium.FPDFPathSegment_GetClose(segment):
             corners.append(corners[0])
     if straight and len(corners) > 1:
@@ -185,7 +185,7 @@ _CAPTION = re.compile(
 
 
 @dataclass(slots=True)
-class PictureCollector:
+class PdfPictureCollector:
     """Gathers the pictures of a document page by page; the same bytes are kept once."""
 
     pictures: dict[str, Picture] = field(default_factory=dict)  # by digest
@@ -204,7 +204,7 @@ class PictureCollector:
                 seen.add(digest)
             picture = self.pictures.get(digest) or self._kept(digest, document, page, placed, text.number)
             if picture is not None:
-                caption = caption_near(placed.sides, text.runs)
+                caption = find_caption(placed.sides, text.runs)
                 shown = f"![{_alt(caption)}](picture:{picture.name})"
                 yield Insert("image", shown, *placed.sides).as_run()
 
@@ -236,7 +236,7 @@ def _is_worth_keeping(placed: PlacedPicture, text: PageText) -> bool:
     return not (is_large and any(x0 < run.x0 < x1 and y0 < run.middle < y1 for run in text.runs))
 
 
-def with_pictures(page: PageText, names: set[str]) -> PageText:
+def drop_unkept_pictures(page: PageText, names: set[str]) -> PageText:
     """The page without pictures that are not kept."""
     return replace(page, runs=tuple(run for run in page.runs if run.insert is None or _is_kept(run.insert, names)))
 
@@ -245,7 +245,7 @@ def _is_kept(insert: Insert, names: set[str]) -> bool:
     return insert.kind != "image" or insert.text.rpartition("(picture:")[2].rstrip(")") in names
 
 
-def caption_near(sides: tuple[float, float, float, float], runs: Sequence[Run]) -> str:
+def find_caption(sides: tuple[float, float, float, float], runs: Sequence[Run]) -> str:
     """The line next to a picture that begins like a caption, below rather than above; "" if there is none."""
     x0, y0, x1, y1 = sides
     near = []

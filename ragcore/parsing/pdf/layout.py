@@ -150,7 +150,7 @@ class Row:
         return all(cell.bold for cell in self.cells)
 
 
-def flows(runs: Sequence[Run], depth: int = 0) -> Iterator[list[Row]]:
+def column_flows(runs: Sequence[Run], depth: int = 0) -> Iterator[list[Row]]:
     """Stretches of rows in reading order; a flow is one column, or full-width rows between columns."""
     gutter = _gutter(runs) if depth < MAX_DEPTH else None
     rows = list(to_rows(runs))
@@ -164,8 +164,8 @@ def flows(runs: Sequence[Run], depth: int = 0) -> Iterator[list[Row]]:
         if crossing or not _are_columns(left, right):
             yield band
         else:
-            yield from flows(left, depth + 1)
-            yield from flows(right, depth + 1)
+            yield from column_flows(left, depth + 1)
+            yield from column_flows(right, depth + 1)
 
 
 def to_rows(runs: Sequence[Run]) -> Iterator[Row]:
@@ -174,15 +174,15 @@ def to_rows(runs: Sequence[Run]) -> Iterator[Row]:
     y0 = y1 = 0.0
     for run in sorted(runs, key=lambda r: r.middle):
         if line and min(run.y1, y1) - max(run.y0, y0) < 0.5 * min(run.y1 - run.y0, y1 - y0):
-            yield Row(tuple(_joined(line)))
+            yield Row(tuple(_join_runs(line)))
             line = []
         y0, y1 = (min(y0, run.y0), max(y1, run.y1)) if line and len(line) < 3 else (run.y0, run.y1)
         line.append(run)
     if line:
-        yield Row(tuple(_joined(line)))
+        yield Row(tuple(_join_runs(line)))
 
 
-def _joined(line: list[Run]) -> Iterator[Run]:
+def _join_runs(line: list[Run]) -> Iterator[Run]:
     line.sort(key=lambda run: run.x0)
     before = line[0]
     for run in line[1:]:

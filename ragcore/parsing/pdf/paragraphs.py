@@ -87,7 +87,7 @@ def _begins(row: Row, current: Sequence[Row], pitch: float, left: float, right: 
 def _paragraph(rows: Sequence[Row], compounds: Set[str]) -> Paragraph:
     text = ""
     for row in rows:
-        text = joined(text, row.text, compounds)
+        text = join_lines(text, row.text, compounds)
     if len(text) > PROSE_CHARS and _PUNCTUATION.search(text):
         text = _CJK_SPACE.sub("", text)  # spaces that stretch a line; Chinese prose has none
     text = _STRAY_SPACE.sub("", text)
@@ -95,7 +95,7 @@ def _paragraph(rows: Sequence[Row], compounds: Set[str]) -> Paragraph:
     return Paragraph(text, tuple(rows), longest.size, all(row.bold for row in rows))
 
 
-def joined(before: str, line: str, compounds: Set[str] = frozenset()) -> str:
+def join_lines(before: str, line: str, compounds: Set[str] = frozenset()) -> str:
     """Two lines of one paragraph: no space where Chinese meets, a hyphen at the line end taken out.
 
     Words of `compounds` are written with their hyphen elsewhere too, and keep it.
@@ -109,7 +109,7 @@ def joined(before: str, line: str, compounds: Set[str] = frozenset()) -> str:
     return before + line if before[-1] >= CJK or line[0] >= CJK else f"{before} {line}"
 
 
-def compounds_of(texts: Iterable[str]) -> frozenset[str]:
+def hyphenated_words(texts: Iterable[str]) -> frozenset[str]:
     """Words with a hyphen inside, lower case, as "dual-encoder"."""
     return frozenset(word.lower() for text in texts if "-" in text for word in _COMPOUND.findall(text))
 
@@ -141,7 +141,7 @@ class HeadingSizes:
             return 0
         depth = numbering_depth(paragraph.text)
         for rank, size in enumerate(self.larger, 1):
-            if _same(paragraph.size, size):
+            if _is_same_size(paragraph.size, size):
                 return min(rank + max(depth - 1, 0), 6)
         if paragraph.size < (1 - SAME_SIZE) * self.body:
             return 0
@@ -161,7 +161,7 @@ def heading_sizes(paragraphs: Iterable[Paragraph]) -> HeadingSizes:
     body = chars.most_common(1)[0][0] if chars else 0.0
     larger: list[float] = []
     for size in sorted(headings, reverse=True):
-        if size >= LARGER * body and not any(_same(size, known) for known in larger):
+        if size >= LARGER * body and not any(_is_same_size(size, known) for known in larger):
             larger.append(size)
     return HeadingSizes(body, tuple(larger))
 
@@ -195,11 +195,11 @@ def _is_plain_heading(paragraph: Paragraph) -> bool:
     return len(paragraph.rows) == 1 and len(text) <= 45 and text[-1] not in _UNFINISHED and not listed
 
 
-def _same(one: float, other: float) -> bool:
+def _is_same_size(one: float, other: float) -> bool:
     return abs(one - other) <= SAME_SIZE * other
 
 
-def title_of(sizes: HeadingSizes, first_page: Sequence[Paragraph]) -> str:
+def largest_heading(sizes: HeadingSizes, first_page: Sequence[Paragraph]) -> str:
     """The largest heading of the first page."""
     headings = [paragraph for paragraph in first_page if sizes.level(paragraph)]
     return max(headings, key=lambda paragraph: paragraph.size).text if headings else ""

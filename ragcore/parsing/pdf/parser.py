@@ -10,12 +10,12 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from ragcore.errors import CorruptDocumentError, PasswordProtectedError, ResourceLimitError
-from ragcore.parsing.parser_errors import coded_errors, finished, require_content
+from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
 from ragcore.parsing.pdf.blocks import document_title, layout_blocks
 from ragcore.parsing.pdf.characters import read_page
-from ragcore.parsing.pdf.drawing import Drawing, PictureCollector, with_pictures
+from ragcore.parsing.pdf.drawing import Drawing, PdfPictureCollector, drop_unkept_pictures
 from ragcore.parsing.pdf.layout import PageText
-from ragcore.parsing.pdf.ruled_tables import grids, split_lines, take_tables
+from ragcore.parsing.pdf.ruled_tables import find_grids, split_lines, take_tables
 from ragcore.types import ParsedDocument, Picture
 
 MAX_PAGES = 10_000
@@ -42,8 +42,8 @@ class PdfParser:
             raise CorruptDocumentError(name=name, problem="no %PDF header")
         with coded_errors(name):
             with _lock:
-                file = _read(content, name)
-            return _document(file, name)
+                file = _read_file(content, name)
+            return _to_document(file, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _File:
     pictures: tuple[Picture, ...]
 
 
-def _read(content: bytes, name: str) -> _File:
+def _read_file(content: bytes, name: str) -> _File:
     try:
         document = pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as problem:
@@ -65,7 +65,7 @@ def _read(content: bytes, name: str) -> _File:
     try:
         if len(document) > MAX_PAGES:
             raise ResourceLimitError(name=name, pages=len(document))
-        collector = PictureCollector()
+        collector = PdfPictureCollector()
         read = list(_pages(document, collector))
         if not read:
             raise CorruptDocumentError(name=name, broken_pages=len(document))
@@ -73,7 +73,7 @@ def _read(content: bytes, name: str) -> _File:
         names = {picture.name for picture in kept}
         said = document.get_metadata_dict(skip_empty=True)
         return _File(
-            tuple(with_pictures(page, names) for page, _ in read),
+            tuple(drop_unkept_pictures(page, names) for page, _ in read),
             said.get("Title", ""),
             said.get("Author", ""),
             tuple(page.number for page, is_unread in read if is_unread),
@@ -83,7 +83,7 @@ def _read(content: bytes, name: str) -> _File:
         document.close()
 
 
-def _pages(document: pypdfium2.PdfDocument, collector: PictureCollector) -> Iterator[tuple[PageText, bool]]:
+def _pages(document: pypdfium2.PdfDocument, collector: PdfPictureCollector) -> Iterator[tuple[PageText, bool]]:
     """The pages that can be opened, and whether their text must be recognised."""
     for index in range(len(document)):
         try:
@@ -117,24 +117,24 @@ def _with_tables(text: PageText, drawing: Drawing) -> PageText:
     across, down = split_lines(drawing.lines)
     if len(across) < 2 or not down or not text.runs:
         return text
-    runs, tables = take_tables(text.runs, list(grids(across, down)))
+    runs, tables = take_tables(text.runs, list(find_grids(across, down)))
     return replace(text, runs=(*runs, *(table.as_run() for table in tables))) if tables else text
 
 
-def _document(file: _File, name: str) -> ParsedDocument:
+def _to_document(file: _File, name: str) -> ParsedDocument:
     layout = layout_blocks(file.pages)
-    return finished(
+    return build_document(
         layout.blocks,
         name=name,
         title=document_title(file.title, layout),
         pages=max((page.number for page in file.pages), default=0),
         metadata={"author": file.author} if file.author else {},
-        pictures=_shown(file.pictures, layout.blocks),
+        pictures=_shown_pictures(file.pictures, layout.blocks),
         unread_pages=file.unread,
     )
 
 
-def _shown(pictures: Sequence[Picture], blocks: Sequence[object]) -> tuple[Picture, ...]:
+def _shown_pictures(pictures: Sequence[Picture], blocks: Sequence[object]) -> tuple[Picture, ...]:
     """Pictures that a block shows; others were part of what repeats on every page."""
     text = "\n".join(getattr(block, "text", "") for block in blocks if getattr(block, "kind", "") == "image")
     return tuple(picture for picture in pictures if f"(picture:{picture.name})" in text)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ragcore.parsing.pdf.aligned_tables import is_number
 from ragcore.parsing.pdf.layout import Insert, Row, Run, to_rows
-from ragcore.parsing.pdf.paragraphs import joined
+from ragcore.parsing.pdf.paragraphs import join_lines
 from ragcore.parsing.tables import Cell, fill_spans, markdown_table
 
 SNAP = 3.0  # lines that lie closer are one
@@ -61,10 +61,10 @@ def split_lines(lines: Sequence[tuple[float, float, float, float]]) -> tuple[lis
     """Lines as x0, y0, x1, y1 (downwards) to horizontal and vertical ones, collinear pieces put together."""
     across = [Line((y0 + y1) / 2, x0, x1) for x0, y0, x1, y1 in lines if x1 - x0 >= y1 - y0]
     down = [Line((x0 + x1) / 2, y0, y1) for x0, y0, x1, y1 in lines if x1 - x0 < y1 - y0]
-    return _merged(across), _merged(down)
+    return _merge_lines(across), _merge_lines(down)
 
 
-def _merged(lines: Sequence[Line]) -> list[Line]:
+def _merge_lines(lines: Sequence[Line]) -> list[Line]:
     """Lines that lie on each other or touch end to end are one."""
     merged: list[Line] = []
     for group in _clusters(sorted(lines, key=lambda line: line.at)):
@@ -93,13 +93,13 @@ def _clusters(ordered: Sequence[Line]) -> Iterator[list[Line]]:
         yield group
 
 
-def grids(across: Sequence[Line], down: Sequence[Line]) -> Iterator[Grid]:
+def find_grids(across: Sequence[Line], down: Sequence[Line]) -> Iterator[Grid]:
     """The grids that crossing lines form, from top to bottom."""
-    found = [grid for group in _crossing(across, down) if (grid := _grid(*group)) is not None]
+    found = [grid for group in _crossing_groups(across, down) if (grid := _build_grid(*group)) is not None]
     yield from sorted(found, key=lambda grid: grid.ys[0])
 
 
-def _crossing(across: Sequence[Line], down: Sequence[Line]) -> Iterator[tuple[list[Line], list[Line]]]:
+def _crossing_groups(across: Sequence[Line], down: Sequence[Line]) -> Iterator[tuple[list[Line], list[Line]]]:
     """Groups of lines that hang together."""
     left_down = list(down)
     left_across = list(across)
@@ -109,24 +109,24 @@ def _crossing(across: Sequence[Line], down: Sequence[Line]) -> Iterator[tuple[li
         fresh = list(columns)
         while fresh:
             column = fresh.pop()
-            touching = [row for row in left_across if _cross(row, column)]
-            left_across = [row for row in left_across if not _cross(row, column)]
+            touching = [row for row in left_across if _is_crossing(row, column)]
+            left_across = [row for row in left_across if not _is_crossing(row, column)]
             rows += touching
             for row in touching:
-                more = [other for other in left_down if _cross(row, other)]
-                left_down = [other for other in left_down if not _cross(row, other)]
+                more = [other for other in left_down if _is_crossing(row, other)]
+                left_down = [other for other in left_down if not _is_crossing(row, other)]
                 columns += more
                 fresh += more
         if len(rows) > 1:
             yield rows, columns
 
 
-def _cross(row: Line, column: Line) -> bool:
+def _is_crossing(row: Line, column: Line) -> bool:
     within_row = row.start - SNAP <= column.at <= row.end + SNAP
     return within_row and column.start - SNAP <= row.at <= column.end + SNAP
 
 
-def _grid(across: list[Line], down: list[Line]) -> Grid | None:
+def _build_grid(across: list[Line], down: list[Line]) -> Grid | None:
     """The grid of lines that hang together; sides that an open table leaves out are added."""
     start, end = min(line.start for line in across), max(line.end for line in across)
     top, bottom = min(line.at for line in across), max(line.at for line in across)
@@ -187,7 +187,7 @@ def take_tables(runs: Sequence[Run], grids: Sequence[Grid]) -> tuple[list[Run], 
     """
     left, tables = list(runs), []
     for grid in grids:
-        filled = _Filled.of(grid, [run for run in left if grid.holds(run)])
+        filled = _FilledGrid.of(grid, [run for run in left if grid.holds(run)])
         if not filled.is_table:
             continue
         body = filled.without_titles()
@@ -200,7 +200,7 @@ def take_tables(runs: Sequence[Run], grids: Sequence[Grid]) -> tuple[list[Run], 
 
 
 @dataclass(frozen=True, slots=True)
-class _Filled:
+class _FilledGrid:
     """A grid and the runs in each field; rows from `first` to before `last` count."""
 
     grid: Grid
@@ -209,7 +209,7 @@ class _Filled:
     last: int
 
     @classmethod
-    def of(cls, grid: Grid, runs: Sequence[Run]) -> _Filled:
+    def of(cls, grid: Grid, runs: Sequence[Run]) -> _FilledGrid:
         texts: dict[Field, list[Run]] = {field: [] for field in grid.fields}
         place = {
             (row, column): field
@@ -239,7 +239,7 @@ class _Filled:
         lines = [row for field in held for row in to_rows(self.texts[field]) if field.columns < self.grid.size[1]]
         return sum(len(row.cells) > 1 for row in lines) <= MAX_GAPPED * len(lines)
 
-    def without_titles(self) -> _Filled:
+    def without_titles(self) -> _FilledGrid:
         """Without full-width fields at the top and bottom, as long as a table is left."""
         first, last = self.first, self.last
         wide = {field.row: field for field in self.fields if field.columns == self.grid.size[1]}
@@ -266,7 +266,7 @@ class _Filled:
     def _cells(self, field: Field, cut: list[list[Cell]] | None, line: int, height: int) -> list[Cell]:
         """What a field adds to a line: its own rows, or all its text in the first line."""
         if cut is None:
-            return _whole(_text(self.texts[field]), height, field.columns) if line == 0 else []
+            return _merged_cell(_text(self.texts[field]), height, field.columns) if line == 0 else []
         if line == len(cut) - 1:  # headings of fewer lines reach down to the last of the others
             return [replace(cell, rows=height - line) for cell in cut[line]]
         return cut[line] if line < len(cut) else []
@@ -308,7 +308,7 @@ class _Filled:
         return [Cell(text=text) for text in texts]
 
 
-def _whole(text: str, height: int, columns: int) -> list[Cell]:
+def _merged_cell(text: str, height: int, columns: int) -> list[Cell]:
     """A merged cell; a long text is said once a row, not in every column."""
     if columns > 1 and len(text) > LONG_TEXT:
         return [Cell(text=text, rows=height), Cell(text="", rows=height, columns=columns - 1)]
@@ -335,7 +335,7 @@ def _text(runs: Sequence[Run]) -> str:
     """The lines of a field as one."""
     text = ""
     for row in to_rows(runs):
-        text = joined(text, row.text)
+        text = join_lines(text, row.text)
     return text
 
 

@@ -6,18 +6,18 @@ from tempfile import TemporaryFile
 
 from ragcore.errors import CorruptDocumentError
 from ragcore.parsing import format_of
-from ragcore.parsing.office.legacy import modernised
-from ragcore.parsing.sandbox.process import DEFAULT_LIMITS, ParseLimits, run_contained
-from ragcore.parsing.sandbox.serialization import load
+from ragcore.parsing.office.legacy import convert_legacy
+from ragcore.parsing.sandbox.process import DEFAULT_LIMITS, SandboxLimits, run_in_sandbox
+from ragcore.parsing.sandbox.serialization import load_document
 from ragcore.types import ParsedDocument
 
-__all__ = ["ParseLimits", "needs_containment", "parse_contained", "run_contained"]
+__all__ = ["SandboxLimits", "needs_sandbox", "parse_in_sandbox", "run_in_sandbox"]
 
 SMALL_BYTES = 256 * 1024
 _HARMLESS = frozenset({".txt", ".log", ".md", ".markdown", ".html", ".htm"})  # no nested or compressed structure
 
 
-def needs_containment(name: str, size: int) -> bool:
+def needs_sandbox(name: str, size: int) -> bool:
     """False for small text formats, which the caller may parse itself: a process costs about 0.1 s.
 
     Raises UnsupportedFormatError.
@@ -25,18 +25,18 @@ def needs_containment(name: str, size: int) -> bool:
     return format_of(name) not in _HARMLESS or size >= SMALL_BYTES
 
 
-def parse_contained(content: bytes, *, name: str, limits: ParseLimits = DEFAULT_LIMITS) -> ParsedDocument:
+def parse_in_sandbox(content: bytes, *, name: str, limits: SandboxLimits = DEFAULT_LIMITS) -> ParsedDocument:
     """Like `parse`, in a fresh process that may not harm anyone.
 
     Raises what `parse` raises; ResourceLimitError when a limit was reached; CorruptDocumentError with the
     signal when the process crashed. A file of an old office program is converted first, in a process of its own.
     """
-    content, name = modernised(content, name=name)  # no process for a format that nobody can read
+    content, name = convert_legacy(content, name=name)  # no process for a format that nobody can read
     with TemporaryFile() as source, TemporaryFile() as target:
         source.write(content)
         source.seek(0)
-        answer = run_contained("ragcore.parsing.sandbox.child", source, target, order={}, name=name, limits=limits)
+        answer = run_in_sandbox("ragcore.parsing.sandbox.child", source, target, order={}, name=name, limits=limits)
     try:
-        return load(answer)
+        return load_document(answer)
     except ValueError as problem:
         raise CorruptDocumentError(name=name, problem="the parser gave no answer") from problem

@@ -28,7 +28,7 @@ _KILLED_BY_LIMIT = (-signal.SIGKILL, -signal.SIGXCPU, -signal.SIGXFSZ)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParseLimits:
+class SandboxLimits:
     """What one file may cost."""
 
     memory_bytes: int = 512 * 1024 * 1024  # address space
@@ -37,17 +37,17 @@ class ParseLimits:
     output_bytes: int = 128 * 1024 * 1024
 
 
-DEFAULT_LIMITS = ParseLimits()
+DEFAULT_LIMITS = SandboxLimits()
 
 
-def run_contained(
+def run_in_sandbox(
     module: str,
     source: IO[bytes],
     target: IO[bytes],
     *,
     order: Mapping[str, object],
     name: str,
-    limits: ParseLimits = DEFAULT_LIMITS,
+    limits: SandboxLimits = DEFAULT_LIMITS,
 ) -> bytes:
     """What a module of ours, run as a contained process, makes of a file on its standard input.
 
@@ -68,7 +68,7 @@ def run_contained(
 
 
 def _run(
-    module: str, source: IO[bytes], target: IO[bytes], order: Mapping[str, object], name: str, limits: ParseLimits
+    module: str, source: IO[bytes], target: IO[bytes], order: Mapping[str, object], name: str, limits: SandboxLimits
 ) -> tuple[int, int]:
     """Exit status of the process (negative: the signal that ended it) and the memory that it had at most."""
     given = {
@@ -89,7 +89,7 @@ def _run(
     )
     ended = False
     try:
-        ended = _ended(process, limits.wall_seconds)
+        ended = _wait_for_end(process, limits.wall_seconds)
     finally:
         os.killpg(process.pid, signal.SIGKILL)  # also what it started; the process itself is not reaped yet
         _, status, usage = os.wait4(process.pid, 0)
@@ -99,10 +99,10 @@ def _run(
     return process.returncode, usage.ru_maxrss * RSS_UNIT_BYTES
 
 
-def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
+def _wait_for_end(process: subprocess.Popen[bytes], seconds: float) -> bool:
     """Wait for the end of a process, without reaping it; False if the time was over before."""
     if not hasattr(os, "pidfd_open"):  # not on Linux
-        return _polled(process, seconds)
+        return _poll_for_end(process, seconds)
     descriptor = os.pidfd_open(process.pid)
     try:
         poll = select.poll()
@@ -112,7 +112,7 @@ def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
         os.close(descriptor)
 
 
-def _polled(process: subprocess.Popen[bytes], seconds: float) -> bool:
+def _poll_for_end(process: subprocess.Popen[bytes], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:

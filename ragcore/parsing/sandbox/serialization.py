@@ -34,7 +34,7 @@ def dump_error(problem: RagError) -> bytes:
     return json.dumps({"error": data}, default=str).encode()
 
 
-def load(raw: bytes) -> ParsedDocument:
+def load_document(raw: bytes) -> ParsedDocument:
     """The document, or raises the error that the process reported. Raises ValueError for anything else.
 
     The sender may have been taken over by the file that it read, so each value is checked.
@@ -43,31 +43,31 @@ def load(raw: bytes) -> ParsedDocument:
     if not isinstance(answer, dict):
         raise ValueError("not an answer of the parsing process")
     if "error" in answer:
-        raise _error(answer["error"])
+        raise _load_error(answer["error"])
     try:
-        return _document(answer["document"])
+        return _load_document(answer["document"])
     except (KeyError, TypeError, AttributeError) as problem:
         raise ValueError("not a document of the parsing process") from problem
 
 
-def _error(said: Any) -> RagError:
+def _load_error(said: Any) -> RagError:
     kind = _ERRORS.get(str(said["code"]), errors.CorruptDocumentError)
     reason = str(said["reason"])
     return kind(reason if reason in kind.reasons else "", **{str(key): value for key, value in said["data"].items()})
 
 
-def _document(said: Any) -> ParsedDocument:
+def _load_document(said: Any) -> ParsedDocument:
     return ParsedDocument(
-        blocks=tuple(_block(block) for block in said["blocks"]),
+        blocks=tuple(_load_block(block) for block in said["blocks"]),
         title=str(said["title"]),
         pages=int(said["pages"]) if said["pages"] is not None else None,
         metadata={str(key): str(value) for key, value in said["metadata"].items()},
-        pictures=tuple(_picture(picture) for picture in said["pictures"]),
+        pictures=tuple(_load_picture(picture) for picture in said["pictures"]),
         unread_pages=tuple(int(page) for page in said["unread_pages"]),
     )
 
 
-def _picture(said: Any) -> Picture:
+def _load_picture(said: Any) -> Picture:
     if not _PICTURE_NAME.fullmatch(str(said["name"])) or said["media_type"] not in PICTURE_TYPES:
         raise ValueError("not a picture of the parsing process")
     return Picture(
@@ -79,10 +79,10 @@ def _picture(said: Any) -> Picture:
     )
 
 
-def _block(said: Any) -> Block:
+def _load_block(said: Any) -> Block:
     box = said["box"]
     return Block(
-        kind=_kind(said["kind"]),
+        kind=_check_kind(said["kind"]),
         text=str(said["text"]),
         level=int(said["level"]),
         page=int(said["page"]) if said["page"] is not None else None,
@@ -90,7 +90,7 @@ def _block(said: Any) -> Block:
     )
 
 
-def _kind(said: Any) -> Any:
+def _check_kind(said: Any) -> Any:
     if said not in ("heading", "paragraph", "list", "table", "code", "formula", "image"):
         raise ValueError(f"unknown kind of block {said!r}")
     return said

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragcore.chunking import HeadingTreeSplitter, WholeDocumentSplitter, split_into_windows
-from ragcore.chunking.atoms import OVERSIZE, Atomiser, list_items, render
-from ragcore.chunking.packing import OVERLAP_SLACK, Packer, cost
+from ragcore.chunking.atoms import OVERSIZE, Atomiser, list_items, render_atoms
+from ragcore.chunking.packing import OVERLAP_SLACK, Packer, token_cost
 from ragcore.options import ChunkingOptions
 from ragcore.types import Block, Box, ChunkDraft, ParsedDocument
 from tests.ragcore.chunking.counting import TOKEN, SimpleCounter
@@ -247,7 +247,7 @@ def test_the_overlap_is_whole_sentences_of_the_piece_before_and_bounded(blocks, 
         if piece.repeated:
             assert before.own[-len(piece.repeated) :] == piece.repeated
             assert all(atom.kind == "sentence" for atom in piece.repeated)
-            assert cost(piece.repeated) <= OVERLAP_SLACK * overlap * cost(before.own)
+            assert token_cost(piece.repeated) <= OVERLAP_SLACK * overlap * token_cost(before.own)
 
 
 @settings(deadline=None, max_examples=60)
@@ -255,7 +255,7 @@ def test_the_overlap_is_whole_sentences_of_the_piece_before_and_bounded(blocks, 
 def test_the_atoms_of_a_block_are_its_text(block):
     atoms = Atomiser(COUNTER, 64).atoms(0, block)
 
-    assert render(atoms).rstrip() == block.markdown().strip("\n").rstrip() or block.kind == "code"
+    assert render_atoms(atoms).rstrip() == block.markdown().strip("\n").rstrip() or block.kind == "code"
 
 
 @settings(deadline=None, max_examples=60)

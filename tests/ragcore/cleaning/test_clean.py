@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragcore.cleaning import CleaningOptions, clean, clean_counted
+from ragcore.cleaning import CleaningOptions, clean, clean_with_counts
 from ragcore.cleaning.text_rules import strip_log_timestamps
 from ragcore.errors import InvalidOptionsError
 from ragcore.options import resolve
@@ -198,7 +198,7 @@ def test_what_was_done_is_counted_by_rule():
         *on_page(3, paragraph("10:00:00 up"), paragraph("\u200b")),
     )
 
-    cleaned = clean_counted(document(*blocks), options=CleaningOptions(log_timestamps=True))
+    cleaned = clean_with_counts(document(*blocks), options=CleaningOptions(log_timestamps=True))
 
     assert cleaned.counts == {"invisible": 2, "empty": 1, "covers": 3, "contents": 1, "mojibake": 1, "timestamps": 1}
     assert texts(cleaned.document) == ["Operations manual", "zerowidth", "café", "up"]

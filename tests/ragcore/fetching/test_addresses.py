@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.errors import UrlNotAllowedError, UrlUnreachableError
-from ragcore.fetching.addresses import AddressPolicy, checked_url, is_public, permitted_addresses, system_resolve
+from ragcore.fetching.addresses import AddressPolicy, check_url, is_public, permitted_addresses, system_resolve
 
 NOBODY = AddressPolicy()
 
@@ -132,7 +132,7 @@ def test_what_is_neither_a_name_nor_a_network_is_reported_to_the_operator(entry)
 )
 def test_addresses_that_are_no_web_pages_are_refused(url):
     with pytest.raises(UrlNotAllowedError):
-        checked_url(url)
+        check_url(url)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_addresses_that_are_no_web_pages_are_refused(url):
     ],
 )
 def test_addresses_of_pages_are_brought_into_one_form(url, expected):
-    assert str(checked_url(url)).replace("例え", "xn--r8jz45g") == expected
+    assert str(check_url(url)).replace("例え", "xn--r8jz45g") == expected
 
 
 @pytest.mark.parametrize(

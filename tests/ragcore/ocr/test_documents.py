@@ -13,8 +13,8 @@ from reportlab.pdfgen.canvas import Canvas
 from ragcore.errors import EmptyDocumentError, RecognitionUnavailableError, ResourceLimitError
 from ragcore.ocr import documents
 from ragcore.ocr.client import RapidOcrRecogniser
-from ragcore.ocr.documents import recognised, unread_counts
-from ragcore.ocr.layout import turned
+from ragcore.ocr.documents import recognise_document, unread_counts
+from ragcore.ocr.layout import rotate
 from ragcore.options import ParsingOptions
 from ragcore.parsing import parse
 from ragcore.parsing.image.parser import ImageParser
@@ -70,7 +70,7 @@ def read(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ParsedDocument:
     document = parse(content, name=name) if name.endswith("pdf") else ImageParser().parse(content, name=name)
-    return recognised(
+    return recognise_document(
         document, content, name=name, recogniser=recogniser, options=options or ParsingOptions(), progress=progress
     )
 
@@ -190,7 +190,7 @@ def with_pictures(*pictures: bytes) -> ParsedDocument:
 
 
 def read_pictures(document: ParsedDocument, recogniser: Scripted, **options: object) -> list[str]:
-    found = recognised(
+    found = recognise_document(
         document, b"", name="a.docx", recogniser=recogniser, options=ParsingOptions(**options), progress=lambda *_: None
     )
     return [block.text for block in found.blocks]
@@ -250,7 +250,7 @@ def test_pictures_that_nobody_read_are_counted_with_the_reason():
     document = with_pictures(*contents, b"damaged", contents[0], encoded(WHITE))
     recogniser = Scripted([line("Words in a picture", 80, 80)], ResourceLimitError("slow_recognition"))
 
-    found = recognised(
+    found = recognise_document(
         document,
         b"",
         name="a.docx",
@@ -269,7 +269,7 @@ def test_the_pictures_of_a_document_are_read_until_their_time_is_over(monkeypatc
     recogniser = Scripted([line("Words in a picture", 80, 80)])
     done = []
 
-    found = recognised(
+    found = recognise_document(
         document,
         b"",
         name="a.docx",
@@ -307,9 +307,9 @@ def test_turning_moves_every_pixel_and_four_turns_restore_it(width, height, turn
         data=data.draw(st.binary(min_size=width * height, max_size=width * height)),
     )
 
-    once = turned(pixels, turns)
+    once = rotate(pixels, turns)
 
-    assert turned(once, -turns) == pixels
+    assert rotate(once, -turns) == pixels
     assert sorted(once.data) == sorted(pixels.data)
     assert (once.width, once.height) == ((height, width) if turns % 2 else (width, height))
 

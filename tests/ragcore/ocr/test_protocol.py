@@ -37,16 +37,16 @@ def pictures(draw):
 
 @given(st.lists(pictures(), max_size=3))
 def test_pictures_sent_one_after_the_other_arrive_as_they_were(sent):
-    channel = exactly(BytesIO(b"".join(map(protocol.request, sent))))
+    channel = exactly(BytesIO(b"".join(map(protocol.encode_request, sent))))
 
     assert [protocol.read_request(channel) for _ in sent] == sent
 
 
 @given(st.lists(lines, max_size=5))
 def test_lines_survive_an_answer(sent):
-    message = protocol.answer({"lines": protocol.lines_said(sent), "rss_bytes": 1})
+    message = protocol.encode_answer({"lines": protocol.lines_to_json(sent), "rss_bytes": 1})
 
-    assert protocol.lines_of(protocol.read_answer(exactly(BytesIO(message)))) == sent
+    assert protocol.lines_from_json(protocol.read_answer(exactly(BytesIO(message)))) == sent
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_lines_survive_an_answer(sent):
 )
 def test_an_answer_that_is_none_is_refused(said):
     with pytest.raises(ValueError, match="not an answer"):
-        protocol.lines_of(said)
+        protocol.lines_from_json(said)
 
 
 def test_a_worker_that_hangs_up_ends_the_reading():
-    message = protocol.answer({"lines": []})
+    message = protocol.encode_answer({"lines": []})
 
     with pytest.raises(EOFError):
         protocol.read_answer(exactly(BytesIO(message[:-1])))

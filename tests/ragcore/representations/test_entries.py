@@ -7,7 +7,7 @@ from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.options import RepresentationOptions
 from ragcore.representations import represent
 from ragcore.representations.entries import WINDOW_TOKENS
-from ragcore.representations.writer import GIVE_UP_AFTER, strings
+from ragcore.representations.writer import GIVE_UP_AFTER, read_strings
 from ragcore.types import ChunkDraft
 from tests.scripted_llm import Reply, serving
 
@@ -250,12 +250,12 @@ def test_a_document_cannot_end_its_fence():
     "reply", ['{"a": "x"}', '```json\n{"a": "x"}\n```', 'Here it is: {"a": " x ", "b": 1} I hope it helps. {}']
 )
 def test_a_json_object_is_found_in_what_models_write(reply):
-    assert strings(reply, ("a",)) == {"a": "x"}
+    assert read_strings(reply, ("a",)) == {"a": "x"}
 
 
 @pytest.mark.parametrize("reply", ["", "a", "{", "[1]", '{"a": ""}', '{"a": null}', '{"b": "x"}', '"{}"'])
 def test_anything_else_is_no_reply(reply):
-    assert strings(reply, ("a",)) is None
+    assert read_strings(reply, ("a",)) is None
 
 
 def test_a_long_chunk_is_found_through_windows_besides_its_body(made, counter):

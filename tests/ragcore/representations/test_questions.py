@@ -1,11 +1,11 @@
-from ragcore.representations.questions import kept_questions, key_phrases, rule_questions
+from ragcore.representations.questions import key_phrases, rule_questions, select_questions
 from ragcore.text.tokenise import JiebaTokenizer
 
 TOKENIZER = JiebaTokenizer()
 
 
 def kept(*questions: str, text: str) -> tuple[str, ...]:
-    return kept_questions(questions, text, TOKENIZER)
+    return select_questions(questions, text, TOKENIZER)
 
 
 def rules(text: str, *path: str) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError, UnsafeArchiveError
 from ragcore.parsing import parse
-from ragcore.parsing.archive.parser import archive_members, unpack_contained
+from ragcore.parsing.archive.parser import archive_members, unpack_in_sandbox
 from ragcore.parsing.archive.safe_zip import ArchiveLimits, clean_name
-from ragcore.parsing.sandbox.process import ParseLimits
+from ragcore.parsing.sandbox.process import SandboxLimits
 from tests.ragcore.parsing.pack import PNG, zip_bytes, zip_with_raw_names
 
 INNER = zip_bytes({"deep/x.txt": "inner text", "b.exe": b"MZ"})
@@ -103,7 +103,7 @@ def test_western_names_stay_western():
 def test_names_that_lead_out_of_the_archive_are_refused(path):
     content = zip_bytes({"good.txt": "text", path: "evil"})
 
-    for read in (parse, archive_members, unpack_contained):
+    for read in (parse, archive_members, unpack_in_sandbox):
         with pytest.raises(UnsafeArchiveError):
             read(content, name="a.zip")
 
@@ -214,16 +214,16 @@ def test_limits_count_over_all_archives_inside():
 def test_a_contained_unpacking_gives_the_same_members():
     content = zip_bytes({"a.txt": "text", "in.zip": INNER, "文件.bin": bytes(range(256))})
 
-    assert unpack_contained(content, name="a.zip") == archive_members(content, name="a.zip")
+    assert unpack_in_sandbox(content, name="a.zip") == archive_members(content, name="a.zip")
 
 
 def test_a_contained_unpacking_reports_errors_and_limits():
     with pytest.raises(CorruptDocumentError):
-        unpack_contained(b"PK no archive", name="a.zip")
+        unpack_in_sandbox(b"PK no archive", name="a.zip")
     with pytest.raises(UnsafeArchiveError):
-        unpack_contained(zip_bytes({"a.txt": bytes(70_000)}), name="a.zip", archive=SMALL)
+        unpack_in_sandbox(zip_bytes({"a.txt": bytes(70_000)}), name="a.zip", archive=SMALL)
     with pytest.raises(Exception, match="more memory or time") as refusal:
-        unpack_contained(zip_bytes({"a.txt": bytes(50_000)}), name="a.zip", limits=ParseLimits(output_bytes=1000))
+        unpack_in_sandbox(zip_bytes({"a.txt": bytes(50_000)}), name="a.zip", limits=SandboxLimits(output_bytes=1000))
     assert refusal.value.code == "resource_limit"
 
 

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
 from ragcore.parsing.image import pixels
-from ragcore.parsing.image.pixels import decode_contained, render_contained, render_in_batches
+from ragcore.parsing.image.pixels import decode_in_sandbox, render_in_batches, render_in_sandbox
 from tests.ragcore.ocr.drawing import encoded
 from tests.ragcore.parsing.build import lines, pdf_bytes
 
@@ -38,7 +38,7 @@ def dark(frame) -> set[tuple[bool, bool]]:
 
 
 def test_pages_are_rendered_at_the_size_asked_for():
-    frames = render_contained(TWO_PAGES, name="a.pdf", pages=[2, 1], max_side_pixels=421)
+    frames = render_in_sandbox(TWO_PAGES, name="a.pdf", pages=[2, 1], max_side_pixels=421)
 
     assert [frame.page for frame in frames] == [2, 1]
     assert [dark(frame) for frame in frames] == [{(True, True)}, {(False, False)}]
@@ -48,7 +48,7 @@ def test_pages_are_rendered_at_the_size_asked_for():
 
 
 def test_pages_that_do_not_exist_are_left_out():
-    assert [frame.page for frame in render_contained(TWO_PAGES, name="a.pdf", pages=[0, 2, 9])] == [2]
+    assert [frame.page for frame in render_in_sandbox(TWO_PAGES, name="a.pdf", pages=[0, 2, 9])] == [2]
 
 
 def test_any_number_of_pages_is_rendered_in_batches(monkeypatch):
@@ -56,30 +56,30 @@ def test_any_number_of_pages_is_rendered_in_batches(monkeypatch):
 
     assert [frame.page for frame in render_in_batches(TWO_PAGES, name="a.pdf", pages=[1, 2])] == [1, 2]
     with pytest.raises(ValueError, match="at most 1"):
-        render_contained(TWO_PAGES, name="a.pdf", pages=[1, 2])
+        render_in_sandbox(TWO_PAGES, name="a.pdf", pages=[1, 2])
 
 
 def test_a_page_that_brings_the_process_down_costs_only_itself(monkeypatch):
-    original = pixels.run_contained
+    original = pixels.run_in_sandbox
 
     def run(module, source, target, *, order, **others):
         if 1 in order["pages"]:
             raise ResourceLimitError
         return original(module, source, target, order=order, **others)
 
-    monkeypatch.setattr(pixels, "run_contained", run)
+    monkeypatch.setattr(pixels, "run_in_sandbox", run)
 
     assert [frame.page for frame in render_in_batches(TWO_PAGES, name="a.pdf", pages=[1, 2])] == [2]
 
 
 def test_a_file_that_cannot_be_rendered_is_corrupt():
     with pytest.raises(CorruptDocumentError):
-        render_contained(b"no PDF", name="a.pdf", pages=[1])
+        render_in_sandbox(b"no PDF", name="a.pdf", pages=[1])
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF"])
 def test_every_format_is_decoded(kind):
-    (frames,) = decode_contained([encoded(corner(), kind)])
+    (frames,) = decode_in_sandbox([encoded(corner(), kind)])
 
     assert frames is not None
     assert (frames[0].pixels.width, frames[0].pixels.height, frames[0].scale) == (80, 40, 1.0)
@@ -94,7 +94,7 @@ def test_every_kind_of_colour_becomes_grey(mode):
     if mode == "I;16":
         content = encoded(picture.convert("I;16"), "PNG")
 
-    (frames,) = decode_contained([content])
+    (frames,) = decode_in_sandbox([content])
 
     assert dark(frames[0]) == {(False, False)}
     assert grey_at(frames[0], 70, 30) > 200
@@ -104,7 +104,7 @@ def test_what_is_transparent_is_white():
     picture = Image.new("RGBA", (80, 40), (0, 0, 0, 0))
     ImageDraw.Draw(picture).rectangle((0, 0, 39, 19), fill=(0, 0, 0, 255))
 
-    (frames,) = decode_contained([encoded(picture)])
+    (frames,) = decode_in_sandbox([encoded(picture)])
 
     assert dark(frames[0]) == {(False, False)}
 
@@ -113,14 +113,14 @@ def test_a_photo_stands_as_the_camera_was_held():
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned clockwise by 90 degrees
 
-    (frames,) = decode_contained([encoded(corner(), "JPEG", exif=exif)])
+    (frames,) = decode_in_sandbox([encoded(corner(), "JPEG", exif=exif)])
 
     assert (frames[0].pixels.width, frames[0].pixels.height) == (40, 80)
     assert dark(frames[0]) == {(True, False)}
 
 
 def test_large_pictures_are_made_smaller():
-    (frames,) = decode_contained([encoded(corner().resize((800, 400)))], max_side_pixels=100)
+    (frames,) = decode_in_sandbox([encoded(corner().resize((800, 400)))], max_side_pixels=100)
 
     assert (frames[0].pixels.width, frames[0].pixels.height) == (100, 50)
     assert frames[0].scale == pytest.approx(1 / 8)
@@ -131,7 +131,7 @@ def test_all_pages_of_a_tiff_and_the_first_frame_of_an_animation_are_read():
     tiff = encoded(corner(), "TIFF", save_all=True, append_images=[other])
     animation = encoded(corner(), "GIF", save_all=True, append_images=[other])
 
-    pages, frames = decode_contained([tiff, animation])
+    pages, frames = decode_in_sandbox([tiff, animation])
 
     assert [page.page for page in pages] == [1, 2]
     assert [dark(page) for page in pages] == [{(False, False)}, {(x, y) for x in (False, True) for y in (False, True)}]
@@ -141,13 +141,13 @@ def test_all_pages_of_a_tiff_and_the_first_frame_of_an_animation_are_read():
 def test_what_cannot_be_decoded_costs_only_itself():
     good = encoded(corner())
 
-    found = decode_contained([b"no picture", good, good[: len(good) // 2], b""])
+    found = decode_in_sandbox([b"no picture", good, good[: len(good) // 2], b""])
 
     assert [frames is not None for frames in found] == [False, True, False, False]
 
 
 def test_a_picture_that_unpacks_to_too_much_is_not_decoded():
-    assert decode_contained([png_of(20_000, 20_000), encoded(corner())])[0] is None
+    assert decode_in_sandbox([png_of(20_000, 20_000), encoded(corner())])[0] is None
 
 
 def png_of(width: int, height: int) -> bytes:
@@ -172,7 +172,7 @@ def png_of(width: int, height: int) -> bytes:
     ],
 )
 def test_an_answer_of_a_decoder_that_went_mad_is_refused(monkeypatch, answer):
-    monkeypatch.setattr(pixels, "run_contained", lambda *arguments, **options: answer)
+    monkeypatch.setattr(pixels, "run_in_sandbox", lambda *arguments, **options: answer)
 
     with pytest.raises(CorruptDocumentError):
-        render_contained(TWO_PAGES, name="a.pdf", pages=[1])
+        render_in_sandbox(TWO_PAGES, name="a.pdf", pages=[1])

@@ -20,13 +20,13 @@ from ragcore.errors import (
 from ragcore.parsing.office import legacy
 from ragcore.parsing.office.legacy import (
     CONVERT_LIMITS,
-    convert_contained,
+    convert_in_sandbox,
+    convert_legacy,
     converter_available,
-    modernised,
     pdf_rendition,
 )
 from ragcore.parsing.office.package import is_encrypted
-from ragcore.parsing.sandbox.parse import parse_contained
+from ragcore.parsing.sandbox.parse import parse_in_sandbox
 from tests.ragcore.parsing.build import docx_bytes
 from tests.ragcore.parsing.office_build import odf_bytes, ole_bytes, png_bytes, pptx_bytes, xlsx_bytes
 
@@ -64,13 +64,13 @@ def no_converter(monkeypatch):
     ],
 )
 def test_a_file_that_is_no_old_one_is_read_as_what_it_is(content, name, ending, no_converter):
-    assert modernised(content, name=name) == (content, f"{name.rpartition('.')[0]}{ending}")
+    assert convert_legacy(content, name=name) == (content, f"{name.rpartition('.')[0]}{ending}")
 
 
 def test_a_table_that_a_web_page_exported_for_excel_is_read():
     page = "<html><body><table><tr><th>Site</th><th>kW</th></tr><tr><td>x</td><td>5</td></tr></table></body></html>"
 
-    assert parse_contained(page.encode(), name="export.xls").markdown() == "| Site | kW |\n| --- | --- |\n| x | 5 |"
+    assert parse_in_sandbox(page.encode(), name="export.xls").markdown() == "| Site | kW |\n| --- | --- |\n| x | 5 |"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_table_that_a_web_page_exported_for_excel_is_read():
 )
 def test_without_a_converter_the_error_says_in_which_format_to_save(content, name, advice, no_converter):
     with pytest.raises(ConverterMissingError) as refusal:
-        parse_contained(content, name=name)
+        parse_in_sandbox(content, name=name)
 
     assert f"Save it as {advice}" in refusal.value.message
 
@@ -96,12 +96,12 @@ def test_without_a_converter_the_error_says_in_which_format_to_save(content, nam
 @pytest.mark.parametrize("content", [b"\x00\x01\x02" * 300, b"PK\x03\x04 broken", ole_bytes({"Other": b"x"})])
 def test_content_that_no_office_program_wrote_is_corrupt(content, name):
     with pytest.raises(CorruptDocumentError):
-        parse_contained(content, name=name)
+        parse_in_sandbox(content, name=name)
 
 
 def test_a_file_of_zero_bytes_is_empty():
     with pytest.raises(EmptyDocumentError):
-        parse_contained(b"", name="a.doc")
+        parse_in_sandbox(b"", name="a.doc")
 
 
 # ── encryption ──────────────────────────────────────────────────────────────────────────────────
@@ -128,7 +128,7 @@ def test_an_encrypted_old_document_says_so():
     content = ole_bytes({"WordDocument": struct.pack("<6H", 0xA5EC, 0, 0, 0, 0, 0x0100)})
 
     with pytest.raises(PasswordProtectedError):
-        parse_contained(content, name="a.doc")
+        parse_in_sandbox(content, name="a.doc")
 
 
 # ── conversion ──────────────────────────────────────────────────────────────────────────────────
@@ -144,7 +144,7 @@ def test_an_encrypted_old_document_says_so():
     ],
 )
 def test_old_formats_are_converted_and_read(content, name, expected):
-    assert parse_contained(content, name=name).markdown() == expected
+    assert parse_in_sandbox(content, name=name).markdown() == expected
 
 
 @pytest.mark.slow
@@ -160,7 +160,7 @@ def test_presentations_and_texts_become_pdf():
 def test_without_a_converter_there_is_no_pdf(no_converter):
     assert pdf_rendition(b"x", name="a.pptx") is None
     with pytest.raises(ConverterMissingError):
-        convert_contained(b"x", name="a.doc", to="docx")
+        convert_in_sandbox(b"x", name="a.doc", to="docx")
 
 
 @needs_converter
@@ -173,7 +173,7 @@ def test_files_of_this_machine_do_not_come_into_a_converted_document(tmp_path):
     def pictures_in_pdf(image):
         frame = f'<draw:frame svg:width="3cm" svg:height="3cm" text:anchor-type="as-char">{image}</draw:frame>'
         content = odf_bytes("text", f"<text:p>x{frame}</text:p>", parts={"Pictures/a.png": png_bytes()})
-        return convert_contained(content, name="a.odt", to="pdf").count(b"/Subtype/Image")
+        return convert_in_sandbox(content, name="a.odt", to="pdf").count(b"/Subtype/Image")
 
     assert pictures_in_pdf(own) == 1
     assert pictures_in_pdf(linked) == 0
@@ -184,7 +184,7 @@ def test_nothing_of_a_conversion_stays_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     tmp_path.chmod(0o755)
 
-    convert_contained(RTF, name="a.rtf", to="docx")
+    convert_in_sandbox(RTF, name="a.rtf", to="docx")
 
     assert list(tmp_path.iterdir()) == []
 
@@ -201,7 +201,7 @@ def test_a_conversion_that_takes_too_long_ends_with_all_its_processes(monkeypatc
 
     monkeypatch.setattr(subprocess, "Popen", popen)
     with pytest.raises(ResourceLimitError):
-        convert_contained(RTF, name="a.rtf", to="docx", limits=replace(CONVERT_LIMITS, wall_seconds=0.4))
+        convert_in_sandbox(RTF, name="a.rtf", to="docx", limits=replace(CONVERT_LIMITS, wall_seconds=0.4))
 
     deadline = time.monotonic() + 10
     while (alive := running_in_group(started[0])) and time.monotonic() < deadline:
@@ -225,4 +225,4 @@ def running_in_group(group: int) -> list[int]:
 @needs_converter
 def test_what_the_converter_cannot_read_is_corrupt():
     with pytest.raises(CorruptDocumentError):
-        convert_contained(ole_bytes({"PowerPoint Document": b"\1" * 4000}), name="a.ppt", to="pptx")
+        convert_in_sandbox(ole_bytes({"PowerPoint Document": b"\1" * 4000}), name="a.ppt", to="pptx")

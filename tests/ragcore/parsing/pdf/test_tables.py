@@ -11,8 +11,8 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
 
 from ragcore.parsing import parse
-from ragcore.parsing.pdf.aligned_tables import with_head
-from ragcore.parsing.pdf.ruled_tables import grids, split_lines
+from ragcore.parsing.pdf.aligned_tables import repeat_header
+from ragcore.parsing.pdf.ruled_tables import find_grids, split_lines
 from ragcore.types import Block
 from tests.ragcore.parsing.build import lines, pdf_bytes
 
@@ -175,7 +175,7 @@ def test_the_fields_of_a_grid_cover_it_once_whatever_lines_are_missing(across, d
     edges += [(40 * c, 30 * r, 40 * c, 30 * (r + 1)) for r in range(down) for c in range(across + 1)]
     kept = [edge for edge in edges if data.draw(st.integers(0, 4))]
 
-    for grid in grids(*split_lines(kept)):
+    for grid in find_grids(*split_lines(kept)):
         seats = [
             (row, column)
             for field in grid.fields
@@ -218,6 +218,8 @@ def test_a_table_that_goes_on_on_the_next_page_repeats_its_head():
 def test_a_table_with_a_head_of_its_own_keeps_it():
     before = "| A | B |\n| --- | --- |\n| x | 1 |"
 
-    assert with_head(before, "| C | D |\n| --- | --- |\n| y | 2 |") == "| C | D |\n| --- | --- |\n| y | 2 |"
-    assert with_head(before, "| y | 2 |\n| --- | --- |\n| z | 3 |").startswith("| A | B |\n| --- | --- |\n| y | 2 |")
-    assert with_head(before, "| y | 2 | 3 |\n| --- | --- | --- |").startswith("| y |")
+    assert repeat_header(before, "| C | D |\n| --- | --- |\n| y | 2 |") == "| C | D |\n| --- | --- |\n| y | 2 |"
+    assert repeat_header(before, "| y | 2 |\n| --- | --- |\n| z | 3 |").startswith(
+        "| A | B |\n| --- | --- |\n| y | 2 |"
+    )
+    assert repeat_header(before, "| y | 2 | 3 |\n| --- | --- | --- |").startswith("| y |")

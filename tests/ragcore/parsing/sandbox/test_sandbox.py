@@ -17,8 +17,8 @@ from ragcore.errors import (
 )
 from ragcore.parsing import parse
 from ragcore.parsing.sandbox import serialization
-from ragcore.parsing.sandbox.parse import SMALL_BYTES, needs_containment, parse_contained
-from ragcore.parsing.sandbox.process import ParseLimits
+from ragcore.parsing.sandbox.parse import SMALL_BYTES, needs_sandbox, parse_in_sandbox
+from ragcore.parsing.sandbox.process import SandboxLimits
 from ragcore.types import Block, Box, ParsedDocument
 from tests.ragcore.parsing.build import docx_bytes, lines, pdf_bytes
 
@@ -52,48 +52,48 @@ def confined_by(code: str) -> str:
     ],
 )
 def test_a_contained_parse_gives_what_a_parse_in_process_gives(name, content):
-    assert parse_contained(content, name=name) == parse(content, name=name)
+    assert parse_in_sandbox(content, name=name) == parse(content, name=name)
 
 
 def test_errors_of_the_parser_keep_their_kind_and_data():
     with pytest.raises(PasswordProtectedError):
-        parse_contained(pdf_bytes([lines(["x"])], encrypt="pw"), name="a.pdf")
+        parse_in_sandbox(pdf_bytes([lines(["x"])], encrypt="pw"), name="a.pdf")
     with pytest.raises(EmptyDocumentError) as refusal:
-        parse_contained(pdf_bytes([[]]), name="a.pdf")
+        parse_in_sandbox(pdf_bytes([[]]), name="a.pdf")
 
     assert refusal.value.data["name"] == "a.pdf"
 
 
 def test_no_process_is_started_for_an_unknown_format():
     with pytest.raises(UnsupportedFormatError):
-        parse_contained(b"x", name="a.exe")
+        parse_in_sandbox(b"x", name="a.exe")
 
 
 @pytest.mark.parametrize(
     "limits",
     [
-        ParseLimits(wall_seconds=0.01),
-        ParseLimits(output_bytes=20),
+        SandboxLimits(wall_seconds=0.01),
+        SandboxLimits(output_bytes=20),
     ],
     ids=["time", "output"],
 )
 def test_a_limit_that_is_reached_is_reported_as_such(limits):
     with pytest.raises(ResourceLimitError):
-        parse_contained(pdf_bytes([lines(["text"] * 50)] * 20), name="a.pdf", limits=limits)
+        parse_in_sandbox(pdf_bytes([lines(["text"] * 50)] * 20), name="a.pdf", limits=limits)
 
 
 def test_memory_is_limited():
     endless = b"<p>" + b"<b>x</b>" * 400_000
 
     with pytest.raises(ResourceLimitError):
-        parse_contained(endless, name="a.html", limits=ParseLimits(memory_bytes=128 << 20))
+        parse_in_sandbox(endless, name="a.html", limits=SandboxLimits(memory_bytes=128 << 20))
 
 
 def test_processor_time_is_limited():
     endless = b"<p>" + b"<b>x</b>" * 400_000
 
     with pytest.raises(ResourceLimitError):
-        parse_contained(endless, name="a.html", limits=ParseLimits(cpu_seconds=1, memory_bytes=4 << 30))
+        parse_in_sandbox(endless, name="a.html", limits=SandboxLimits(cpu_seconds=1, memory_bytes=4 << 30))
 
 
 def test_the_process_sees_no_environment_of_the_server(monkeypatch):
@@ -106,7 +106,7 @@ def test_the_process_sees_no_environment_of_the_server(monkeypatch):
 
     original = subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", popen)
-    parse_contained(b"text", name="a.txt")
+    parse_in_sandbox(b"text", name="a.txt")
 
     assert "DATABASE_PASSWORD" not in seen
     assert set(seen) <= {"LC_ALL", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}
@@ -188,13 +188,13 @@ def test_a_confined_process_cannot_take_memory():
 
 
 def test_small_text_needs_no_process_and_everything_else_does():
-    assert not needs_containment("a.txt", 100)
-    assert not needs_containment("A.HTML", SMALL_BYTES - 1)
-    assert needs_containment("a.txt", SMALL_BYTES)
-    assert needs_containment("a.pdf", 100)
-    assert needs_containment("a.docx", 100)
+    assert not needs_sandbox("a.txt", 100)
+    assert not needs_sandbox("A.HTML", SMALL_BYTES - 1)
+    assert needs_sandbox("a.txt", SMALL_BYTES)
+    assert needs_sandbox("a.pdf", 100)
+    assert needs_sandbox("a.docx", 100)
     with pytest.raises(UnsupportedFormatError):
-        needs_containment("a.exe", 1)
+        needs_sandbox("a.exe", 1)
 
 
 def test_a_document_survives_the_wire():
@@ -206,7 +206,7 @@ def test_a_document_survives_the_wire():
         metadata={"author": "Li"},
     )
 
-    assert serialization.load(serialization.dump_document(document)) == document
+    assert serialization.load_document(serialization.dump_document(document)) == document
 
 
 @pytest.mark.parametrize(
@@ -215,14 +215,14 @@ def test_a_document_survives_the_wire():
 )
 def test_an_answer_of_a_process_that_went_mad_is_refused(answer):
     with pytest.raises(ValueError, match=r"not an? (?:answer|document)|Expecting value|codec can"):
-        serialization.load(answer)
+        serialization.load_document(answer)
 
 
 def test_an_unknown_error_code_is_a_corrupt_document():
     answer = json.dumps({"error": {"code": "invented", "message": "m", "data": {}}}).encode()
 
     with pytest.raises(CorruptDocumentError):
-        serialization.load(answer)
+        serialization.load_document(answer)
 
 
 def test_no_process_is_left_behind_after_a_timeout(monkeypatch):
@@ -235,7 +235,7 @@ def test_no_process_is_left_behind_after_a_timeout(monkeypatch):
 
     monkeypatch.setattr(subprocess, "Popen", popen)
     with pytest.raises(ResourceLimitError):
-        parse_contained(PDF, name="a.pdf", limits=ParseLimits(wall_seconds=0.001))
+        parse_in_sandbox(PDF, name="a.pdf", limits=SandboxLimits(wall_seconds=0.001))
 
     with pytest.raises(ProcessLookupError):
         os.kill(started[0].pid, 0)
