@@ -53,7 +53,7 @@ def serialize_answer(*, record: AnswerRecord, request: AnswerRequest, message: M
         "confidence": record.confidence,
         "message_id": str(message.pk),
         "conversation_id": request.conversation_id or str(message.conversation_id),
-        "citations": [citation.public() for citation in cited],
+        "citations": [serialize_citation(citation) for citation in cited],
         "sentences": [_sentence(sentence) for sentence in record.sentences],
         **_EMPTY_REASONING,
         **{name: record.reasoning[name] for name in _EMPTY_REASONING if name in record.reasoning},
@@ -63,8 +63,27 @@ def serialize_answer(*, record: AnswerRecord, request: AnswerRequest, message: M
     }
 
 
+def serialize_citation(citation: CitationRecord) -> dict[str, Any]:
+    """One citation of a response or of a `citations` event (api.md)."""
+    return {
+        "citation_num": citation.number,
+        "chunk_id": citation.chunk_id,
+        "document_id": citation.document_id,
+        "version": citation.version,
+        "external_id": citation.external_id,
+        "title": citation.title,
+        "page": citation.page,
+        "content": citation.content,
+        "score": citation.score,
+        "confidence": citation.confidence,
+        "position": citation.position,
+        "answer_segment": citation.segment,
+        "weak": citation.weak,
+    }
+
+
 def serialize_metadata(record: AnswerRecord) -> dict[str, Any]:
-    """What a client is told about how the answer came to be; times in seconds."""
+    """The public part of the metadata; times in seconds."""
     metadata = record.metadata
     public = {name: getattr(metadata, name) for name in _PUBLIC_METADATA}
     reason, warnings = explain_reasons(metadata.choice), serialize_warnings(metadata.warnings)

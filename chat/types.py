@@ -89,7 +89,7 @@ class AnswerRequest:
     history: tuple[Turn, ...] = ()
     given: frozenset[str] = frozenset()
 
-    def stored(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """JSON for the message, enough to ask the same again."""
         values = asdict(self)
         return {**values, "given": sorted(self.given)}
@@ -111,7 +111,7 @@ class EventSink(Protocol):
 
 
 async def ignore_event(kind: EventType, /, **data: Any) -> None:
-    """An `EventSink` where nobody reads."""
+    """An `EventSink` for answers without a reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,24 +133,6 @@ class CitationRecord:
     segment: str
     weak: bool
     cited: bool = True  # False: a source that the answer does not point to
-
-    def public(self) -> dict[str, Any]:
-        """One citation of a response or of a `citations` event (api.md)."""
-        return {
-            "citation_num": self.number,
-            "chunk_id": self.chunk_id,
-            "document_id": self.document_id,
-            "version": self.version,
-            "external_id": self.external_id,
-            "title": self.title,
-            "page": self.page,
-            "content": self.content,
-            "score": self.score,
-            "confidence": self.confidence,
-            "position": self.position,
-            "answer_segment": self.segment,
-            "weak": self.weak,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

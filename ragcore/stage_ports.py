@@ -57,7 +57,7 @@ class ReportStep(Protocol):
 
 
 async def ignore_step(step: Step, /) -> None:
-    """A `ReportStep` where nobody reads."""
+    """A `ReportStep` for answers without a reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,7 +72,7 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     """Options in layers (V14): default, mode, site, the set that is asked alone (D14), preset, request. Uses the ORM.
 
     Mode and preset are options themselves and are found first; the mode that the client names is the one. Of limits of
-    cost and time the smallest one holds, whoever sets it: a client can lower what the site allows and never raise it.
+    cost and time the smallest one holds: a client can lower what the site allows and never raise it.
     """
     alone = only_set(scope=scope, sets=request.sets)
     site = ("site", site_options(tenant_id=scope.tenant_id).get("answer", {}))

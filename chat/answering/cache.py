@@ -83,7 +83,7 @@ async def through_cache(
             return record, True
         async with redis_lock(f"{key}:lock", wait_seconds=0) as first:
             if first:
-                since = await client().get(key)  # whoever had the lock may have ended after the look above
+                since = await client().get(key)  # the holder of the lock may have ended since the first look
                 if since != kept and (record := await _load_usable(since, is_usable)):
                     return record, True
                 return await _compute_and_keep(key, compute), False

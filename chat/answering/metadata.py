@@ -60,7 +60,7 @@ def build_reasoning(state: AnswerState, draft: Draft) -> dict[str, Any]:
 
 
 def unused_options(request: AnswerRequest, config: AnswerConfig) -> list[str]:
-    """Options that the client sent and that had no effect on this answer, so that nobody believes they had."""
+    """Options that the client sent and that had no effect on this answer."""
     unused = {
         "system_prompt": bool(request.system_prompt) and not config.system_prompt,
         # Self-RAG has iterations of its own
@@ -93,7 +93,7 @@ def observe_metrics(metadata: AnswerMetadata, record: AnswerRecord, entries: Seq
 
 
 def _usage_entries(state: AnswerState, ports: AnswerPorts, draft: Draft) -> list[UsageEntry]:
-    """What all requests to models used, each once, also those for texts that nobody has seen."""
+    """What all requests to models used, each once, also those for texts that were not shown."""
     final = [] if state.written is not None else draft.spent  # a loop's texts are counted with the loop
     return [entry for entry in (*ports.usage_entries, *final) if entry.usage.total_tokens]
 

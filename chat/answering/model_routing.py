@@ -102,7 +102,7 @@ def _generator(
 ) -> LLMGenerator:
     """The standard model; with `tiered`, or a limit of cost or time, the tier that the question needs.
 
-    A limit of cost holds for whoever writes in the end: models that it does not allow are not asked.
+    A limit of cost holds for every model of a fallback: those that it does not allow are not asked.
     """
     options, tiers = config.options, model_registry.tiers()
     is_limited = config.is_free_only or options.max_cost > 0

@@ -9,7 +9,7 @@ from chat.answering.context import AnswerContext
 from chat.answering.stage_plans import (
     Loop,
     answer_steps,
-    context_steps,
+    basic_steps,
     is_loop_off,
     understanding_steps,
     wants_rewrites,
@@ -69,8 +69,7 @@ async def retrieve(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
     mode = "fallback" if _has_failed(after) else options.mode
     if after.result is not None or after.passages or after.written is not None:
         return Preparation(state=_limit_ungraded(after, options), mode=mode, strategy=strategy)
-    basic = [("search", {}), *context_steps(options)]
-    after = await run_stages(build_stages(basic), replace(after, rewrites=()), ports.stage_ports)
+    after = await run_stages(build_stages(basic_steps(options)), replace(after, rewrites=()), ports.stage_ports)
     return Preparation(state=after, mode=mode, strategy=strategy)
 
 
@@ -98,5 +97,5 @@ def _has_failed(state: AnswerState) -> bool:
 
 
 def _limit_ungraded(state: AnswerState, options: AnswerOptions) -> AnswerState:
-    """Without a loop and without tiers the default model writes, and nobody grades it: confidence is capped (U14)."""
+    """Not graded, because the mode runs without its loop and without tiers, so confidence is capped (U14)."""
     return replace(state, confidence=UNGRADED_CONFIDENCE) if is_loop_off(options) and not options.tiered else state

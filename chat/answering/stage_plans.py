@@ -11,14 +11,14 @@ from ragcore.presets import mode_layers
 Steps = list[tuple[str, Mapping[str, Any]]]
 Loop = Literal["none", "agentic", "self_rag", "iterative"]
 ULTIMATE_REWRITES = 2  # besides the question (U14)
-LOOPING = ("agentic", "ultimate")  # modes that judge what they find, and ask again
+LOOPING = ("agentic", "ultimate")  # modes that grade passages and answers, and search again
 
 
 def understanding_steps(options: AnswerOptions, *, rewrites: bool, target: str = "") -> Steps:
-    """What is done before the kind of flow is known; `rewrites`: whether other forms of the question are asked, too."""
+    """Stages before the plan is known; `rewrites`: whether other forms of the question are searched for, too."""
     steps: Steps = [
         ("understand.standalone", {"related": rewrites}),
-        # a model is asked about the question only where its word decides about the flow
+        # a model classifies the question only where its answer decides about the plan
         ("understand.analysis", {"target": target, "model": options.strategy == "adaptive"}),
     ]
     return [*steps, ("plan.adaptive", {})] if options.strategy == "adaptive" else steps
@@ -27,8 +27,8 @@ def understanding_steps(options: AnswerOptions, *, rewrites: bool, target: str =
 def answer_steps(options: AnswerOptions, *, streaming: bool, rewrites: bool, loop: Loop = "none") -> Steps:
     """From the understood question to numbered sources, or to a finished text where a loop writes.
 
-    `loop`: what the strategy asks for; `streaming`: nothing that the first word would wait for without need (V2);
-    `rewrites`: whether other forms of the question are asked, too.
+    `loop`: of an adaptive plan; `streaming`: methods of rewriting that delay the first token are left out (V2);
+    `rewrites`: whether other forms of the question are searched for, too.
     """
     before: Steps = []
     if rewrites:
@@ -44,15 +44,20 @@ def answer_steps(options: AnswerOptions, *, streaming: bool, rewrites: bool, loo
         case "iterative":
             return [*before, ("loop.iterative", limits), *context_steps(options)]
         case _:
-            return [*before, ("search", {}), *context_steps(options)]
+            return [*before, *basic_steps(options)]
 
 
 def wants_rewrites(options: AnswerOptions, origin: Mapping[str, str], *, in_conversation: bool) -> bool:
-    """Whether other forms are asked for: in a conversation, by a mode or strategy above the plain one (U14), or by
-    somebody who has chosen a method (V2)."""
+    """Whether other forms are searched for: in a conversation, by a mode or strategy above the plain one (U14), or
+    where a method was chosen (V2)."""
     is_plain = options.mode == "basic" and options.strategy == "standard" and _loop(options) == "none"
     is_plain = is_plain and not in_conversation
     return not is_plain or origin.get("rewrite_method", "default") != "default"
+
+
+def basic_steps(options: AnswerOptions) -> Steps:
+    """One search and its context; also where a loop has failed."""
+    return [("search", {}), *context_steps(options)]
 
 
 def context_steps(options: AnswerOptions) -> Steps:
@@ -75,23 +80,23 @@ def _loop(options: AnswerOptions) -> Loop:
 
 
 def _has_loop(options: AnswerOptions) -> bool:
-    """Whether passages and answers are judged in rounds: as the mode does, unless somebody has said (U14)."""
+    """Whether the agentic loop runs: by the option `agentic`, else by the mode (U14)."""
     return options.mode in LOOPING if not options.agentic else options.agentic == "on"
 
 
 def is_loop_off(options: AnswerOptions) -> bool:
-    """Whether somebody has taken its rounds from a mode that has them, and no strategy has its own."""
+    """Whether a mode with a loop runs without it, and no strategy has its own."""
     return options.mode in LOOPING and _loop(options) == "none"
 
 
 def chunks_per_form(options: AnswerOptions) -> int | None:
-    """How many passages each form of the question brings, where the mode says it (U14); None: one number for all."""
+    """Passages per form of the question, where the mode sets it (U14); None: one number for all forms."""
     return mode_layers("ultimate")["retrieval"]["top_k"] if options.mode == "ultimate" else None
 
 
 def _agentic(options: AnswerOptions) -> Mapping[str, Any]:
     rounds, enough = options.max_agentic_iterations, options.confidence_threshold
-    if options.mode == "ultimate":  # its own are limits: who asks for more rounds does not get them
+    if options.mode == "ultimate":  # its own values are upper limits
         own = mode_layers("ultimate")["answer"]
         rounds, enough = min(rounds, own["max_agentic_iterations"]), min(enough, own["confidence_threshold"])
     return {"rounds": rounds, "enough": enough}

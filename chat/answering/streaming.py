@@ -106,7 +106,7 @@ class Draft:
     usage: Usage = Usage()
     seconds: float = 0.0
     first_words_seconds: float | None = None
-    degraded: str | None = None  # what a reader is told about it
+    degraded: str | None = None  # why it is no whole answer of a model, in words for the reader
     stopped: bool = False
     is_cut: bool = False  # at its limit of tokens
     tier: str = ""  # of the model; "" where models have none
@@ -118,14 +118,14 @@ class Draft:
 
 
 def degraded_message(code: str) -> str:
-    """What a reader is told of an answer from the sources in the place of a model's, by the code of its error."""
+    """Why the sources are quoted instead of a model's answer, by the code of the error, in words for the reader."""
     if code == TooExpensiveError.code:
         return _("A language model would cost more than is allowed; this answer was put together from the sources.")
     return _("The language model cannot be reached; this answer was put together from the sources.")
 
 
 def cut_message() -> str:
-    """What a reader is told of an answer that ends at its limit of tokens."""
+    """The note on an answer that ends at its limit of tokens."""
     return _("The answer was cut at its length limit.")
 
 
@@ -151,11 +151,11 @@ def _shortcoming(written: WrittenText) -> str | None:
 
 @dataclass(slots=True, kw_only=True)
 class AnswerWriter:
-    """Writes one answer. `stop`: set by the reader; `refusal`: the text where the sources say nothing.
+    """Writes one answer, and recovers where the model fails (V6, V13).
 
-    `generator`: None for the configured one. `streamed`: False where nobody reads along; what is written is then only
-    shown once it is whole, so that an answer in a wrong language can be asked for once more. `seconds`: for the first
-    word, for the whole text where nobody reads along, and with a second attempt.
+    `stop`: set by the reader; `refusal`: the text where the sources do not answer; `generator`: None for the configured
+    one. `streamed`: with False the text is emitted once it is whole, so that an answer in a wrong language can be asked
+    for again. `seconds`: until the first token; without streaming until the end of the text, second attempt included.
     """
 
     request: GenerationRequest
@@ -185,34 +185,34 @@ class AnswerWriter:
         await self._show()
         self.draft.text = (await self.output.finish()).strip()
         self.draft.seconds = time.perf_counter() - self._start
-        self._count()
+        self._sum_usage()
         return self.draft
 
     async def _write(self) -> None:
         generator = self.generator if self.generator is not None else await run_cpu(model_registry.generator)
         if isinstance(generator, ExtractiveGenerator):
-            await self._extract()
+            await self._quote_sources()
             return
         if choice := routing_decision(generator):
             self.draft.choice = choice.reasons
             await self.events("step", **step_event(tier_step(choice.reasons, choice.tier.name if choice.tier else "")))
         try:
             self.draft.model = generator.name
-            await self._model(generator)
+            await self._write_with_model(generator)
         except ModelUnavailableError as error:
-            await self._without_model(error)
+            await self._fall_back(error)
 
-    async def _model(self, generator: LLMGenerator) -> None:
-        async for event in self._while_time_is_left(self._read(generator, self.request)):
-            await self._take(event)
+    async def _write_with_model(self, generator: LLMGenerator) -> None:
+        async for event in self._limit_events(self._read(generator, self.request)):
+            await self._take_event(event)
         if self._interrupted and self._text.strip() and not self.strict:
-            await self._go_on(generator)
+            await self._continue_text(generator)
         if self._interrupted:
             raise ModelUnavailableError
         if not self._text.strip():
             raise ModelUnavailableError("empty_answer")
         if is_other_language(self.request.question, self._text):
-            await self._in_its_language(generator)
+            await self._retry_in_language(generator)
         if self._is_cut:
             self.draft.degraded, self.draft.is_cut = cut_message(), True
             await self.events("step", name="interrupted", detail=self.draft.degraded)
@@ -224,16 +224,16 @@ class AnswerWriter:
         """What counts as written: to a reader who reads along, only what can be seen."""
         return self.output.text if self.streamed else "".join(self._pieces)
 
-    async def _take(self, event: GenerationEvent) -> None:
+    async def _take_event(self, event: GenerationEvent) -> None:
         if event.text:
             if self.draft.first_words_seconds is None:
                 self.draft.first_words_seconds = time.perf_counter() - self._start
                 metrics.FIRST_TOKEN_SECONDS.observe(self.draft.first_words_seconds)
-            await self._add(event.text)
+            await self._add_text(event.text)
         if event.final:
-            self._ended(event)
+            self._note_end(event)
 
-    async def _add(self, text: str) -> None:
+    async def _add_text(self, text: str) -> None:
         self._pieces.append(text)
         if self.streamed:
             await self._show()
@@ -243,7 +243,7 @@ class AnswerWriter:
             self._shown += 1
             await self.output.write(self._pieces[self._shown - 1])
 
-    def _ended(self, event: GenerationEvent) -> None:
+    def _note_end(self, event: GenerationEvent) -> None:
         """What became of the request that is read."""
         self._interrupted = event.interrupted
         if isinstance(event, EndEvent):
@@ -257,9 +257,12 @@ class AnswerWriter:
         self._requests.append((generator, reading))
         return reading.of(generator.stream(request))
 
-    async def _while_time_is_left(self, events: AsyncIterator[GenerationEvent]) -> AsyncIterator[GenerationEvent]:
-        """The events; where the time is over before the first word, or before the end of what nobody reads along, the
-        model counts as one that does not answer, or has broken off."""
+    async def _limit_events(self, events: AsyncIterator[GenerationEvent]) -> AsyncIterator[GenerationEvent]:
+        """The events within the time limit.
+
+        Where it ends before the first token, the model counts as unreachable; where it ends later and the text is not
+        streamed, as interrupted.
+        """
         deadline: float | None = asyncio.get_running_loop().time() + self.seconds
         try:
             while True:
@@ -275,7 +278,7 @@ class AnswerWriter:
                 raise ModelUnavailableError from None
             self._interrupted = True
 
-    def _count(self) -> None:
+    def _sum_usage(self) -> None:
         """Several requests of one answer add up."""
         draft = self.draft
         draft.spent = [usage_entry(generator, reading) for generator, reading in self._requests]
@@ -285,28 +288,28 @@ class AnswerWriter:
 
     # ── second attempts ─────────────────────────────────────────────────────────────────────────
 
-    async def _go_on(self, generator: LLMGenerator) -> None:
+    async def _continue_text(self, generator: LLMGenerator) -> None:
         """Ask once for the rest of an answer that broke off, of the same model or the one behind it."""
         written = "".join(self._pieces)
         joint = ContinuationJoiner(before=written)
         await self.events("step", name="continue", detail=_("The language model stopped; it is asked for the rest."))
         try:
-            async for event in self._in_time(generator, written, load("continue_answer").render()):
+            async for event in self._ask_again(generator, written, load("continue_answer").render()):
                 if rest := joint.feed(event.text):
-                    await self._add(rest)
+                    await self._add_text(rest)
                 if event.final:
-                    self._ended(event)
+                    self._note_end(event)
             if rest := joint.flush():
-                await self._add(rest)
+                await self._add_text(rest)
         except (ModelUnavailableError, RestartedError, TimeoutError) as problem:
             self._interrupted = True
             logger.warning("the rest of the answer did not come: %s", type(problem).__name__)
 
-    async def _in_its_language(self, generator: LLMGenerator) -> None:
+    async def _retry_in_language(self, generator: LLMGenerator) -> None:
         """Note the wrong language, or where nothing was shown yet ask once for the right one."""
         first, is_cut = list(self._pieces), self._is_cut
         if not self.streamed:
-            self._pieces = await self._rewritten(generator, "".join(first))
+            self._pieces = await self._rewrite_in_language(generator, "".join(first))
             if (
                 self._text.strip()
                 and not self._interrupted
@@ -316,21 +319,21 @@ class AnswerWriter:
         self._pieces, self._is_cut, self._interrupted = first, is_cut, False
         self.draft.warnings = (*self.draft.warnings, OTHER_LANGUAGE)
 
-    async def _rewritten(self, generator: LLMGenerator, text: str) -> list[str]:
+    async def _rewrite_in_language(self, generator: LLMGenerator, text: str) -> list[str]:
         """The pieces of the same answer in the language of the question."""
         language = LANGUAGE_NAMES.get(self.request.language, "the language of the question")
         pieces: list[str] = []
         try:
-            async for event in self._in_time(generator, text, load("answer_language").render(language=language)):
+            async for event in self._ask_again(generator, text, load("answer_language").render(language=language)):
                 pieces.append(event.text)
                 if event.final:
-                    self._ended(event)
+                    self._note_end(event)
         except (ModelUnavailableError, TimeoutError) as problem:
             self._interrupted = True
             logger.warning("the answer was not written again: %s", type(problem).__name__)
         return pieces
 
-    async def _in_time(self, generator: LLMGenerator, answer: str, prompt: str) -> AsyncIterator[GenerationEvent]:
+    async def _ask_again(self, generator: LLMGenerator, answer: str, prompt: str) -> AsyncIterator[GenerationEvent]:
         """What the generator says to a prompt behind its own answer, within the time that is left.
 
         Raises TimeoutError, and what the generator raises.
@@ -348,7 +351,7 @@ class AnswerWriter:
 
     # ── without a model ─────────────────────────────────────────────────────────────────────────
 
-    async def _without_model(self, error: ModelUnavailableError) -> None:
+    async def _fall_back(self, error: ModelUnavailableError) -> None:
         """Text that has begun is kept and marked as incomplete; otherwise the sources speak for themselves."""
         if self.strict:
             raise ModelUnavailableError(error.reason, **{**error.data, "strict": True}) from error
@@ -360,13 +363,13 @@ class AnswerWriter:
         self.draft.degraded = degraded_message(error.code)
         self.draft.is_fallback = error.code != TooExpensiveError.code
         await self.events("step", name="degraded", detail=self.draft.degraded)
-        await self._extract()
+        await self._quote_sources()
 
-    async def _extract(self) -> None:
+    async def _quote_sources(self) -> None:
         """Sentences of the sources; the refusal where none of them fits."""
         generator = model_registry.extractive_generator()
         self.draft.model, self.draft.tier = generator.name, ""
         async for event in generator.stream(self.request):
-            await self._take(event)
+            await self._take_event(event)
         if not self._text.strip():
-            await self._add(self.refusal)
+            await self._add_text(self.refusal)

@@ -26,7 +26,7 @@ from chat.limits import Slot
 from chat.models import Conversation, Message
 from chat.redis_client import alive_key, client, stop_key
 from chat.selectors import message_get
-from chat.serializers import serialize_metadata
+from chat.serializers import serialize_citation, serialize_metadata
 from chat.turns.message_store import message_fail, message_finish, message_open, message_prepare
 from chat.turns.stream_log import ALIVE_SECONDS, TurnLog
 from chat.turns.stream_reader import interrupted_message
@@ -118,7 +118,7 @@ async def turn_stop(*, scope: Scope, message_id: uuid.UUID | str) -> None:
 
 
 async def turns_shutdown() -> None:
-    """Let running turns end, then end them: their messages are marked, their readers told."""
+    """Let running turns end, then end them: their messages are marked, and their readers get an error event."""
     tasks = [running.task for running in _running.values()]
     if not tasks:
         return
@@ -210,7 +210,7 @@ async def _store(message: Message, record: AnswerRecord) -> AnswerRecord:
 
 async def _report_end(log: TurnLog, record: AnswerRecord, message: Message) -> None:
     """The last events; `html` is the whole answer with its support states, which replaces the blocks."""
-    await log("citations", citations=[citation.public() for citation in record.cited])
+    await log("citations", citations=[serialize_citation(citation) for citation in record.cited])
     await log(
         "done",
         message_id=str(message.pk),

@@ -44,7 +44,7 @@ def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel
         pk=uuid.uuid4(),  # given before it is stored, because events refer to it
         conversation=_conversation(scope=scope, request=request, channel=channel),
         question=request.query,
-        request=request.stored(),
+        request=request.to_json(),
     )
 
 

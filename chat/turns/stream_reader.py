@@ -17,6 +17,7 @@ from chat.executors import run_db
 from chat.models import Message, MessageCitation
 from chat.redis_client import alive_key, client, events_key
 from chat.selectors import citations_of, documents_openable
+from chat.serializers import serialize_citation
 from chat.turns.stream_hub import Queue, decode, hub
 from chat.turns.stream_log import FINAL
 from chat.types import CitationRecord, Event, EventType
@@ -115,7 +116,7 @@ def stored_events(message: Message, after: int) -> list[Event]:
     if message.state == Message.State.FAILED:
         error = {"code": message.error_code, "message": message.error_message, "message_data": message.error_data}
         return _numbered(after, ("error", error))
-    citations = [_record(row).public() for row in citations_of(message=message) if row.cited]
+    citations = [serialize_citation(_record(row)) for row in citations_of(message=message) if row.cited]
     done = {
         "message_id": str(message.pk),
         "status": message.status,

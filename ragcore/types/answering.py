@@ -32,9 +32,9 @@ class Question:
     text: str  # normalised, as asked
     language: Language = "other"
     history: tuple[Turn, ...] = ()  # oldest first
-    today: date | None = None  # in the asker's time zone
-    profile: Profile | None = None  # None: nobody's, or switched off
-    name: str = ""  # of the asker
+    today: date | None = None  # in the user's time zone
+    profile: Profile | None = None  # None: empty, or switched off
+    name: str = ""  # of the user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The question without its conversation, its day and its asker, as a stage of an answer (D2)."""
+"""The question without its conversation, its date and its user, as a stage of an answer (D2)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Understood(BaseModel):
 class UnderstandStandalone:
     """Sets state.standalone, and state.rewrites to related queries (abbreviations written out, those of the model).
 
-    A model is asked in a conversation, and for words of time or of the asker; what it says is used if it is valid and
+    A model is asked in a conversation, and for words of time or of the user; what it says is used if it is valid and
     comes within `seconds`. Otherwise, and for all other questions, the rules decide.
     """
 
