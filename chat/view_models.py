@@ -94,7 +94,7 @@ class StepLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class TurnView:
     """A question with its answer."""
 
     message: Message
@@ -129,7 +129,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class SourcePanel:
     """A citation's source with the way to its neighbours."""
 
     message_id: uuid.UUID
@@ -214,7 +214,7 @@ def may_upload(*, scope: Scope) -> bool:
     return scope.administers != "nothing" or sets_managed(scope=scope).exists()
 
 
-def turns(*, scope: Scope, messages: Iterable[Message]) -> list[Turn]:
+def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     """Messages ready to be shown; sources are shown under the rights of this moment (B6)."""
     rows = list(messages)
     prefetch_related_objects(rows, "citations__chunk")
@@ -222,20 +222,20 @@ def turns(*, scope: Scope, messages: Iterable[Message]) -> list[Turn]:
     wanted = {citation.document_id for found in by_message.values() for citation in found}
     known = _documents(scope=scope, ids=wanted)
     narrowed = narrowed_by(scope=scope, messages=rows)
-    return [_turn(row, by_message[row.pk], known, narrowed.get(row.pk)) for row in rows]
+    return [_turn_view(row, by_message[row.pk], known, narrowed.get(row.pk)) for row in rows]
 
 
-def turn(*, scope: Scope, message_id: uuid.UUID) -> Turn:
+def turn_view(*, scope: Scope, message_id: uuid.UUID) -> TurnView:
     """One turn. Raises NotFoundError."""
-    return turns(scope=scope, messages=[selectors.message_get(scope=scope, message_id=message_id)])[0]
+    return turn_views(scope=scope, messages=[selectors.message_get(scope=scope, message_id=message_id)])[0]
 
 
-def evidence(*, scope: Scope, message_id: uuid.UUID, number: int) -> Evidence:
+def source_panel(*, scope: Scope, message_id: uuid.UUID, number: int) -> SourcePanel:
     """A source of an answer under the rights of this moment. Raises NotFoundError."""
     citation = selectors.citation_get(scope=scope, message_id=message_id, number=number)
     numbers = list(citation.message.citations.order_by("number").values_list("number", flat=True))
     place = numbers.index(number)
-    return Evidence(
+    return SourcePanel(
         message_id=message_id,
         number=number,
         position=place + 1,
@@ -260,17 +260,17 @@ def _documents(*, scope: Scope, ids: set[int]) -> dict[int, tuple[str, str]]:
     return {row.pk: (row.title, " · ".join(names[s.pk] for s in row.sets.all() if s.pk in names)) for row in rows}
 
 
-def _turn(
+def _turn_view(
     message: Message,
     citations: list[MessageCitation],
     known: dict[int, tuple[str, str]],
     narrowed: Narrowed | None,
-) -> Turn:
+) -> TurnView:
     seconds, understood = message.metadata.get("total_time"), message.metadata.get("understood") or ""
     steps = message.trace.get("reasoning", {}).get("agentic_steps", ())
     if seconds is None and message.finished:
         seconds = (message.finished - message.created).total_seconds()
-    return Turn(
+    return TurnView(
         message=message,
         lang=text_lang(message.question),
         is_long=len(message.question) > LONG_QUESTION,

@@ -54,7 +54,7 @@ def conversations(request: HttpRequest, scope: Scope) -> HttpResponse:
 @page
 def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
     """One turn, as it is stored."""
-    return render(request, "chat/turn.html", {"turn": view_models.turn(scope=scope, message_id=message_id)})
+    return render(request, "chat/turn.html", {"turn": view_models.turn_view(scope=scope, message_id=message_id)})
 
 
 @require_safe
@@ -62,7 +62,7 @@ def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpRe
 @page
 def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: int) -> HttpResponse:
     """The evidence panel of one citation; rights are checked at each opening (B3)."""
-    shown = view_models.evidence(scope=scope, message_id=message_id, number=number)
+    shown = view_models.source_panel(scope=scope, message_id=message_id, number=number)
     return render(request, "chat/evidence.html", {"shown": shown})
 
 
@@ -112,7 +112,7 @@ def _chat(request: HttpRequest, scope: Scope, *, conversation: Conversation | No
     documents, sets = view_models.corpus_size(scope=scope)
     context = {
         "conversation": conversation,
-        "turns": view_models.turns(scope=scope, messages=messages),
+        "turns": view_models.turn_views(scope=scope, messages=messages),
         "groups": view_models.conversation_groups(scope=scope),
         "axes": view_models.set_choices(scope=scope, conversation=conversation),
         "filters": filters_start(scope=scope, conversation=conversation),

@@ -27,7 +27,7 @@ def test_other_forms_of_a_question_are_shown_without_the_repetitions_that_weigh_
         conversation=talk, question="How long?", state="done", metadata={"rewritten_queries": forms}
     )
 
-    turn = view_models.turn(scope=scope_for(reader), message_id=message.pk)
+    turn = view_models.turn_view(scope=scope_for(reader), message_id=message.pk)
 
     assert turn.forms == shown
 
@@ -53,7 +53,7 @@ def test_the_time_of_rounds_has_a_line_besides_that_of_their_searches(stage, lin
     times = {"total_time": 47.0, "retrieve_time": 1.3, "stage_times": {stage: 45.3, "context.build": 0.1}}
     message = Message.objects.create(conversation=talk, question="How long?", state="done", metadata=times)
 
-    steps = view_models.turn(scope=scope_for(reader), message_id=message.pk).steps
+    steps = view_models.turn_view(scope=scope_for(reader), message_id=message.pk).steps
 
     assert [step.name for step in steps] == lines
     assert sum(step.seconds for step in steps) == pytest.approx(45.3 if len(lines) == 2 else 1.3)
