@@ -44,9 +44,9 @@ _PUBLIC_METADATA = (
 
 def serialize_answer(*, record: AnswerRecord, request: AnswerRequest, message: Message) -> dict[str, Any]:
     """The response of `POST /api/v1/rag/generate`. Fields whose stage did not run are null or empty."""
-    cited = record.cited if request.include_citations else ()
+    cited = shown_citations(record, request)
     return {
-        "answer": record.text if request.include_inline else without_markers(record.text),
+        "answer": shown_text(record, request),
         "answer_html": record.html if request.include_inline else _BUTTON.sub("", record.html),
         "formatted_citations": citations_formatted(cited, request.citation_format),
         "status": record.status,
@@ -61,6 +61,16 @@ def serialize_answer(*, record: AnswerRecord, request: AnswerRequest, message: M
         "retrieval_stats": dict(record.retrieval_stats),
         "metadata": serialize_metadata(record),
     }
+
+
+def shown_text(record: AnswerRecord, request: AnswerRequest) -> str:
+    """The text of an answer, without markers where the client wants none."""
+    return record.text if request.include_inline else without_markers(record.text)
+
+
+def shown_citations(record: AnswerRecord, request: AnswerRequest) -> tuple[CitationRecord, ...]:
+    """The cited sources of an answer; () where the client wants none."""
+    return record.cited if request.include_citations else ()
 
 
 def serialize_citation(citation: CitationRecord) -> dict[str, Any]:

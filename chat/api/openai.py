@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from django.http import HttpRequest, StreamingHttpResponse
@@ -13,12 +13,13 @@ from accounts.scope import Scope
 from chat.api.auth import CallerAuth, caller_of
 from chat.api.openai_models import MODEL, model_names, request_of
 from chat.api.openai_schemas import CompletionIn
-from chat.api.rag import answered, start
+from chat.api.rag import answer_request, start
 from chat.api.responses import CompletionOut, ModelOut, ModelsOut, described
 from chat.api.sse import event_stream
 from chat.errors import UnknownModelError
 from chat.executors import run_db
 from chat.models import Message
+from chat.serializers import serialize_citation, shown_citations, shown_text
 from chat.types import Event
 
 openai_router = Router(tags=["OpenAI-compatible"], auth=CallerAuth())
@@ -51,15 +52,25 @@ async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
     value = await run_db(request_of, caller.scope, body)
     if body.stream:
         return await _streamed(caller.scope, await start(caller, value), body)
-    answer = await answered(caller, value)
-    message = {"role": "assistant", "content": answer["answer"], "context": _context_of(answer, body)}
+    stored = await answer_request(caller, value)
+    record = stored.record
+    context = _context(
+        body,
+        citations=[serialize_citation(citation) for citation in shown_citations(record, value)],
+        status=record.status,
+        message_id=str(stored.message.pk),
+        error_message=record.metadata.error_message,
+    )
+    message = {"role": "assistant", "content": shown_text(record, value), "context": context}
     return {
-        "id": f"chatcmpl-{answer['message_id']}",
+        "id": f"chatcmpl-{stored.message.pk}",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": body.model,
-        "choices": [{"index": 0, "message": message, "finish_reason": _ended(answer), "logprobs": None}],
-        "usage": answer["metadata"]["usage"],
+        "choices": [
+            {"index": 0, "message": message, "finish_reason": _finish_reason(record.metadata.is_cut), "logprobs": None}
+        ],
+        "usage": record.metadata.usage,
     }
 
 
@@ -70,19 +81,21 @@ def _model(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": MODEL}
 
 
-def _context_of(answer: Mapping[str, Any], body: CompletionIn) -> dict[str, Any]:
+def _context(
+    body: CompletionIn, *, citations: Sequence[Any], status: str, message_id: str, error_message: str | None
+) -> dict[str, Any]:
     return {
-        "citations": answer["citations"],
-        "status": answer["status"],
-        "message_id": answer["message_id"],
-        "error_message": answer["metadata"].get("error_message"),
+        "citations": list(citations),
+        "status": status,
+        "message_id": message_id,
+        "error_message": error_message,
         "unused_options": body.unused(),
     }
 
 
-def _ended(answer: Mapping[str, Any]) -> str:
+def _finish_reason(is_cut: bool) -> str:
     """Why the answer ends: `length` where it was cut at `max_tokens`."""
-    return "length" if answer["metadata"].get("is_cut") else "stop"
+    return "length" if is_cut else "stop"
 
 
 async def _streamed(scope: Scope, message: Message, body: CompletionIn) -> StreamingHttpResponse:
@@ -111,7 +124,15 @@ async def _streamed(scope: Scope, message: Message, body: CompletionIn) -> Strea
             error = {"code": data["code"], "message": data["message"], "details": []}
             yield {"error": {**error, "type": "server_error", "param": None}}
         elif event.type == "done":
-            yield choice({"context": _context_of({**data, "citations": citations}, body)}, _ended(data))
+            metadata = data["metadata"]
+            context = _context(
+                body,
+                citations=citations,
+                status=data["status"],
+                message_id=data["message_id"],
+                error_message=metadata.get("error_message"),
+            )
+            yield choice({"context": context}, _finish_reason(bool(metadata.get("is_cut"))))
             if body.wants_usage:
                 yield {**head, "choices": [], "usage": data["metadata"]["usage"]}
 

@@ -8,13 +8,13 @@ from typing import Any
 from django.http import HttpRequest, StreamingHttpResponse
 
 from chat.api.auth import caller_of
-from chat.api.rag import answered, rag_router, start
+from chat.api.rag import answer_request, rag_router, start
 from chat.api.responses import QueryOut, described, streamed
 from chat.api.schemas import QueryIn
 from chat.api.sse import Vocabulary, event_stream
 from chat.executors import run_db
 from chat.models import MessageCitation
-from chat.serializers import serialize_source_citations, serialize_sources
+from chat.serializers import serialize_metadata, serialize_source_citations, serialize_sources, shown_text
 from chat.types import Event
 
 QUERY_EVENTS = (
@@ -25,23 +25,23 @@ QUERY_EVENTS = (
 @rag_router.post("/query", summary="Answer a question (second form)", openapi_extra=described(QueryOut))
 async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
     """An answer with its sources."""
-    answer = await answered(caller_of(request), body.value())
-    rows = await run_db(_rows, answer["message_id"])
-    metadata = answer["metadata"]
+    stored = await answer_request(caller_of(request), body.value())
+    record, message = stored.record, stored.message
+    rows = await run_db(_rows, str(message.pk))
     return {
-        "answer": answer["answer"],
+        "answer": shown_text(record, stored.request),
         "sources": serialize_sources(rows) if body.include_sources else [],
         "query": body.query,
-        "rewritten_query": next(iter(metadata["rewritten_queries"]), None),
-        "retrieved_count": answer["retrieval_stats"].get("after_dedup", 0),
-        "generation_time": metadata["generate_time"],
+        "rewritten_query": next(iter(record.metadata.rewritten_queries), None),
+        "retrieved_count": record.retrieval_stats.get("after_dedup", 0),
+        "generation_time": record.metadata.generate_time,
         "citations": serialize_source_citations(rows),
         "metadata": {
-            **metadata,
-            "status": answer["status"],
-            "message_id": answer["message_id"],
-            "conversation_id": answer["conversation_id"],
-            "confidence": answer["confidence"],
+            **serialize_metadata(record),
+            "status": record.status,
+            "message_id": str(message.pk),
+            "conversation_id": stored.request.conversation_id or str(message.conversation_id),
+            "confidence": record.confidence,
         },
     }
 

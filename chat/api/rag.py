@@ -22,7 +22,7 @@ from chat.limits import Slot, questions_counted
 from chat.models import Conversation, Message
 from chat.selectors import message_get
 from chat.serializers import serialize_answer, serialize_hits
-from chat.turns.lifecycle import BatchItem, answer_batch, answer_now, turn_start
+from chat.turns.lifecycle import BatchItem, StoredAnswer, answer_batch, answer_now, turn_start
 from chat.types import AnswerRequest
 
 EVENTS = "context, step, chunk, citations, done or error, each with its id; then data: [DONE]"
@@ -51,7 +51,8 @@ async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
 @rag_router.post("/generate", summary="Answer a question", openapi_extra=described(GenerateOut))
 async def generate(request: HttpRequest, body: GenerateIn) -> dict[str, Any]:
     """A cited answer with the support state of each sentence."""
-    return await answered(caller_of(request), body.value())
+    stored = await answer_request(caller_of(request), body.value())
+    return serialize_answer(record=stored.record, request=stored.request, message=stored.message)
 
 
 @rag_router.post("/generate/stream", summary="Answer a question, streamed", openapi_extra=streamed(EVENTS))
@@ -106,12 +107,11 @@ def serialize_batch_item(item: BatchItem) -> dict[str, Any]:
     return {"index": item.index, "error": {"code": item.error.code, "message": item.error.message}}
 
 
-async def answered(caller: Caller, value: AnswerRequest) -> dict[str, Any]:
+async def answer_request(caller: Caller, value: AnswerRequest) -> StoredAnswer:
     """The whole answer for a client of the API."""
     await answer_checked(scope=caller.scope, request=value)
     await questions_counted(caller.user)
-    stored = await answer_now(scope=caller.scope, user=caller.user, request=value)
-    return serialize_answer(record=stored.record, request=stored.request, message=stored.message)
+    return await answer_now(scope=caller.scope, user=caller.user, request=value)
 
 
 async def start(caller: Caller, value: AnswerRequest) -> Message:

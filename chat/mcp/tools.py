@@ -30,7 +30,7 @@ from chat.mcp.schemas import (
     SourceOut,
     TopK,
 )
-from chat.serializers import serialize_answer, serialize_hits
+from chat.serializers import serialize_citation, serialize_hits, serialize_warnings, shown_citations, shown_text
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest, Style
 from knowledge.types import RetrievalRequest
@@ -105,6 +105,12 @@ async def answered(caller: Caller, *, query: str, sets: tuple[int, ...], style: 
     await questions_counted(caller.user)
     request = AnswerRequest(query=query, sets=sets, given=frozenset(given), **given)
     stored = await answer_now(scope=caller.scope, user=caller.user, request=request)
-    reply = serialize_answer(record=stored.record, request=request, message=stored.message)
-    warnings = reply["metadata"].get("warnings") or []
-    return AnswerOut(**{name: reply[name] for name in AnswerOut.model_fields if name != "warnings"}, warnings=warnings)
+    record = stored.record
+    return AnswerOut(
+        answer=shown_text(record, request),
+        status=record.status,
+        confidence=record.confidence,
+        citations=[serialize_citation(citation) for citation in shown_citations(record, request)],
+        warnings=serialize_warnings(record.metadata.warnings),
+        message_id=str(stored.message.pk),
+    )

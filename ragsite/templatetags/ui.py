@@ -19,7 +19,7 @@ from accounts.error_messages import stored_message
 from accounts.models import User
 from chat.error_messages import answer_html
 from chat.models import Message
-from chat.view_models import Turn
+from chat.view_models import TurnView
 from feedback.models import Vote
 from ragcore.text.scripts import cjk_share
 
@@ -113,7 +113,7 @@ def vote_reasons() -> list[tuple[str, str]]:
 
 
 @register.simple_tag
-def votes_of(user: User, turns: Iterable[Turn]) -> dict[Any, str]:
+def votes_of(user: User, turns: Iterable[TurnView]) -> dict[Any, str]:
     """What the reader thought of these answers before: message id → "up" or "down"."""
     found = Vote.objects.filter(user=user, message__in=[turn.message.pk for turn in turns])
     return dict(found.values_list("message_id", "vote"))
