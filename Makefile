@@ -5,9 +5,11 @@ VENV := .venv
 PEERS_VENV := .venv-bench
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-input
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help run test faults bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency snapshot-answers code-figures lint install install-dev browser lock clean
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency snapshot-answers code-figures lint install install-dev browser lock clean
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -16,8 +18,18 @@ help: ## This list
 run: install ## Start everything in the foreground (PORT, DATA_DIR, DEMO, LLM_BASE_URL, …); Ctrl-C stops it
 	@exec $(BIN)/python -m ragsite.embedded --with-parent
 
-test: lint browser ## All checks: lint and every test
-	$(BIN)/python -m pytest
+test: lint-style browser ## All checks: lint and the short form of every test (WORKERS)
+	@$(MAKE) --no-print-directory -j2 lint-types pytest
+
+test-full: lint browser ## The long forms, too: many examples, every corruption, every page, 50 rounds of kill -9; hours
+	TESTS_FULL=1 SCHEMATHESIS_EXAMPLES=$(or $(SCHEMATHESIS_EXAMPLES),100) $(PYTEST)
+	@$(MAKE) --no-print-directory faults
+
+test-security: install-dev ## Rights, hostile files and prompt injection, in their long forms
+	TESTS_FULL=1 $(PYTEST) tests/security
+
+pytest: install-dev
+	$(PYTEST)
 
 faults: install-dev ## kill -9 parts of the product at random moments; nothing may be lost (ROUNDS, SEED)
 	$(BIN)/python -m tests.faults --rounds $(or $(ROUNDS),50) --seed $(or $(SEED),1) --first $(or $(FIRST),0)
@@ -61,11 +73,15 @@ snapshot-answers: install ## Record the answers of a running product, compare wi
 code-figures: ## Sizes of modules and functions, packages that import each other; FOLDER=… of another checkout
 	$(BIN)/python -m bench.code_figures $(FOLDER)
 
-lint: export SECRET_KEY = not a secret: mypy imports the settings
-lint: install-dev ## Style, types and layers, without running anything
+lint: lint-style lint-types ## Style, types and layers, without running anything
+
+lint-style: install-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+
+lint-types: export SECRET_KEY = not a secret: mypy imports the settings
+lint-types: install-dev
 	$(BIN)/mypy .
 
 install: $(VENV)/.runtime ## Install or update what running needs, into .venv

@@ -1,18 +1,59 @@
-"""Fixtures for the services that `tests.services_plugin` starts."""
+"""Fixtures for the services that `tests.services_plugin` starts, and for the database between two tests."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import redis
 from django.conf import settings
+from django.test import TransactionTestCase
+from pytest_django import DjangoDbBlocker
+from pytest_django.plugin import blocking_manager_key
+
+from tests.database import connections_close, connections_left, database
+
+SHARING = "shared_rows"  # tests with this fixture start from shared rows, all others from an empty database
+NEEDS_DATABASE = {"db", "transactional_db", "django_db_setup", "live_server"}
 
 
 def pytest_configure() -> None:
     """Sign-ins in tests are many and their passwords protect nothing, so they are hashed quickly."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Shared rows leave before a test that does not ask for them, and before its transaction begins."""
+    names = set(getattr(item, "fixturenames", ()))
+    if database.shared is None or SHARING in names:
+        return
+    if item.get_closest_marker("django_db") or NEEDS_DATABASE & names:
+        with item.config.stash[blocking_manager_key].unblock():
+            database.drop_shared()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[None]:
+    """pytest-django's, and what a test commits is removed by `tests.database` instead of Django's flush."""
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
+        database.remember_migrated()
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: database.restore())
+        with django_db_blocker.block():
+            yield
+        connections_close()
+        if left := connections_left(seconds=20):
+            request.node.warn(pytest.PytestWarning(f"These connections keep the test database in use: {left}"))
+
+
+@pytest.fixture
+def shared_rows(transactional_db: None) -> Any:
+    """`shared_rows(make)`: the objects that `make` makes, with their rows, made once for many tests."""
+    return database.share
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
 """Starts PostgreSQL and Redis once for a test run, before Django reads its settings.
 
 Loaded by `-p tests.services_plugin` (pyproject.toml): pytest-django imports the settings while pytest still looks for
-conftest files, so a fixture would come too late. Workers of pytest-xdist inherit the environment of the controller.
+conftest files, so a fixture would come too late. Workers of pytest-xdist inherit the environment of the controller and
+get a folder and a Redis database of their own; pytest-django gives them a PostgreSQL database of their own.
 `DATABASE_URL` or `REDIS_URL` of the caller are used as they are.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -17,6 +19,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[1]
+EXPORTER = ROOT / "ragcore/embedding/minilm_export.py"
 running = ExitStack()
 
 
@@ -24,22 +28,20 @@ running = ExitStack()
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         os.environ["REDIS_URL"] = own_redis_database(os.environ["REDIS_URL"], worker)
+        if folder := os.environ.get("DATA_DIR"):
+            os.environ["DATA_DIR"] = str(own_folder(Path(folder), worker))
     elif not os.environ.get("DATABASE_URL"):
-        start_services(models=early_config.rootpath / ".pytest_cache" / "models")
+        start_services()
     return (yield)
 
 
-def start_services(*, models: Path) -> None:
-    """Set the variables of the environment that lead to fresh services in a folder of their own.
-
-    Only the exported embedding model outlives the run: making it takes half a minute of processor time.
-    """
+def start_services() -> None:
+    """Set the variables of the environment that lead to fresh services in a folder of their own."""
     from ragsite.embedded.services import EmbeddedServices
 
     folder = Path(tempfile.mkdtemp(prefix="ragsite-tests-"))
     running.callback(shutil.rmtree, folder, ignore_errors=True)
-    models.mkdir(parents=True, exist_ok=True)
-    (folder / "models").symlink_to(models)
+    (folder / "models").symlink_to(models_folder())
     services = running.enter_context(EmbeddedServices(folder, durable=False))
     os.environ["DATA_DIR"] = str(folder)
     os.environ["DATABASE_URL"] = services.database_url or ""
@@ -47,10 +49,37 @@ def start_services(*, models: Path) -> None:
     os.environ.setdefault("SECRET_KEY", "not a secret: tests only, never outside")
 
 
+def models_folder() -> Path:
+    """Where the exported embedding model outlives the run: making it takes half a minute of processor time.
+
+    The cache folder of the user, by what the export depends on, so that a new clone finds the model of an older one;
+    where that cannot be written, a folder of this clone.
+    """
+    version = hashlib.sha256(EXPORTER.read_bytes() + (ROOT / "requirements.lock").read_bytes()).hexdigest()[:16]
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    for folder in (caches / "ragsite-tests" / f"models-{version}", ROOT / ".pytest_cache" / "models"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    raise pytest.UsageError("no folder for the exported model can be written")
+
+
 def own_redis_database(url: str, worker: str) -> str:
     """A database of its own for each worker (gw0, gw1, …), as pytest-django gives them one in PostgreSQL."""
     number = int(worker.removeprefix("gw")) % 15 + 1
     return urlsplit(url)._replace(path=f"/{number}").geturl()
+
+
+def own_folder(folder: Path, worker: str) -> Path:
+    """A DATA_DIR for the files of a worker, with the models of all."""
+    own = folder / worker
+    own.mkdir(exist_ok=True)
+    if not (own / "models").exists():
+        (own / "models").symlink_to((folder / "models").resolve())
+    return own
 
 
 @pytest.hookimpl(trylast=True)

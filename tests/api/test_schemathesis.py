@@ -2,7 +2,8 @@
 
 What succeeds is what the description says, in status, type and schema; what does not has the one shape of errors.
 
-A short form: a few bodies for each operation. `SCHEMATHESIS_EXAMPLES=100` makes it a long one.
+The short form sends some of the systematic requests of each operation and a few generated ones; the full form (`make
+test-full`) sends them all, and `SCHEMATHESIS_EXAMPLES` generated ones.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from http import HTTPStatus
 import httpx
 import pytest
 import schemathesis
-from django.core.management import call_command
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import load_all_checks
 from schemathesis.specs.openapi.checks import (
@@ -26,10 +26,12 @@ from schemathesis.specs.openapi.checks import (
 
 from accounts.services import api_key_create
 from ragsite.openapi import merged_schema, operations
+from tests.database import database
 from tests.factories import ingest, make_admin, make_set
+from tests.forms_plugin import examples
 from tests.live_site import serving_site
 
-EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "4"))
+EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", examples(4)))
 SECONDS = 120  # of one request, far above the limits of the site itself
 
 
@@ -51,7 +53,7 @@ few = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-pytestmark = [pytest.mark.django_db, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.first, pytest.mark.django_db, pytest.mark.timeout(600)]
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def site(django_db_setup, django_db_blocker, tmp_path_factory):
                 yield Site(url, key)
         finally:
             environment.undo()
-            call_command("flush", interactive=False, verbosity=0)
+            database.restore()
 
 
 def test_there_are_operations_to_try():

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from bench.bootstrap import mean_interval, paired_difference, set_mean_difference, set_mean_interval
 from ragcore.metrics.retrieval import ndcg_at_k
+from tests.forms_plugin import examples
 
-laws = settings(max_examples=25, deadline=None)
+laws = settings(max_examples=examples(25), deadline=None)
 scores = st.lists(st.floats(0, 1, allow_nan=False, width=32), min_size=1, max_size=60)
 
 

@@ -15,8 +15,8 @@ from bench.ingest.texts import texts_made, texts_read
 from knowledge.models import IndexEntry
 from ragsite.env import PROJECT_ROOT
 from tests.factories import make_user
+from tests.services_plugin import models_folder
 
-MODELS = PROJECT_ROOT / ".pytest_cache" / "models"
 NOT_INHERITED = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DATA_DIR", "DJANGO_SETTINGS_MODULE")
 
 
@@ -80,7 +80,7 @@ def test_the_whole_pipeline_is_measured_with_real_workers(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
 
     done = subprocess.run(
-        [*command, "--models", str(MODELS), "--out", str(out)],
+        [*command, "--models", str(models_folder()), "--out", str(out)],
         cwd=PROJECT_ROOT,
         env=environment,
         capture_output=True,

@@ -15,7 +15,6 @@ import httpx
 import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
-from django.core.management import call_command
 from django.db import connection
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -26,6 +25,7 @@ from knowledge.services import document_upload
 from ragsite.embedded.processes import Process, free_port
 from ragsite.embedded.waiting import wait_until
 from tests.browser.content import DOCUMENTS, LABELS, English
+from tests.database import database
 from tests.factories import make_admin, make_set, make_user
 from tests.scripted_llm import Reply, ScriptedLLM, serving
 
@@ -65,15 +65,22 @@ def _django_db_helper() -> None:
     """
 
 
-@pytest.fixture(scope="module")
-def live_site(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any) -> Iterator[LiveSite]:
-    """The product on the test database. Its rows are committed, so they are removed at the end."""
+@dataclass(frozen=True)
+class Product:
+    """The processes behind all files of this folder."""
+
+    url: str
+    llm: ScriptedLLM
+    worker: Process
+
+
+@pytest.fixture(scope="package")
+def product(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any) -> Iterator[Product]:
+    """Web process and worker on the test database, started once; they end before tests of other folders begin."""
     folder = tmp_path_factory.mktemp("site")
     with django_db_blocker.unblock(), ExitStack() as stack:
         stack.callback(connection.close)
-        stack.callback(call_command, "flush", interactive=False, verbosity=0)
         llm = stack.enter_context(serving())
-        llm.default = Reply(texts=English.pieces)
         environment = {**os.environ, **_environment(llm, folder)}
         port = free_port()
         web = ("-m", "uvicorn", "ragsite.asgi:application", "--port", str(port), "--no-access-log")
@@ -85,11 +92,21 @@ def live_site(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: A
         assert wait_until(lambda: _is_ready(url), seconds=START_SECONDS, unless=lambda: not site.is_running()), (
             site.log_tail(60)
         )
+        yield Product(url, llm, helper)
+
+
+@pytest.fixture(scope="module")
+def live_site(product: Product, django_db_blocker: Any) -> Iterator[LiveSite]:
+    """The product with people and documents of this file alone. Their rows are committed, and removed at the end."""
+    product.llm.default = Reply(texts=English.pieces)
+    with django_db_blocker.unblock(), ExitStack() as stack:
+        stack.callback(connection.close)
+        stack.callback(database.restore)
         _fill()
-        assert wait_until(_all_live, seconds=INGEST_SECONDS, unless=lambda: not helper.is_running()), helper.log_tail(
-            60
+        assert wait_until(_all_live, seconds=INGEST_SECONDS, unless=lambda: not product.worker.is_running()), (
+            product.worker.log_tail(60)
         )
-        yield LiveSite(url, llm)
+        yield LiveSite(product.url, product.llm)
 
 
 def _environment(llm: ScriptedLLM, folder: Path) -> dict[str, str]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 
 from accounts.services import api_key_create
 from knowledge.models import Document, IngestJob
 from ragsite.embedded.waiting import wait_until
+from tests.database import database
 from tests.factories import ingest, make_set, make_user, run_job
 from tests.live_site import serving_site
 
@@ -59,7 +59,7 @@ def site(django_db_setup, django_db_blocker, tmp_path_factory):
             with serving_site(tmp_path_factory.mktemp("site")) as url:
                 yield Site(url, key, kept.pk)
         finally:
-            call_command("flush", interactive=False, verbosity=0)
+            database.restore()
 
 
 def test_the_page_names_every_program_and_no_other():

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.services.runs import CaseResult, answer_scores, bootstrap, retrieval_scores, run_figures
+from tests.forms_plugin import examples
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_the_mean_lies_within_its_interval_and_the_interval_within_the_values(values):
     figure = bootstrap(values, statistic="mean")

@@ -8,11 +8,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ragsite.env import PROJECT_ROOT
 from tests.faults.product import SUPERVISOR, Product
 from tests.faults.rounds import Plan, World
+from tests.services_plugin import models_folder
 
-MODELS = PROJECT_ROOT / ".pytest_cache" / "models"
+MODELS = models_folder()
 
 
 def main() -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ragsite.env import PROJECT_ROOT
 from tests.faults.documents import documents_of_round
 from tests.faults.product import POSTGRES, SUPERVISOR, Product
 from tests.faults.rounds import MOMENTS, Plan, World
+from tests.services_plugin import models_folder
 
 DOCUMENTS = 40
 SEED = 20_261_120
@@ -16,7 +16,7 @@ SEED = 20_261_120
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     """A product of its own, started once for the three rounds."""
-    product = Product(tmp_path_factory.mktemp("faults") / "data", PROJECT_ROOT / ".pytest_cache" / "models")
+    product = Product(tmp_path_factory.mktemp("faults") / "data", models_folder())
     product.start()
     made = World(product)
     made.prepare()

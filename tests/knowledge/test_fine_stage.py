@@ -13,6 +13,7 @@ from knowledge.services.retrieval import forms_of, retrieve_many
 from knowledge.types import RetrievalRequest
 from ragcore.types import Profile
 from tests.factories import ingest, make_set, make_tenant, make_user, scope_of
+from tests.forms_plugin import examples
 
 pytestmark = pytest.mark.django_db
 
@@ -363,7 +364,7 @@ def test_misspelt_words_do_not_lead_around_the_second_persons_rights(owner, comm
 
 
 @pytest.mark.usefixtures("corpus")
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), min_size=1, max_size=60))
 def test_whatever_is_asked_is_answered(owner, text):
     request = RetrievalRequest(query=text, style="advanced", profile=Profile(product=text, interests=(text,)))

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from ragcore.parsing import SUPPORTED_FORMATS
+from tests.forms_plugin import is_full
 from tests.ragcore.parsing.build import docx_bytes, lines, pdf_bytes
 from tests.ragcore.parsing.office_build import odf_bytes, png_bytes, pptx_bytes, xlsx_bytes
 from tests.ragcore.parsing.pack import epub_bytes, zip_bytes
@@ -80,8 +81,8 @@ def _slide(presentation: object) -> None:
 
 
 def truncated(content: bytes) -> list[bytes]:
-    """A file cut at every tenth."""
-    return [content[: len(content) * tenth // 10] for tenth in range(1, 10)]
+    """A file cut near its beginning, its middle and its end; in the full form at every tenth."""
+    return [content[: len(content) * tenth // 10] for tenth in (range(1, 10) if is_full() else (2, 5, 9))]
 
 
 # ── simple families ─────────────────────────────────────────────────────────────────────────────

@@ -17,6 +17,7 @@ from knowledge.models import Document, IndexEntry, KnowledgeSet
 from knowledge.selectors import documents_askable
 from knowledge.wiring import query_of
 from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.forms_plugin import examples
 from tests.knowledge.indexes.test_plans import ANALYSE, MANY, SWITCH
 
 pytestmark = pytest.mark.django_db
@@ -92,7 +93,7 @@ def test_every_share_brings_as_many_hits_as_there_are(corpus, monkeypatch, way):
     if way != "planned":
         forced(monkeypatch, way)
 
-    @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(share=st.sampled_from(SHARES), limit=st.integers(1, 2 * DOCUMENTS), seed=st.integers(0, 99))
     def law(share, limit, seed):
         expected = min(limit, int(share * DOCUMENTS))

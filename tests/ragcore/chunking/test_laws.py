@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.chunking import HeadingTreeSplitter, WholeDocumentSplitter, split_into_windows
@@ -81,7 +81,6 @@ def body(document: ParsedDocument) -> list[ChunkDraft]:
     return [c for c in HeadingTreeSplitter(OPTIONS, COUNTER).split(document) if c.kind == "body"]
 
 
-@settings(deadline=None, max_examples=60)
 @given(plain_documents)
 def test_the_chunks_cover_the_text_in_order(document):
     whole = squeezed(document.markdown())
@@ -98,7 +97,6 @@ def test_the_chunks_cover_the_text_in_order(document):
     assert covered == len(whole)
 
 
-@settings(deadline=None, max_examples=60)
 @given(documents)
 def test_every_word_of_the_document_stands_in_the_chunks_in_its_order(document):
     said = iter(TOKEN.findall(" ".join(chunk.text for chunk in body(document))))
@@ -107,7 +105,6 @@ def test_every_word_of_the_document_stands_in_the_chunks_in_its_order(document):
     assert all(word in said for word in TOKEN.findall(document.markdown()))
 
 
-@settings(deadline=None, max_examples=60)
 @given(documents)
 def test_no_table_row_and_no_line_of_code_is_cut(document):
     lines = {line for chunk in body(document) for line in chunk.text.split("\n")}
@@ -127,7 +124,6 @@ def indivisible(document: ParsedDocument) -> int:
     return max(sizes, default=0)
 
 
-@settings(deadline=None, max_examples=100)
 @given(documents)
 def test_sizes_are_within_the_limits(document):
     longest = indivisible(document)
@@ -141,7 +137,6 @@ def test_sizes_are_within_the_limits(document):
         assert chunk.tokens <= max(OVERSIZE * OPTIONS.max_tokens, OPTIONS.section_tokens) + OPTIONS.max_tokens
 
 
-@settings(deadline=None, max_examples=60)
 @given(documents)
 def test_pages_never_go_back_and_boxes_are_those_of_the_blocks_in_the_chunk(document):
     chunks = body(document)
@@ -157,7 +152,6 @@ def test_pages_never_go_back_and_boxes_are_those_of_the_blocks_in_the_chunk(docu
         assert all(said & set(TOKEN.findall(document.blocks[number].markdown())) for number in numbers)
 
 
-@settings(deadline=None, max_examples=60)
 @given(documents)
 def test_a_continuation_goes_on_with_the_text_under_the_heading_of_the_chunk_before(document):
     chunks = body(document)
@@ -172,7 +166,6 @@ def test_a_continuation_goes_on_with_the_text_under_the_heading_of_the_chunk_bef
         assert document.blocks[int(chunk.boxes[0].y0)].kind != "heading"
 
 
-@settings(deadline=None, max_examples=60)
 @given(documents)
 def test_a_chunk_that_is_no_continuation_begins_with_a_block(document):
     for chunk in body(document):
@@ -182,7 +175,6 @@ def test_a_chunk_that_is_no_continuation_begins_with_a_block(document):
             assert TOKEN.findall(chunk.text)[: len(opening)] == opening
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(paragraphs, max_size=4), st.lists(rows, min_size=1, max_size=30), st.lists(paragraphs, max_size=2))
 def test_every_piece_of_a_table_has_its_caption_and_its_head(before, lines, after):
     numbered = [f"| r{number} {line}" for number, line in enumerate(lines)]
@@ -198,7 +190,6 @@ def test_every_piece_of_a_table_has_its_caption_and_its_head(before, lines, afte
         assert text.count("| headone | headtwo |\n| --- | --- |") == 1
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(paragraphs, max_size=6), st.booleans(), st.lists(paragraphs, max_size=6))
 def test_an_image_stands_in_one_chunk_with_its_caption(before, is_below, after):
     image = Block(kind="image", text="![](picture:one.png)")
@@ -210,7 +201,6 @@ def test_an_image_stands_in_one_chunk_with_its_caption(before, is_below, after):
     assert any("picture:one.png" in chunk.text and "Figure 88" in chunk.text for chunk in chunks)
 
 
-@settings(deadline=None, max_examples=60)
 @given(documents)
 def test_parents_are_section_chunks_that_come_before(document):
     chunks = HeadingTreeSplitter(OPTIONS, COUNTER).split(document)
@@ -223,7 +213,6 @@ def test_parents_are_section_chunks_that_come_before(document):
             assert chunk.heading_path[: len(chunks[chunk.parent].heading_path)] == chunks[chunk.parent].heading_path
 
 
-@settings(deadline=None, max_examples=60)
 @given(documents)
 def test_a_small_document_is_one_chunk(document):
     chunks = HeadingTreeSplitter(OPTIONS, COUNTER).split(document)
@@ -232,7 +221,6 @@ def test_a_small_document_is_one_chunk(document):
         assert [chunk.text for chunk in chunks] == [document.markdown()]
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.one_of(paragraphs, bullets, tables), min_size=1, max_size=15), st.sampled_from([0.0, 0.1, 0.15, 0.5])
 )
@@ -250,7 +238,6 @@ def test_the_overlap_is_whole_sentences_of_the_piece_before_and_bounded(blocks, 
             assert token_cost(piece.repeated) <= OVERLAP_SLACK * overlap * token_cost(before.own)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.one_of(paragraphs, headings, bullets, tables, code))
 def test_the_atoms_of_a_block_are_its_text(block):
     atoms = Atomiser(COUNTER, 64).atoms(0, block)
@@ -258,13 +245,11 @@ def test_the_atoms_of_a_block_are_its_text(block):
     assert render_atoms(atoms).rstrip() == block.markdown().strip("\n").rstrip() or block.kind == "code"
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.text("-* a1.)\n", max_size=60))
 def test_the_items_of_a_list_are_its_text(text):
     assert "".join(list_items(text)) == text
 
 
-@settings(deadline=None, max_examples=60)
 @given(documents)
 def test_a_document_that_is_not_split_is_one_chunk(document):
     chunks = WholeDocumentSplitter(COUNTER).split(document)
@@ -273,7 +258,6 @@ def test_a_document_that_is_not_split_is_one_chunk(document):
     assert all(chunk.kind == "whole" for chunk in chunks)
 
 
-@settings(deadline=None, max_examples=60)
 @given(documents)
 def test_windows_cover_a_document_in_order_within_their_limit(document):
     texts = split_into_windows(document.blocks, COUNTER, limit=64, overlap=0.12)

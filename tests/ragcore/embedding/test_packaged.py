@@ -9,12 +9,12 @@ from ragcore.embedding import packaged
 from ragcore.embedding.packaged import EmbeddedEmbedder
 from ragcore.errors import EmbedderRefusedError
 from tests.contracts.embedder import EmbedderContract
+from tests.services_plugin import models_folder
 
 
 @pytest.fixture(scope="module")
-def cache_dir(request):
-    """Kept between test runs: the export takes half a minute."""
-    return request.config.rootpath / ".pytest_cache" / "models"
+def cache_dir():
+    return models_folder()
 
 
 @pytest.fixture(scope="module")

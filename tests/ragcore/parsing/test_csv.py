@@ -4,7 +4,7 @@ import csv
 from io import StringIO
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
@@ -66,7 +66,6 @@ def test_binary_content_is_corrupt():
         markdown(bytes(range(1, 32)) * 20)
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.lists(st.text("ab1;,\"'", min_size=1, max_size=6), min_size=3, max_size=3), min_size=3, max_size=8))
 def test_whatever_a_writer_quotes_is_read_back(rows):
     target = StringIO()

@@ -1,0 +1,148 @@
+"""The test database between two tests: emptied of what was written, or back at rows that many tests share.
+
+Django flushes every table after a test that commits, and makes permissions anew. Here only the tables that hold rows
+are emptied. What belongs to the migrated database (content types, permissions, …) stays as the migrations left it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from asgiref.sync import SyncToAsync
+from django.db import connection, connections, transaction
+from psycopg import sql
+
+from ragsite.embedded.waiting import wait_until
+
+T = TypeVar("T")
+CORPUS = "knowledge_"  # tables with this prefix are never put back row by row: caches know them by their ids
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Number of rows of a table, and the newest transaction that wrote one: every change moves at least one of them."""
+
+    rows: int
+    newest: int
+
+
+@dataclass
+class State:
+    """What the tables hold: a mark of each table with rows, and copies of the rows that are put back when changed."""
+
+    marks: dict[str, Mark] = field(default_factory=dict)
+    copies: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass
+class TestDatabase:
+    """The state to which the database returns after a test that commits."""
+
+    __test__ = False
+
+    tables: tuple[str, ...] = ()
+    migrated: State = field(default_factory=State)
+    shared: State | None = None
+    maker: Callable[[], Any] | None = None
+    made: Any = None
+
+    def remember_migrated(self) -> None:
+        """Call once, when the migrations have run and nothing else was written."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
+            self.tables = tuple(sorted(name for (name,) in cursor.fetchall()))
+        marks = self.marks()
+        self.migrated = State(marks, {table: _copy_out(table) for table in marks})
+
+    def share(self, make: Callable[[], T]) -> T:
+        """What `make` returns, with its rows in the database; made only if they are not there from an earlier test.
+
+        Every caller gets a copy of its own of the objects.
+        """
+        if self.maker is not make:
+            self.drop_shared()
+            self.made = make()
+            self.maker = make
+            marks = self.marks()
+            self.shared = State(marks, {table: _copy_out(table) for table in marks if not table.startswith(CORPUS)})
+        return deepcopy(self.made)
+
+    def drop_shared(self) -> None:
+        """Remove the shared rows, if there are any."""
+        if self.shared:
+            self.shared = self.maker = self.made = None
+            self.restore()
+
+    def restore(self) -> None:
+        """Undo what tests have committed. Shared rows stay, unless the corpus among them was changed."""
+        state, marks = self.shared or self.migrated, self.marks()
+        changed = {table for table in marks.keys() | state.marks.keys() if marks.get(table) != state.marks.get(table)}
+        if self.shared and any(table.startswith(CORPUS) for table in changed):
+            self.drop_shared()
+        elif self.shared:
+            self._put_back(changed, state)
+        elif changed:
+            _truncate(changed - state.marks.keys())
+            self._put_back(changed & state.marks.keys(), state)
+
+    def _put_back(self, tables: Set[str], state: State) -> None:
+        """Give tables the rows of a state again, in one transaction: foreign keys are checked at its end."""
+        if not tables:
+            return
+        with transaction.atomic(), connection.cursor() as cursor:
+            for table in tables:
+                cursor.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
+            for table in tables:
+                if rows := state.copies.get(table):
+                    with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(table))) as copy:
+                        copy.write(rows)
+        state.marks = self.marks()
+
+    def marks(self) -> dict[str, Mark]:
+        """Of all tables with rows."""
+        one = "SELECT {name}, count(*), max(xmin::text::bigint) FROM {table} HAVING count(*) > 0"
+        parts = [sql.SQL(one).format(name=sql.Literal(t), table=sql.Identifier(t)) for t in self.tables]
+        with connection.cursor() as cursor:
+            cursor.execute(sql.SQL(" UNION ALL ").join(parts))
+            return {table: Mark(rows, newest) for table, rows, newest in cursor.fetchall()}
+
+
+def _copy_out(table: str) -> bytes:
+    statement = sql.SQL("COPY {} TO STDOUT").format(sql.Identifier(table))
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        return b"".join(bytes(part) for part in copy)
+
+
+def _truncate(tables: Set[str]) -> None:
+    """Empty them and what refers to them. TRUNCATE leaves no dead rows, which an HNSW index would still walk over."""
+    if not tables:
+        return
+    with connection.cursor() as cursor:
+        names = sql.SQL(", ").join(sql.Identifier(table) for table in sorted(tables))
+        cursor.execute(sql.SQL("TRUNCATE {} CASCADE").format(names))
+
+
+def connections_close() -> None:
+    """Close all connections of this process: that of asgiref's thread outlives the tests, and so does the pool."""
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result(timeout=10)
+    connection.close()
+    connection.close_pool()
+
+
+def connections_left(*, seconds: float) -> list[str]:
+    """What the connections did last that still use the test database after so long; a closed one takes a moment."""
+    query = "SELECT state || ': ' || left(query, 200) FROM pg_stat_activity WHERE datname = %s"
+    with connection._nodb_cursor() as cursor:
+
+        def left() -> list[str]:
+            cursor.execute(query, [connection.settings_dict["NAME"]])
+            return [line for (line,) in cursor.fetchall()]
+
+        wait_until(lambda: not left(), seconds=seconds)
+        return left()
+
+
+database = TestDatabase()

@@ -1,0 +1,70 @@
+"""The two forms of the test run: the short one of `make test`, and the full one of `make test-full` (TESTS_FULL=1).
+
+docs/testing.md says what only the full form does. Loaded by `-p tests.forms_plugin` (pyproject.toml).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+SHORT, FULL = "short", "full"
+MANY = 10  # times as many examples in the full form
+SYSTEMATIC_REQUESTS = 24  # for each operation of the API in the short form
+TOGETHER = "tests/browser/"
+settings.register_profile(SHORT, max_examples=25, derandomize=True, deadline=None, database=None)
+settings.register_profile(FULL, max_examples=500, deadline=None, print_blob=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile(FULL if is_full() else SHORT)
+
+
+def is_full() -> bool:
+    return os.environ.get("TESTS_FULL") == "1"
+
+
+def examples(number: int) -> int:
+    """Examples of a law in this form, for `@settings(max_examples=examples(…))`: the number, or many times as many."""
+    return number * MANY if is_full() else number
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave long forms out of the short one, give every test a name of its own, and put the longest files first."""
+    if not is_full():
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("full")])
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
+    for item in items:
+        if label := getattr(item, "operation_label", None):
+            complete_schemathesis_test(item, label)
+    if len({item.nodeid for item in items}) < len(items):
+        raise pytest.UsageError("two tests have the same id: processes that share the work would run one of them")
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)
+
+
+def complete_schemathesis_test(item: Any, label: str) -> None:
+    """Put the operation into the id, where schemathesis leaves it out, and keep some systematic requests of many."""
+    if item.id.params is None:
+        item._id = item.id.with_params(label)
+    requests = item.obj.hypothesis_explicit_examples
+    if not is_full() and len(requests) > SYSTEMATIC_REQUESTS:
+        step = len(requests) / SYSTEMATIC_REQUESTS
+        requests[:] = [requests[int(n * step)] for n in range(SYSTEMATIC_REQUESTS)]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """`--dist loadfile`, and the browser tests, which share a running product, as if they were one file."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return TOGETHER if nodeid.startswith(TOGETHER) else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
