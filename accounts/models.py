@@ -47,12 +47,14 @@ class User(AbstractUser):
     role = models.CharField(_("role"), max_length=128, blank=True)
     interests = ArrayField(models.CharField(max_length=64), default=list, blank=True, verbose_name=_("interests"))
     use_profile = models.BooleanField(
-        _("let my profile order the results"),
+        _("personalise results"),
         default=True,
-        help_text=_("Passages of your department, product, interests and recent knowledge sets come a little earlier."),
+        help_text=_(
+            "Passages that match your department, product, interests and recent knowledge sets rank slightly higher."
+        ),
     )
     user_groups = models.ManyToManyField(
-        "accounts.UserGroup", blank=True, related_name="members", verbose_name=_("groups of people")
+        "accounts.UserGroup", blank=True, related_name="members", verbose_name=_("user groups")
     )
 
     REQUIRED_FIELDS: ClassVar = []
@@ -74,8 +76,8 @@ class UserGroup(models.Model):
     name = models.CharField(_("name"), max_length=128)
 
     class Meta:
-        verbose_name = _("group of people")
-        verbose_name_plural = _("groups of people")
+        verbose_name = _("user group")
+        verbose_name_plural = _("user groups")
         ordering: ClassVar = ["name"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "name"], name="accounts_group_name_once_a_tenant")

@@ -31,8 +31,8 @@ STATUS_WORDS = {
     "answered": _("Answered"),
     "refused": _("Not in the documents"),
     "search_results": _("Search results"),
-    "degraded": _("Answered without the language model"),
-    "conversation": _("About the conversation"),
+    "degraded": _("Extractive (no LLM)"),
+    "conversation": _("Small talk"),
 }
 
 

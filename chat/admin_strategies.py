@@ -22,8 +22,8 @@ STRATEGY_WORDS = {
     "direct": _("Direct"),
     "hyde": _("Hypothetical answer (HyDE)"),
     "decomposition": _("Sub-questions"),
-    "iterative": _("Several steps"),
-    "hybrid": _("Several wordings"),
+    "iterative": _("Step by step"),
+    "hybrid": _("Multiple phrasings"),
     "standard": _("Standard"),
     "adaptive": _("Adaptive"),
     "self_rag": _("Self-checking (Self-RAG)"),
@@ -42,7 +42,7 @@ class StrategyStatisticsAdmin(ReviewerAdmin):
         rows = [{"name": STRATEGY_WORDS.get(one.strategy, one.strategy), "figures": one} for one in found]
         context = {
             **self.admin_site.each_context(request),
-            "title": _("Strategies"),
+            "title": _("Answer statistics"),
             "opts": self.model._meta,
             "rows": rows,
             "total": sum(one.answers for one in found),

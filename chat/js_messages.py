@@ -19,11 +19,11 @@ def _turn() -> dict[str, str]:
         "stopping": _("Stopping…"),
         "copied": _("Copied"),
         "copy_failed": _("The browser does not allow copying. Select the text and copy it."),
-        "thanks": _("Thank you. It helps to make answers better."),
+        "thanks": _("Thank you for your feedback."),
         "thanks_down": _("Thank you. A reviewer will look at it."),
-        "vote_failed": _("Your judgement was not saved. Please try again."),
-        "weak": _("The sources support this only in part."),
-        "unsupported": _("The sources do not support this. Check it before you use it."),
+        "vote_failed": _("Your feedback was not saved. Please try again."),
+        "weak": _("Only partly supported by the sources."),
+        "unsupported": _("Not supported by the sources. Check it before you use it."),
         "failed_safe": _("Your question is kept. Try again in a moment."),
     }
 
@@ -32,9 +32,9 @@ def _evidence() -> dict[str, str]:
     return {
         "source_n": _("Source {n}"),
         "page_n": _("p. {n}"),
-        "confidence": _("Fits the claim"),
+        "confidence": _("Relevance"),
         "evidence_failed": _("The source could not be loaded. Check your connection and try again."),
-        "evidence_refused": _("This source cannot be opened any more. It was removed, or you may no longer read it."),
+        "evidence_refused": _("This source is no longer available. It was removed, or you no longer have access."),
     }
 
 
@@ -54,7 +54,7 @@ def _composer() -> dict[str, str]:
         "stop": _("Stop"),
         "all_sets": _("All knowledge sets"),
         "n_sets": _("{n} knowledge sets"),
-        "offline": _("The connection is lost. The answer goes on; reconnecting…"),
+        "offline": _("Connection lost. The answer continues; reconnecting…"),
         "too_long": _("{n} characters too many"),
     }
 
@@ -66,8 +66,8 @@ def _filters() -> dict[str, str]:
         "filter_until": _("until {high}"),
         "filters_n": _("Filters: {n}"),
         "filters_loading": _("Loading…"),
-        "filters_failed": _("What you can filter by could not be loaded. Close this and try again."),
-        "filters_newest": _("Tags and attributes are those of the newest {n} documents."),
+        "filters_failed": _("Filters could not be loaded. Close this and try again."),
+        "filters_newest": _("Tags and attributes are from the newest {n} documents."),
         "matching": _("Counting the passages…"),
         "match_one": _("1 passage matches"),
         "match_n": _("{n} passages match"),

@@ -48,7 +48,7 @@ class Message(models.Model):
     class State(models.TextChoices):
         RUNNING = "running", _("Running")
         DONE = "done", _("Done")
-        STOPPED = "stopped", _("Stopped by the reader")
+        STOPPED = "stopped", _("Stopped by the user")
         FAILED = "failed", _("Failed")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -316,16 +316,16 @@ def _source(citation: MessageCitation, document: tuple[str, str] | None) -> Sour
 
 def _steps(message: Message) -> list[StepLine]:
     names = {
-        "rewrite": _("Read the question"),
+        "rewrite": _("Analyse question"),
         "retrieve": _("Search"),
-        "rerank": _("Rank the passages"),
-        "write": _("Write the answer"),
+        "rerank": _("Rank passages"),
+        "write": _("Write answer"),
     }
     times = [(names[name], float(message.metadata.get(field) or 0)) for field, name in STEPS]
     rounds = message.metadata.get("stage_times") or {}
     looped = sum(float(seconds) for stage, seconds in rounds.items() if stage.startswith("loop."))
     if looped:  # searching is a part of them that has a line of its own
         searched = float(message.metadata.get("retrieve_time") or 0)
-        times.append((_("Judge and write in rounds"), max(0.0, looped - searched)))
+        times.append((_("Iterate: grade and rewrite"), max(0.0, looped - searched)))
     whole = max(sum(seconds for _name, seconds in times), 1e-9)
     return [StepLine(name=name, seconds=seconds, share=seconds / whole) for name, seconds in times if seconds > 0]

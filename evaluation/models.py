@@ -18,7 +18,7 @@ class GoldenSet(models.Model):
     name = models.CharField(_("name"), max_length=128)
     description = models.TextField(_("description"), blank=True)
     sets = models.ManyToManyField(
-        "knowledge.KnowledgeSet", blank=True, related_name="golden_sets", verbose_name=_("knowledge sets asked")
+        "knowledge.KnowledgeSet", blank=True, related_name="golden_sets", verbose_name=_("knowledge sets")
     )
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -46,7 +46,7 @@ class GoldenCase(models.Model):
         default=list,
         blank=True,
         verbose_name=_("accepted answers"),
-        help_text=_("A right answer contains one of them."),
+        help_text=_("A correct answer contains one of these."),
     )
     relevant = ArrayField(
         models.CharField(max_length=512),

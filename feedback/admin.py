@@ -32,9 +32,7 @@ class CaseMoveForm(forms.Form):
     """Where a case goes next, with a note."""
 
     state = forms.ChoiceField(label=_("state"), choices=BadCase.State.choices, widget=UnfoldAdminSelectWidget)
-    note = forms.CharField(
-        label=_("note of the reviewer"), required=False, max_length=4000, widget=UnfoldAdminTextareaWidget
-    )
+    note = forms.CharField(label=_("reviewer note"), required=False, max_length=4000, widget=UnfoldAdminTextareaWidget)
 
 
 class StateFilter(OpenFirstFilter):
@@ -44,7 +42,7 @@ class StateFilter(OpenFirstFilter):
     parameter_name = "case"
 
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
-        return [*BadCase.State.choices, ("mine", _("Mine, in work"))]
+        return [*BadCase.State.choices, ("mine", _("Mine, in progress"))]
 
     def queryset(self, request: Any, queryset: Any) -> Any:
         if self.choice == "mine":
@@ -102,7 +100,7 @@ class BadCaseAdmin(ReviewerAdmin):
     def state_shown(self, case: BadCase) -> str:
         return str(case.get_state_display())
 
-    @admin.display(description=_("what readers said"), ordering="down_count")
+    @admin.display(description=_("user feedback"), ordering="down_count")
     def said(self, case: BadCase) -> str:
         votes = case.message.down  # type: ignore[attr-defined]
         labels = dict(Vote.Reason.choices)
@@ -113,7 +111,7 @@ class BadCaseAdmin(ReviewerAdmin):
     def comments(self, case: BadCase) -> str:
         return next((vote.comment[:100] for vote in case.message.down if vote.comment), "–")  # type: ignore[attr-defined]
 
-    @admin.display(description=_("waiting for"), ordering="created")
+    @admin.display(description=_("age"), ordering="created")
     def age(self, case: BadCase) -> str:
         return timesince(case.created)
 
@@ -140,7 +138,7 @@ class BadCaseAdmin(ReviewerAdmin):
 
     # ── actions of the list ─────────────────────────────────────────────────────────────────────
 
-    @admin.action(description=_("Take: these cases are mine now"))
+    @admin.action(description=_("Assign to me"))
     def take(self, request: HttpRequest, queryset: QuerySet[BadCase]) -> None:
         self._move(request, list(queryset), BadCase.State.IN_WORK)
 

@@ -22,8 +22,8 @@ class Vote(models.Model):
     class Reason(models.TextChoices):
         WRONG = "wrong", _("The answer is wrong")
         INCOMPLETE = "incomplete", _("Something is missing")
-        BAD_SOURCE = "bad_source", _("The sources do not fit")
-        NOT_FOUND = "not_found", _("It is in the documents, but was not found")
+        BAD_SOURCE = "bad_source", _("The sources are not relevant")
+        NOT_FOUND = "not_found", _("It is in the documents but was not found")
         OUTDATED = "outdated", _("Outdated")
         UNCLEAR = "unclear", _("Hard to understand")
         OTHER = "other", _("Something else")
@@ -59,7 +59,7 @@ class Signal(models.Model):
     class Kind(models.TextChoices):
         COPY = "copy", _("Copied")
         CITATION_CLICK = "citation_click", _("Opened a source")
-        REWORD = "reword", _("Asked again in other words")
+        REWORD = "reword", _("Rephrased the question")
         STOP = "stop", _("Stopped the answer")
         DWELL = "dwell", _("Reading time")
 

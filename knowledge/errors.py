@@ -123,7 +123,7 @@ class PassageChangedError(PermanentError):
     """A passage was edited or its document ingested again since it was shown."""
 
     code = "passage_changed"
-    default_message = "This passage has been changed meanwhile. Reload the page and look at it again."
+    default_message = "This passage has been changed in the meantime. Reload the page and check it again."
 
 
 class MaintenanceRunningError(TransientError):
@@ -141,8 +141,8 @@ class SourceSettingsError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "no_schedule": "Sources of this kind send their documents themselves and have no schedule.",
         "handler": "There is no source handler '%(code)s'.",
-        "no_location": "Sources of this kind have no place.",
-        "location_missing": "This kind of source needs a place: a folder, or one address a line.",
+        "no_location": "Sources of this kind have no location.",
+        "location_missing": "This kind of source needs a location: a folder, or one address per line.",
         "owner_missing": "A source needs an owner.",
         "no_credentials": "Sources of this kind need no credentials.",
         "credentials": "Credentials of this kind of source are %(wanted)s.",
@@ -257,7 +257,7 @@ class IngestionCancelledError(PermanentError):
     """Why a document did not go live whose job was cancelled."""
 
     code = "cancelled"
-    default_message = "Its ingestion was cancelled."
+    default_message = "Processing was cancelled."
 
 
 class WebhookReplayedError(PermanentError):

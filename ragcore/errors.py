@@ -130,7 +130,7 @@ class EmptyDocumentError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "archive": "The archive contains no file that can be read.",
         "no_bytes": "The file is empty (0 bytes).",
-        "passage": "A passage needs a text. To hide it, disable it.",
+        "passage": "A passage needs text. To hide it, exclude it from search.",
     }
 
 

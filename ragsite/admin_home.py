@@ -10,6 +10,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.admin.base import admin_scope, is_administrator
 from accounts.models import User
@@ -94,10 +95,10 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Knowledge sets"), "library_books", "knowledge_knowledgeset_changelist", is_curator),
             Entry(_("Documents"), "description", "knowledge_document_changelist", is_curator, failed_documents),
             Entry(_("Upload"), "upload_file", "knowledge_document_upload", is_curator),
-            Entry(_("Ingestion"), "conveyor_belt", "knowledge_ingestitem_changelist", is_curator),
+            Entry(pgettext_lazy("menu", "Processing"), "conveyor_belt", "knowledge_ingestitem_changelist", is_curator),
             Entry(_("Near-duplicates"), "content_copy", "knowledge_duplicatepair_changelist", is_curator),
-            Entry(_("Defaults of all sets"), "tune", "knowledge_knowledgeset_site", is_administrator),
-            Entry(_("Changes of options"), "history", "knowledge_optionschange_changelist", is_curator),
+            Entry(_("Default settings"), "tune", "knowledge_knowledgeset_site", is_administrator),
+            Entry(_("Configuration history"), "history", "knowledge_optionschange_changelist", is_curator),
             Entry(_("Sources"), "hub", "knowledge_source_changelist", is_curator),
             Entry(_("Source handlers"), "rule_settings", "knowledge_sourcehandler_changelist", is_administrator),
             Entry(_("Attributes"), "label", "knowledge_attribute_changelist", is_administrator),
@@ -106,10 +107,10 @@ PAGES: list[tuple[Any, list[Entry]]] = [
     (
         _("Reviews"),
         [
-            Entry(_("Cases"), "rule", "feedback_badcase_changelist", judges, cases_open),
+            Entry(_("Feedback cases"), "rule", "feedback_badcase_changelist", judges, cases_open),
             Entry(_("Questions and answers"), "forum", "chat_message_changelist", is_reviewer),
             Entry(_("Conversations"), "chat", "chat_conversation_changelist", is_reviewer),
-            Entry(_("Strategies"), "query_stats", "chat_strategystatistics_changelist", is_reviewer),
+            Entry(_("Answer statistics"), "query_stats", "chat_strategystatistics_changelist", is_reviewer),
         ],
     ),
     (
@@ -118,14 +119,14 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Retrieval lab"), "labs", "evaluation_lab", judges),
             Entry(_("Golden sets"), "verified", "evaluation_goldenset_changelist", judges),
             Entry(_("Golden cases"), "checklist", "evaluation_goldencase_changelist", judges),
-            Entry(_("Runs"), "monitoring", "evaluation_evaluationrun_changelist", judges),
+            Entry(_("Evaluation runs"), "monitoring", "evaluation_evaluationrun_changelist", judges),
         ],
     ),
     (
         _("People"),
         [
             Entry(_("Users"), "person", "accounts_user_changelist", is_administrator),
-            Entry(_("Groups of people"), "group", "accounts_usergroup_changelist", is_administrator),
+            Entry(_("User groups"), "group", "accounts_usergroup_changelist", is_administrator),
             Entry(_("API keys"), "key", "accounts_apikey_changelist", is_administrator),
             Entry(_("Tenants"), "apartment", "accounts_tenant_changelist", administers_all),
             Entry(_("Audit log"), "history", "accounts_auditevent_changelist", is_administrator),
@@ -164,10 +165,10 @@ class Figure:
 
 FIGURES = [
     Figure(_("Failed documents"), "knowledge_document", is_curator, failed_documents, "?hands=failed", hands=True),
-    Figure(_("Open cases"), "feedback_badcase", judges, cases_open, hands=True),
-    Figure(_("Documents in work"), "knowledge_ingestitem", is_curator, items_open),
+    Figure(_("Open feedback cases"), "feedback_badcase", judges, cases_open, hands=True),
+    Figure(_("Processing"), "knowledge_ingestitem", is_curator, items_open),
     Figure(
-        _("Live documents"),
+        _("Searchable documents"),
         "knowledge_document",
         is_curator,
         partial(documents_in, state=Document.State.LIVE),
@@ -185,7 +186,7 @@ FIGURES = [
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Add the numbers that this person can act on, and the latest evaluation runs."""
-    context["title"] = _("What needs hands")
+    context["title"] = _("Needs attention")
     context["counts"] = [figure.card(request) for figure in FIGURES if figure.may_open(request)]
     context["may_upload"] = is_curator(request)
     if judges(request):

@@ -15,8 +15,8 @@ _STRATEGIES = {
     "direct": _lazy("Direct"),
     "hyde": _lazy("Hypothetical answer (HyDE)"),
     "decomposition": _lazy("Sub-questions"),
-    "iterative": _lazy("Several steps"),
-    "hybrid": _lazy("Several wordings"),
+    "iterative": _lazy("Step by step"),
+    "hybrid": _lazy("Multiple phrasings"),
 }
 _TIERS = {"fast": _lazy("Fast"), "standard": _lazy("Standard"), "advanced": _lazy("Advanced")}
 # Codes of Analysis.reasons and RoutingDecision.reasons; others are for the trace only.
@@ -79,7 +79,7 @@ def _standalone(step: Step) -> str:
 def _rewrite(step: Step) -> str:
     forms = step.detail.get("queries") or ()
     if not forms:  # what was made to search with reads like no question
-        return _("Also searching with other words")
+        return _("Query expanded")
     return _("Also looking for: %(forms)s") % {"forms": "; ".join(str(form) for form in forms)[:SHOWN]}
 
 
@@ -91,7 +91,7 @@ def _search(step: Step) -> str:
 
 
 def _judge(step: Step) -> str:
-    return _("Round %(round)s: judging the passages") % {"round": step.round}
+    return _("Round %(round)s: grading passages") % {"round": step.round}
 
 
 def _answer(step: Step) -> str:
@@ -103,7 +103,7 @@ def _grade(step: Step) -> str:
 
 
 def _refine(step: Step) -> str:
-    return _("Round %(round)s: asking more precisely") % {"round": step.round}
+    return _("Round %(round)s: refining the query") % {"round": step.round}
 
 
 def _analysis(step: Step) -> str:
@@ -111,13 +111,13 @@ def _analysis(step: Step) -> str:
 
 
 def _plan(step: Step) -> str:
-    chosen = _("Way chosen: %(strategy)s") % {"strategy": _STRATEGIES.get(_text(step.detail, "strategy"), "")}
+    chosen = _("Strategy: %(strategy)s") % {"strategy": _STRATEGIES.get(_text(step.detail, "strategy"), "")}
     return _because(chosen, step)
 
 
 def _tier(step: Step) -> str:
     tier = _TIERS.get(_text(step.detail, "tier"))
-    chosen = _("Model chosen: %(tier)s") % {"tier": tier} if tier else _("No model chosen")
+    chosen = _("Model tier: %(tier)s") % {"tier": tier} if tier else _("No model")
     return _because(chosen, step)
 
 
@@ -131,7 +131,7 @@ def _hop(step: Step) -> str:
 
 
 def _stop(step: Step) -> str:
-    return _("No more rounds")
+    return _("Search complete")
 
 
 def _text(detail: Mapping[str, Any], key: str) -> str:

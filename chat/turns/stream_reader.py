@@ -104,7 +104,7 @@ async def _ended(message_id: uuid.UUID | str, after: int) -> list[Event]:
 
 def interrupted_message() -> str:
     """What a reader is told about a turn whose process has ended."""
-    return _("The server was restarted while it wrote this answer. Please ask again.")
+    return _("The server was restarted while writing this answer. Please ask again.")
 
 
 def stored_events(message: Message, after: int) -> list[Event]:

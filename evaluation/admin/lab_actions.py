@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
@@ -25,25 +25,25 @@ from knowledge.services.options import set_options_update
 from ragcore.errors import RagError
 
 TAG_WORDS = {
-    "target": gettext_lazy("what is looked for"),
-    "structure": gettext_lazy("how it stands there"),
-    "robustness": gettext_lazy("what makes it hard"),
-    "style": gettext_lazy("how it is asked"),
+    "target": gettext_lazy("answer type"),
+    "structure": pgettext_lazy("golden case", "location"),
+    "robustness": gettext_lazy("difficulty"),
+    "style": gettext_lazy("phrasing"),
     "text": gettext_lazy("text"),
     "table": gettext_lazy("table"),
     "figure": gettext_lazy("figure"),
     "attachment": gettext_lazy("attachment"),
     "code": gettext_lazy("program code"),
-    "sentence": gettext_lazy("one sentence"),
+    "sentence": gettext_lazy("single sentence"),
     "long_text": gettext_lazy("long text"),
-    "several_passages": gettext_lazy("several passages"),
+    "several_passages": gettext_lazy("multiple passages"),
     "heading_level": gettext_lazy("under a heading"),
     "synonyms": gettext_lazy("synonyms"),
     "jargon": gettext_lazy("jargon"),
-    "special_words": gettext_lazy("special words"),
-    "original": gettext_lazy("in the words of the document"),
-    "summarised": gettext_lazy("as a need in short"),
-    "with_errors": gettext_lazy("with typing errors"),
+    "special_words": gettext_lazy("rare terms"),
+    "original": gettext_lazy("verbatim"),
+    "summarised": gettext_lazy("short intent"),
+    "with_errors": gettext_lazy("with typos"),
 }
 
 
@@ -81,7 +81,7 @@ def golden_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
         return redirect(back)
     address = reverse("admin:evaluation_goldencase_change", args=[case.pk])
     words = _("Saved as a golden case of “%(name)s”.") % {"name": case.golden_set.name}
-    messages.success(request, format_html('{} <a class="rs-link" href="{}">{}</a>', words, address, _("Open it")))
+    messages.success(request, format_html('{} <a class="rs-link" href="{}">{}</a>', words, address, _("Open")))
     return redirect(back)
 
 
@@ -111,7 +111,7 @@ def apply_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
             lambda: set_options_update(
                 scope=scope, actor=admin_user(request), set_id=found.pk, options={"retrieval": values}
             ),
-            done=_("Saved. “%(name)s” is searched with these options from now on.") % {"name": found.name},
+            done=_("Saved. “%(name)s” is now searched with these settings.") % {"name": found.name},
             back=back,
         )
     lines = [
@@ -119,7 +119,7 @@ def apply_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
         for option in form.groups[0].options
         if option.name in values
     ]
-    title = _("Write these options into “%(name)s”?") % {"name": found.name}
+    title = _("Apply these settings to “%(name)s”?") % {"name": found.name}
     page = {**context, "title": title, "set": found, "lines": lines, "back": back}
     return TemplateResponse(request, "admin/evaluation/lab/apply.html", page)
 

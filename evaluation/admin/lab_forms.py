@@ -23,43 +23,45 @@ from knowledge.types import Filters
 
 MAX_QUESTION = 2000
 FIELD = {"class": "rs-field"}
-MODES = [("hybrid", _("words and meaning")), ("bm25", _("words only")), ("vector", _("meaning only"))]
+MODES = [("hybrid", _("keyword and semantic")), ("bm25", _("keyword only")), ("vector", _("semantic only"))]
 STYLES = [
-    ("", _("plain search")),
+    ("", _("search only")),
     ("report", _("answer: report")),
     ("simple", _("answer: simple")),
     ("advanced", _("answer: several sources")),
     ("precise", _("answer: every sentence cited")),
 ]
-AXES = [("", _("all axes")), *KnowledgeSet.Axis.choices]
+AXES = [("", _("all categories")), *KnowledgeSet.Axis.choices]
 
 
 class LabForm(forms.Form):
     """What is asked, where, in whose place, and what should have been found."""
 
     q = forms.CharField(label=_("Question"), max_length=MAX_QUESTION, widget=forms.Textarea({"rows": 3, **FIELD}))
-    axis = forms.ChoiceField(label=_("axis"), choices=AXES, required=False, widget=forms.Select({"class": "rs-select"}))
-    tags = forms.CharField(label=_("tags"), required=False, help_text=_("Any of them, separated by commas."))
+    axis = forms.ChoiceField(
+        label=_("category"), choices=AXES, required=False, widget=forms.Select({"class": "rs-select"})
+    )
+    tags = forms.CharField(label=_("tags"), required=False, help_text=_("Any of these, separated by commas."))
     capability = forms.CharField(label=_("capability"), required=False, help_text=_("Codes, separated by commas."))
     organisation = forms.CharField(label=_("organisation"), required=False, help_text=_("Codes, separated by commas."))
     attributes = forms.CharField(
         label=_("attributes"),
         required=False,
-        help_text=_("name=value, one a line; all must fit."),
+        help_text=_("name=value, one per line; all must match."),
         widget=forms.Textarea({"rows": 2, **FIELD}),
     )
     find = forms.CharField(
-        label=_("Where is this document?"),
+        label=_("Trace a document"),
         required=False,
         max_length=512,
-        help_text=_("Title, external id, #number, or #number:passage. The lab says where it fell out and why."),
+        help_text=_("Title, external id, #number, or #number:passage. Shows at which stage it was dropped and why."),
         widget=forms.TextInput(FIELD),
     )
     as_user = forms.CharField(
         label=_("Ask as"),
         required=False,
         max_length=150,
-        help_text=_("A user name. You see what both of you may read, ordered by that person's profile."),
+        help_text=_("A user name. Shows what both of you may read, ranked with that user's profile."),
         widget=forms.TextInput({"list": "lab-people", "autocomplete": "off", **FIELD}),
     )
     compare = forms.BooleanField(label=_("Compare two configurations"), required=False)
@@ -83,7 +85,7 @@ class LabForm(forms.Form):
     def clean_attributes(self) -> dict[str, Any]:
         lines = [line for line in str(self.cleaned_data["attributes"]).splitlines() if line.strip()]
         if any("=" not in line for line in lines):
-            raise forms.ValidationError(_("name=value, one a line; all must fit."))
+            raise forms.ValidationError(_("name=value, one per line; all must match."))
         pairs = (line.split("=", 1) for line in lines)
         return {name.strip(): _value(text.strip()) for name, text in pairs}
 
@@ -121,8 +123,8 @@ def _value(text: str) -> Any:
 class ConfigurationForm(OptionsForm):
     """Mode, style and the options of searching; what is left empty is inherited."""
 
-    mode = forms.ChoiceField(label=_("search by"), choices=MODES, required=False)
-    style = forms.ChoiceField(label=_("as for"), choices=STYLES, required=False)
+    mode = forms.ChoiceField(label=_("search mode"), choices=MODES, required=False)
+    style = forms.ChoiceField(label=_("answer style"), choices=STYLES, required=False)
 
     def __init__(self, group: OptionGroupShown, *args: Any, **kwargs: Any) -> None:
         super().__init__([group], *args, **kwargs)

@@ -15,48 +15,48 @@ from ragcore.options import RetrievalOptions, option_fields
 from ragcore.retrieval.pipeline import stage_infos
 
 ARM_WORDS: Mapping[str, Any] = {
-    "lexical": gettext_lazy("words (BM25)"),
-    "coarse": gettext_lazy("meaning, 384"),
-    "dense": gettext_lazy("meaning, 768"),
-    "title": gettext_lazy("likeness of the title"),
+    "lexical": gettext_lazy("keyword (BM25)"),
+    "coarse": gettext_lazy("semantic (384-d)"),
+    "dense": gettext_lazy("semantic (768-d)"),
+    "title": gettext_lazy("title similarity"),
 }
 FEATURE_WORDS: Mapping[str, Any] = {
-    "bm25_relative": gettext_lazy("words, by the best passage"),
-    "bm25_absolute": gettext_lazy("words, by the whole question"),
-    "dense": gettext_lazy("meaning"),
-    "dense_relative": gettext_lazy("meaning, by the best passage"),
-    "coarse": gettext_lazy("meaning, first half"),
-    "coverage": gettext_lazy("share of the question's words"),
-    "rare_coverage": gettext_lazy("share of its rare words"),
+    "bm25_relative": gettext_lazy("keyword, relative to best passage"),
+    "bm25_absolute": gettext_lazy("keyword, relative to the question"),
+    "dense": gettext_lazy("semantic"),
+    "dense_relative": gettext_lazy("semantic, relative to best passage"),
+    "coarse": gettext_lazy("semantic, first half"),
+    "coverage": gettext_lazy("share of query terms"),
+    "rare_coverage": gettext_lazy("share of rare terms"),
     "title_coverage": gettext_lazy("in title and headings"),
-    "window": gettext_lazy("words close together"),
-    "narrow_window": gettext_lazy("words very close together"),
-    "adjacency": gettext_lazy("neighbouring words in order"),
-    "longest_run": gettext_lazy("longest literal piece"),
-    "first_match": gettext_lazy("how early the rarest word stands"),
-    "length": gettext_lazy("length of the passage"),
-    "body": gettext_lazy("words in the text alone"),
+    "window": gettext_lazy("terms close together"),
+    "narrow_window": gettext_lazy("terms very close together"),
+    "adjacency": gettext_lazy("adjacent terms in order"),
+    "longest_run": gettext_lazy("longest exact match"),
+    "first_match": gettext_lazy("position of the rarest term"),
+    "length": gettext_lazy("passage length"),
+    "body": gettext_lazy("terms in the body only"),
 }
 VIA_WORDS: Mapping[str, Any] = {
-    "summary": gettext_lazy("its summary"),
-    "window": gettext_lazy("a part of it"),
-    "question": gettext_lazy("a question that it answers"),
-    "caption": gettext_lazy("the caption of a picture"),
-    "table": gettext_lazy("a table as sentences"),
-    "title": gettext_lazy("its title"),
+    "summary": gettext_lazy("summary"),
+    "window": gettext_lazy("part of it"),
+    "question": gettext_lazy("an answered question"),
+    "caption": gettext_lazy("image caption"),
+    "table": gettext_lazy("table as sentences"),
+    "title": gettext_lazy("title"),
 }
 NOTE_WORDS: Mapping[str, Any] = {
-    "alpha": gettext_lazy("weight of meaning"),
-    "formula": gettext_lazy("by the length of the question"),
-    "trust": gettext_lazy("at most, for this script"),
-    "shift": gettext_lazy("moved by the profile"),
-    "style": gettext_lazy("by the style of the answer"),
-    "lexical": gettext_lazy("by words"),
-    "coarse": gettext_lazy("by meaning"),
-    "dense": gettext_lazy("by meaning, closer"),
+    "alpha": gettext_lazy("semantic weight"),
+    "formula": gettext_lazy("by question length"),
+    "trust": gettext_lazy("maximum for this script"),
+    "shift": gettext_lazy("moved by profile"),
+    "style": gettext_lazy("by answer style"),
+    "lexical": gettext_lazy("by keyword"),
+    "coarse": gettext_lazy("by semantics"),
+    "dense": gettext_lazy("by semantics, second stage"),
     "reranker": gettext_lazy("reranker"),
     "gap": gettext_lazy("gap"),
-    "cut_after": gettext_lazy("cut after"),
+    "cut_after": gettext_lazy("kept up to"),
     "corrections": gettext_lazy("read as"),
     "factor": gettext_lazy("factor"),
     "raw": gettext_lazy("score before"),
@@ -65,32 +65,32 @@ NOTE_WORDS: Mapping[str, Any] = {
     "boosted": gettext_lazy("passages moved"),
     "matched": gettext_lazy("in common"),
     "documents": gettext_lazy("documents"),
-    "most": gettext_lazy("at most"),
-    "titles": gettext_lazy("titles like the question"),
+    "most": gettext_lazy("maximum"),
+    "titles": gettext_lazy("title matches"),
     "title": gettext_lazy("by title"),
-    "not_looked_at": gettext_lazy("words not looked at"),
-    "left_alone": gettext_lazy("left alone"),
+    "not_looked_at": gettext_lazy("terms not checked"),
+    "left_alone": gettext_lazy("untouched"),
     "compared": gettext_lazy("compared"),
     "dropped": gettext_lazy("dropped"),
-    "joined": gettext_lazy("passages joined"),
-    "cliff": gettext_lazy("a cliff from"),
-    "low": gettext_lazy("low below"),
-    "below": gettext_lazy("score after it"),
+    "joined": gettext_lazy("merged passages"),
+    "cliff": gettext_lazy("gap threshold"),
+    "low": gettext_lazy("low-score threshold"),
+    "below": gettext_lazy("score after the gap"),
     "instead_of": gettext_lazy("instead of"),
     "error": gettext_lazy("error"),
-    "queries": gettext_lazy("asked as"),
-    "places": gettext_lazy("places for each"),
+    "queries": gettext_lazy("query"),
+    "places": gettext_lazy("slots for each"),
 }
 VALUE_WORDS: Mapping[str, Any] = {  # what notes hold besides numbers
-    "formula": gettext_lazy("the length of the question"),
-    "style": gettext_lazy("the style of the answer"),
+    "formula": gettext_lazy("question length"),
+    "style": gettext_lazy("answer style"),
     **{
         name: gettext_lazy(option_fields(RetrievalOptions)[name].option.label)
         for name in ("vector_weight", "vector_weight_zh", "vector_weight_en")
     },
-    "a long question": gettext_lazy("a long question"),
-    "title": gettext_lazy("its title"),
-    "recent set": gettext_lazy("a knowledge set asked lately"),
+    "a long question": gettext_lazy("long question"),
+    "title": gettext_lazy("title"),
+    "recent set": gettext_lazy("recently used knowledge set"),
     "department": gettext_lazy("department"),
     "product": gettext_lazy("product"),
     "role": gettext_lazy("role"),
@@ -101,7 +101,7 @@ VALUE_WORDS: Mapping[str, Any] = {  # what notes hold besides numbers
 def stage_label(stage: str) -> str:
     """The label of a stage; its name where there is no such stage (any more)."""
     if stage == merging.STAGE:
-        return _("forms of the question")
+        return _("query variants")
     info = stage_infos().get(stage)
     return _(info.label) if info else stage
 
@@ -132,16 +132,16 @@ def fate_label(fate: Fate) -> str:
 
 
 _KINDS: Mapping[str, Any] = {
-    "found": gettext_lazy("place %(place)s of the result"),
-    "merged": gettext_lazy("read together with the passage at place %(place)s"),
-    "not_fine": gettext_lazy("found by the first search, but not among the best by words or by meaning after it"),
-    "not_coarse": gettext_lazy("not found by the first search, neither by words nor by meaning"),
-    "not_indexed": gettext_lazy("not in the index: it has no text to find, or its owners took it out of searches"),
-    "not_live": gettext_lazy("not in the index: the document is not live"),
-    "not_asked": gettext_lazy("outside of the chosen knowledge sets or filters"),
-    "not_theirs": gettext_lazy("not visible to the person in whose place you ask"),
+    "found": gettext_lazy("rank %(place)s of the result"),
+    "merged": gettext_lazy("merged with the passage at rank %(place)s"),
+    "not_fine": gettext_lazy("found in the first stage, but not among the best by keyword or semantics after it"),
+    "not_coarse": gettext_lazy("not found in the first stage, neither by keyword nor by semantics"),
+    "not_indexed": gettext_lazy("not in the index: it has no text, or its owners excluded it from search"),
+    "not_live": gettext_lazy("not in the index: the document is not searchable"),
+    "not_asked": gettext_lazy("outside the chosen knowledge sets or filters"),
+    "not_theirs": gettext_lazy("not visible to the user you ask as"),
     "not_yours": gettext_lazy(
-        "you may open it because you manage it, but your searches do not touch it: you are no reader of its sets"
+        "you can open it because you manage it, but it is not in your searches: you are not a member of its sets"
     ),
 }
 
@@ -149,22 +149,22 @@ _KINDS: Mapping[str, Any] = {
 def _dropped(fate: Fate, values: Mapping[str, Any]) -> str:
     if fate.limit is not None:
         if fate.stage in ("fuse.rsf", "rank.single_arm"):
-            return _("place %(place)s after the fusion; the best %(limit)s went on") % values
+            return _("rank %(place)s after fusion; the best %(limit)s were kept") % values
         if fate.stage == "cutoff.top_k":
-            return _("place %(place)s; the best %(limit)s are the result") % values
-        return _("place %(place)s after “%(stage)s”; the best %(limit)s went on") % values
+            return _("rank %(place)s; the best %(limit)s are the result") % values
+        return _("rank %(place)s after “%(stage)s”; the best %(limit)s were kept") % values
     reason = _reason(fate)
     if fate.place is None:
         return _("dropped at “%(stage)s”: %(reason)s") % {**values, "reason": reason}
-    return _("place %(place)s, then dropped at “%(stage)s”: %(reason)s") % {**values, "reason": reason}
+    return _("rank %(place)s, then dropped at “%(stage)s”: %(reason)s") % {**values, "reason": reason}
 
 
 def _reason(fate: Fate) -> str:
     if fate.beside is not None:
-        said = _("it repeats the passage at place %(place)s") if "repeats" in fate.reason else _KINDS["merged"]
+        said = _("duplicate of the passage at rank %(place)s") if "repeats" in fate.reason else _KINDS["merged"]
         return str(said) % {"place": fate.beside}
     if fate.stage == merging.STAGE:
-        return _("not among the best of all forms of the question")
+        return _("not among the best of any query variant")
     info = stage_infos().get(fate.stage)
     return _(info.drop_reason) if info and info.drop_reason else fate.reason
 
@@ -187,9 +187,9 @@ def _score_label(arm: str, where: Where) -> str:
         return ""
     values = {"ranking": ranking_label(arm), "score": f"{place.score:.3g}", "lowest": f"{lowest or 0:.3g}"}
     if arm == "lexical" and place.score <= 0:
-        return _("it holds none of the question's words")
+        return _("contains none of the query terms")
     if lowest is None:
-        return _("%(ranking)s: %(score)s; this search did not rank by it") % values
+        return _("%(ranking)s: %(score)s; not used for ranking here") % values
     if place.rank is not None:
-        return _("%(ranking)s: %(score)s, place %(place)s of that ranking") % {**values, "place": place.rank}
-    return _("%(ranking)s: %(score)s; the last one that got in had %(lowest)s") % values
+        return _("%(ranking)s: %(score)s, rank %(place)s") % {**values, "place": place.rank}
+    return _("%(ranking)s: %(score)s; cut-off was %(lowest)s") % values

@@ -63,8 +63,8 @@ class RowView:
     def facts(self) -> list[tuple[str, str]]:
         """What the rankings do not say: representation, boost."""
         row = self.row
-        via = [(_("found by"), f"{named(VIA_WORDS, name)} ({ranking_label(arm)})") for arm, name in row.via.items()]
-        boost = [(_("moved by the profile"), notes_of(row.boost))] if row.boost else []
+        via = [(_("matched by"), f"{named(VIA_WORDS, name)} ({ranking_label(arm)})") for arm, name in row.via.items()]
+        boost = [(_("moved by profile"), notes_of(row.boost))] if row.boost else []
         return [*via, *boost]
 
     @property
@@ -171,14 +171,14 @@ def move_label(move: Move | None, *, letter: str) -> tuple[str, str]:
     if move is None:
         return "", ""
     if move.kind == "only_left":
-        return (_("only here"), "only") if letter == "A" else ("", "")
+        return (_("only in this result"), "only") if letter == "A" else ("", "")
     if move.kind == "only_right":
-        return (_("only here"), "only") if letter == "B" else ("", "")
+        return (_("only in this result"), "only") if letter == "B" else ("", "")
     if letter == "A":
         return "", ""
     if move.kind == "same":
-        return _("same place"), "same"
-    words = _("up by %(n)s") if move.kind == "up" else _("down by %(n)s")
+        return _("unchanged"), "same"
+    words = _("up %(n)s") if move.kind == "up" else _("down %(n)s")
     return words % {"n": move.places}, move.kind
 
 

@@ -37,18 +37,18 @@ from ragcore.errors import RagError
 
 SETS_NAMED = 2  # in a row of the list; the others are counted
 STATE_COLOURS = {"processing": "info", "live": "success", "failed": "danger", "deleted": "warning"}
-VIEWS = {"passages": _("Passages"), "about": _("Attributes and origin"), "versions": _("Versions")}
+VIEWS = {"passages": _("Passages"), "about": _("Details"), "versions": _("Versions")}
 
 
 class HandsFilter(OpenFirstFilter):
     """Opens on failed documents and those in work; administrators also find the deleted ones."""
 
-    title = _("what is shown")
+    title = _("show")
     parameter_name = "hands"
 
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
         states = [s for s in Document.State if s != Document.State.DELETED or is_administrator(request)]
-        return [("open", _("Needs attention or in work")), *((state.value, state.label) for state in states)]
+        return [("open", _("Needs attention or processing")), *((state.value, state.label) for state in states)]
 
     def queryset(self, request: Any, queryset: Any) -> Any:
         rows = super().queryset(request, queryset)
@@ -129,7 +129,7 @@ class DocumentAdmin(CuratorAdmin):
         needed = _("clearance %(level)d") % {"level": document.clearance}
         return format_html('{}<br><span class="rs-quiet">{}</span>', document.source, needed)
 
-    @admin.display(description=_("what is wrong"))
+    @admin.display(description=_("error"))
     def trouble(self, document: Document) -> SafeString | str:
         if not document.error_code:
             return "–"
@@ -207,27 +207,27 @@ class DocumentAdmin(CuratorAdmin):
     def move_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
         return HttpResponseRedirect(transfer_address("move", [document.pk for document in queryset]))
 
-    @admin.action(description=_("Add to a further knowledge set…"))
+    @admin.action(description=_("Add to another knowledge set…"))
     def copy_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
         return HttpResponseRedirect(transfer_address("copy", [document.pk for document in queryset]))
 
-    @admin.action(description=_("Take out of a knowledge set…"))
+    @admin.action(description=_("Remove from a knowledge set…"))
     def remove_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
         return HttpResponseRedirect(transfer_address("remove", [document.pk for document in queryset]))
 
-    @admin.action(description=_("Try again: ingest the failed ones among these"))
+    @admin.action(description=_("Retry failed documents"))
     def retry_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
         done = self._each(request, queryset.filter(state=Document.State.FAILED), services.document_retry)
-        text = ngettext("%(count)d document is tried again.", "%(count)d documents are tried again.", done)
+        text = ngettext("%(count)d document is being retried.", "%(count)d documents are tried again.", done)
         messages.info(request, text % {"count": done})
 
-    @admin.action(description=_("Rebuild with the present options"))
+    @admin.action(description=_("Re-process with current settings"))
     def rebuild_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
         done = self._each(request, queryset.filter(state=Document.State.LIVE), document_rebuild)
-        text = ngettext("%(count)d document is being rebuilt.", "%(count)d documents are being rebuilt.", done)
+        text = ngettext("%(count)d document is being re-processed.", "%(count)d documents are being rebuilt.", done)
         messages.info(request, text % {"count": done})
 
-    @admin.action(description=_("Change how much they count…"))
+    @admin.action(description=_("Set weight…"))
     def weigh_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> HttpResponseRedirect:
         return HttpResponseRedirect(weigh_address([document.pk for document in queryset]))
 
@@ -245,11 +245,11 @@ class DocumentAdmin(CuratorAdmin):
     def retry(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: try a failed document again, from `stage` on."""
         more = stage_of(request)
-        return self._act(request, pk, services.document_retry, done=_("The document is tried again."), **more)
+        return self._act(request, pk, services.document_retry, done=_("The document is being retried."), **more)
 
     def rebuild(self, request: HttpRequest, pk: int) -> HttpResponse:
         """POST: make a new version of the same bytes with the present options."""
-        done = _("The document is being rebuilt; answers use the old passages until then.")
+        done = _("The document is being re-processed; answers use the old passages until it is done.")
         return self._act(request, pk, document_rebuild, done=done)
 
     def _act(

@@ -63,7 +63,7 @@ class DuplicatePairAdmin(CuratorAdmin):
         if pair is not None:
             texts = [document.live_version.markdown if document.live_version else "" for document in both(pair)]
             rows = side_by_side(texts_diff(*texts))
-            extra = {"pair": pair, "rows": rows, "title": _("Two documents that say nearly the same")}
+            extra = {"pair": pair, "rows": rows, "title": _("Near-duplicate documents")}
         page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
         return page
 
@@ -73,7 +73,7 @@ class DuplicatePairAdmin(CuratorAdmin):
         return run_action(
             request,
             lambda: pair_keep(scope=admin_scope(request), actor=admin_user(request), pair_id=pk),
-            done=_("Both are kept; they are not reported any more."),
+            done=_("Both are kept and no longer reported."),
             back=reverse("admin:knowledge_duplicatepair_changelist"),
         )
 

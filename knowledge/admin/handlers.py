@@ -45,7 +45,7 @@ class HandlerForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     """Templates that cannot be filled are refused."""
 
     field_map = PairsField(
-        label=_("field map"), help_text=_("Name in the source system = attribute of ours, one a line.")
+        label=_("field map"), help_text=_("Name in the source system = attribute here, one per line.")
     )
 
     def clean(self) -> dict[str, Any] | None:
@@ -89,7 +89,7 @@ class TrialForm(forms.Form):
 
     path = forms.CharField(label=_("path or address"), max_length=1024)
     title = forms.CharField(label=_("title"), max_length=512, required=False)
-    metadata = PairsField(label=_("attributes"), help_text=_("As the source system sends them: name = value."))
+    metadata = PairsField(label=_("attributes"), help_text=_("As sent by the source system: name = value."))
     text = forms.CharField(
         label=_("text"), required=False, max_length=200_000, widget=forms.Textarea({"rows": 6}), strip=False
     )
@@ -122,7 +122,7 @@ class SourceHandlerAdmin(AdministratorAdmin):
     fieldsets = (
         (None, {"fields": (("name", "code"), "description", ("splitting", "title_template"))}),
         (
-            _("Only the latest stays"),
+            _("Keep only the latest version"),
             {"fields": ("keep_latest", ("series_template", "version_template")), "classes": ("collapse",)},
         ),
         (_("Attributes of the source system"), {"fields": ("field_map",), "classes": ("collapse",)}),
@@ -172,7 +172,7 @@ class SourceHandlerAdmin(AdministratorAdmin):
         form = TrialForm(request.POST or None)
         context = {
             **self.admin_site.each_context(request),
-            "title": _("Trying %(name)s") % {"name": row.name},
+            "title": _("Test %(name)s") % {"name": row.name},
             "handler_row": row,
             "trial": form,
             "outcome": form.outcome(row) if form.is_valid() else None,

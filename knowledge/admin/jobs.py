@@ -30,28 +30,28 @@ FIGURES = {  # of the report of a synchronisation
     "new": _("new"),
     "changed": _("changed"),
     "unchanged": _("unchanged"),
-    "left_out": _("left out"),
+    "left_out": _("skipped"),
     "deleted": _("deleted"),
 }
 VERBS = {
-    "pause": (job_pause, _("Paused. What a worker holds right now is finished first.")),
-    "resume": (job_resume, _("It goes on.")),
-    "cancel": (job_cancel, _("Cancelled. What is live already stays.")),
-    "retry": (job_retry, _("What failed or was cancelled is tried again, in a new job.")),
+    "pause": (job_pause, _("Paused. Documents being processed right now are finished first.")),
+    "resume": (job_resume, _("Resumed.")),
+    "cancel": (job_cancel, _("Cancelled. Documents that are already searchable stay.")),
+    "retry": (job_retry, _("Failed and cancelled documents are retried in a new job.")),
 }
 
 
 class ProgressFilter(OpenFirstFilter):
     """Opens on what is not finished and what failed."""
 
-    title = _("what is shown")
+    title = _("show")
     parameter_name = "progress"
 
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
         return [
-            ("open", _("In work or failed")),
+            ("open", _("Processing or failed")),
             ("failed", _("Failed")),
-            ("silent", _("No sign of life")),
+            ("silent", _("Not responding")),
             ("done", _("Finished")),
         ]
 
@@ -107,7 +107,7 @@ class IngestItemAdmin(CuratorAdmin):
                 document_id=item.version.document_id,
                 **stage_of(request),
             ),
-            done=_("The document is tried again."),
+            done=_("The document is being retried."),
             back=reverse("admin:knowledge_ingestitem_changelist"),
         )
 
@@ -175,7 +175,7 @@ class IngestJobAdmin(CuratorAdmin):
     def name(self, job: IngestJob) -> str:
         return f"#{job.pk}"
 
-    @admin.display(description=_("what it ingests"), ordering="first_title")
+    @admin.display(description=_("documents"), ordering="first_title")
     def content(self, job: Any) -> str:
         if job.total_count < 2:
             return job.first_title or "–"
@@ -194,7 +194,7 @@ class IngestJobAdmin(CuratorAdmin):
         if job.paused and job.open_count:
             return "paused", _("Paused")
         if job.open_count:
-            return "open", _("In work")
+            return "open", _("In progress")
         return ("failed", _("With failures")) if job.failed_count else ("live", _("Finished"))
 
     @admin.display(description=_("started"), ordering="created")
@@ -205,7 +205,7 @@ class IngestJobAdmin(CuratorAdmin):
     def total(self, job: Any) -> SafeString:
         return format_html('<span class="rs-number">{}</span>', job.total_count)
 
-    @admin.display(description=_("live"), ordering="live_count")
+    @admin.display(description=_("searchable"), ordering="live_count")
     def live(self, job: Any) -> int:
         return int(job.live_count)
 

@@ -85,12 +85,12 @@ def origin_label(option: OptionShown) -> str:
 def layer_label(origin: str, option: OptionShown | None = None) -> str:
     """The layer that a value comes from, in words."""
     if option is not None and option.own is not None:
-        return _("own value")
+        return _("set here")
     if origin == "default":
         return _("default")
     if origin == "site":
-        return _("from the site")
-    return _("from the knowledge set %(code)s") % {"code": origin.removeprefix("set ")}
+        return _("site default")
+    return _("knowledge set %(code)s") % {"code": origin.removeprefix("set ")}
 
 
 def value_label(group: str, name: str, value: Any) -> str:

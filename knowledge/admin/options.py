@@ -27,7 +27,7 @@ from knowledge.services.options import ChangeNote, set_options_update, site_opti
 from knowledge.services.reingest import set_rebuild
 from ragcore.errors import InvalidOptionsError, RagError
 
-REBUILDING = _("The documents are being rebuilt; answers use the old passages until then.")
+REBUILDING = _("The documents are being re-processed; answers use the old passages until they are done.")
 
 NOTE_CHARACTERS = 256
 Save = Callable[[dict[str, dict[str, Any]], ChangeNote], object]
@@ -39,7 +39,7 @@ def set_options(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]
     return _options_page(
         request,
         save=lambda options, why: set_options_update(set_id=row.pk, options=options, why=why, **who),
-        context={**context, "title": _("Configuration of %(name)s") % {"name": row.name}, "set": row},
+        context={**context, "title": _("%(name)s settings") % {"name": row.name}, "set": row},
         place=Place(set_id=row.pk),
     )
 
@@ -53,7 +53,7 @@ def site_options(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     return _options_page(
         request,
         save=lambda options, why: site_options_update(options=options, why=why, **who),
-        context={**context, "title": _("What all knowledge sets inherit"), "set": None, "tenants": _tenants(request)},
+        context={**context, "title": _("Default settings"), "set": None, "tenants": _tenants(request)},
         place=place,
     )
 
@@ -99,7 +99,7 @@ def _saved(request: HttpRequest, form: OptionsForm, save: Save) -> bool:
     except RagError as error:
         form.add_error(None, error_message(error))
         return False
-    messages.success(request, _("Saved. Documents keep what they were made with until they are rebuilt."))
+    messages.success(request, _("Saved. Documents keep their present passages until they are re-processed."))
     return True
 
 
@@ -120,7 +120,7 @@ def chunking_view(request: HttpRequest, row: KnowledgeSet, context: dict[str, An
             preview = chunking_preview(scope=scope, set_id=row.pk, chunking=form.values()["chunking"])
         except RagError as error:
             form.add_error(None, error_message(error))
-    title = _("What would change in %(name)s") % {"name": row.name}
+    title = _("Preview chunking of %(name)s") % {"name": row.name}
     found = {**context, "title": title, "set": row, "form": form, "preview": preview}
     return TemplateResponse(request, "admin/knowledge/knowledgeset/chunking.html", found)
 
@@ -136,7 +136,7 @@ def _applied(request: HttpRequest, row: KnowledgeSet, form: OptionsForm) -> Http
     return run_action(
         request,
         apply,
-        done=_("Saved. The documents are being rebuilt; answers use the old passages until then."),
+        done=_("Saved. The documents are being re-processed; answers use the old passages until they are done."),
         back=listed,
     )
 
@@ -144,7 +144,7 @@ def _applied(request: HttpRequest, row: KnowledgeSet, form: OptionsForm) -> Http
 def rebuild_view(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]) -> HttpResponse:
     """GET: how many documents that would be; POST: ingest them with the present options of the set."""
     if request.method == "GET":
-        title = _("Rebuild %(name)s") % {"name": row.name}
+        title = _("Re-process %(name)s") % {"name": row.name}
         count = documents_rebuildable(scope=admin_scope(request), set_id=row.pk).count()
         page = {**context, "title": title, "set": row, "count": count}
         return TemplateResponse(request, "admin/knowledge/knowledgeset/rebuild.html", page)

@@ -25,18 +25,18 @@ ORDER = [
     *(Stage.CHUNKED, Stage.REPRESENTED, Stage.EMBEDDED),
 ]
 DOING = {  # by the stage that has been reached: what is being done now
-    Stage.RECEIVED: gettext_lazy("Being read"),
-    Stage.PARSED: gettext_lazy("Pictures are being read"),
-    Stage.RECOGNISED: gettext_lazy("Being cleaned"),
-    Stage.CLEANED: gettext_lazy("Being cut into passages"),
-    Stage.CHUNKED: gettext_lazy("Being described and embedded"),
-    Stage.REPRESENTED: gettext_lazy("Being embedded"),
-    Stage.EMBEDDED: gettext_lazy("Being indexed"),
+    Stage.RECEIVED: gettext_lazy("Reading"),
+    Stage.PARSED: gettext_lazy("Reading images (OCR)"),
+    Stage.RECOGNISED: gettext_lazy("Cleaning"),
+    Stage.CLEANED: gettext_lazy("Splitting into passages"),
+    Stage.CHUNKED: gettext_lazy("Enriching and embedding"),
+    Stage.REPRESENTED: gettext_lazy("Embedding"),
+    Stage.EMBEDDED: gettext_lazy("Indexing"),
 }
 WORDS = {
     "waiting": gettext_lazy("Waiting"),
     "paused": gettext_lazy("Paused"),
-    "live": gettext_lazy("Live"),
+    "live": gettext_lazy("Searchable"),
     "failed": gettext_lazy("Failed"),
     "cancelled": gettext_lazy("Cancelled"),
 }
@@ -101,10 +101,10 @@ def summary_of(stages: Iterable[str]) -> str:
     """`12 live · 1 failed · 3 in work`, from the stages of all items."""
     counts = Counter(_kind(stage) for stage in stages)
     words = {
-        "live": ngettext("%(count)d live", "%(count)d live", counts["live"]),
+        "live": ngettext("%(count)d searchable", "%(count)d live", counts["live"]),
         "failed": ngettext("%(count)d failed", "%(count)d failed", counts["failed"]),
         "cancelled": ngettext("%(count)d cancelled", "%(count)d cancelled", counts["cancelled"]),
-        "open": ngettext("%(count)d in work", "%(count)d in work", counts["open"]),
+        "open": ngettext("%(count)d processing", "%(count)d in work", counts["open"]),
     }
     return " · ".join(words[kind] % {"count": counts[kind]} for kind in words if counts[kind])
 
@@ -146,7 +146,7 @@ def _detail(item: IngestItem) -> str:
 
 def _stages(item: IngestItem) -> tuple[tuple[str, str], ...]:
     """Reading anew is always possible; what comes after it only where the text that was read is kept."""
-    found = ((str(Stage.RECEIVED), _("Try again from the beginning")),)
+    found = ((str(Stage.RECEIVED), _("Retry from the beginning")),)
     if not item.version.parsed:
         return found
-    return (*found, (str(Stage.CHUNKED), _("Try again from cutting into passages")))
+    return (*found, (str(Stage.CHUNKED), _("Retry from chunking")))

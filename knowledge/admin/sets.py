@@ -41,7 +41,7 @@ def health_of(row: Any) -> list[Health]:
         text = ngettext("%(count)d failed", "%(count)d failed", row.failed_count)
         found.append(Health("failed", "error", text % {"count": row.failed_count}))
     if row.processing_count:
-        text = ngettext("%(count)d in work", "%(count)d in work", row.processing_count)
+        text = ngettext("%(count)d processing", "%(count)d in work", row.processing_count)
         found.append(Health("working", "autorenew", text % {"count": row.processing_count}))
     return found or [_at_rest(row)]
 
@@ -50,8 +50,8 @@ def _at_rest(row: Any) -> Health:
     if not row.document_count:
         return Health("empty", "inbox", str(_("no documents yet")))
     if not row.live_count:
-        return Health("nothing", "warning", str(_("nothing live")))
-    return Health("live", "check_circle", str(_("all live")))
+        return Health("nothing", "warning", str(_("none searchable")))
+    return Health("live", "check_circle", str(_("all searchable")))
 
 
 class KnowledgeSetForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -93,7 +93,7 @@ class KnowledgeSetAdmin(CuratorAdmin):
     fieldsets = (
         (None, {"fields": (("name", "code"), ("axis", "visibility"), "description")}),
         (_("People"), {"fields": ("owners", "members", "member_groups")}),
-        (_("How it answers"), {"fields": ("persona", "example_questions"), "classes": ("collapse",)}),
+        (_("Answer behaviour"), {"fields": ("persona", "example_questions"), "classes": ("collapse",)}),
     )
     add_fieldsets = ((None, {"fields": (("name", "code"), ("axis", "visibility"), "description")}),)
 

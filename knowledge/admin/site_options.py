@@ -158,7 +158,7 @@ class OptionsChangeAdmin(CuratorAdmin):
     def target(self, row: OptionsChange) -> str:
         return str(row.knowledge_set or _("Site: %(tenant)s") % {"tenant": row.tenant.name})
 
-    @admin.display(description=_("what changed"))
+    @admin.display(description=_("changes"))
     def what(self, row: OptionsChange) -> str:
         names = [
             option_label(code, name)
@@ -212,7 +212,7 @@ def import_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
         if form.is_valid() and request.POST.get("confirm"):
             return _imported(request, place, options, note=form.cleaned_data["note"])
         rows = _rows(request, owner.own, options) if form.is_valid() else None
-    page = {**context, "title": _("Import options into “%(name)s”") % {"name": _name(owner)}, "place": place}
+    page = {**context, "title": _("Import settings into “%(name)s”") % {"name": _name(owner)}, "place": place}
     return TemplateResponse(request, PREVIEW, {**page, "form": form, "rows": rows})
 
 
@@ -227,7 +227,7 @@ def _imported(request: HttpRequest, place: Place, options: Stored, *, note: str)
     except RagError as error:
         messages.error(request, error_message(error))
     else:
-        messages.success(request, _("The options are imported."))
+        messages.success(request, _("The settings were imported."))
     return redirect(place.page)
 
 
@@ -251,8 +251,8 @@ def undo_view(request: HttpRequest, *, context: dict[str, Any], pk: int) -> Http
         except RagError as error:
             messages.error(request, error_message(error))
         else:
-            messages.success(request, _("The options are what they were before that change."))
+            messages.success(request, _("The previous settings were restored."))
         return redirect(place.page)
     rows = _rows(request, _owner(request, place).own, change.before)
-    page = {**context, "title": _("Back to before this change"), "place": place, "change": change, "rows": rows}
+    page = {**context, "title": _("Restore previous value"), "place": place, "change": change, "rows": rows}
     return TemplateResponse(request, PREVIEW, page)

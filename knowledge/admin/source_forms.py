@@ -103,32 +103,34 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     scope: ClassVar[Scope]
 
     location = forms.CharField(
-        label=_("place"),
+        label=_("location"),
         required=False,
         max_length=2048,
         widget=UnfoldAdminTextareaWidget({"rows": 3}),
-        help_text=_("A folder of this machine that its operator allows, or one address a line."),
+        help_text=_("A folder on this machine that its operator allows, or one address per line."),
     )
-    include = LinesField(label=_("only these"), help_text=_("Patterns such as *.pdf or radio/*, one a line."))
-    exclude = LinesField(label=_("not these"), help_text=_("Patterns, one a line."))
-    tags = LinesField(label=_("tags"), help_text=_("For all documents of the source, one a line."))
-    metadata = PairsField(label=_("attributes"), help_text=_("For all its documents: name = value, one a line."))
-    max_documents = number(_("most documents"), 1, 1_000_000)
-    clearance = number(_("clearance"), 0, MAX_CLEARANCE, _("That readers of its documents need, at least."))
-    delete_missing = switch(_("delete what is gone"), _("What the source does not have any more is deleted here."))
+    include = LinesField(label=_("include"), help_text=_("Patterns such as *.pdf or radio/*, one per line."))
+    exclude = LinesField(label=_("exclude"), help_text=_("Patterns, one per line."))
+    tags = LinesField(label=_("tags"), help_text=_("For all documents of the source, one per line."))
+    metadata = PairsField(label=_("attributes"), help_text=_("For all its documents: name = value, one per line."))
+    max_documents = number(_("maximum documents"), 1, 1_000_000)
+    clearance = number(_("clearance"), 0, MAX_CLEARANCE, _("Required to read its documents."))
+    delete_missing = switch(
+        _("delete missing documents"), _("Documents that are gone from the source are deleted here.")
+    )
     delete_at_most_percent = number(
-        _("most to delete at once, in percent"), 1, 100, _("More looks like a fault and is not deleted.")
+        _("maximum share deleted at once (%)"), 1, 100, _("A larger share is treated as a fault and not deleted.")
     )
-    shared = switch(_("shared"), _("Owners of other knowledge sets may compose their sets of it."))
+    shared = switch(_("shared"), _("Other owners may use this source."))
     allow_private = switch(
         _("private addresses"), _("Its own hosts may be in a private network. For administrators of the site.")
     )
     secret = forms.CharField(
-        label=_("secret of the webhook"),
+        label=_("webhook secret"),
         required=False,
         strip=False,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
-        help_text=_("It is never shown. Leave the field empty to keep the one that is stored."),
+        help_text=_("Never shown. Leave empty to keep the stored secret."),
     )
 
     class Meta:

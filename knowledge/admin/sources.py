@@ -32,8 +32,8 @@ FIGURES = (
     ("found", _("found")),
     ("new", _("new")),
     ("changed", _("changed")),
-    ("unchanged", _("as they were")),
-    ("left_out", _("left out")),
+    ("unchanged", _("unchanged")),
+    ("left_out", _("skipped")),
     ("deleted", _("deleted")),
 )
 
@@ -51,10 +51,10 @@ class SourceAdmin(CuratorAdmin):
     fieldsets = (
         (None, {"fields": (("name", "kind"), "location", ("handler", "owner"), ("schedule", "enabled"))}),
         (
-            _("What is taken"),
+            _("Scope"),
             {"fields": (("include", "exclude"), ("max_documents", "clearance"), ("tags", "metadata"))},
         ),
-        (_("What is gone"), {"fields": (("delete_missing", "delete_at_most_percent"),), "classes": ("collapse",)}),
+        (_("Deletions"), {"fields": (("delete_missing", "delete_at_most_percent"),), "classes": ("collapse",)}),
         (_("Access"), {"fields": ("shared", "allow_private", "secret"), "classes": ("collapse",)}),
     )
 
@@ -110,18 +110,18 @@ class SourceAdmin(CuratorAdmin):
 
     # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
-    @badge(description=_("last run"), ordering="outcome", colours=COLOURS)
+    @badge(description=_("last sync"), ordering="outcome", colours=COLOURS)
     def outcome_badge(self, row: Source) -> tuple[str, str]:
         if row.kind not in LISTED_KINDS:
             return "–", ""  # what others send is never run; a key without a colour is shown as it is
         words = stored_message("items_refused", row.message, row.message_data)
         return row.outcome, f"{row.get_outcome_display()}: {words}" if words else row.get_outcome_display()
 
-    @admin.display(description=_("when"), ordering="last_run")
+    @admin.display(description=_("last sync time"), ordering="last_run")
     def when(self, row: Source) -> SafeString | str:
         return "–" if row.last_run is None else ago(row.last_run)
 
-    @admin.display(description=_("next run"), ordering="next_run")
+    @admin.display(description=_("next sync"), ordering="next_run")
     def next_shown(self, row: Source) -> SafeString | str:
         waits = row.kind in LISTED_KINDS and row.enabled and row.outcome != Source.Outcome.RUNNING
         return ago(row.next_run) if waits and row.next_run else "–"
@@ -166,7 +166,7 @@ class SourceAdmin(CuratorAdmin):
         return run_action(
             request,
             lambda: source_run_start(scope=admin_scope(request), actor=admin_user(request), source_id=pk),
-            done=str(_("The source is being run.")),
+            done=str(_("The source is being synchronised.")),
             back=reverse("admin:knowledge_source_change", args=[source.pk]),
         )
 

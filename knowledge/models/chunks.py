@@ -36,8 +36,8 @@ class Chunk(models.Model):
     )
 
     class Meta:
-        verbose_name = _("chunk")
-        verbose_name_plural = _("chunks")
+        verbose_name = _("passage")
+        verbose_name_plural = _("passages")
         ordering: ClassVar = ["version", "ordinal"]
         constraints: ClassVar = [
             models.UniqueConstraint(

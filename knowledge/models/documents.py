@@ -20,7 +20,7 @@ class Document(models.Model):
 
     class State(models.TextChoices):
         PROCESSING = "processing", _("Processing")
-        LIVE = "live", _("Live")
+        LIVE = "live", _("Searchable")
         FAILED = "failed", _("Failed")
         DELETED = "deleted", _("Deleted")
 
@@ -42,13 +42,13 @@ class Document(models.Model):
     # what the source's handler wrote, so that it can be taken back when rules change: {"tags": [], "metadata": {}}
     handled = models.JSONField(default=dict, blank=True, editable=False)
     series = models.CharField(_("series"), max_length=256, blank=True)  # of which only the latest is kept (D10)
-    is_whole = models.BooleanField(_("is not cut into passages"), default=False)
+    is_whole = models.BooleanField(_("keep in one piece"), default=False)
     metadata = models.JSONField(_("attributes"), default=dict, blank=True)
     weight = models.FloatField(
         _("weight"),
         default=1.0,
         validators=[MinValueValidator(0.5), MaxValueValidator(2.0)],
-        help_text=_("How much it counts among other documents: 1 is normal, 0.5 half, 2 double."),
+        help_text=_("Ranking weight: 1 is normal, 0.5 half, 2 double."),
     )
     rating = models.FloatField(_("rating"), null=True, blank=True, editable=False)  # 1 to 5, mean of what readers gave
     ratings = models.PositiveIntegerField(default=0, editable=False)  # how many gave one

@@ -17,7 +17,7 @@ class IngestJob(models.Model):
         UPLOAD = "upload", _("Upload")
         BULK = "bulk", _("Load")
         SYNC = "sync", _("Synchronisation")
-        REBUILD = "rebuild", _("Rebuild")
+        REBUILD = "rebuild", _("Re-process")
 
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
     created_by = models.ForeignKey(
@@ -39,8 +39,8 @@ class IngestJob(models.Model):
     swept = models.DateTimeField(null=True, blank=True)  # when the sweeper last called workers to it
 
     class Meta:
-        verbose_name = _("ingestion job")
-        verbose_name_plural = _("ingestion jobs")
+        verbose_name = _("processing job")
+        verbose_name_plural = _("processing jobs")
         ordering: ClassVar = ["-created", "-id"]
 
     def __str__(self) -> str:
@@ -51,8 +51,8 @@ class LeasedWork(models.Model):
     """Work of a job that one worker at a time holds (knowledge.services.leases)."""
 
     attempt = models.PositiveSmallIntegerField(_("attempt"), default=0)  # claims; (row, attempt) names one holder
-    lease_until = models.DateTimeField(_("held until"), null=True, blank=True)  # a worker holds it until then
-    heartbeat = models.DateTimeField(_("last sign of life"), null=True, blank=True)
+    lease_until = models.DateTimeField(_("locked until"), null=True, blank=True)  # a worker holds it until then
+    heartbeat = models.DateTimeField(_("last update"), null=True, blank=True)
     finished = models.DateTimeField(_("finished"), null=True, blank=True)
 
     class Meta:
@@ -65,19 +65,19 @@ class IngestItem(LeasedWork):
     class Stage(models.TextChoices):
         RECEIVED = "received", _("Waiting")
         PARSED = "parsed", _("Read")
-        RECOGNISED = "recognised", _("Pictures read")
+        RECOGNISED = "recognised", _("Images read (OCR)")
         CLEANED = "cleaned", _("Cleaned")
-        CHUNKED = "chunked", _("Cut into passages")
-        REPRESENTED = "represented", _("Described")
+        CHUNKED = "chunked", _("Split into passages")
+        REPRESENTED = "represented", _("Enriched")
         EMBEDDED = "embedded", _("Embedded")
-        LIVE = "live", _("Live")
+        LIVE = "live", _("Searchable")
         FAILED = "failed", _("Failed")
         CANCELLED = "cancelled", _("Cancelled")
 
     class Queue(models.TextChoices):
         INGEST = "ingest", _("Reading")
-        OCR = "ocr", _("Character recognition")
-        EMBED = "embed", _("Describing and embedding")
+        OCR = "ocr", _("Character recognition (OCR)")
+        EMBED = "embed", _("Enriching and embedding")
 
     job = models.ForeignKey(IngestJob, on_delete=models.CASCADE, related_name="items", verbose_name=_("job"))
     version = models.ForeignKey(
@@ -96,8 +96,8 @@ class IngestItem(LeasedWork):
     error_data = models.JSONField(default=dict, blank=True, editable=False)  # see RagError.message_data
 
     class Meta:
-        verbose_name = _("ingestion item")
-        verbose_name_plural = _("ingestion items")
+        verbose_name = _("document in processing")
+        verbose_name_plural = _("documents in processing")
         ordering: ClassVar = ["job", "id"]
         constraints: ClassVar = [models.UniqueConstraint(fields=["job", "version"], name="knowledge_item_once")]
         indexes: ClassVar = [

@@ -26,13 +26,13 @@ class KnowledgeSet(models.Model):
         "accounts.Tenant", on_delete=models.CASCADE, related_name="knowledge_sets", verbose_name=_("tenant")
     )
     name = models.CharField(_("name"), max_length=128)
-    code = models.SlugField(_("code"), max_length=64, help_text=_("Short name for programs, unique."))
-    axis = models.CharField(_("axis"), max_length=1, choices=Axis.choices, default=Axis.COMMON)
+    code = models.SlugField(_("code"), max_length=64, help_text=_("Unique identifier used by the API."))
+    axis = models.CharField(_("category"), max_length=1, choices=Axis.choices, default=Axis.COMMON)
     visibility = models.CharField(
-        _("who may read"), max_length=16, choices=Visibility.choices, default=Visibility.EVERYONE
+        _("visibility"), max_length=16, choices=Visibility.choices, default=Visibility.EVERYONE
     )
     description = models.TextField(_("description"), blank=True)
-    persona = models.CharField(_("expert persona"), max_length=256, blank=True)
+    persona = models.CharField(_("persona"), max_length=256, blank=True)
     example_questions = ArrayField(
         models.CharField(max_length=256), default=list, blank=True, verbose_name=_("example questions")
     )
@@ -68,8 +68,8 @@ class SiteOptions(models.Model):
     updated = models.DateTimeField(_("changed"), auto_now=True)
 
     class Meta:
-        verbose_name = _("site options")
-        verbose_name_plural = _("site options")
+        verbose_name = _("default settings")
+        verbose_name_plural = _("default settings")
 
     def __str__(self) -> str:
         return f"{self.tenant_id}"

@@ -13,9 +13,9 @@ class SourceHandler(models.Model):
     """How documents of one kind of source are treated; its rules say what is read from names and texts (D10)."""
 
     class Splitting(models.TextChoices):
-        INHERIT = "", _("As the knowledge set says")
-        SECTIONS = "sections", _("Along the headings")
-        WHOLE = "whole", _("Not at all")
+        INHERIT = "", _("As set for the knowledge set")
+        SECTIONS = "sections", _("By heading")
+        WHOLE = "whole", _("Do not split")
 
     tenant = models.ForeignKey(
         "accounts.Tenant", on_delete=models.CASCADE, related_name="source_handlers", verbose_name=_("tenant")
@@ -24,12 +24,12 @@ class SourceHandler(models.Model):
     name = models.CharField(_("name"), max_length=128)
     description = models.TextField(_("description"), blank=True)
     splitting = models.CharField(
-        _("cut into passages"), max_length=16, choices=Splitting.choices, default=Splitting.INHERIT, blank=True
+        _("chunking"), max_length=16, choices=Splitting.choices, default=Splitting.INHERIT, blank=True
     )
     keep_latest = models.BooleanField(
         _("keep only the latest"),
         default=False,
-        help_text=_("Of documents with the same series, only the one with the highest version stays."),
+        help_text=_("Of documents of one series, only the highest version is kept."),
     )
     series_template = models.CharField(
         _("series"), max_length=256, blank=True, help_text=_("What versions of one document share, such as {spec}.")
@@ -38,10 +38,10 @@ class SourceHandler(models.Model):
         _("version in the series"), max_length=256, blank=True, help_text=_("What decides which one is the latest.")
     )
     title_template = models.CharField(
-        _("title"), max_length=256, blank=True, help_text=_("Such as {product}: {title}. Empty: as the file says.")
+        _("title"), max_length=256, blank=True, help_text=_("For example {product}: {title}. Empty: title of the file.")
     )
     field_map = models.JSONField(
-        _("field map"), default=dict, blank=True, help_text=_("Names of the source system to attributes of ours.")
+        _("field map"), default=dict, blank=True, help_text=_("Maps names of the source system to attributes here.")
     )
 
     class Meta:
@@ -67,14 +67,14 @@ class HandlerRule(models.Model):
 
     class Match(models.TextChoices):
         CONTAINS = "contains", _("contains")
-        GLOB = "glob", _("is like (* and ?)")
+        GLOB = "glob", _("matches the wildcard (* and ?)")
         REGEX = "regex", _("matches the regular expression")
 
     class Action(models.TextChoices):
         ADD_TAG = "tag", _("add the tag")
         SET_ATTRIBUTE = "attribute", _("set the attribute")
-        SPLIT_WHOLE = "whole", _("do not cut into passages")
-        SKIP = "skip", _("leave the document out")
+        SPLIT_WHOLE = "whole", _("do not split into passages")
+        SKIP = "skip", _("skip the document")
 
     handler = models.ForeignKey(SourceHandler, on_delete=models.CASCADE, related_name="rules")
     position = models.PositiveSmallIntegerField(_("position"), default=0)
@@ -108,13 +108,13 @@ class Source(models.Model):
         API = "api", _("API")
 
     class Schedule(models.TextChoices):
-        MANUAL = "manual", _("By hand")
+        MANUAL = "manual", _("Manual")
         HOURLY = "hourly", _("Every hour")
         DAILY = "daily", _("Every day")
         WEEKLY = "weekly", _("Every week")
 
     class Outcome(models.TextChoices):
-        NEVER = "", _("Not yet")
+        NEVER = "", _("Never")
         RUNNING = "running", _("Running")
         SUCCEEDED = "succeeded", _("Succeeded")
         FAILED = "failed", _("Failed")
@@ -140,16 +140,16 @@ class Source(models.Model):
         related_name="sources",
         verbose_name=_("source handler"),
     )
-    location = models.CharField(_("place"), max_length=2048, blank=True)  # a folder, or one URL a line
+    location = models.CharField(_("location"), max_length=2048, blank=True)  # a folder, or one URL a line
     credentials = models.TextField(blank=True, editable=False)  # encrypted; written, never shown
     schedule = models.CharField(_("schedule"), max_length=16, choices=Schedule.choices, default=Schedule.MANUAL)
     options = models.JSONField(_("options"), default=dict, blank=True)  # knowledge.types.SourceOptions
-    enabled = models.BooleanField(_("in use"), default=True)
-    outcome = models.CharField(_("last run"), max_length=16, choices=Outcome.choices, default="", blank=True)
+    enabled = models.BooleanField(_("enabled"), default=True)
+    outcome = models.CharField(_("last sync"), max_length=16, choices=Outcome.choices, default="", blank=True)
     message = models.CharField(_("message"), max_length=512, blank=True)
     message_data = models.JSONField(default=dict, blank=True, editable=False)  # see RagError.message_data
-    last_run = models.DateTimeField(_("last run at"), null=True, blank=True)
-    next_run = models.DateTimeField(_("next run at"), null=True, blank=True)
+    last_run = models.DateTimeField(_("last sync time"), null=True, blank=True)
+    next_run = models.DateTimeField(_("next sync time"), null=True, blank=True)
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -192,7 +192,7 @@ class Attribute(models.Model):
         BASIC = "basic", _("Basic")
         MANAGEMENT = "management", _("Management")
         KNOWLEDGE = "knowledge", _("Knowledge")
-        RECALL = "recall", _("Recall")
+        RECALL = "recall", _("Retrieval")
 
     tenant = models.ForeignKey(
         "accounts.Tenant", on_delete=models.CASCADE, related_name="attributes", verbose_name=_("tenant")

@@ -15,7 +15,7 @@ class StoppedError(RagError):
     """The reader wants no more of this answer. Never told: whoever makes the answer ends it with what there is."""
 
     code = "stopped"
-    default_message = "The reader has stopped this answer."
+    default_message = "The user has stopped this answer."
 
 
 async def run_unless_stopped(stop: asyncio.Event | None, work: Coroutine[Any, Any, T]) -> T:

@@ -17,55 +17,55 @@ _MODES = (
     Choice("basic", _("basic: one search")),
     Choice("enhanced", _("enhanced: rewriting, reranking, compression")),
     Choice("agentic", _("agentic: searches until the evidence is enough")),
-    Choice("ultimate", _("ultimate: everything together")),
+    Choice("ultimate", _("ultimate: all of the above")),
 )
 _STRATEGIES = (
     Choice("standard", _("standard: search, then answer")),
-    Choice("adaptive", _("adaptive: by the kind of question")),
-    Choice("self_rag", _("self_rag: grades passages and answers, tries again")),
+    Choice("adaptive", _("adaptive: by question type")),
+    Choice("self_rag", _("self_rag: grades passages and answers, retries")),
 )
 _SWITCHES = (
-    Choice("", _("as the mode does")),
-    Choice("on", _("in every mode")),
-    Choice("off", _("in no mode")),
+    Choice("", _("depends on mode")),
+    Choice("on", _("always")),
+    Choice("off", _("never")),
 )
 _PRESETS = (
     Choice("", _("none")),
     Choice("accurate", _("accurate: checks itself, slowest")),
-    Choice("fast", _("fast: nothing beyond search and answer")),
-    Choice("balanced", _("balanced: several forms of the question")),
+    Choice("fast", _("fast: search and answer only")),
+    Choice("balanced", _("balanced: several query variants")),
     Choice("cheap", _("cheap: few tokens, light model")),
 )
 _STYLES = (
     Choice("simple", _("simple: short")),
     Choice("advanced", _("advanced: detailed")),
-    Choice("precise", _("precise: only what the sources say, word by word")),
+    Choice("precise", _("precise: closely follows the sources")),
     Choice("report", _("report: conclusion first, structured")),
 )
 _REWRITE_METHODS = (
     Choice("auto", _("auto: by length and conversation")),
     Choice("none", _("none: as written")),
-    Choice("multi", _("multi: two more wordings")),
-    Choice("hyde", _("hyde: a possible answer is searched for")),
+    Choice("multi", _("multi: two more phrasings")),
+    Choice("hyde", _("hyde: searches with a hypothetical answer")),
     Choice("expand", _("expand: synonyms and terms")),
-    Choice("decompose", _("decompose: partial questions")),
-    Choice("step_back", _("step_back: the more general question")),
-    Choice("variants", _("variants: other names of terms, and what belongs to a definition")),
-    Choice("simplify", _("simplify: without courtesies and asides")),
-    Choice("clarify", _("clarify: abbreviations written out, a topic as a question")),
-    Choice("domain", _("domain: the usual names of the field")),
+    Choice("decompose", _("decompose: sub-questions")),
+    Choice("step_back", _("step_back: a more general question")),
+    Choice("variants", _("variants: alternative names of terms")),
+    Choice("simplify", _("simplify: without filler words")),
+    Choice("clarify", _("clarify: abbreviations spelt out, topics as questions")),
+    Choice("domain", _("domain: terms of the field")),
 )
 _COMPRESSION_METHODS = (
-    Choice("none", _("none: passages as they are")),
-    Choice("sentence_extraction", _("sentence_extraction: the sentences that matter")),
+    Choice("none", _("none: passages unchanged")),
+    Choice("sentence_extraction", _("sentence_extraction: key sentences only")),
     Choice("llm_compression", _("llm_compression: by the language model")),
     Choice("hybrid", _("hybrid: sentences, then the language model")),
 )
 _OVERFLOWS = (
-    Choice("", _("dropped; shorter ones behind them may fit")),
-    Choice("truncate", _("truncate: the first one is cut, the others are dropped")),
-    Choice("top_k", _("top_k: dropped, with all behind them")),
-    Choice("summarise", _("summarise: shortened to what matters")),
+    Choice("", _("drop; shorter ones after them may still fit")),
+    Choice("truncate", _("truncate: cut the first, drop the rest")),
+    Choice("top_k", _("top_k: drop it and all after it")),
+    Choice("summarise", _("summarise: shorten to key points")),
 )
 
 MODES = choice_values(_MODES)
@@ -77,15 +77,15 @@ COMPRESSION_METHODS = choice_values(_COMPRESSION_METHODS)
 # ── documents ───────────────────────────────────────────────────────────────────────────────────
 
 
-@option_group("parsing", _("Reading files"))
+@option_group("parsing", _("Parsing"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsingOptions:
     """What is read from a file (D9)."""
 
-    recognise_pages: bool = option(True, _("Read scanned pages"), _("Character recognition where a page has no text."))
-    recognise_pictures: bool = option(True, _("Read pictures"), _("Character recognition of pictures in documents."))
-    keep_pictures: bool = option(True, _("Keep pictures"), _("So that answers and passages can show them."))
-    max_pictures: int = option(200, _("Pictures a document"), _("The first ones are kept."), low=0, high=5000)
+    recognise_pages: bool = option(True, _("Read scanned pages"), _("OCR where a page has no text."))
+    recognise_pictures: bool = option(True, _("Read images"), _("OCR of images in documents."))
+    keep_pictures: bool = option(True, _("Keep images"), _("Shown in answers and passages."))
+    max_pictures: int = option(200, _("Images per document"), _("The first ones are kept."), low=0, high=5000)
 
 
 @option_group("cleaning", _("Cleaning"))
@@ -93,48 +93,55 @@ class ParsingOptions:
 class CleaningOptions:
     """Cleaning rules that can be switched (D24, D25)."""
 
-    log_timestamps: bool = option(False, _("Strip times of logs"), _("The time at the beginning of lines."))
+    log_timestamps: bool = option(False, _("Strip log timestamps"), _("Timestamps at line starts."))
     contents: bool = option(True, _("Drop tables of contents"))
     covers: bool = option(True, _("Drop cover pages"), _("A first page with a title and little else."))
-    side_notes: bool = option(True, _("Drop side notes"), _("Text in the margin that repeats or is turned."))
+    side_notes: bool = option(True, _("Drop margin notes"), _("Repeated or rotated text in the margin."))
 
 
-@option_group("chunking", _("Cutting into passages"))
+@option_group("chunking", _("Chunking"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkingOptions:
     """Sizes of chunks in model tokens (D11)."""
 
     section_tokens: int = option(
         2000,
-        _("Section in one piece up to (tokens)"),
-        _("A longer section with subsections is cut; a summary stands for it."),
+        _("Keep sections whole up to (tokens)"),
+        _("Longer sections with subsections are split; a summary represents them."),
         low=100,
         high=8000,
         unit="tokens",
     )
     min_tokens: int = option(
-        512, _("Passage from (tokens)"), _("Smaller neighbours share a passage."), low=32, high=4000, unit="tokens"
+        512,
+        _("Minimum passage size (tokens)"),
+        _("Smaller neighbouring pieces are merged."),
+        low=32,
+        high=4000,
+        unit="tokens",
     )
-    max_tokens: int = option(800, _("Passage up to (tokens)"), low=64, high=8000, unit="tokens")
+    max_tokens: int = option(800, _("Maximum passage size (tokens)"), low=64, high=8000, unit="tokens")
     overlap: float = option(
-        0.12, _("Overlap"), _("Share of a passage that repeats the end of the one before."), low=0, high=0.5
+        0.12, _("Overlap"), _("Share of a passage repeated from the end of the previous one."), low=0, high=0.5
     )
     # False: one chunk a document with several index entries (D10)
-    split: bool = option(True, _("Cut into passages"), _("If not, a document is one passage with several entries."))
+    split: bool = option(
+        True, _("Split into passages"), _("If off, a document is one passage with several index entries.")
+    )
 
 
-@option_group("representations", _("Describing passages"))
+@option_group("representations", _("Enrichment"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepresentationOptions:
     """Index entries of a chunk besides its text (U6, D24, D26)."""
 
     sections: bool = option(True, _("Summaries of long sections"))
-    tables: bool = option(True, _("Tables as sentences"), _("Each row is found by its column names, too."))
-    captions: bool = option(True, _("Captions of pictures"), _("The words around a picture make it findable."))
-    summaries: bool = option(False, _("Summaries of passages"))
-    questions: bool = option(False, _("Questions that a passage answers"), _("Up to three of each passage."))
+    tables: bool = option(True, _("Tables as sentences"), _("Rows can also be found by column name."))
+    captions: bool = option(True, _("Image captions"), _("Text around an image makes it searchable."))
+    summaries: bool = option(False, _("Passage summaries"))
+    questions: bool = option(False, _("Questions that a passage answers"), _("Up to three per passage."))
     language_model: bool = option(
-        True, _("Use the language model"), _("Where one is configured. Otherwise sentences are extracted.")
+        True, _("Use the language model"), _("If one is configured. Otherwise sentences are extracted.")
     )
 
 
@@ -147,53 +154,53 @@ class RetrievalOptions:
     """Retrieval, stages 1 to 3 (D3 to D5, D15, D23)."""
 
     coarse_limit: int = option(
-        1500, _("Candidates of the first stage"), _("By words and by meaning, each."), low=10, high=5000
+        1500, _("First-stage candidates"), _("Per arm: keyword and semantic."), low=10, high=5000
     )
-    fine_limit: int = option(
-        160, _("Candidates of the second stage"), _("By words and by meaning, each."), low=10, high=1000
+    fine_limit: int = option(160, _("Second-stage candidates"), _("Per arm: keyword and semantic."), low=10, high=1000)
+    fused_limit: int = option(80, _("Candidates for reranking"), _("After fusion of both lists."), low=5, high=500)
+    top_k: int = option(10, _("Passages returned"), _("Where the request gives no number."), low=1, high=50)
+    rerank: bool = option(True, _("Rerank"), _("Slower; improves the order of the top results."))
+    cliff: bool = option(
+        False, _("Drop results after a score gap"), _("Results far below the previous one are dropped.")
     )
-    fused_limit: int = option(80, _("Candidates for reranking"), _("After both lists are merged."), low=5, high=500)
-    top_k: int = option(10, _("Passages found"), _("Where the request does not say how many."), low=1, high=50)
-    rerank: bool = option(True, _("Rerank"), _("Slower; the order of the first hits becomes better."))
-    cliff: bool = option(False, _("Cut at a score cliff"), _("What is far below the hit before it is left out."))
-    alpha_centre: float = option(8.0, _("Words at which meaning counts half"), low=0, high=100)
-    alpha_slope: float = option(1.0, _("How fast that changes"), low=0.1, high=100)
+    alpha_centre: float = option(8.0, _("Question length at which semantic weight is 50 %"), low=0, high=100)
+    alpha_slope: float = option(1.0, _("Steepness"), low=0.1, high=100)
     vector_weight: float = option(
-        -1.0, _("Fixed weight of meaning"), _("-1: by the length of the question."), low=-1, high=1
+        -1.0, _("Fixed semantic weight"), _("-1: depends on question length."), low=-1, high=1
     )
     vector_weight_zh: float = option(
-        -1.0, _("Fixed weight of meaning, Chinese"), _("-1: like the one for all."), low=-1, high=1
+        -1.0, _("Fixed semantic weight, Chinese"), _("-1: same as the general value."), low=-1, high=1
     )
     vector_weight_en: float = option(
-        -1.0, _("Fixed weight of meaning, English"), _("-1: like the one for all."), low=-1, high=1
+        -1.0, _("Fixed semantic weight, English"), _("-1: same as the general value."), low=-1, high=1
     )
     # misspelt words and titles are searched by their trigrams (D15)
-    fuzzy: bool = option(True, _("Forgive typing errors"), _("Words and titles that are spelt nearly the same."))
+    fuzzy: bool = option(True, _("Typo tolerance"), _("Also matches words and titles with similar spelling."))
     # Extra weight of question words that occur in the title or headings, on the scale of the best BM25 score. With 0.3,
     # nDCG@10 of the fusion rose from .868 to .871 (DragonBall, English) and from .832 to .839 (Chinese) and stayed at
     # .879 (TeleQuAD), each on 300 questions. On TeleQuAD it began to fall at 0.5.
     title_weight: float = option(0.3, _("Weight of title and headings"), _("0: like any other text."), low=0, high=1)
-    title_boost: float = option(0.2, _("Most that a title like the question adds"), low=0, high=0.5)
-    profile: bool = option(True, _("Use the profile"), _("What the asker works on, where they want that."))
-    profile_shift: float = option(0.1, _("Most that the profile moves the weight of meaning"), low=0, high=0.1)
-    profile_boost: float = option(0.15, _("Most that the profile adds"), _("As a share of the score."), low=0, high=0.5)
-    quality: bool = option(False, _("Weigh quality"), _("Length, rating and weight of the document."))
+    title_boost: float = option(0.2, _("Maximum title-match boost"), low=0, high=0.5)
+    profile: bool = option(True, _("Use the profile"), _("The user's work profile, where they allow it."))
+    profile_shift: float = option(0.1, _("Maximum profile shift of semantic weight"), low=0, high=0.1)
+    profile_boost: float = option(0.15, _("Maximum profile boost"), _("As a share of the score."), low=0, high=0.5)
+    quality: bool = option(False, _("Use quality score"), _("Length, rating and weight of the document."))
     # on for answers (V16)
-    deduplicate: bool = option(False, _("Drop repetitions"))
-    duplicate_similarity: float = option(0.9, _("Repeated from a likeness of"), low=0.5, high=1)
+    deduplicate: bool = option(False, _("Remove duplicate passages"))
+    duplicate_similarity: float = option(0.9, _("Duplicate similarity threshold"), low=0.5, high=1)
     neighbours: int = option(
-        0, _("Neighbours that are read, too"), _("Passages before and after each one."), low=0, high=3
+        0, _("Include neighbouring passages"), _("Passages before and after each one."), low=0, high=3
     )
     # Where nothing is near enough, a page of search results is the answer (D23, ragcore.retrieval.relevance). The
     # match of words is the best BM25 score divided by the sum of the question's idf.
     min_match: float = option(
         1.5,
-        _("Match of words that suffices alone"),
-        _("Where the shares of this and the next one add up to less than 1, search results are shown. 0: never."),
+        _("Keyword answer threshold"),
+        _("Search results are shown where the match ratios to both thresholds add up to less than 1. 0: never."),
         low=0,
         high=10,
     )
-    min_cosine: float = option(0.3, _("Match of meaning that suffices alone"), low=0, high=1)
+    min_cosine: float = option(0.3, _("Semantic answer threshold"), low=0, high=1)
 
 
 @option_group("answer", _("Answering"))
@@ -201,73 +208,76 @@ class RetrievalOptions:
 class AnswerOptions:
     """From the question to the checked answer (V2, V4 to V10, U7, U9, U10, U14)."""
 
-    mode: str = option(
-        "basic", _("Mode"), _("How much work goes into an answer. What fails falls back to basic."), choices=_MODES
-    )
+    mode: str = option("basic", _("Mode"), _("Effort per answer. Falls back to basic on failure."), choices=_MODES)
     strategy: str = option(
-        "standard", _("Strategy"), _("Whether the question or the answer is judged on the way."), choices=_STRATEGIES
+        "standard", _("Strategy"), _("Whether question or answer is evaluated on the way."), choices=_STRATEGIES
     )
     agentic: str = option(
-        "", _("Agentic rounds"), _("Judge what was found and written, and ask again."), choices=_SWITCHES
+        "", _("Agentic mode"), _("Grade what was found and written, and search again."), choices=_SWITCHES
     )
     preset: str = option(
-        "", _("Preset"), _("One word for several options. Options that are set themselves win."), choices=_PRESETS
+        "", _("Preset"), _("Sets several options at once; explicit settings take precedence."), choices=_PRESETS
     )
     style: str = option("report", _("Style"), _("Form and length of the answer."), choices=_STYLES)
     rewrite_method: str = option(
-        "auto", _("Rewriting of questions"), _("By a language model, by rules without one."), choices=_REWRITE_METHODS
+        "auto", _("Query rewriting"), _("By the language model, or by rules without one."), choices=_REWRITE_METHODS
     )
     temperature: float = option(
-        0.2, _("Temperature"), _("0: the same words each time. Higher: freer wording."), low=0, high=2
+        0.2, _("Temperature"), _("0: always the same wording. Higher: more varied."), low=0, high=2
     )
-    max_tokens: int = option(1000, _("Longest answer (tokens)"), low=1, high=4096, unit="tokens")
+    max_tokens: int = option(1000, _("Maximum answer length (tokens)"), low=1, high=4096, unit="tokens")
     max_chunks: int = option(10, _("Passages in the prompt"), low=1, high=50)
     context_tokens: int = option(
         3000,
-        _("Length of the context (tokens)"),
+        _("Context length (tokens)"),
         _("All passages in the prompt together."),
         low=200,
         high=100_000,
         unit="tokens",
     )
     whole_sections: bool = option(
-        False, _("Whole sections"), _("Sections instead of passages where the length of the context allows it.")
+        False, _("Whole sections"), _("Sections instead of passages where the context length allows.")
     )
     compression_method: str = option(
-        "none", _("Compression of the context"), _("Leaves more room for other passages."), choices=_COMPRESSION_METHODS
+        "none", _("Context compression"), _("Leaves more room for other passages."), choices=_COMPRESSION_METHODS
     )
     compression_ratio: float = option(
-        0.6, _("Compressed to"), _("Share of the context that is left."), low=0.05, high=1
+        0.6, _("Target compression ratio"), _("Share of the context that is left."), low=0.05, high=1
     )
-    overflow: str = option("", _("Passages that do not fit"), _("Into the length of the context."), choices=_OVERFLOWS)
-    max_agentic_iterations: int = option(3, _("Rounds of the agentic mode"), _("At most."), low=1, high=10)
+    overflow: str = option(
+        "",
+        _("Passages over the context limit"),
+        _("What happens to passages beyond the context length."),
+        choices=_OVERFLOWS,
+    )
+    max_agentic_iterations: int = option(3, _("Agentic rounds (maximum)"), _("Upper limit."), low=1, high=10)
     confidence_threshold: float = option(
-        0.8, _("Confidence that ends the rounds"), _("The agentic mode stops searching from it."), low=0, high=1
+        0.8, _("Stop when confidence reaches"), _("Agentic mode stops searching at this confidence."), low=0, high=1
     )
-    self_rag_rounds: int = option(3, _("Rounds of Self-RAG"), _("At most."), low=1, high=3)
+    self_rag_rounds: int = option(3, _("Self-RAG rounds (maximum)"), _("Upper limit."), low=1, high=3)
     self_rag_quality: int = option(
         7,
-        _("Grade that is good enough"),
-        _("Of passages and of the answer, out of 10; Self-RAG tries again below it."),
+        _("Passing score"),
+        _("For passages and answers, out of 10; Self-RAG retries below it."),
         low=1,
         high=10,
     )
-    tiered: bool = option(False, _("Choose the model by the question"), _("Simple questions get the light model."))
-    prefer_api_models: bool = option(False, _("Prefer remote models"), _("Where a local one could answer, too."))
+    tiered: bool = option(False, _("Choose the model by the question"), _("Simple questions use the light model."))
+    prefer_api_models: bool = option(False, _("Prefer remote models"), _("Even if a local one could answer."))
     max_cost: float = option(
-        0.0, _("Most that an answer may cost"), _("In the currency of the price table. 0: no limit."), low=0, high=1000
+        0.0, _("Maximum cost per answer"), _("In the currency of the price table. 0: no limit."), low=0, high=1000
     )
     max_latency: float = option(
         0.0,
-        _("Longest expected time (seconds)"),
-        _("A model that is expected to take longer is not chosen. 0: no limit."),
+        _("Maximum expected latency (seconds)"),
+        _("Slower models are not chosen. 0: no limit."),
         low=0,
         high=3600,
         unit="seconds",
     )
     loop_seconds: float = option(
         45.0,
-        _("Time for all rounds (seconds)"),
+        _("Time limit for all rounds (seconds)"),
         _("The best answer so far is given after it."),
         low=1,
         high=600,
@@ -275,8 +285,8 @@ class AnswerOptions:
     )
     loop_tokens: int = option(
         40_000,
-        _("Tokens for all rounds"),
-        _("Of questions to the model and its answers together."),
+        _("Token limit for all rounds"),
+        _("Prompts and completions together."),
         low=100,
         high=1_000_000,
         unit="tokens",
@@ -284,22 +294,16 @@ class AnswerOptions:
     # 0 refuses only what D23 refuses
     false_refusals: float = option(
         0.05,
-        _("Refusals that may be wrong"),
+        _("Acceptable false-refusal rate"),
         _("Without a language model: share of answerable questions. 0: refuse only where nothing fits."),
         low=0,
         high=0.1,
     )
-    own_prompts: bool = option(
-        True, _("Clients may add a prompt of their own"), _("It stands behind the rules, which come first.")
-    )
+    own_prompts: bool = option(True, _("Allow custom client prompts"), _("It is appended after the system rules."))
     judge_support: bool = option(
         False,
-        _("Ask the language model about doubtful sentences"),
+        _("Let the language model check doubtful sentences"),
         _("One more request for each answer; otherwise rules alone decide."),
     )
-    citation_threshold: float = option(
-        0.5, _("A citation is weak below"), _("Confidence between 0 and 1."), low=0, high=1
-    )
-    support_threshold: float = option(
-        0.5, _("A sentence is supported from"), _("Support between 0 and 1."), low=0, high=1
-    )
+    citation_threshold: float = option(0.5, _("Weak citation below"), _("Confidence between 0 and 1."), low=0, high=1)
+    support_threshold: float = option(0.5, _("Sentence supported from"), _("Support between 0 and 1."), low=0, high=1)

@@ -90,7 +90,7 @@ def test_only_the_owner_revokes_a_key(browser, user):
 def test_the_profile_stops_ordering_results_when_its_owner_says_so(browser, user):
     page = browser.get("/profile").content.decode()
     assert re.search(r'<input[^>]+name="use_profile"[^>]+checked', page)
-    assert "Switched off, everybody who may read the same documents gets the same order." in page
+    assert "If off, everyone with the same access gets the same order." in page
 
     browser.post("/profile", {"department": "R&D", "interests": ""})
     user.refresh_from_db()

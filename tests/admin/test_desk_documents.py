@@ -171,7 +171,7 @@ def test_a_document_that_failed_says_so_once_and_shows_no_empty_sheet(administra
 
     assert (page.count("Broken."), page.count(">Try again<")) == (1, 1)
     assert "Nothing could be read from this file." in page
-    assert "they appear when the document is live" not in page
+    assert "they appear once the document is searchable" not in page
 
 
 def test_a_version_that_was_never_made_is_not_said_to_have_earlier_options(administrator, own_set):
@@ -179,8 +179,8 @@ def test_a_version_that_was_never_made_is_not_said_to_have_earlier_options(admin
 
     page = signed_in(administrator).get(page_of(document), {"view": "about"}).content.decode()
 
-    assert "This version has not been made yet." in page
-    assert "made with earlier options" not in page
+    assert "This version has not been processed yet." in page
+    assert "Made with earlier settings" not in page
 
 
 def test_a_list_of_many_sets_is_cut_and_told_in_full_on_hover(administrator, own_set):
@@ -272,7 +272,7 @@ def test_a_passage_is_found_by_questions_that_its_owner_adds(owner, searchable):
 def test_an_empty_text_is_refused_in_words(owner, searchable):
     answer = signed_in(owner).post(button("replace", searchable), {"text": "  "}, follow=True)
 
-    assert [str(m) for m in answer.context["messages"]] == ["A passage needs a text. To hide it, disable it."]
+    assert [str(m) for m in answer.context["messages"]] == ["A passage needs text. To hide it, exclude it from search."]
     assert not ChunkEdit.objects.exists()
 
 
@@ -314,8 +314,8 @@ def test_the_origin_of_each_option_is_told(owner, own_set, searchable):
     context = signed_in(owner).get(page_of(searchable), {"view": "about"}).context
     options = {option.label: option for _name, group in context["pipeline"] for option in group}
 
-    assert options["Passage up to (tokens)"].value == "640"
-    assert options["Passage up to (tokens)"].origin == "from the knowledge set own"
+    assert options["Maximum passage size (tokens)"].value == "640"
+    assert options["Maximum passage size (tokens)"].origin == "from the knowledge set own"
     assert options["Overlap"].origin == "default"
     assert context["is_present"] is False
 
@@ -358,11 +358,11 @@ def test_an_older_version_is_shown_but_not_edited(administrator, own_set):
     document = make_document("guide", own_set)
     with_second_version(document)
     second = document.versions.get(number=2)
-    second.chunks.create(ordinal=0, text="not live", tokens=2)
+    second.chunks.create(ordinal=0, text="not searchable", tokens=2)
 
     shown = spread(signed_in(administrator), document, version=2)
 
-    assert [(p.chunk.text, p.may_edit) for p in shown.passages] == [("not live", False)]
+    assert [(p.chunk.text, p.may_edit) for p in shown.passages] == [("not searchable", False)]
 
 
 def test_a_document_is_rebuilt_as_a_new_version(owner, searchable):

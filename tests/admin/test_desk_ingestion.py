@@ -161,7 +161,7 @@ def test_cancelling_ends_what_is_open(owner, own_set):
 
     answer = signed_in(owner).post(act("cancel", item.job_id), headers={"Accept": "application/json"})
 
-    assert answer.json()["message"] == "Cancelled. What is live already stays."
+    assert answer.json()["message"] == "Cancelled. Documents that are already searchable stay."
     item.refresh_from_db()
     assert item.stage == "cancelled"
 
@@ -224,7 +224,7 @@ def test_a_refused_button_says_why_to_the_script(owner, own_set):
     answer = signed_in(owner).post(address, headers={"Accept": "application/json"})
 
     assert answer.status_code == 409
-    assert answer.json()["message"] == "The newest version of this document is already live."
+    assert answer.json()["message"] == "The newest version of this document is already searchable."
 
 
 def test_the_place_in_the_queue_counts_the_same_queue_only(administrator, own_set):
@@ -270,4 +270,4 @@ def test_the_report_of_an_upload_names_no_source_and_no_zeros(administrator, own
     page = signed_in(administrator).get(reverse("admin:knowledge_ingestjob_change", args=[job.pk]))
 
     assert [number for _words, number in page.context["figures"]] == [2, 1]
-    assert "Not taken" in page.content.decode()
+    assert "Rejected" in page.content.decode()

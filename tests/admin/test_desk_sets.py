@@ -36,9 +36,9 @@ def test_sets_stand_on_their_axis_with_their_state_in_words(administrator):
     Document.objects.filter(pk=make_document("d", nothing).pk).update(state="deleted")
 
     assert axes(signed_in(administrator)) == {
-        "1": [("live", "all live")],
-        "X": [("failed", "1 failed, 1 in work"), ("working", "1 in work")],
-        "Y": [("bare", "no documents yet"), ("nothing", "nothing live")],
+        "1": [("live", "all searchable")],
+        "X": [("failed", "1 failed, 1 processing"), ("working", "1 in work")],
+        "Y": [("bare", "no documents yet"), ("nothing", "none searchable")],
     }
 
 
@@ -46,7 +46,7 @@ def test_every_axis_is_there_even_without_sets(owner, own_set):
     page = signed_in(owner).get(reverse(SETS))
 
     assert [axis.value for axis, _rows in page.context["axes"]] == ["1", "X", "Y"]
-    assert page.content.decode().count("There is no knowledge set on this axis") == 2
+    assert page.content.decode().count("You do not manage a knowledge set in this category") == 2
 
 
 def test_a_set_counts_its_pairs_and_knows_its_last_change(administrator):

@@ -245,7 +245,7 @@ def test_files_can_be_uploaded_without_scripts_and_each_fault_is_told(owner, own
     assert [document.title for document in Document.objects.all()] == ["a"]
     texts = [str(message) for message in answer.context["messages"]]
     assert any(text.startswith("b.xyz: ") for text in texts)
-    assert "1 file is being ingested." in texts
+    assert "1 file is being processed." in texts
 
 
 def test_uploading_into_the_set_of_another_owner_stores_nothing(owner, own_set, other_set):

@@ -171,7 +171,7 @@ def test_a_document_that_did_not_come_is_explained(client, corpus):
         ({"a-retrieval.top_k": "500"}, "less than or equal to 50"),
         ({"as_user": "nobody"}, "There is no such person."),
         ({"find": "no such"}, "There is no such document, or you may not see it."),
-        ({"attributes": "nonsense"}, "name=value, one a line"),
+        ({"attributes": "nonsense"}, "name=value, one per line"),
         ({"q": "x" * 2001}, "at most 2000 characters"),
         ({"q": "\x00"}, "Null characters"),
     ],

@@ -71,8 +71,8 @@ def test_the_first_page_counts_what_needs_hands(administrator, own_set):
     }
 
     assert counts["Failed documents"] == 1
-    assert counts["Live documents"] == 1
-    assert counts["Open cases"] == 0
+    assert counts["Searchable documents"] == 1
+    assert counts["Open feedback cases"] == 0
 
 
 def test_the_first_page_shows_an_owner_only_what_is_managed(owner, own_set, other_set):

@@ -252,11 +252,11 @@ def test_a_source_that_no_set_takes_says_that_nobody_finds_it(owner, own_set, sh
     source = Source.objects.get(name="shelf")
     address = f"/admin/knowledge/source/{source.pk}/change/"
 
-    assert "nobody finds them" in signed_in(owner).get(address).content.decode()
+    assert "cannot be found" in signed_in(owner).get(address).content.decode()
     own_set.set_sources.create(source=source)
     page = signed_in(owner).get(address)
 
-    assert (page.context["composed"], "nobody finds them" in page.content.decode()) == ([own_set], False)
+    assert (page.context["composed"], "cannot be found" in page.content.decode()) == ([own_set], False)
 
 
 def test_labels_that_a_form_declares_begin_with_a_capital(owner, own_set, shelf):

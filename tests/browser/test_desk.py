@@ -149,7 +149,7 @@ def test_uploads_are_still_there_after_a_reload(valve, live_site):
     valve.goto(f"{live_site.url}{UPLOAD}")
 
     expect(row(valve, "valve.pdf").first).to_have_attribute("data-state", "live")
-    expect(valve.locator("#live-recent [data-part=summary]")).to_contain_text("live")
+    expect(valve.locator("#live-recent [data-part=summary]")).to_contain_text("searchable")
 
 
 def test_a_file_that_cannot_be_read_says_why_with_its_code(open_page, live_site):
@@ -207,7 +207,7 @@ def test_an_archive_is_unpacked_and_what_is_not_taken_is_named(open_page, live_s
 
     expect(row(page, "antenna.md")).to_have_attribute("data-state", "live")
     refused = page.locator("[data-files] .rs-item", has_text="radio.zip")
-    expect(refused).to_contain_text("Files that were not taken: 1")
+    expect(refused).to_contain_text("Rejected files: 1")
     refused.get_by_role("link", name="Open").click()
     expect(page.locator("[data-part=refused]")).to_contain_text("radio/firmware.bin")
     expect(page.locator("[data-part=refused] code")).to_have_text("unsupported_format")
@@ -268,7 +268,7 @@ def test_what_came_of_a_button_is_told_where_the_reader_is(open_page, live_site)
 
     row(page, "broken.pdf").get_by_role("button", name="Try again", exact=True).click()
 
-    expect(page.locator("[data-told]")).to_have_text("The document is tried again.")
+    expect(page.locator("[data-told]")).to_have_text("The document is being retried.")
     expect(page.locator("[data-told]")).to_be_in_viewport()
 
 
@@ -282,8 +282,8 @@ def test_pages_are_turned_and_lead_to_their_passages(valve):
 
 
 def test_a_rebuilt_document_is_followed_and_its_versions_are_compared(valve):
-    valve.get_by_role("button", name="Rebuild with present options").click()
-    valve.get_by_role("link", name="It is done. Show the document as it is now.").click()
+    valve.get_by_role("button", name="Re-process with current settings").click()
+    valve.get_by_role("link", name="Done. Show the current document.").click()
     expect(valve.locator(".rs-document-head")).to_contain_text("version 2")
     valve.get_by_role("link", name="Versions").click()
     valve.get_by_role("button", name="Compare").click()
@@ -313,7 +313,7 @@ def test_the_configuration_shows_origins_and_what_would_change(open_page, live_s
     page.locator("[name='chunking.max_tokens']").fill("120")
     page.locator("[name='chunking.min_tokens']").fill("64")
     page.get_by_role("button", name="Compare").click()
-    expect(page.get_by_role("button", name=re.compile("Apply and rebuild"))).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("Apply and re-process"))).to_be_visible()
     picture(page, "desk-preview.png", colours=128)
 
 

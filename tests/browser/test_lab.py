@@ -86,7 +86,7 @@ def test_a_search_is_explained_compared_and_saved_as_a_golden_case(open_page, li
     page.locator("[data-golden] button").click()
     expect(page.get_by_text("Saved as a golden case of “Radio”.")).to_be_visible()
     expect(page.locator(".lab-run")).to_have_count(2)  # the lab is as it was
-    page.get_by_role("link", name="Open it").click()
+    page.get_by_role("link", name="Open", exact=True).click()
     expect(page.locator("[name=question]")).to_have_value(QUESTION)
 
 

@@ -72,9 +72,13 @@ def test_a_conversation_goes_on_with_the_filters_of_its_last_question(browser, r
 @pytest.mark.parametrize(
     ("status", "searched", "words"),
     [
-        ("refused", 0, ["No passage matches your filters", "So nothing was searched."]),
+        ("refused", 0, ["No passage matches your filters", "Nothing was searched."]),
         ("refused", 1, ["Not enough evidence", "Your filters left 1 passage to search."]),
-        ("search_results", 1200, ["No answer, but search results", "Your filters left 1,200 passages to search."]),
+        (
+            "search_results",
+            1200,
+            ["No direct answer. Closest search results:", "Your filters left 1,200 passages to search."],
+        ),
     ],
 )
 def test_a_refusal_says_what_the_filters_left_and_offers_to_search_without(

@@ -45,7 +45,7 @@ def test_the_sources_stand_in_a_part_of_their_own_and_only_where_some_are_cited(
 
 
 @pytest.mark.parametrize(
-    ("stage", "lines"), [("loop.self_rag", ["Search", "Judge and write in rounds"]), ("search", ["Search"])]
+    ("stage", "lines"), [("loop.self_rag", ["Search", "Iterate: grade and rewrite"]), ("search", ["Search"])]
 )
 def test_the_time_of_rounds_has_a_line_besides_that_of_their_searches(stage, lines):
     reader = make_user()

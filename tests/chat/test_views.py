@@ -122,7 +122,7 @@ def test_a_source_is_refused_once_the_reader_may_no_longer_read_it(browser, read
     page = browser.get(reverse("chat:conversation", args=[message.conversation_id])).content.decode()
 
     assert browser.get(source_url(message)).status_code == 404
-    assert "This source was removed, or you may no longer read it." in page
+    assert "This source was removed, or you no longer have access." in page
     assert 'data-title="timer"' not in page
 
 
@@ -160,10 +160,10 @@ def test_a_running_turn_is_marked_so_that_the_script_resumes_it(browser, reader)
     ("fields", "words"),
     [
         ({"state": "failed", "error_message": "No model.", "error_code": "model_unavailable"}, "model_unavailable"),
-        ({"state": "stopped"}, "You stopped this answer."),
+        ({"state": "stopped"}, "Stopped."),
         ({"status": "refused"}, "Not enough evidence"),
-        ({"status": "search_results"}, "No answer, but search results"),
-        ({"status": "degraded"}, "Put together from the passages"),
+        ({"status": "search_results"}, "No direct answer. Closest search results:"),
+        ({"status": "degraded"}, "Compiled from the sources"),
     ],
 )
 def test_every_kind_of_ending_is_said_in_words(browser, reader, fields, words):
@@ -339,7 +339,7 @@ def test_changes_need_the_token_of_the_page(reader):
 def test_documents_that_are_being_read_are_announced(browser, document):
     Document.objects.filter(pk=document.pk).update(state=Document.State.PROCESSING)
 
-    assert "1 document is being read" in browser.get("/").content.decode()
+    assert "1 document is being processed" in browser.get("/").content.decode()
 
 
 def test_a_chinese_name_begins_with_the_family_name():

@@ -12,7 +12,7 @@ from ragcore.retrieval.pipeline import stage
 from ragcore.types import State
 
 
-@stage("cutoff.cliff", label=_("score cliff"), drop_reason=_("below a cliff in the scores"))
+@stage("cutoff.cliff", label=_("score gap"), drop_reason=_("below a score gap"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutoffCliff:
     """Sorted by the reranker's score, drop everything after the first gap that is a cliff.

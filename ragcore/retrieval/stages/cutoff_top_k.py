@@ -10,7 +10,7 @@ from ragcore.retrieval.pipeline import stage
 from ragcore.types import State
 
 
-@stage("cutoff.top_k", label=_("end of the list"))
+@stage("cutoff.top_k", label=_("cut-off"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutoffTopK:
     """Keep the first `keep` candidates in their present order."""

@@ -16,9 +16,9 @@ from ragcore.types import Candidate, State
 
 @stage(
     "drop.duplicates",
-    label=_("repetitions"),
+    label=_("duplicates"),
     optional=True,
-    drop_reason=_("it repeats a passage that stands before it"),
+    drop_reason=_("duplicate of a higher-ranked passage"),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropDuplicates:

@@ -10,7 +10,7 @@ from ragcore.retrieval.pipeline import stage
 from ragcore.types import State
 
 
-@stage("load.passages", label=_("texts"), timing="fine", drop_reason=_("it is not there any more"))
+@stage("load.passages", label=_("load texts"), timing="fine", drop_reason=_("no longer exists"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadPassages:
     """Attach passages; a candidate that vanished or became invisible since the search is dropped."""

@@ -24,9 +24,9 @@ class Reading:
 
 @stage(
     "merge.neighbours",
-    label=_("joining neighbours"),
+    label=_("merge neighbours"),
     optional=True,
-    drop_reason=_("it is read together with a passage that stands before it"),
+    drop_reason=_("merged with a higher-ranked passage"),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeNeighbours:

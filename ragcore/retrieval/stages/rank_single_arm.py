@@ -10,7 +10,7 @@ from ragcore.retrieval.pipeline import stage
 from ragcore.types import State
 
 
-@stage("rank.single_arm", label=_("one ranking"), timing="fine")
+@stage("rank.single_arm", label=_("single ranking"), timing="fine")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankSingleArm:
     """Order by the raw score of `arm` ("lexical": BM25, "dense": cosine); candidates outside it are dropped."""

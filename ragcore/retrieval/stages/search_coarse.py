@@ -11,7 +11,7 @@ from ragcore.retrieval.pipeline import stage
 from ragcore.types import Hit, Query, State
 
 
-@stage("search.coarse", label=_("first search"), timing="coarse")
+@stage("search.coarse", label=_("first stage"), timing="coarse")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchCoarse:
     """Fill state.candidates with the union of both arms ("lexical": BM25, "coarse": cosine of the 384-d prefix).

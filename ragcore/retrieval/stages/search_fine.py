@@ -13,7 +13,7 @@ from ragcore.types import Hit, State
 HALVED_FROM = 1000  # candidates, from which two halves are compared at the same time
 
 
-@stage("search.fine", label=_("closer look"), timing="fine")
+@stage("search.fine", label=_("second stage"), timing="fine")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFine:
     """Add the arm "dense": the best `limit` candidates by cosine of the whole vector. Drops nothing."""

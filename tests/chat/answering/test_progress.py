@@ -20,7 +20,7 @@ async def test_the_forms_that_a_rewrite_adds_are_told():
 
     assert multi.detail["queries"]
     assert step_event(multi)["detail"] == f"Also looking for: {'; '.join(multi.detail['queries'])}"
-    assert step_event(hyde)["detail"] == "Also searching with other words"
+    assert step_event(hyde)["detail"] == "Query expanded"
 
 
 def test_a_tier_is_told_with_its_reasons():
