@@ -37,7 +37,7 @@ def test_sets_stand_on_their_axis_with_their_state_in_words(administrator):
 
     assert axes(signed_in(administrator)) == {
         "1": [("live", "all searchable")],
-        "X": [("failed", "1 failed, 1 processing"), ("working", "1 in work")],
+        "X": [("failed", "1 failed, 1 processing"), ("working", "1 processing")],
         "Y": [("bare", "no documents yet"), ("nothing", "none searchable")],
     }
 
@@ -73,7 +73,7 @@ def test_each_option_says_where_its_value_comes_from(administrator):
     lines = {group.code: lines for group, lines in page.context["form"].lines()}["chunking"]
     origins = {line.option.name: line.origin for line in lines}
 
-    assert origins["max_tokens"] == "300 (own value)"
+    assert origins["max_tokens"] == "300 (set here)"
     assert origins["min_tokens"] == "60 (from the site)"
     assert origins["section_tokens"] == "2000 (default)"
 
@@ -167,7 +167,7 @@ def test_rebuilding_a_set_asks_first_and_counts_only_what_it_will_do(owner, own_
 
     asked = client.get(address)
 
-    assert "Rebuild 1 document" in asked.content.decode()
+    assert "Re-process 1 document" in asked.content.decode()
     assert not IngestItem.objects.exists()
     client.post(address)
     assert IngestItem.objects.filter(job__kind="rebuild").count() == 1

@@ -160,7 +160,7 @@ def test_a_running_turn_is_marked_so_that_the_script_resumes_it(browser, reader)
     ("fields", "words"),
     [
         ({"state": "failed", "error_message": "No model.", "error_code": "model_unavailable"}, "model_unavailable"),
-        ({"state": "stopped"}, "Stopped."),
+        ({"state": "stopped"}, "Stopped; partial answer kept."),
         ({"status": "refused"}, "Not enough evidence"),
         ({"status": "search_results"}, "No direct answer. Closest search results:"),
         ({"status": "degraded"}, "Compiled from the sources"),
