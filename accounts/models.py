@@ -112,7 +112,7 @@ class ApiKey(models.Model):
 class AuditEvent(models.Model):
     """One recorded act; rows are added, never changed."""
 
-    at = models.DateTimeField(_("at"), auto_now_add=True, db_index=True)
+    at = models.DateTimeField(_("time"), auto_now_add=True, db_index=True)
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("actor")

@@ -117,11 +117,11 @@ class StrategyStatistics(models.Model):
     total_seconds = models.FloatField(default=0)
     confidence_sum = models.FloatField(default=0)
     refused = models.PositiveIntegerField(_("refused"), default=0)
-    degraded = models.PositiveIntegerField(_("without the language model"), default=0)
+    degraded = models.PositiveIntegerField(_("extractive (no LLM)"), default=0)
 
     class Meta:
-        verbose_name = _("figures of a strategy")
-        verbose_name_plural = _("figures of strategies")
+        verbose_name = _("answer statistics")
+        verbose_name_plural = _("answer statistics")
         ordering: ClassVar = ["-day", "strategy"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "strategy", "day"], name="chat_strategy_day_once")

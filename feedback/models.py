@@ -83,7 +83,7 @@ class BadCase(models.Model):
 
     class State(models.TextChoices):
         OPEN = "open", pgettext_lazy("state of a case", "Open")
-        IN_WORK = "in_work", _("In work")
+        IN_WORK = "in_work", _("In progress")
         CLOSED = "closed", _("Closed")
 
     message = models.OneToOneField("chat.Message", on_delete=models.CASCADE, related_name="bad_case")
@@ -96,13 +96,13 @@ class BadCase(models.Model):
         related_name="bad_cases",
         verbose_name=_("reviewer"),
     )
-    note = models.TextField(_("note of the reviewer"), blank=True)
+    note = models.TextField(_("reviewer note"), blank=True)
     created = models.DateTimeField(_("created"), auto_now_add=True)
     closed = models.DateTimeField(_("closed"), null=True, blank=True)
 
     class Meta:
-        verbose_name = _("case")
-        verbose_name_plural = _("cases")
+        verbose_name = _("feedback case")
+        verbose_name_plural = _("feedback cases")
         ordering: ClassVar = ["-created"]
         indexes: ClassVar = [models.Index(fields=["state", "-created"], name="feedback_case_state")]
 

@@ -15,8 +15,8 @@ _STRATEGIES = {
     "direct": _lazy("Direct"),
     "hyde": _lazy("Hypothetical answer (HyDE)"),
     "decomposition": _lazy("Sub-questions"),
-    "iterative": _lazy("Step by step"),
-    "hybrid": _lazy("Multiple phrasings"),
+    "iterative": _lazy("Several steps"),
+    "hybrid": _lazy("Several wordings"),
 }
 _TIERS = {"fast": _lazy("Fast"), "standard": _lazy("Standard"), "advanced": _lazy("Advanced")}
 # Codes of Analysis.reasons and RoutingDecision.reasons; others are for the trace only.
@@ -111,13 +111,13 @@ def _analysis(step: Step) -> str:
 
 
 def _plan(step: Step) -> str:
-    chosen = _("Strategy: %(strategy)s") % {"strategy": _STRATEGIES.get(_text(step.detail, "strategy"), "")}
+    chosen = _("Way chosen: %(strategy)s") % {"strategy": _STRATEGIES.get(_text(step.detail, "strategy"), "")}
     return _because(chosen, step)
 
 
 def _tier(step: Step) -> str:
     tier = _TIERS.get(_text(step.detail, "tier"))
-    chosen = _("Model tier: %(tier)s") % {"tier": tier} if tier else _("No model")
+    chosen = _("Model chosen: %(tier)s") % {"tier": tier} if tier else _("No model chosen")
     return _because(chosen, step)
 
 

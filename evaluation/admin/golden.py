@@ -203,11 +203,11 @@ class EvaluationRunAdmin(ReadOnlyMixin, EvaluationAdmin):
     def recall(self, run: EvaluationRun) -> str:
         return _value(run, "recall@10")
 
-    @admin.display(description=_("answer contained"))
+    @admin.display(description=_("answer found"))
     def contains(self, run: EvaluationRun) -> str:
         return _value(run, "contains_answer")
 
-    @admin.display(description=_("p95, ms"))
+    @admin.display(description=_("p95 (ms)"))
     def p95(self, run: EvaluationRun) -> str:
         figure = run.figures.get("p95_ms")
         return "–" if figure is None else f"{figure['value']:.0f}"

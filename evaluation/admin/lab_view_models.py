@@ -248,7 +248,7 @@ def stored_views(rows: Sequence[StoredRow]) -> list[StoredView]:
 
 def _now(row: StoredRow) -> str:
     if row.now is None:
-        return _("not among the candidates any more")
+        return _("no longer a candidate")
     words = fate_label(row.now.fate)
     if not row.is_same_passage:
         return _("another passage of this document: %(fate)s") % {"fate": words}

@@ -28,7 +28,7 @@ from ragcore.errors import RagError
 # ── sets ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-TITLES = {"move": _("Move documents"), "copy": _("Add documents to a set"), "remove": _("Take documents out of a set")}
+TITLES = {"move": _("Move documents"), "copy": _("Add documents to a set"), "remove": _("Remove documents from a set")}
 NAMED = 10  # titles on the page
 
 
@@ -109,7 +109,7 @@ def weigh_view(request: HttpRequest, *, documents: QuerySet[Document], context: 
         return _weigh(request, [document.pk for document in chosen])
     found = {
         **context,
-        "title": _("How much documents count"),
+        "title": _("Document weight"),
         "documents": chosen[:NAMED],
         "count": chosen.count(),
         "ids": data.get("ids", ""),

@@ -186,7 +186,7 @@ class SourceHandlerAdmin(AdministratorAdmin):
 class AttributeForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     """Choices are lines, not JSON."""
 
-    choices = LinesField(label=_("choices"), help_text=_("One a line. Empty: any text."))
+    choices = LinesField(label=_("choices"), help_text=_("One per line. Empty: any text."))
 
     class Meta:
         model = Attribute

@@ -148,7 +148,7 @@ class ImportForm(forms.Form):
 
     file = forms.FileField(label=gettext_lazy("File"), required=False)
     text = forms.CharField(label=gettext_lazy("or its text"), required=False, widget=forms.Textarea({"rows": 8}))
-    note = forms.CharField(label=gettext_lazy("Note for the history"), required=False, max_length=256)
+    note = forms.CharField(label=gettext_lazy("Change note (optional)"), required=False, max_length=256)
 
     options: Stored = {}
 
@@ -163,11 +163,11 @@ class ImportForm(forms.Form):
         if uploaded is None:
             return str(data.get("text", ""))
         if uploaded.size > MAX_BYTES:
-            raise forms.ValidationError(_("This is too large for a file of options."))
+            raise forms.ValidationError(_("The file is too large for a settings file."))
         try:
             return str(uploaded.read().decode("utf-8-sig"))
         except UnicodeDecodeError:
-            raise forms.ValidationError(_("This is no file of options.")) from None
+            raise forms.ValidationError(_("This is not a settings file.")) from None
 
 
 def options_read(text: str) -> Stored:
@@ -175,12 +175,12 @@ def options_read(text: str) -> Stored:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
-        raise forms.ValidationError(_("This is no file of options.")) from None
+        raise forms.ValidationError(_("This is not a settings file.")) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise forms.ValidationError(_("This is no file of options."))
+        raise forms.ValidationError(_("This is not a settings file."))
     options = content.get("options")
     if not isinstance(options, dict) or not all(isinstance(values, dict) for values in options.values()):
-        raise forms.ValidationError(_("This is no file of options."))
+        raise forms.ValidationError(_("This is not a settings file."))
     return options
 
 
@@ -191,11 +191,11 @@ def faults_of(groups: Iterable[OptionGroupShown], options: Stored) -> list[str]:
     for code, values in options.items():
         for name, value in values.items():
             if name not in known.get(code, {}):
-                faults.append(_("There is no option %(name)s.") % {"name": f"{code}.{name}"})
+                faults.append(_("There is no setting %(name)s.") % {"name": f"{code}.{name}"})
             elif not _fits(known[code][name].kind, value):
-                faults.append(_("%(name)s: this is a value of another type.") % {"name": f"{code}.{name}"})
+                faults.append(_("%(name)s: wrong type of value.") % {"name": f"{code}.{name}"})
         if code not in known and not values:
-            faults.append(_("There is no option %(name)s.") % {"name": code})
+            faults.append(_("There is no setting %(name)s.") % {"name": code})
     form = OptionsForm(groups, entered(options))
     return faults or [f"{name}: {fault}" for name, found in form.errors.items() for fault in found]
 

@@ -182,23 +182,23 @@ def edit_urls(wrap: Callable[[View], View]) -> list[URLPattern]:
 
 def _replace(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
     text = request.POST.get("text", "")
-    done = _("Saved. The new text is found from now on.")
+    done = _("Saved. The new text is searchable now.")
     return _acted(request, pk, lambda who: chunk_replace(chunk_id=chunk_id, text=text, **who), done)
 
 
 def _questions(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
     questions = request.POST.get("questions", "").splitlines()
-    done = _("Saved. The passage is found by these questions, too.")
+    done = _("Saved. The passage can now be found by these questions, too.")
     return _acted(request, pk, lambda who: chunk_questions_set(chunk_id=chunk_id, questions=questions, **who), done)
 
 
 def _disable(request: HttpRequest, pk: int, chunk_id: int) -> HttpResponse:
-    done = _("The passage is not found any more.")
+    done = _("The passage is excluded from search.")
     return _acted(request, pk, lambda who: chunk_disable(chunk_id=chunk_id, **who), done)
 
 
 def _undo(request: HttpRequest, pk: int, edit_id: int) -> HttpResponse:
-    return _acted(request, pk, lambda who: edit_undo(edit_id=edit_id, **who), _("The edit was taken back."))
+    return _acted(request, pk, lambda who: edit_undo(edit_id=edit_id, **who), _("The edit was undone."))
 
 
 def _preview(request: HttpRequest, pk: int) -> HttpResponse:

@@ -210,9 +210,9 @@ class FilterForm(forms.Form):
     """One source: whether it belongs to the set, and what of it."""
 
     is_chosen = forms.BooleanField(required=False)
-    paths = LinesField(label=_("paths"), help_text=_("Patterns such as radio/*, one a line. Empty: all."))
-    tags = LinesField(label=_("tags"), help_text=_("Any of them, one a line. Empty: all."))
-    metadata = PairsField(label=_("attributes"), help_text=_("All of them: name = value, one a line."))
+    paths = LinesField(label=_("paths"), help_text=_("Patterns such as radio/*, one per line. Empty: all."))
+    tags = LinesField(label=_("tags"), help_text=_("Any of these, one per line. Empty: all."))
+    metadata = PairsField(label=_("attributes"), help_text=_("All must match: name = value, one per line."))
 
     def __init__(self, source: Source, data: Any, *, initial: dict[str, Any]) -> None:
         self.source = source
@@ -255,9 +255,9 @@ def _saved(request: HttpRequest, chosen: KnowledgeSet, lines: list[FilterForm]) 
         set_sources_put(sources=pairs, **who)
         if "ingest" in request.POST:
             set_ingest(**who)
-            messages.success(request, _("The set is composed anew, and its sources are being run."))
+            messages.success(request, _("The sources of the set are saved and being synchronised."))
         else:
-            messages.success(request, _("The set is composed anew."))
+            messages.success(request, _("The sources of the set are saved."))
     except RagError as error:
         messages.error(request, error_message(error))
         return False

@@ -56,12 +56,12 @@ class ChunkEdit(models.Model):
 
     class Kind(models.TextChoices):
         REPLACE = "replace", _("New text")
-        DISABLE = "disable", _("Not to be found")
-        QUESTIONS = "questions", _("Further questions")
+        DISABLE = "disable", _("Excluded from search")
+        QUESTIONS = "questions", _("Additional questions")
 
     class State(models.TextChoices):
         APPLIED = "applied", _("Applied")
-        LOST = "lost", _("Its passage is gone")
+        LOST = "lost", _("Passage no longer exists")
 
     document = models.ForeignKey("knowledge.Document", on_delete=models.CASCADE, related_name="chunk_edits")
     kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices)
@@ -77,8 +77,8 @@ class ChunkEdit(models.Model):
     updated = models.DateTimeField(_("updated"), auto_now=True)
 
     class Meta:
-        verbose_name = _("edit of a passage")
-        verbose_name_plural = _("edits of passages")
+        verbose_name = _("passage edit")
+        verbose_name_plural = _("passage edits")
         ordering: ClassVar = ["-updated", "-id"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["document", "anchor_sha256", "kind"], name="knowledge_edit_once")

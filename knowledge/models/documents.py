@@ -10,6 +10,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 
 class Document(models.Model):
@@ -168,8 +169,8 @@ class DocumentPicture(models.Model):
     alt = models.CharField(max_length=512, blank=True)
 
     class Meta:
-        verbose_name = _("picture")
-        verbose_name_plural = _("pictures")
+        verbose_name = _("image")
+        verbose_name_plural = _("images")
         ordering: ClassVar = ["version", "id"]
         constraints: ClassVar = [models.UniqueConstraint(fields=["version", "name"], name="knowledge_picture_once")]
 
@@ -206,7 +207,7 @@ class DuplicatePair(models.Model):
         NEAR = "near", _("Nearly the same text")
 
     class State(models.TextChoices):
-        OPEN = "open", _("Open")
+        OPEN = "open", pgettext_lazy("state of a pair", "Open")
         KEPT = "kept", _("Both are kept")
 
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")

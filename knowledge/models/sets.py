@@ -81,7 +81,7 @@ class OptionsChange(models.Model):
     class Kind(models.TextChoices):
         EDIT = "edit", _("Edited")
         IMPORT = "import", _("Imported")
-        UNDO = "undo", _("Taken back")
+        UNDO = "undo", _("Undone")
 
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
     knowledge_set = models.ForeignKey(
@@ -91,7 +91,7 @@ class OptionsChange(models.Model):
         related_name="options_changes",
         verbose_name=_("knowledge set"),
     )
-    at = models.DateTimeField(_("at"), auto_now_add=True)
+    at = models.DateTimeField(_("time"), auto_now_add=True)
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("actor")
     )
@@ -101,8 +101,8 @@ class OptionsChange(models.Model):
     after = models.JSONField(_("after"), default=dict)
 
     class Meta:
-        verbose_name = _("change of options")
-        verbose_name_plural = _("changes of options")
+        verbose_name = _("settings change")
+        verbose_name_plural = _("configuration history")
         ordering: ClassVar = ["-pk"]
         indexes: ClassVar = [models.Index(fields=["tenant", "knowledge_set", "-id"], name="knowledge_options_changes")]
 

@@ -89,7 +89,7 @@ def test_a_failed_item_can_go_on_from_a_stage_only_where_its_text_is_kept(owner,
 
 
 def test_many_items_are_summed_up():
-    assert summary_of(["live", "live", "failed", "parsed", "received"]) == "2 live · 1 failed · 2 in work"
+    assert summary_of(["live", "live", "failed", "parsed", "received"]) == "2 searchable · 1 failed · 2 processing"
     assert summary_of([]) == ""
 
 
@@ -117,7 +117,7 @@ def test_the_list_says_how_many_are_still_open(owner, own_set):
     page = signed_in(owner).get(reverse(RECENT))
 
     assert 'data-open="1"' in page.content.decode()
-    assert "1 failed · 1 in work" in page.content.decode()
+    assert "1 failed · 1 processing" in page.content.decode()
 
 
 def test_of_many_uploads_those_that_want_attention_are_shown(owner, own_set, monkeypatch):

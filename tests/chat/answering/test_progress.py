@@ -28,13 +28,13 @@ def test_a_tier_is_told_with_its_reasons():
 
     detail = step_event(tier_step(choice.reasons, "fast"))["detail"]
 
-    assert detail.startswith("Model tier: Fast (")
+    assert detail.startswith("Model chosen: Fast (")
     assert "the question is complex" in detail
     assert "the fastest" in detail
 
 
 def test_where_no_tier_fits_that_is_told():
-    assert step_event(tier_step(("simple", "too_expensive")))["detail"].startswith("No model (")
+    assert step_event(tier_step(("simple", "too_expensive")))["detail"].startswith("No model chosen (")
 
 
 def test_a_way_is_told_with_the_signs_that_decided():
@@ -44,11 +44,13 @@ def test_a_way_is_told_with_the_signs_that_decided():
 
     step = Step(name="plan", detail={"strategy": plan.strategy, "reasons": list(plan.reasons)})
 
-    assert step_event(step)["detail"] == "Strategy: Step by step (the answer takes several steps; difficulty 7 of 10)"
+    assert (
+        step_event(step)["detail"] == "Way chosen: Several steps (the answer takes several steps; difficulty 7 of 10)"
+    )
 
 
 def test_without_reasons_only_the_way_is_told():
-    assert step_event(Step(name="plan", detail={"strategy": "direct"}))["detail"] == "Strategy: Direct"
+    assert step_event(Step(name="plan", detail={"strategy": "direct"}))["detail"] == "Way chosen: Direct"
 
 
 @pytest.mark.parametrize("codes", [(), ("sign:cue", "cue:definition"), ("",)])
