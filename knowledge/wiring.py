@@ -11,7 +11,7 @@ from knowledge.types import RetrievalMode
 from ragcore.embedding.caching import CachingEmbedder
 from ragcore.options import RetrievalOptions
 from ragcore.ports import Ports, Together, one_after_the_other
-from ragcore.retrieval.pipeline import Pipeline, build
+from ragcore.retrieval.pipeline import PipelineRetriever, build
 from ragcore.retrieval.stage_plan import stage_plan
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import cjk_share, language_of
@@ -41,7 +41,7 @@ def retrieval_pipeline(
     options: RetrievalOptions,
     within: Scope | None = None,
     together: Together = one_after_the_other,
-) -> Pipeline:
+) -> PipelineRetriever:
     """The stages of a mode, bound to the asker's rights; `within`: and to a second person's, as `visible` is."""
     embedder = model_registry.embedder()
     backend = backend_of(scope=scope, visible=visible, model=embedder.model)
@@ -56,6 +56,6 @@ def retrieval_pipeline(
         reranker=model_registry.reranker() if options.rerank else None,
         second_reranker=model_registry.second_reranker() if options.rerank else None,
         together=together,
-        extra=backend.extra,
+        backend_note=backend.note,
     )
-    return Pipeline(build(stage_plan(mode, options)), ports)
+    return PipelineRetriever(build(stage_plan(mode, options)), ports)

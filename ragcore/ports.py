@@ -1,13 +1,13 @@
-"""What the core needs from outside, as protocols. Each has a contract suite in tests/contracts.
+"""What the core needs from outside, as protocols.
 
-The four abstractions of the product are DocumentParser, ChunkSplitter, PipelineRetriever and LLMGenerator (D29).
+The four abstractions of the product are DocumentParser, ChunkSplitter, LLMGenerator (here) and PipelineRetriever
+(ragcore.retrieval.pipeline) (D29). Ports with several implementations have a contract suite in tests/contracts.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -24,7 +24,6 @@ from ragcore.types import (
     Query,
     RecognisedLine,
     Source,
-    State,
     Usage,
 )
 
@@ -50,12 +49,6 @@ class ChunkSplitter(Protocol):
     """Cuts a parsed document into chunks that cover its text in order."""
 
     def split(self, document: ParsedDocument) -> list[ChunkDraft]: ...
-
-
-class PipelineRetriever(Protocol):
-    """Runs a list of stages for one question, within the rights that were bound when it was wired."""
-
-    def retrieve(self, query: Query) -> State: ...
 
 
 class LLMGenerator(Protocol):
@@ -233,12 +226,6 @@ class FactsIndex(Protocol):
         ...
 
 
-class GraphIndex(Protocol):
-    """Triples and entities near a question."""
-
-    def search(self, query: Query, vector: FloatArray, *, limit: int) -> list[Hit]: ...
-
-
 class Reranker(Protocol):
     """Scores question-passage pairs."""
 
@@ -290,12 +277,6 @@ class TextRecogniser(Protocol):
         ...
 
 
-class Clock(Protocol):
-    def now(self) -> datetime:
-        """An aware time."""
-        ...
-
-
 class Together(Protocol):
     """Runs two searches that do not need each other."""
 
@@ -318,9 +299,7 @@ class Ports:
     tokenizer: Tokenizer
     reranker: Reranker | None = None
     second_reranker: Reranker | None = None  # orders where the first one fails
-    graph: GraphIndex | None = None
     fuzzy: FuzzyIndex | None = None
     facts: FactsIndex | None = None
     together: Together = one_after_the_other
-    # what is only passed on; "backend": what searches note about who answered them
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    backend_note: Mapping[str, Any] = field(default_factory=dict)  # who answered the searches; stages note it

@@ -14,7 +14,7 @@ from ragcore.grounding.confidence import answer_confidence
 from ragcore.grounding.similarity import SourceSimilarity
 from ragcore.grounding.support import support_states
 from ragcore.ports import Embedder
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import keywords
 from ragcore.text.normalise import squeeze
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.training.support_examples import rows

@@ -10,7 +10,7 @@ from chat.types import Style
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
 from ragcore.prompts.refusals import refusal
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import keywords
 from ragcore.text.scripts import language_of
 from ragcore.types import Language, Source
 from ragcore.types.answering import Question, Turn

@@ -32,7 +32,7 @@ from chat.turns.stream_log import ALIVE_SECONDS, TurnLog
 from chat.turns.stream_reader import interrupted_message
 from chat.types import AnswerRecord, AnswerRequest, EventSink, ignore_event
 from ragcore.errors import PermanentError, RagError
-from ragcore.text.once import computed_once
+from ragcore.text.request_cache import request_cache
 from ragcore.types.answering import Turn
 
 logger = logging.getLogger(__name__)
@@ -177,7 +177,7 @@ async def _answer_and_store(
     """Answer, store the answer, remember the turn; serially within a conversation that the client continues."""
 
     async def compute(history: tuple[Turn, ...]) -> AnswerRecord:
-        with computed_once():
+        with request_cache():
             context = await build_context(
                 scope=scope,
                 user=user,

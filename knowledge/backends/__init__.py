@@ -20,12 +20,12 @@ __all__ = ["Backend", "ScopedLexicalIndex", "ScopedPassageStore", "ScopedVectorI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """The ports of one asker's search. `extra` is for `Ports.extra`: stages note what stands under "backend"."""
+    """The ports of one asker's search. Stages note `note`: which backend answered."""
 
     lexical: LexicalIndex
     vectors: VectorIndex
     passages: PassageStore
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    note: Mapping[str, Any] = field(default_factory=dict)
 
 
 def backend_of(*, scope: Scope, visible: Visible, model: str) -> Backend:
@@ -39,7 +39,7 @@ def backend_of(*, scope: Scope, visible: Visible, model: str) -> Backend:
     passages = ScopedPassageStore(scope, visible)
     collection = backend_collection(scope=scope) if settings.SEARCH_BACKEND == "milvus" else None
     if collection is None:
-        return Backend(lexical=lexical, vectors=vectors, passages=passages, extra={"backend": said})
+        return Backend(lexical=lexical, vectors=vectors, passages=passages, note=said)
     from knowledge.backends.milvus.search import MilvusLexicalIndex, MilvusVectorIndex, Reach, Searched
 
     searched = Searched(collection=collection, reach=Reach(scope, visible))
@@ -52,5 +52,5 @@ def backend_of(*, scope: Scope, visible: Visible, model: str) -> Backend:
             first=MilvusVectorIndex(searched=searched, model=model), postgres=vectors, report=report
         ),
         passages=passages,
-        extra={"backend": report.said},
+        note=report.said,
     )

@@ -26,7 +26,7 @@ from ragcore.options import (
     options_sha256,
     resolve,
 )
-from ragcore.text.once import once
+from ragcore.text.request_cache import cached
 
 GROUPS: Mapping[str, type] = {code: group.options for code, group in OPTION_GROUPS.items()}
 QUERY_GROUPS: Mapping[str, type] = {code: GROUPS[code] for code in ("retrieval", "answer")}
@@ -110,7 +110,7 @@ def tenant_of_site(*, scope: Scope, tenant_id: int | None = None) -> int:
 
 def site_options(*, tenant_id: int) -> Stored:
     """What the site says, by group; the options of its sets come before. Read once an answer (`computed_once`)."""
-    return once(("site options", tenant_id), lambda: _sites({tenant_id}).get(tenant_id, {}))
+    return cached(("site options", tenant_id), lambda: _sites({tenant_id}).get(tenant_id, {}))
 
 
 def pipeline_origin(*, scope: Scope, document: Document) -> dict[str, Resolved[Any]]:

@@ -29,10 +29,10 @@ from knowledge.types import RetrievalRequest, Retrieved
 from knowledge.wiring import query_of, retrieval_pipeline
 from ragcore.options import Resolved, RetrievalOptions, resolve
 from ragcore.ports import one_after_the_other
-from ragcore.retrieval.batching import run_many
+from ragcore.retrieval.batching import run_queries
 from ragcore.retrieval.pipeline import stage_infos
 from ragcore.retrieval.relevance import is_near
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.spelling import corrected_text, topic_text
 from ragcore.types import Passage, StageRecord, State
@@ -111,7 +111,7 @@ def retrieve_many(
                 within=within,
                 together=partial(run_concurrently, seconds=STATEMENT_SECONDS) if sees_all else one_after_the_other,
             )
-            states = run_many(pipeline, asked, on_stage=on_stage)
+            states = run_queries(pipeline, asked, on_stage=on_stage)
             searched = passages_visible(scope=scope, visible=visible, epoch=epoch)
             warnings = filters_explained(scope=scope, filters=request.filters, searched=searched)
     except OperationalError as error:

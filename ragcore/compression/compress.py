@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragcore.compression.extraction import Extract, extracted
-from ragcore.compression.quality import GOOD_ENOUGH, invents_figures, keyword_retention, quality
-from ragcore.compression.scoring import similarities
+from ragcore.compression.scoring import GOOD_ENOUGH, invents_figures, keyword_retention, quality, similarities
 from ragcore.errors import InvalidOptionsError
 from ragcore.llm.client import LlmClient
 from ragcore.options import COMPRESSION_METHODS
@@ -37,7 +36,7 @@ class Compressed:
     stats: Mapping[str, Any] = field(default_factory=dict)
 
 
-async def compressed(
+async def compress_passages(
     passages: Sequence[Ranked], query: str, *, method: str, ratio: float, ports: StagePorts
 ) -> Compressed:
     """Each passage with at most `ratio` of its tokens, or one sentence, and never empty.

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ragcore.compression.compress import LANGUAGE_NAMES
 from ragcore.compression.extraction import extracted
-from ragcore.compression.quality import invents_figures
+from ragcore.compression.scoring import invents_figures
 from ragcore.errors import InvalidOptionsError
 from ragcore.stage_ports import StagePorts
 from ragcore.text.scripts import language_of
@@ -22,7 +22,7 @@ LEAST_TOKENS = 40  # a shorter summary says nothing
 TOKENS_A_WORD = 2  # cautiously, of English and Chinese
 
 
-async def fitted(
+async def fit_passages(
     passages: Sequence[Ranked],
     query: str,
     *,

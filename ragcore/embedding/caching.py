@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragcore.ports import Embedder, FloatArray
-from ragcore.text.once import once
+from ragcore.text.request_cache import cached
 
 
 class CachingEmbedder:
@@ -26,7 +26,7 @@ class CachingEmbedder:
         """See ports.Embedder; one question is remembered, several at once go to the embedder together."""
         if len(texts) != 1:
             return self.embedder.embed_queries(texts)
-        return np.array(once((id(self.embedder), "question", texts[0]), lambda: self.embedder.embed_queries(texts)))
+        return np.array(cached((id(self.embedder), "question", texts[0]), lambda: self.embedder.embed_queries(texts)))
 
     def trust(self, cjk_share: float) -> float:
         """See ports.Embedder."""

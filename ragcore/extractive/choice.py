@@ -9,8 +9,8 @@ from itertools import takewhile
 
 from ragcore.extractive.sentences import Statement, is_question
 from ragcore.ports import FloatArray
+from ragcore.text.matching import jaccard
 from ragcore.text.scripts import columns
-from ragcore.text.similarity import jaccard
 
 TITLE_COLUMNS = 40
 SURE = 0.7  # probability of the best sentence in a document with headings, or of a row

@@ -23,8 +23,8 @@ from ragcore.text.lexical_features import (
     longest_literal_run,
     share_by_beginning,
 )
-from ragcore.text.once import once
 from ragcore.text.question_type import Wanted, wanted
+from ragcore.text.request_cache import cached
 from ragcore.text.scripts import CJK, cjk_share
 
 FEATURES = (
@@ -99,7 +99,7 @@ def compute_sentence_features(
     """Every feature of every sentence; similarity is 0 without an embedder."""
     found = tuple(found)
     key = ("sentence features", tokenizer, question, tuple(map(id, found)))  # by identity: `found` is kept with them
-    table = once(key, lambda: (found, _table(question, found, tokenizer)))[1].copy()
+    table = cached(key, lambda: (found, _table(question, found, tokenizer)))[1].copy()
     if found and embedder is not None:
         vectors = embedder.embed_documents([statement.text for statement in found])
         table[:, FEATURES.index("similarity")] = vectors @ embedder.embed_queries([question])[0]

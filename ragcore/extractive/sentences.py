@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ragcore.extractive.marks import plain_text
 from ragcore.extractive.tables import cells_of, is_row, labelled
 from ragcore.ports import Tokenizer
-from ragcore.text.once import once
+from ragcore.text.request_cache import cached
 from ragcore.text.sentences import split_sentences
 from ragcore.text.table_rows import is_rule
 from ragcore.types import Source
@@ -73,7 +73,7 @@ def statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Statemen
     sources = tuple(sources)
     # by identity: the statements, which are kept with them, name these very sources
     key = ("statements", tokenizer, tuple(map(id, sources)))
-    return list(once(key, lambda: (sources, _statements(sources, tokenizer)))[1])
+    return list(cached(key, lambda: (sources, _statements(sources, tokenizer)))[1])
 
 
 def _statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Statement]:

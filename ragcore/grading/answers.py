@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from ragcore.grading.evidence import Evidence
+from ragcore.grading.coverage import Coverage
 from ragcore.grounding.citations import extract
 from ragcore.grounding.confidence import answer_confidence
 from ragcore.grounding.context import render_context
@@ -19,7 +19,7 @@ from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.prompts.refusals import is_refusal
 from ragcore.stage_ports import StagePorts
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import keywords
 from ragcore.text.scripts import cjk_share
 from ragcore.text.sentences import split_sentences
 from ragcore.types import Sentence, Source
@@ -81,7 +81,7 @@ class _SaidConfidence:
 
 
 async def confidence_in(
-    question: str, text: str, sources: Sequence[Source], evidence: Evidence, ports: StagePorts, llm: LlmClient | None
+    question: str, text: str, sources: Sequence[Source], evidence: Coverage, ports: StagePorts, llm: LlmClient | None
 ) -> tuple[float, str]:
     """0 to 1 that an answer is right and complete, and who says so ("model" or "rules").
 
@@ -103,7 +103,7 @@ async def confidence_in(
     return 0.5 * checked[0] + 0.5 * evidence.confidence, "rules"
 
 
-async def graded_answer(
+async def grade_answer(
     question: str, text: str, sources: Sequence[Source], ports: StagePorts, llm: LlmClient | None
 ) -> AnswerGrades:
     """The grades by a model; by rules without one or where it says nothing valid. A refusal or nothing: 0 each."""

@@ -13,7 +13,7 @@ from ragcore.grading.passages import shown
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
 from ragcore.stage_ports import StagePorts
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import CJK, cjk_share
 from ragcore.text.sentences import split_sentences

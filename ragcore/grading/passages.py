@@ -12,16 +12,15 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from ragcore.grading.evidence import text_of
+from ragcore.grading.coverage import text_of
 from ragcore.grounding.context import render_context
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.stage_ports import StagePorts
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import cosine_matrix, jaccard, keywords
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import cjk_share
 from ragcore.text.sentences import split_sentences
-from ragcore.text.similarity import cosine_matrix, jaccard
 from ragcore.types import Source
 from ragcore.types.answering import Ranked
 
@@ -71,7 +70,7 @@ class _Said:
     missing: list[str] = Field(default_factory=list, max_length=20)
 
 
-async def judged_passages(
+async def grade_passages(
     query: str, ranked: Sequence[Ranked], ports: StagePorts, llm: LlmClient | None
 ) -> PassageScores:
     """The scores by a model; by rules without one or where it says nothing valid. Nothing found: 0 each."""
@@ -99,7 +98,7 @@ async def retrieval_grade(
         said = await llm.json("judge_retrieval", _Grade, max_tokens=100, question=query, context=shown(ranked))
         if said is not None:
             return said.grade, "model"
-    scores = await judged_passages(query, ranked, ports, None)
+    scores = await grade_passages(query, ranked, ports, None)
     return 10 * (0.5 * scores.relevance + 0.5 * scores.completeness), "rules"
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import regex
 
 from ragcore.text.normalise import nfkc
-from ragcore.text.once import once
+from ragcore.text.request_cache import cached
 from ragcore.types import Source
 
 LONGEST_DOMAIN = 5  # characters of a top-level domain in Chinese; more of them behind a full stop are a sentence
@@ -101,7 +101,7 @@ def hosts_of(sources: Sequence[Source]) -> frozenset[str]:
 
     Behind `://` there is also all that a source writes there, so that a quotation of it stays as it is.
     """
-    return once(("hosts", tuple(sources)), lambda: _hosts_of(sources))
+    return cached(("hosts", tuple(sources)), lambda: _hosts_of(sources))
 
 
 def _hosts_of(sources: Sequence[Source]) -> frozenset[str]:

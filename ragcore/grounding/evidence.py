@@ -25,7 +25,6 @@ from ragcore.grounding.facts import (
 )
 from ragcore.grounding.source_texts import SourceText, SourceTexts
 from ragcore.ports import Embedder
-from ragcore.text.keywords import keywords
 from ragcore.text.lexical_features import (
     common_subsequence_length,
     cooccurrence_share,
@@ -33,9 +32,9 @@ from ragcore.text.lexical_features import (
     sentence_windows,
     smoothed_idf,
 )
+from ragcore.text.matching import cosine_matrix, keywords
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import cjk_share
-from ragcore.text.similarity import cosine_matrix
 from ragcore.text.tokenise import stop_words
 
 FEATURES = (

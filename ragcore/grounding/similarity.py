@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from ragcore.grounding.facts import figures, plain_figure
 from ragcore.grounding.source_texts import SourceTexts
 from ragcore.ports import Embedder, Tokenizer
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import cosine_matrix, keywords
 from ragcore.text.scripts import cjk_share
-from ragcore.text.similarity import cosine_matrix
 from ragcore.types import Source
 
 ENOUGH = 0.5  # words that are found decide; vectors are asked only below this

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ragcore.ports import Tokenizer
-from ragcore.text.keywords import overlap
+from ragcore.text.matching import overlap
 from ragcore.text.normalise import squeeze
 
 

@@ -10,9 +10,8 @@ from itertools import combinations
 
 from ragcore.extractive.sentences import plain_sentences
 from ragcore.ports import Tokenizer
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import jaccard, keywords
 from ragcore.text.scripts import CJK, language_of
-from ragcore.text.similarity import jaccard
 from ragcore.text.tokenise import stop_words
 from ragcore.types import Language
 

@@ -10,7 +10,7 @@ import numpy as np
 from ragcore.extractive.sentences import plain_sentences
 from ragcore.ports import FloatArray, TokenCounter, Tokenizer
 from ragcore.representations.derived_texts import markdown_blocks
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import keywords
 
 SHORT_WORDS = 50  # a text with fewer is its own summary
 TARGET_WORDS = 120  # of 100 to 150

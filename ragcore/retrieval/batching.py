@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ragcore.ports import FloatArray, LexicalIndex, VectorIndex
-from ragcore.retrieval.pipeline import Pipeline
+from ragcore.retrieval.pipeline import PipelineRetriever
 from ragcore.retrieval.stages.search_coarse import SearchCoarse
 from ragcore.types import Hit, Query, StageRecord, State
 
 
-def run_many(
-    pipeline: Pipeline, queries: Sequence[Query], *, on_stage: Callable[[StageRecord], None] | None = None
+def run_queries(
+    pipeline: PipelineRetriever, queries: Sequence[Query], *, on_stage: Callable[[StageRecord], None] | None = None
 ) -> list[State]:
     """What the pipeline finds for each query; embeddings and coarse searches of all of them are made at once."""
     at = next((at for at, step in enumerate(pipeline.stages) if isinstance(step, SearchCoarse)), None)
@@ -22,7 +22,7 @@ def run_many(
         return [pipeline.run(State(query=query), on_stage=on_stage) for query in queries]
     coarse = pipeline.stages[at]
     assert isinstance(coarse, SearchCoarse)
-    first = Pipeline(pipeline.stages[:at], pipeline.ports)
+    first = PipelineRetriever(pipeline.stages[:at], pipeline.ports)
     states = [first.run(State(query=query), on_stage=on_stage) for query in queries]
     if coarse.vectors:
         vectors = pipeline.ports.embedder.embed_queries([state.query.text for state in states])
@@ -34,7 +34,9 @@ def run_many(
     return [rest.run(state, on_stage=on_stage) for rest, state in zip(rests, states, strict=True)]
 
 
-def _rests(pipeline: Pipeline, at: int, coarse: SearchCoarse, queries: Sequence[Query]) -> list[Pipeline]:
+def _rests(
+    pipeline: PipelineRetriever, at: int, coarse: SearchCoarse, queries: Sequence[Query]
+) -> list[PipelineRetriever]:
     """The pipeline from the coarse search on for each query, with what all coarse searches have found already."""
     ports = pipeline.ports
     nothing: list[list[Hit]] = [[] for _ in queries]
@@ -42,7 +44,7 @@ def _rests(pipeline: Pipeline, at: int, coarse: SearchCoarse, queries: Sequence[
     lexical = ports.lexical.search_many(queries, limit=coarse.limit) if coarse.lexical else nothing
     near = ports.vectors.coarse_many(np.stack(vectors), limit=coarse.limit) if vectors else nothing
     return [
-        Pipeline(
+        PipelineRetriever(
             pipeline.stages[at:],
             replace(
                 ports,

@@ -63,8 +63,8 @@ def build(steps: Iterable[PlannedStage]) -> list[Stage]:
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
-    """A list of stages bound to ports."""
+class PipelineRetriever:
+    """Runs a list of stages for one question, within the rights that its ports are bound to (D29)."""
 
     stages: Sequence[Stage]
     ports: Ports

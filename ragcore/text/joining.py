@@ -10,7 +10,7 @@ LONGEST = 4000
 _RULE = re.compile(r"\s*\|?[\s:|-]+\|?\s*")
 
 
-def joined(texts: Sequence[str]) -> tuple[str, list[int]]:
+def join_passages(texts: Sequence[str]) -> tuple[str, list[int]]:
     """The texts in one, and where each of them begins in it.
 
     The end of one that the next repeats stands once, and so do the caption and the head of a table that goes on.
@@ -21,7 +21,7 @@ def joined(texts: Sequence[str]) -> tuple[str, list[int]]:
         if not whole:
             starts.append(0)
             whole = text
-        elif shared := overlap(whole, text):
+        elif shared := overlap_length(whole, text):
             starts.append(len(whole) - shared)
             whole += text[shared:]
         else:
@@ -32,7 +32,7 @@ def joined(texts: Sequence[str]) -> tuple[str, list[int]]:
     return whole, starts
 
 
-def overlap(first: str, second: str) -> int:
+def overlap_length(first: str, second: str) -> int:
     """How many characters at the end of the first text the second one begins with; 0 where it is chance."""
     for size in range(min(len(first), len(second), LONGEST), SHORTEST - 1, -1):
         if first.endswith(second[:size]):

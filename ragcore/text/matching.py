@@ -1,36 +1,65 @@
-"""Whether the terms of a question stand in a text: CJK anywhere, Latin stems at the beginning of a word."""
+"""How far two texts share words: keywords, weighted terms, and similarity of vectors and sets."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
 
-from ragcore.text.normalise import normalise_query
+import numpy as np
+import numpy.typing as npt
 
-MARK = "\x01"
+from ragcore.ports import Tokenizer
+from ragcore.text.normalise import normalise_query
+from ragcore.text.scripts import CJK
+from ragcore.text.tokenise import stop_words
+
+FloatArray = npt.NDArray[np.float32]
+
+MARK = "\x01"  # stands before every Latin word and number of a searchable text
 _WORD_START = re.compile(r"(?<![a-z0-9])(?=[a-z0-9])|(?<=[a-z])(?=[0-9])")
+_SINGLE_CJK = re.compile(f"[{CJK}]")
+
+
+def keywords(text: str, tokenizer: Tokenizer) -> list[str]:
+    """Words without stop words, each once, in order; single CJK characters only if there is nothing else."""
+    stop = stop_words()
+    words = [word for word in dict.fromkeys(tokenizer.words(text)) if word not in stop]
+    return [word for word in words if not _SINGLE_CJK.fullmatch(word)] or words
+
+
+def overlap(text: str, other: str, tokenizer: Tokenizer) -> float:
+    """Share of the keywords of `text` that `other` has too, 0 to 1; 0 if `text` has none."""
+    wanted = keywords(text, tokenizer)
+    have = set(tokenizer.words(other))
+    return sum(word in have for word in wanted) / len(wanted) if wanted else 0.0
+
+
+# ── terms of a question in a text ───────────────────────────────────────────────────────────────
 
 
 @lru_cache(maxsize=20_000)
 def searchable(text: str) -> str:
-    """Normalised, lower case, with a mark before every Latin word or number, so that beginnings can be found."""
+    """The text normalised, in lower case, with a mark before every Latin word and number."""
     return _WORD_START.sub(MARK, normalise_query(text).lower())
 
 
 def needles(term: str) -> tuple[str, ...]:
-    """What to look for in a searchable text; Porter's final i may be a y."""
+    """The strings that a searchable text contains where it has the term: CJK anywhere, Latin at the start of a word.
+
+    A Porter stem that ends with i also matches y.
+    """
     marked = _WORD_START.sub(MARK, term)
     return (marked, marked[:-1] + "y") if len(term) > 2 and term.endswith("i") else (marked,)
 
 
 def share_in(weights: Mapping[str, float], text: str) -> float:
-    """Share of the terms, by their weights, that stand in a text, 0 to 1; 0 without any weight."""
+    """Share of the terms, by weight, that occur in a text, 0 to 1; 0 without any weight."""
     return shares_in(weights, [text])[text]
 
 
 def shares_in(weights: Mapping[str, float], texts: Iterable[str]) -> dict[str, float]:
-    """The same for many texts; each different one is looked at once."""
+    """`share_in` for many texts; equal texts are computed once."""
     total = sum(weights.values())
     different = dict.fromkeys(texts, 0.0)
     if total <= 0:
@@ -41,3 +70,29 @@ def shares_in(weights: Mapping[str, float], texts: Iterable[str]) -> dict[str, f
         held = sum(weight for weight, sought in wanted if any(needle in ready for needle in sought))
         different[text] = held / total
     return different
+
+
+# ── vectors and sets ─────────────────────────────────────────────────────────────────────────────
+
+
+def cosine(a: FloatArray, b: FloatArray) -> float:
+    """Cosine of two vectors, -1 to 1; 0 if one of them is zero."""
+    norm = float(np.linalg.norm(a)) * float(np.linalg.norm(b))
+    return float(np.dot(a, b)) / norm if norm else 0.0
+
+
+def cosine_matrix(a: FloatArray, b: FloatArray) -> FloatArray:
+    """float32[n, m]: cosine of each row of a with each row of b; zero rows give 0."""
+    return np.asarray(normalised(a) @ normalised(b).T, dtype=np.float32)
+
+
+def normalised(rows: FloatArray) -> FloatArray:
+    """Rows of length 1; zero rows stay zero."""
+    norms = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.where(norms == 0, 1, norms), dtype=np.float32)
+
+
+def jaccard(a: Set[str], b: Set[str]) -> float:
+    """Shared members over all members, 0 to 1; 0 for two empty sets."""
+    union = len(a | b)
+    return len(a & b) / union if union else 0.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
-from ragcore.text.once import once
+from ragcore.text.request_cache import cached
 from ragcore.text.scripts import columns
 
 _CLOSERS = "」』”’\"'）)】》〉\\]*_"
@@ -46,7 +46,7 @@ def split_sentences(text: str) -> list[str]:
 
     A list item, a heading and a table row is at least one sentence; a hard-wrapped line is joined with the next.
     """
-    return list(once(("sentences", text), lambda: [s for line in _logical_lines(text) for s in _split_line(line)]))
+    return list(cached(("sentences", text), lambda: [s for line in _logical_lines(text) for s in _split_line(line)]))
 
 
 def _logical_lines(text: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ragcore.text.normalise import nfkc
-from ragcore.text.once import once
+from ragcore.text.request_cache import cached
 from ragcore.text.scripts import CJK
 
 _TOKEN = re.compile(
@@ -81,12 +81,12 @@ class JiebaTokenizer:
     def words(self, text: str) -> list[str]:
         """Stemmed words, identifiers whole and in parts, jieba words; stop words kept."""
         text = nfkc(text).strip()  # the same sentence is asked for with and without the space behind it
-        return list(once((self, "words", text), lambda: self._words(text)))
+        return list(cached((self, "words", text), lambda: self._words(text)))
 
     def terms(self, text: str) -> list[str]:
         """Words without stop words (unless there are only stop words), and the bigrams of every CJK run."""
         text = nfkc(text).strip()
-        return list(once((self, "terms", text), lambda: self._terms(text)))
+        return list(cached((self, "terms", text), lambda: self._terms(text)))
 
     def _terms(self, text: str) -> list[str]:
         words = self.words(text)

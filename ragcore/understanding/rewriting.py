@@ -14,10 +14,9 @@ from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.prompts.refusals import is_refusal
 from ragcore.stage_ports import StagePorts
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import cosine, keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
-from ragcore.text.similarity import cosine
 from ragcore.types.answering import Question, Rewrite
 from ragcore.understanding import rewriting_rules as rules
 from ragcore.understanding.dates import resolve_dates

@@ -6,7 +6,7 @@ import re
 
 from ragcore.ports import Tokenizer
 from ragcore.stage_ports import Lexicon
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import keywords
 from ragcore.text.question_type import question_type
 from ragcore.text.scripts import language_of
 from ragcore.understanding import chinese, english

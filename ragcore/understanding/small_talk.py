@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from ragcore.ports import Tokenizer
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.word_lists import read_section_lines
 

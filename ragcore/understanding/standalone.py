@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragcore.ports import Tokenizer
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import keywords
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
 from ragcore.types.answering import Question, Turn

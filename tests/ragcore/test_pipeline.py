@@ -6,7 +6,7 @@ import pytest
 
 from ragcore.errors import InvalidOptionsError
 from ragcore.retrieval import stages  # noqa: F401
-from ragcore.retrieval.pipeline import Pipeline, build
+from ragcore.retrieval.pipeline import PipelineRetriever, build
 from ragcore.types import Hit
 from tests.ragcore.states import ports, ranked_with, state_with
 
@@ -24,7 +24,9 @@ def test_an_unknown_option_is_refused():
 def test_every_stage_leaves_a_record_with_counts():
     heard = []
 
-    state = Pipeline(build([("cutoff.top_k", {"keep": 2})]), ports()).run(ranked_with(1, 2, 3), on_stage=heard.append)
+    state = PipelineRetriever(build([("cutoff.top_k", {"keep": 2})]), ports()).run(
+        ranked_with(1, 2, 3), on_stage=heard.append
+    )
 
     assert [(r.stage, r.before, r.after) for r in state.records] == [("cutoff.top_k", 3, 2)]
     assert heard == list(state.records)
@@ -32,7 +34,7 @@ def test_every_stage_leaves_a_record_with_counts():
 
 def test_an_error_of_a_required_stage_is_raised():
     with pytest.raises(AttributeError):
-        Pipeline(build([("search.fine", {})]), ports()).run(replace(ranked_with(1), query=vectored()))
+        PipelineRetriever(build([("search.fine", {})]), ports()).run(replace(ranked_with(1), query=vectored()))
 
 
 def vectored():

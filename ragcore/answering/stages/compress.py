@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ragcore.answering.pipeline import answer_stage
-from ragcore.compression.compress import compressed
-from ragcore.compression.fitting import fitted
+from ragcore.compression.compress import compress_passages
+from ragcore.compression.fitting import fit_passages
 from ragcore.grounding.context import header_tokens
 from ragcore.labels import gettext_noop as _
 from ragcore.stage_ports import StagePorts
@@ -38,7 +38,7 @@ class Compress:
         best = sorted(state.passages, key=lambda ranked: ranked.score, reverse=True)[: self.most]
         passages, stats = await self._shortened(best, state.query, ports)
         if self.overflow:
-            passages = await fitted(
+            passages = await fit_passages(
                 passages,
                 state.query,
                 budget_tokens=self.budget_tokens,
@@ -58,7 +58,7 @@ class Compress:
         kept = ports.compressed
         keys = [(query, self.method, self.ratio, ranked.passage.chunk, ranked.passage.text) for ranked in passages]
         new = [ranked for key, ranked in zip(keys, passages, strict=True) if key not in kept]
-        result = await compressed(new, query, method=self.method, ratio=self.ratio, ports=ports)
+        result = await compress_passages(new, query, method=self.method, ratio=self.ratio, ports=ports)
         made = dict(zip((key for key in keys if key not in kept), result.passages, strict=True))
         kept.update(made)
         shorter = tuple(replace(ranked, passage=kept[key].passage) for key, ranked in zip(keys, passages, strict=True))

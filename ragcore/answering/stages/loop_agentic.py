@@ -11,9 +11,9 @@ from ragcore.answering.iterations import LoopRun, limited_seconds, run_guarded
 from ragcore.answering.pipeline import answer_stage
 from ragcore.grading.answers import confidence_in
 from ragcore.grading.budget import UNFINISHED, Budget, Meter
-from ragcore.grading.evidence import STOP_AT, Evidence, evidence_confidence
-from ragcore.grading.passages import PassageScores, judged_passages
-from ragcore.grading.refining import Refined, refined_query, strategies_for
+from ragcore.grading.coverage import STOP_AT, Coverage, compute_coverage
+from ragcore.grading.passages import PassageScores, grade_passages
+from ragcore.grading.query_refinement import RefinedQuery, refine_query, strategies_for
 from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
 from ragcore.prompts.refusals import is_refusal
@@ -32,7 +32,7 @@ class _Iteration:
     state: AnswerState
     query: str
     scores: PassageScores
-    evidence: Evidence
+    evidence: Coverage
     confidence: float
     by: str
 
@@ -101,7 +101,7 @@ class LoopAgentic:
         ports, question, query = run.ports, run.state.query, progress.query
         result = await run.search(query)
         ranked = result.ranked if result.relevant else ()
-        evidence = evidence_confidence(question, ranked, ports.tokenizer)
+        evidence = compute_coverage(question, ranked, ports.tokenizer)
         judging = self._judge_passages(run, query, ranked, evidence, judge)
         writing = self._write_answer(run, progress, replace(result, ranked=ranked), evidence)
         if run.meter.has_room(JUDGEMENT_TOKENS):  # neither waits for what the other one finds
@@ -120,17 +120,17 @@ class LoopAgentic:
         return replace(iteration, state=replace(built, confidence=sure), confidence=sure, by=by)
 
     async def _judge_passages(
-        self, run: LoopRun, query: str, ranked: Sequence[Ranked], evidence: Evidence, judge: LlmClient | None
+        self, run: LoopRun, query: str, ranked: Sequence[Ranked], evidence: Coverage, judge: LlmClient | None
     ) -> PassageScores:
         await run.announce("judge", query=query)
-        scores = await judged_passages(run.state.query, ranked, run.ports, judge)
+        scores = await grade_passages(run.state.query, ranked, run.ports, judge)
         figures = {**scores.figures(), "mean": round(scores.mean, 3), "by": scores.by, **run.usage_figures()}
         figures |= {"evidence": round(evidence.confidence, 3), "status": evidence.status}
         await run.report("judge", query=query, **figures)
         return scores
 
     async def _write_answer(
-        self, run: LoopRun, progress: _Progress, result: SearchResult, evidence: Evidence
+        self, run: LoopRun, progress: _Progress, result: SearchResult, evidence: Coverage
     ) -> AnswerState:
         """Sources with a text; without one where there are none, or the budget ended before it."""
         if not result.ranked:
@@ -155,10 +155,10 @@ class LoopAgentic:
 
     async def _refine_query(
         self, run: LoopRun, iteration: _Iteration, used: list[str], judge: LlmClient | None
-    ) -> Refined | None:
+    ) -> RefinedQuery | None:
         strategies = strategies_for(iteration.scores, iteration.evidence)
         await run.announce("refine")
-        refined = await refined_query(
+        refined = await refine_query(
             run.state.query,
             iteration.query,
             strategies=strategies,

@@ -7,11 +7,11 @@ from typing import Any
 
 from ragcore.answering.iterations import LoopRun, limited_seconds, run_guarded
 from ragcore.answering.pipeline import answer_stage
-from ragcore.grading.answers import AnswerGrades, graded_answer
+from ragcore.grading.answers import AnswerGrades, grade_answer
 from ragcore.grading.budget import UNFINISHED, Budget, Meter
-from ragcore.grading.evidence import Evidence, evidence_confidence
-from ragcore.grading.passages import judged_passages, retrieval_grade
-from ragcore.grading.refining import refined_query, strategies_for
+from ragcore.grading.coverage import Coverage, compute_coverage
+from ragcore.grading.passages import grade_passages, retrieval_grade
+from ragcore.grading.query_refinement import refine_query, strategies_for
 from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient
 from ragcore.stage_ports import StagePorts
@@ -27,9 +27,9 @@ class _Progress:
 
     result: SearchResult | None = None
     grade: float = -1.0
-    searched: Evidence | None = None  # in the passages of that search
+    searched: Coverage | None = None  # in the passages of that search
     answer: AnswerState | None = None
-    evidence: Evidence | None = None  # in the passages of that answer
+    evidence: Coverage | None = None  # in the passages of that answer
     grades: AnswerGrades | None = None
     unwritten: AnswerState | None = None  # the last sources, in case that nothing is left of the budget to write
     texts: set[str] = field(default_factory=set)  # answers so far: the same once more is no better
@@ -97,7 +97,7 @@ class LoopSelfRag:
         result = result if result.relevant else replace(result, ranked=())
         await run.announce("judge", query=query)
         grade, by = await retrieval_grade(run.state.query, result.ranked, run.ports, judge)
-        evidence = evidence_confidence(run.state.query, result.ranked, run.ports.tokenizer)
+        evidence = compute_coverage(run.state.query, result.ranked, run.ports.tokenizer)
         figures = {"evidence": round(evidence.confidence, 3), "status": evidence.status}
         await run.report("judge", query=query, grade=round(grade, 2), by=by, **figures)
         detail |= {"query": query, "retrieval_grade": round(grade, 2), "retrieval_by": by, "found": len(result.ranked)}
@@ -114,14 +114,14 @@ class LoopSelfRag:
         run: LoopRun,
         query: str,
         result: SearchResult,
-        evidence: Evidence,
+        evidence: Coverage,
         used: list[str],
         judge: LlmClient | None,
     ) -> str | None:
         ports, question = run.ports, run.state.query
         await run.announce("refine")
-        scores = await judged_passages(question, result.ranked, ports, None)
-        refined = await refined_query(
+        scores = await grade_passages(question, result.ranked, ports, None)
+        refined = await refine_query(
             question,
             query,
             strategies=strategies_for(scores, evidence),
@@ -154,7 +154,7 @@ class LoopSelfRag:
             progress.evidence = progress.searched
             progress.answer = replace(built, written=written, confidence=progress.grade / 20)
         await run.announce("grade")
-        grades = await graded_answer(run.state.query, written.text, built.sources, run.ports, judge)
+        grades = await grade_answer(run.state.query, written.text, built.sources, run.ports, judge)
         await run.report("grade", **grades.figures(), quality=round(grades.quality, 2), by=grades.by)
         detail |= {"grades": grades.figures(), "quality": round(grades.quality, 2), "by": grades.by}
         detail |= {"critique": grades.critique}

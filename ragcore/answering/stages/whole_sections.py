@@ -11,7 +11,7 @@ from ragcore.grounding.context import render_context
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import TokenCounter
 from ragcore.stage_ports import StagePorts
-from ragcore.text.joining import joined
+from ragcore.text.joining import join_passages
 from ragcore.types import Passage, Source
 from ragcore.types.answering import AnswerState, Ranked
 
@@ -75,7 +75,7 @@ def _is_part(passage: Passage, section: Section) -> bool:
 
 def _replaced(passages: Sequence[Ranked], best: Ranked, section: Section, counter: TokenCounter) -> list[Ranked]:
     """The section in the place of its best passage, without its other passages."""
-    text, starts = joined([sibling.text for sibling in section])
+    text, starts = join_passages([sibling.text for sibling in section])
     at = next(n for n, sibling in enumerate(section) if sibling.chunk == best.passage.chunk)
     passage = replace(
         best.passage,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import Ports
 from ragcore.retrieval.pipeline import stage
-from ragcore.text.joining import joined
+from ragcore.text.joining import join_passages
 from ragcore.types import Candidate, Passage, State
 
 Place = tuple[int, int]  # version, ordinal
@@ -101,7 +101,7 @@ def _read(state: State, readings: Sequence[Reading]) -> State:
 
 def _merged(reading: Reading) -> Passage:
     passage = next(p for p in reading.passages if p.chunk == reading.candidate.chunk)
-    text, starts = joined([p.text for p in reading.passages])
+    text, starts = join_passages([p.text for p in reading.passages])
     share = min(len(text) / max(sum(len(p.text) for p in reading.passages), 1), 1.0)  # less what was repeated
     return replace(
         passage,

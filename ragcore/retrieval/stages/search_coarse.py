@@ -31,7 +31,7 @@ class SearchCoarse:
         for name, hits in (("lexical", matching), ("coarse", nearest)):
             state = state if hits is None else state.with_arm(name, hits)
         found = {name: len(arm) for name, arm in state.arms.items()}
-        return state.noted(**found, **ports.extra.get("backend", {}))
+        return state.noted(**found, **ports.backend_note)
 
     def _words(self, query: Query, ports: Ports) -> tuple[Query, list[Hit] | None]:
         """The query with the idf of its terms, and the hits of the lexical index; None: it was not asked."""

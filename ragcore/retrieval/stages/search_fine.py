@@ -24,7 +24,7 @@ class SearchFine:
         if state.query.vector is None or not state.pool:
             return state.with_arm("dense", [])
         hits = self._hits(state.query.vector, state.ids(), ports)
-        return state.with_arm("dense", hits).noted(dense=len(hits), **ports.extra.get("backend", {}))
+        return state.with_arm("dense", hits).noted(dense=len(hits), **ports.backend_note)
 
     def _hits(self, vector: FloatArray, chunks: list[int], ports: Ports) -> list[Hit]:
         look = partial(ports.vectors.fine, vector, limit=self.limit)

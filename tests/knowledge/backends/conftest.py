@@ -83,7 +83,7 @@ class MilvusIndex(Index):
     def ports(self, user, **narrowed):
         self.settle_tenants()
         ports = super().ports(user, **narrowed)
-        assert ports.extra == {"backend": {"backend": "milvus"}}
+        assert ports.backend_note == {"backend": "milvus"}
         return ports
 
     def settle(self):

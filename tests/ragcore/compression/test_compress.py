@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.compression.compress import compressed
-from ragcore.compression.quality import invents_figures, keyword_retention, quality
+from ragcore.compression.compress import compress_passages
+from ragcore.compression.scoring import invents_figures, keyword_retention, quality
 from ragcore.compression.units import units_of
 from ragcore.errors import InvalidOptionsError
 from ragcore.llm.client import LlmClient
@@ -43,7 +43,7 @@ def client(llm, seconds=60.0):  # the first request loads the client
 
 
 async def compress(text, method, *, ratio=0.6, with_llm=None):
-    return await compressed([ranked(text)], QUESTION, method=method, ratio=ratio, ports=ports(llm=with_llm))
+    return await compress_passages([ranked(text)], QUESTION, method=method, ratio=ratio, ports=ports(llm=with_llm))
 
 
 @given(texts=st.lists(TEXTS, min_size=1, max_size=4), ratio=st.floats(0.05, 0.95))
@@ -51,7 +51,7 @@ async def test_each_passage_has_its_share_of_tokens_or_one_sentence(texts, ratio
     counter = EstimateCounter()
     given_passages = [ranked(text, chunk=number) for number, text in enumerate(texts)]
 
-    result = await compressed(given_passages, QUESTION, method="sentence_extraction", ratio=ratio, ports=ports())
+    result = await compress_passages(given_passages, QUESTION, method="sentence_extraction", ratio=ratio, ports=ports())
 
     for before, after in zip(texts, result.passages, strict=True):
         longest = max((counter.count(unit.text) for unit in units_of(before)), default=0)
@@ -63,7 +63,7 @@ async def test_each_passage_has_its_share_of_tokens_or_one_sentence(texts, ratio
 async def test_a_passage_keeps_its_identity_so_that_citations_still_lead_to_it():
     before = ranked(MEDIUM, chunk=5, score=0.8, heading_path=("Access",))
 
-    result = await compressed([before], QUESTION, method="sentence_extraction", ratio=0.5, ports=ports())
+    result = await compress_passages([before], QUESTION, method="sentence_extraction", ratio=0.5, ports=ports())
 
     after = result.passages[0]
     assert (after.score, after.passage.chunk, after.passage.version, after.passage.page) == (0.8, 5, 7, 3)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.compression.fitting import STRATEGIES, fitted
+from ragcore.compression.fitting import STRATEGIES, fit_passages
 from ragcore.errors import InvalidOptionsError
 from ragcore.llm.client import LlmClient
 from ragcore.llm.openai_chat import OpenAIChatModel
@@ -22,7 +22,7 @@ def total(passages):
 async def test_together_they_are_within_the_budget(texts, budget, strategy):
     passages = [ranked(text, chunk=number, score=1 / (number + 1)) for number, text in enumerate(texts)]
 
-    result = await fitted(passages, "steps", budget_tokens=budget, strategy=strategy, ports=ports())
+    result = await fit_passages(passages, "steps", budget_tokens=budget, strategy=strategy, ports=ports())
 
     assert total(result) <= budget
     assert [item.passage.chunk for item in result] == sorted(item.passage.chunk for item in result)
@@ -30,7 +30,7 @@ async def test_together_they_are_within_the_budget(texts, budget, strategy):
 
 async def fit(strategy, *, llm=None, budget=60):
     passages = [ranked(SENTENCE * 2, chunk=n, score=1 - n / 10) for n in range(4)]  # 30 tokens or so each
-    return await fitted(passages, "steps", budget_tokens=budget, strategy=strategy, ports=ports(llm=llm))
+    return await fit_passages(passages, "steps", budget_tokens=budget, strategy=strategy, ports=ports(llm=llm))
 
 
 async def test_top_k_keeps_whole_passages_only():
@@ -51,7 +51,9 @@ async def test_truncate_cuts_the_first_one_that_does_not_fit():
 
 async def test_even_a_single_long_passage_is_cut_rather_than_dropped():
     for strategy in STRATEGIES:
-        result = await fitted([ranked(SENTENCE * 20)], "steps", budget_tokens=50, strategy=strategy, ports=ports())
+        result = await fit_passages(
+            [ranked(SENTENCE * 20)], "steps", budget_tokens=50, strategy=strategy, ports=ports()
+        )
 
         assert result[0].passage.text
         assert total(result) <= 50
@@ -72,7 +74,7 @@ async def test_summaries_of_the_model_stand_for_what_does_not_fit():
 async def test_passages_that_fit_stay_as_they_are():
     passages = [ranked("b", score=0.1), ranked("a", score=0.9)]
 
-    assert await fitted(passages, "q", budget_tokens=10, strategy="truncate", ports=ports()) == tuple(passages)
+    assert await fit_passages(passages, "q", budget_tokens=10, strategy="truncate", ports=ports()) == tuple(passages)
 
 
 async def test_another_strategy_is_refused():

@@ -1,7 +1,7 @@
 import numpy as np
 
 from ragcore.embedding.caching import CachingEmbedder
-from ragcore.text.once import computed_once
+from ragcore.text.request_cache import request_cache
 
 
 class Counting:
@@ -25,7 +25,7 @@ class Counting:
 
 def test_a_question_is_embedded_once_an_answer_even_by_two_of_them():
     embedder = Counting()
-    with computed_once():
+    with request_cache():
         first = CachingEmbedder(embedder).embed_queries(["why"])
         again = CachingEmbedder(embedder).embed_queries(["why"])
     CachingEmbedder(embedder).embed_queries(["why"])
@@ -36,14 +36,14 @@ def test_a_question_is_embedded_once_an_answer_even_by_two_of_them():
 
 def test_who_changes_a_vector_changes_nobody_elses():
     remembering = CachingEmbedder(Counting())
-    with computed_once():
+    with request_cache():
         remembering.embed_queries(["why"])[0, 0] = 9
         assert remembering.embed_queries(["why"])[0, 0] == 3
 
 
 def test_two_embedders_have_vectors_of_their_own():
     one, other = Counting(), Counting()
-    with computed_once():
+    with request_cache():
         CachingEmbedder(one).embed_queries(["why"])
         CachingEmbedder(other).embed_queries(["why"])
 
@@ -53,7 +53,7 @@ def test_two_embedders_have_vectors_of_their_own():
 def test_several_questions_and_documents_go_to_the_embedder_as_they_are():
     embedder = Counting()
     remembering = CachingEmbedder(embedder)
-    with computed_once():
+    with request_cache():
         remembering.embed_queries(["a", "b"])
         remembering.embed_documents(["a"])
         remembering.embed_documents(["a"])

@@ -3,7 +3,7 @@ import pytest
 
 from ragcore.extractive.sentence_features import compute_sentence_features
 from ragcore.extractive.sentences import statements
-from ragcore.text.once import computed_once
+from ragcore.text.request_cache import request_cache
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
 
@@ -31,7 +31,7 @@ class Counted:
 
 def test_sentences_and_their_evidence_are_made_once_an_answer():
     tokenizer = Counted()
-    with computed_once():
+    with request_cache():
         first = compute_sentence_features("Which key opens the cabinet?", statements(SOURCES, tokenizer), tokenizer)
         asked = tokenizer.times
         again = compute_sentence_features(
@@ -46,7 +46,7 @@ def test_sentences_and_their_evidence_are_made_once_an_answer():
 
 @pytest.mark.parametrize("question", ["Which key opens the cabinet?", "机柜用什么钥匙打开？"])
 def test_what_is_remembered_is_what_would_be_computed(question):
-    with computed_once():
+    with request_cache():
         remembered = [compute_sentence_features(question, statements(SOURCES, TOKENIZER), TOKENIZER) for _ in range(2)][
             1
         ]
@@ -57,7 +57,7 @@ def test_what_is_remembered_is_what_would_be_computed(question):
 
 
 def test_other_sources_and_another_question_are_looked_at_anew():
-    with computed_once():
+    with request_cache():
         both = statements(SOURCES, TOKENIZER)
         assert len(statements(SOURCES[:1], TOKENIZER)) < len(both)
         one, other = (compute_sentence_features(q, both, TOKENIZER).matrix for q in ("Which key?", "Which room?"))
@@ -66,7 +66,7 @@ def test_other_sources_and_another_question_are_looked_at_anew():
 
 
 def test_who_changes_the_numbers_changes_nobody_elses():
-    with computed_once():
+    with request_cache():
         found = statements(SOURCES, TOKENIZER)
         compute_sentence_features("Which key?", found, TOKENIZER).matrix[:] = 7
         assert compute_sentence_features("Which key?", found, TOKENIZER).matrix.max() < 7

@@ -1,7 +1,7 @@
 import pytest
 
-from ragcore.grading.answers import REFUSED, confidence_in, graded_answer, grades_by_rules
-from ragcore.grading.evidence import Evidence
+from ragcore.grading.answers import REFUSED, confidence_in, grade_answer, grades_by_rules
+from ragcore.grading.coverage import Coverage
 from ragcore.prompts.refusals import refusal
 from ragcore.types import Source
 from tests.ragcore.grading.world import (
@@ -21,7 +21,7 @@ SOURCES = [
     Source(number=n, passage=ranked(*LIBRARY[n - 1], chunk=n).passage, text=LIBRARY[n - 1][1], score=1.0)
     for n in (1, 2)
 ]
-EVIDENCE = Evidence(confidence=0.8, status="excellent")
+EVIDENCE = Coverage(confidence=0.8, status="excellent")
 INVENTED = "The lunar rover carries eleven spectrometers and a drill. It was built in Antarctica by penguins."
 GRADES = (
     '{"relevance": 9, "accuracy": 8, "completeness": 7, "clarity": 9, "citation_quality": 6, "critique": "Cite more."}'
@@ -54,7 +54,7 @@ def test_repeating_oneself_is_not_clear():
 
 async def test_a_refusal_has_no_quality_and_hardly_any_confidence_whatever_a_model_says():
     with model_server(default=says('{"confidence": 1}')) as (server, client):
-        graded = await graded_answer(QUESTION, refusal("report", "en"), SOURCES, World().ports(), client)
+        graded = await grade_answer(QUESTION, refusal("report", "en"), SOURCES, World().ports(), client)
         sure = await confidence_in(QUESTION, refusal("report", "en"), SOURCES, EVIDENCE, World().ports(), client)
         nothing = await confidence_in(QUESTION, " ", SOURCES, EVIDENCE, World().ports(), client)
 
@@ -67,7 +67,7 @@ async def test_a_refusal_has_no_quality_and_hardly_any_confidence_whatever_a_mod
 async def test_confidence_by_rules_rests_on_citations_and_evidence():
     ports = World().ports()
     good = await confidence_in(QUESTION, ANSWER, SOURCES, EVIDENCE, ports, None)
-    little = await confidence_in(QUESTION, ANSWER, SOURCES, Evidence(confidence=0.2), ports, None)
+    little = await confidence_in(QUESTION, ANSWER, SOURCES, Coverage(confidence=0.2), ports, None)
     invented = await confidence_in(QUESTION, INVENTED, SOURCES, EVIDENCE, ports, None)
 
     assert good[1] == "rules"
@@ -77,7 +77,7 @@ async def test_confidence_by_rules_rests_on_citations_and_evidence():
 
 async def test_a_models_grades_and_critique_are_taken():
     with model_server(says(GRADES), says('{"confidence": 0.65}')) as (_, client):
-        graded = await graded_answer(QUESTION, ANSWER, SOURCES, World().ports(), client)
+        graded = await grade_answer(QUESTION, ANSWER, SOURCES, World().ports(), client)
         sure = await confidence_in(QUESTION, ANSWER, SOURCES, EVIDENCE, World().ports(), client)
 
     assert (graded.by, graded.quality, graded.critique) == ("model", 7.8, "Cite more.")
@@ -87,7 +87,7 @@ async def test_a_models_grades_and_critique_are_taken():
 @pytest.mark.parametrize("reply", USELESS.values(), ids=USELESS)
 async def test_rules_grade_where_the_model_says_nothing_valid(reply):
     with model_server(default=reply) as (_, client):
-        graded = await graded_answer(QUESTION, ANSWER, SOURCES, World().ports(), client)
+        graded = await grade_answer(QUESTION, ANSWER, SOURCES, World().ports(), client)
         sure, by = await confidence_in(QUESTION, ANSWER, SOURCES, EVIDENCE, World().ports(), client)
 
     assert graded == grade(ANSWER)

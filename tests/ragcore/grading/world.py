@@ -13,7 +13,7 @@ import numpy as np
 from ragcore.llm.client import LlmClient
 from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.stage_ports import StagePorts
-from ragcore.text.keywords import overlap
+from ragcore.text.matching import overlap
 from ragcore.text.scripts import language_of
 from ragcore.text.token_count import EstimateCounter
 from ragcore.text.tokenise import JiebaTokenizer

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from ragcore.text.keywords import keywords, overlap
-from ragcore.text.similarity import cosine, cosine_matrix, jaccard
+from ragcore.text.matching import cosine, cosine_matrix, jaccard, keywords, overlap
 from ragcore.text.tokenise import JiebaTokenizer
 
 TOKENIZER = JiebaTokenizer()

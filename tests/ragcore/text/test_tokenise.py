@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.text.normalise import nfkc
-from ragcore.text.once import computed_once
+from ragcore.text.request_cache import request_cache
 from ragcore.text.tokenise import JiebaTokenizer, stem, stop_words
 
 TOKENIZER = JiebaTokenizer()
@@ -128,14 +128,14 @@ def test_a_text_read_piece_by_piece_has_the_words_of_the_text_as_a_whole(text):
 
 @given(PIECES)
 def test_what_is_remembered_for_an_answer_is_what_would_be_computed(text):
-    with computed_once():
+    with request_cache():
         twice = [(TOKENIZER.words(text), TOKENIZER.terms(text)) for _ in range(2)]
 
     assert twice == [(TOKENIZER.words(text), TOKENIZER.terms(text))] * 2
 
 
 def test_who_changes_a_list_of_words_changes_nobody_elses():
-    with computed_once():
+    with request_cache():
         TOKENIZER.words("open the cabinet").clear()
         TOKENIZER.terms("open the cabinet").clear()
         assert TOKENIZER.words("open the cabinet") == ["open", "the", "cabinet"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragcore.errors import ModelUnavailableError
 from ragcore.ports import RerankScore
-from ragcore.retrieval.pipeline import Pipeline, build
+from ragcore.retrieval.pipeline import PipelineRetriever, build
 from ragcore.retrieval.stages.cutoff_cliff import CutoffCliff
 from ragcore.retrieval.stages.cutoff_top_k import CutoffTopK
 from ragcore.retrieval.stages.load_passages import LoadPassages
@@ -61,7 +61,7 @@ def test_the_reranker_decides_the_order_and_keeps_earlier_scores():
 
 
 def test_a_failing_reranker_is_recorded_and_the_order_stays():
-    state = Pipeline(build([("rerank", {})]), ports(reranker=Unreachable())).run(loaded(3, 1))
+    state = PipelineRetriever(build([("rerank", {})]), ports(reranker=Unreachable())).run(loaded(3, 1))
 
     assert state.ids() == [3, 1]
     assert state.records[0].error == "model_unavailable"
@@ -69,7 +69,9 @@ def test_a_failing_reranker_is_recorded_and_the_order_stays():
 
 def test_the_second_reranker_orders_where_the_first_fails_and_the_record_says_so():
     second = ByNumber({3: 0.1, 1: 2.0})
-    state = Pipeline(build([("rerank", {})]), ports(reranker=Unreachable(), second_reranker=second)).run(loaded(3, 1))
+    state = PipelineRetriever(build([("rerank", {})]), ports(reranker=Unreachable(), second_reranker=second)).run(
+        loaded(3, 1)
+    )
 
     assert state.ids() == [1, 3]
     record = state.records[0]
@@ -95,7 +97,7 @@ def test_scores_that_are_not_a_number_for_every_passage_count_as_a_failure(score
         def score(self, query, candidates):
             return [RerankScore(score=score) for score in scores]
 
-    state = Pipeline(build([("rerank", {})]), ports(reranker=Odd())).run(loaded(3, 1))
+    state = PipelineRetriever(build([("rerank", {})]), ports(reranker=Odd())).run(loaded(3, 1))
 
     assert state.ids() == [3, 1]
     assert state.records[0].error == "reranker_refused"

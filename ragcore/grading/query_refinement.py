@@ -11,12 +11,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass as validated
 
-from ragcore.grading.evidence import LOW, Evidence, text_of
+from ragcore.grading.coverage import LOW, Coverage, text_of
 from ragcore.grading.passages import Dimension, PassageScores, shown
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
 from ragcore.stage_ports import StagePorts
-from ragcore.text.keywords import keywords
+from ragcore.text.matching import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import CJK, language_of
 from ragcore.text.spelling import topic_text
@@ -48,7 +48,7 @@ _CJK = re.compile(f"[{CJK}]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refined:
+class RefinedQuery:
     """The next query, which of the strategies made it, and who wrote it."""
 
     query: str
@@ -61,24 +61,24 @@ class _Said:
     query: Annotated[str, Field(min_length=2, max_length=MAX_CHARACTERS)]
 
 
-def strategies_for(scores: PassageScores, evidence: Evidence) -> tuple[RefineStrategy, ...]:
+def strategies_for(scores: PassageScores, evidence: Coverage) -> tuple[RefineStrategy, ...]:
     """Those of all weak dimensions; without one, by the evidence: terms of the topic below 0.5, else details (A3)."""
     fired = tuple(STRATEGIES[name] for name in scores.weak)
     return fired or (("add_terms",) if evidence.confidence < LOW else ("add_details",))
 
 
-async def refined_query(
+async def refine_query(
     question: str,
     query: str,
     *,
     strategies: Sequence[RefineStrategy],
     ranked: Sequence[Ranked],
     missing: Sequence[str],
-    evidence: Evidence,
+    evidence: Coverage,
     used: Collection[str],
     ports: StagePorts,
     llm: LlmClient | None,
-) -> Refined | None:
+) -> RefinedQuery | None:
     """A query that is not among `used`, by a model or by rules; None if there is nothing new to ask."""
     if llm is not None:
         said = await llm.json(
@@ -92,19 +92,19 @@ async def refined_query(
             context=shown(ranked),
         )
         if said is not None and _is_usable(said.query, question, query, used, ports.tokenizer):
-            return Refined(query=normalise_query(said.query), strategies=tuple(strategies), by="model")
-    by_rules = refined_by_rules(
+            return RefinedQuery(query=normalise_query(said.query), strategies=tuple(strategies), by="model")
+    by_rules = refine_by_rules(
         question, strategies=strategies, ranked=ranked, missing=missing, evidence=evidence, ports=ports, used=used
     )
-    return None if by_rules is None else Refined(query=by_rules, strategies=tuple(strategies))
+    return None if by_rules is None else RefinedQuery(query=by_rules, strategies=tuple(strategies))
 
 
-def refined_by_rules(
+def refine_by_rules(
     question: str,
     *,
     strategies: Sequence[RefineStrategy],
     ranked: Sequence[Ranked],
-    evidence: Evidence,
+    evidence: Coverage,
     ports: StagePorts,
     missing: Sequence[str] = (),
     used: Collection[str] = (),
@@ -128,7 +128,7 @@ def _additions(
     strategy: RefineStrategy,
     question: str,
     ranked: Sequence[Ranked],
-    evidence: Evidence,
+    evidence: Coverage,
     missing: Sequence[str],
     ports: StagePorts,
 ) -> list[str]:

@@ -7,23 +7,23 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ragcore.ports import Tokenizer
-from ragcore.text.keywords import keywords, overlap
+from ragcore.text.matching import keywords, overlap
 from ragcore.text.word_lists import Cues, read_cues
 from ragcore.types.answering import Ranked
 
-EvidenceStatus = Literal["excellent", "good", "adequate", "insufficient"]
+CoverageStatus = Literal["excellent", "good", "adequate", "insufficient"]
 STOP_AT = 0.7
 LOW = 0.5  # below it the next query adds terms of the topic, from it on details
 CATEGORIES = 5
-_STATUS: tuple[tuple[float, EvidenceStatus], ...] = ((0.8, "excellent"), (0.6, "good"), (0.4, "adequate"))
+_STATUS: tuple[tuple[float, CoverageStatus], ...] = ((0.8, "excellent"), (0.6, "good"), (0.4, "adequate"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Coverage:
     """`confidence` 0 to 1; which categories some passage covers and which none does; keywords that no passage has."""
 
     confidence: float = 0.0
-    status: EvidenceStatus = "insufficient"
+    status: CoverageStatus = "insufficient"
     covered: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     missing_words: tuple[str, ...] = ()
@@ -37,39 +37,39 @@ class Evidence:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
-def evidence_categories() -> Mapping[str, Cues]:
+def coverage_categories() -> Mapping[str, Cues]:
     """The product's five: definition, mechanism, procedure, figures, application."""
     return read_cues("ragcore.grading", "evidence_categories.txt")
 
 
-def evidence_confidence(
+def compute_coverage(
     query: str, passages: Sequence[Ranked], tokenizer: Tokenizer, categories: Mapping[str, Cues] | None = None
-) -> Evidence:
+) -> Coverage:
     """min(1, 0.7 * mean keyword relevance + 0.3 * (categories covered / 5)); 0 without evidence.
 
     Keyword relevance of a passage: the share of the query's keywords that it has. Passages that have none are no
     evidence: they neither cover a category nor count in the mean.
     """
-    categories = evidence_categories() if categories is None else categories
+    categories = coverage_categories() if categories is None else categories
     words = keywords(query, tokenizer)
     texts = [text_of(ranked) for ranked in passages]
     relevance = {text: share for text in texts if (share := overlap(query, text, tokenizer)) > 0}
     if not relevance:
-        return Evidence(missing=tuple(categories), missing_words=tuple(words))
+        return Coverage(missing=tuple(categories), missing_words=tuple(words))
     covered = tuple(name for name, found in categories.items() if any(found.found(text) for text in relevance))
     mean = sum(relevance.values()) / len(relevance)
     confidence = min(1.0, 0.7 * mean + 0.3 * min(len(covered) / CATEGORIES, 1.0))
     have = {word for text in relevance for word in tokenizer.words(text)}
-    return Evidence(
+    return Coverage(
         confidence=confidence,
-        status=evidence_status(confidence),
+        status=coverage_status(confidence),
         covered=covered,
         missing=tuple(name for name in categories if name not in covered),
         missing_words=tuple(word for word in words if word not in have),
     )
 
 
-def evidence_status(confidence: float) -> EvidenceStatus:
+def coverage_status(confidence: float) -> CoverageStatus:
     """Excellent from 0.8, good from 0.6, adequate from 0.4, insufficient below."""
     return next((status for least, status in _STATUS if confidence >= least), "insufficient")
 

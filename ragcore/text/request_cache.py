@@ -1,4 +1,4 @@
-"""Work on texts that is done once an answer: the gate, the writer and the check read the same sentences (D33)."""
+"""A cache that lives as long as one answer: several steps split and tokenise the same texts (D33)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _kept: ContextVar[dict[Hashable, Any] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
-def computed_once() -> Iterator[None]:
-    """What `once` is asked for inside is computed once, in this context and in threads and tasks started from it.
+def request_cache() -> Iterator[None]:
+    """Open a cache for `cached`, for this context and for threads and tasks that are started from it.
 
-    Nothing is kept beyond the end. Within another one the outer one goes on.
+    The cache is dropped at the end. Inside another one the outer cache stays in use.
     """
     if _kept.get() is not None:
         yield
@@ -28,7 +28,7 @@ def computed_once() -> Iterator[None]:
         _kept.reset(token)
 
 
-def once(key: Hashable, make: Callable[[], T]) -> T:
+def cached(key: Hashable, make: Callable[[], T]) -> T:
     """The value of the key; made anew each time outside of `computed_once`. Callers must not change it.
 
     Two threads that ask for the same at the same time may both make it.

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.grading.evidence import evidence_categories, evidence_confidence, evidence_status
+from ragcore.grading.coverage import compute_coverage, coverage_categories, coverage_status
 from ragcore.text.word_lists import read_cues
 from tests.ragcore.grading.world import LIBRARY, ranked, tokenizer
 
@@ -12,7 +12,7 @@ ALL = [ranked(title, text, chunk=n) for n, (title, text) in enumerate(LIBRARY, 1
 def test_the_formula_by_hand():
     passages = [ranked("", "A preamble is a sequence.", chunk=1), ranked("", "The window is 10 ms.", chunk=2)]
 
-    evidence = evidence_confidence("preamble window", passages, tokenizer())
+    evidence = compute_coverage("preamble window", passages, tokenizer())
 
     # each passage has one of two keywords; "is a" is a sign of the first of five categories, and the only one
     assert evidence.covered == ("definition",)
@@ -22,8 +22,8 @@ def test_the_formula_by_hand():
 
 
 def test_without_evidence_the_confidence_is_zero():
-    assert evidence_confidence("preamble", [], tokenizer()).confidence == 0
-    nothing = evidence_confidence("turbine blades", ALL, tokenizer())
+    assert compute_coverage("preamble", [], tokenizer()).confidence == 0
+    nothing = compute_coverage("turbine blades", ALL, tokenizer())
 
     assert (nothing.confidence, nothing.status, nothing.covered) == (0, "insufficient", ())
     assert nothing.missing_words == ("turbin", "blade")
@@ -32,7 +32,7 @@ def test_without_evidence_the_confidence_is_zero():
 def test_chinese_passages_cover_categories_too():
     passages = [ranked("载波聚合", "载波聚合是指把多个载波合并使用，最多支持32个载波，用于提高速率。")]
 
-    evidence = evidence_confidence("载波聚合是什么", passages, tokenizer())
+    evidence = compute_coverage("载波聚合是什么", passages, tokenizer())
 
     assert {"definition", "application"} <= set(evidence.covered)
     assert evidence.status == "excellent"
@@ -43,11 +43,11 @@ def test_chinese_passages_cover_categories_too():
     [(1.0, "excellent"), (0.8, "excellent"), (0.79, "good"), (0.6, "good"), (0.5, "adequate"), (0.39, "insufficient")],
 )
 def test_status_by_confidence(confidence, status):
-    assert evidence_status(confidence) == status
+    assert coverage_status(confidence) == status
 
 
 def test_there_are_five_categories_in_both_languages():
-    sections = evidence_categories()
+    sections = coverage_categories()
 
     assert len(sections) == 5
     assert all(
@@ -60,8 +60,8 @@ def test_there_are_five_categories_in_both_languages():
     query=st.sampled_from(["random access steps", "handover", "fish"]), take=st.lists(st.sampled_from(ALL), max_size=5)
 )
 def test_confidence_is_between_0_and_1_and_what_is_missing_is_not_covered(query, take):
-    evidence = evidence_confidence(query, take, tokenizer())
+    evidence = compute_coverage(query, take, tokenizer())
 
     assert 0 <= evidence.confidence <= 1
     assert not set(evidence.covered) & set(evidence.missing)
-    assert set(evidence.covered) | set(evidence.missing) == set(evidence_categories())
+    assert set(evidence.covered) | set(evidence.missing) == set(coverage_categories())

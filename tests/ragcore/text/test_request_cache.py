@@ -4,7 +4,7 @@ from contextvars import copy_context
 
 import pytest
 
-from ragcore.text.once import computed_once, once
+from ragcore.text.request_cache import cached, request_cache
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def made():
             self.times = []
 
         def ask(self, key):
-            return once(key, lambda: (self.times.append(key), len(self.times))[1])
+            return cached(key, lambda: (self.times.append(key), len(self.times))[1])
 
     return Made()
 
@@ -26,17 +26,17 @@ def test_outside_everything_is_made_each_time(made):
 
 
 def test_inside_each_key_is_made_once_and_nothing_outlives_the_end(made):
-    with computed_once():
+    with request_cache():
         assert [made.ask("a"), made.ask("b"), made.ask("a")] == [1, 2, 1]
-    with computed_once():
+    with request_cache():
         assert made.ask("a") == 3
     assert made.ask("a") == 4
 
 
 def test_an_inner_one_goes_on_with_what_the_outer_one_has(made):
-    with computed_once():
+    with request_cache():
         made.ask("a")
-        with computed_once():
+        with request_cache():
             made.ask("a")
         made.ask("a")
 
@@ -45,16 +45,16 @@ def test_an_inner_one_goes_on_with_what_the_outer_one_has(made):
 
 def test_none_is_a_value_like_others():
     asked = []
-    with computed_once():
-        once("a", lambda: asked.append(1))
-        once("a", lambda: asked.append(1))
+    with request_cache():
+        cached("a", lambda: asked.append(1))
+        cached("a", lambda: asked.append(1))
 
     assert asked == [1]
 
 
 def test_threads_and_tasks_that_are_started_inside_share_it(made):
     async def answer():
-        with computed_once():
+        with request_cache():
             made.ask("a")
             await asyncio.create_task(asyncio.to_thread(made.ask, "a"))
             with ThreadPoolExecutor(1) as pool:
@@ -67,7 +67,7 @@ def test_threads_and_tasks_that_are_started_inside_share_it(made):
 
 def test_two_answers_at_the_same_time_have_nothing_in_common(made):
     async def answer(both):
-        with computed_once():
+        with request_cache():
             await both.wait()
             return made.ask("a")
 
@@ -79,7 +79,7 @@ def test_two_answers_at_the_same_time_have_nothing_in_common(made):
 
 
 def test_an_error_is_raised_and_not_kept(made):
-    with computed_once():
+    with request_cache():
         with pytest.raises(ZeroDivisionError):
-            once("a", lambda: 1 / 0)
+            cached("a", lambda: 1 / 0)
         assert made.ask("a") == 1

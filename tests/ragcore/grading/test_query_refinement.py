@@ -2,13 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.grading.evidence import Evidence, evidence_confidence
+from ragcore.grading.coverage import Coverage, compute_coverage
 from ragcore.grading.passages import PassageScores
-from ragcore.grading.refining import STRATEGIES, refined_by_rules, refined_query, strategies_for, technical_terms
+from ragcore.grading.query_refinement import STRATEGIES, refine_by_rules, refine_query, strategies_for, technical_terms
 from tests.ragcore.grading.world import LIBRARY, QUESTION, USELESS, World, model_server, ranked, says, tokenizer
 
 FOUND = [ranked(*LIBRARY[0], chunk=1), ranked(*LIBRARY[1], chunk=2)]
-EVIDENCE = evidence_confidence(QUESTION, FOUND, tokenizer())
+EVIDENCE = compute_coverage(QUESTION, FOUND, tokenizer())
 FINE = {"relevance": 0.9, "completeness": 0.9, "accuracy": 0.9, "coherence": 0.9}
 
 
@@ -21,13 +21,13 @@ class Words:
 
 def by_rules(*strategies, question=QUESTION, found=FOUND, evidence=EVIDENCE, missing=(), used=(), **ports):
     world = World().ports(**ports)
-    return refined_by_rules(
+    return refine_by_rules(
         question, strategies=strategies, ranked=found, evidence=evidence, missing=missing, used=used, ports=world
     )
 
 
 async def by_model(client, used=(QUESTION,)):
-    return await refined_query(
+    return await refine_query(
         QUESTION, QUESTION, strategies=("broaden_scope",), ranked=FOUND, missing=("window",), evidence=EVIDENCE,
         used=used, ports=World().ports(), llm=client,
     )  # fmt: skip
@@ -47,8 +47,8 @@ def test_several_weak_dimensions_fire_several_strategies():
 
 
 def test_without_a_weak_dimension_the_evidence_decides():
-    assert strategies_for(PassageScores(**FINE), Evidence(confidence=0.49)) == ("add_terms",)
-    assert strategies_for(PassageScores(**FINE), Evidence(confidence=0.5)) == ("add_details",)
+    assert strategies_for(PassageScores(**FINE), Coverage(confidence=0.49)) == ("add_terms",)
+    assert strategies_for(PassageScores(**FINE), Coverage(confidence=0.5)) == ("add_details",)
 
 
 def test_specificity_adds_technical_terms_of_the_passages():
@@ -88,7 +88,7 @@ def test_restructuring_keeps_the_topic_only():
 
 def test_details_add_words_in_the_language_of_the_question():
     query = by_rules(
-        "add_details", question="载波聚合有什么参数？", evidence=Evidence(confidence=0.6, missing=("procedure",))
+        "add_details", question="载波聚合有什么参数？", evidence=Coverage(confidence=0.6, missing=("procedure",))
     )
 
     assert "步骤" in query

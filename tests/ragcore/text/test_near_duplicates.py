@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.near_copies import facts, fingerprint, same_facts, similarities, size, stands_in
+from ragcore.text.near_duplicates import facts, fingerprint, same_facts, similarities, size, stands_in
 
 LONG = (
     "The remote radio unit is fed from the site battery. The operator checks the cable, the connector and the earth "
