@@ -123,7 +123,7 @@ class Packer:
 
 
 def token_cost(atoms: Sequence[Atom]) -> int:
-    """Tokens of atoms with their frames and the blank lines between blocks, rather too many."""
+    """Tokens of atoms with their frames and the blank lines between blocks, an upper estimate."""
     return sum(_added(atoms, index, 0) for index in range(len(atoms)))
 
 

@@ -1,4 +1,7 @@
-"""The tree of headings over the blocks of a document (D11)."""
+"""The tree of headings over the blocks of a document, and the outline of a long section (D11).
+
+The outline stands for a section that is too long to be a chunk: heading path, first sentences, child headings.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,10 @@ from dataclasses import dataclass, field
 from ragcore.ports import TokenCounter
 from ragcore.text.sentences import split_sentences
 from ragcore.types import Block
+
+SUMMARY_TOKENS = 300
+BEGINNING_SHARE = 0.4  # of these, for the first sentences of the section itself
+PATH_SEPARATOR = " › "
 
 
 @dataclass(slots=True)
@@ -61,11 +68,6 @@ def walk_sections(section: Section) -> Iterator[Section]:
         current = pending.pop()
         yield current
         pending.extend(reversed(current.children))
-
-
-SUMMARY_TOKENS = 300
-BEGINNING_SHARE = 0.4  # of these, for the first sentences of the section itself
-PATH_SEPARATOR = " › "
 
 
 def outline_section(section: Section, blocks: Sequence[Block], counter: TokenCounter, limit: int) -> str:

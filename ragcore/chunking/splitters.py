@@ -1,7 +1,8 @@
-"""Chunks along the heading tree (D11).
+"""Documents to chunks along the heading tree (D11), to one chunk, or to windows (D10).
 
-A section with subsections is one chunk if it is short, otherwise a substitute chunk ("section") and its parts. A
-section without is cut into pieces at sentence and paragraph borders. Small neighbours under one heading share a chunk.
+A section with subsections is one chunk if it is short, otherwise an outline chunk (kind "section") and its parts. A
+section without subsections is cut into pieces at sentence and paragraph borders. Small neighbours under one heading
+share a chunk.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class _DocumentSplit:
         return self.done
 
     def _tokens(self, start: int, end: int) -> int:
-        """Rather too many."""
+        """Tokens of these blocks, an upper estimate."""
         return self.sums[end] - self.sums[start]
 
     def _fits(self, start: int, end: int) -> bool:

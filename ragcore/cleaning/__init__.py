@@ -1,4 +1,4 @@
-"""Rules that make parsed text readable and comparable; one file per family of rules (D24, D25)."""
+"""Rules that make parsed text readable and comparable (D24, D25)."""
 
 from ragcore.cleaning.clean import CleaningResult, clean, clean_with_counts, normalise_text
 from ragcore.options import CleaningOptions

@@ -1,4 +1,4 @@
-"""Tables of contents: lines with dot leaders, and what follows a heading "Contents" (D24)."""
+"""Cleaning rules for blocks: tables of contents, covers and side notes are dropped (D24)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,17 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _CONTENTS_KINDS = frozenset({"paragraph", "list", "table", "heading"})
+MIN_PAGES = 3  # a short document has no cover; its first page is what it says
+MAX_BLOCKS = 15
+MAX_CHARACTERS = 600
+MAX_LINE = 120  # characters; a longer line is prose
+_COVER_KINDS = frozenset({"heading", "paragraph", "image"})
+_SENTENCE_END = re.compile(r"[。！？；]\s*$|(?:\S+ +){4}.*[a-z]{2}[.!?]\s*$", re.MULTILINE)
+MIN_BLOCKS = 3  # of the text beside them
+MIN_CHARACTERS = 400
+MAX_SHARE = 0.1  # of the characters of the page
+MAX_WIDTH = 0.25  # of the width of the text
+_SIDE_NOTE_KINDS = frozenset({"paragraph", "heading"})
 
 
 def drop_contents(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -60,15 +71,6 @@ def _is_entries(block: Block) -> bool:
     return bool(lines) and sum(_ENTRY.match(line) is not None for line in lines) >= 0.8 * len(lines)
 
 
-MIN_PAGES = 3  # a short document has no cover; its first page is what it says
-MAX_BLOCKS = 15
-MAX_CHARACTERS = 600
-MAX_LINE = 120  # characters; a longer line is prose
-
-_COVER_KINDS = frozenset({"heading", "paragraph", "image"})
-_SENTENCE_END = re.compile(r"[。！？；]\s*$|(?:\S+ +){4}.*[a-z]{2}[.!?]\s*$", re.MULTILINE)
-
-
 def drop_cover(blocks: Sequence[Block]) -> list[Block]:
     """Blocks without those of a cover; its largest heading stays, as the title that the rest stands under."""
     cover = [block for block in blocks if block.page == 1]
@@ -90,13 +92,6 @@ def _is_cover(cover: Sequence[Block], blocks: Sequence[Block]) -> bool:
 
 def _is_prose(text: str) -> bool:
     return any(len(line) > MAX_LINE for line in text.split("\n")) or _SENTENCE_END.search(text) is not None
-
-
-MIN_BLOCKS = 3  # of the text beside them
-MIN_CHARACTERS = 400
-MAX_SHARE = 0.1  # of the characters of the page
-MAX_WIDTH = 0.25  # of the width of the text
-_SIDE_NOTE_KINDS = frozenset({"paragraph", "heading"})
 
 
 def drop_side_notes(blocks: Sequence[Block]) -> list[Block]:

@@ -24,7 +24,7 @@ _VERBATIM = frozenset({"code", "formula"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleaningResult:
-    """A clean document, and how many blocks each rule changed or took away.
+    """A clean document, and how many blocks each rule changed or removed.
 
     Rules, only those above 0: "mojibake", "invisible", "timestamps", "empty", "side_notes", "covers", "contents".
     """

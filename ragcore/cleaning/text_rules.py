@@ -1,8 +1,8 @@
-"""Compatibility letters to plain ones, and characters that nobody sees taken out (D25).
+"""Cleaning rules for text: plain letters, nothing invisible, mojibake repaired, tidy white space (D25).
 
 This is display text: what a reader sees of a source. NFKC as it stands would turn "，" into "," and "10²" into
 "102"; so Chinese punctuation, raised and lowered digits, circled numbers and fractions stay. Search terms are
-normalised further by ragcore.text.
+normalised further by ragcore.text. Log timestamps stay unless a set removes them, because they may be what matters.
 """
 
 from __future__ import annotations
@@ -29,6 +29,22 @@ _RADICALS = str.maketrans(
     "户民母虎西见角贝车辶辶辶长门青韦页风飞食马骨鬼鱼鸟麦黄齐齿龙龟",
 )
 _CLOCK = re.compile(r"(?<=[0-9])：(?=[0-9])")
+_SUSPICIOUS = re.compile(
+    "[\u0080-\u00ff\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]{2,}"
+)
+_TAB = re.compile(r"[ ]*\t[ \t]*")
+# Line breaks that some program wrote as backslash and letter; "\\n" alone may be part of a path
+_ESCAPED_BREAK = re.compile(r"(?:\\r\\n(?:\\t)*)+")
+_SPACES = re.compile(r"(?<=\S)[ \u3000]{2,}(?=\S)")
+_TRAILING = re.compile(r"[ \t\u3000]+$", re.MULTILINE)
+_BLANK_LINES = re.compile(r"\n{3,}")
+_BESIDE_CJK_STOP = re.compile(
+    r"(?<=[，。？！：；、）】》」』”]) +(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff]) +(?=[，。？！：；、）】》」』])"
+)
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_DATE = rf"(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|{_MONTH}\s+\d{{1,2}})"
+_TIME = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?(?:Z|[+-]\d{2}:?\d{2}))?"
+_STAMP = re.compile(rf"^[ \t]*\[?(?:{_DATE}[T ,]?\s*)?{_TIME}\]?[ \t]*(?:[-:|][ \t]+)?", re.MULTILINE)
 
 
 def normalise_characters(text: str) -> str:
@@ -58,11 +74,6 @@ def remove_invisible(text: str) -> str:
     return _INVISIBLE.sub("", _CONTROL.sub("", text))
 
 
-_SUSPICIOUS = re.compile(
-    "[\u0080-\u00ff\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]{2,}"
-)
-
-
 def repair_mojibake(text: str) -> str:
     """Repairs stretches that are valid UTF-8 when their characters are taken as bytes; correct text never is."""
     return _SUSPICIOUS.sub(_repair, text)
@@ -81,17 +92,6 @@ def _byte(char: str) -> bytes:
         return char.encode("cp1252")
     except UnicodeEncodeError:
         return char.encode("latin-1")
-
-
-_TAB = re.compile(r"[ ]*\t[ \t]*")
-# Line breaks that some program wrote as backslash and letter; "\\n" alone may be part of a path
-_ESCAPED_BREAK = re.compile(r"(?:\\r\\n(?:\\t)*)+")
-_SPACES = re.compile(r"(?<=\S)[ \u3000]{2,}(?=\S)")
-_TRAILING = re.compile(r"[ \t\u3000]+$", re.MULTILINE)
-_BLANK_LINES = re.compile(r"\n{3,}")
-_BESIDE_CJK_STOP = re.compile(
-    r"(?<=[，。？！：；、）】》」』”]) +(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff]) +(?=[，。？！：；、）】》」』])"
-)
 
 
 def tidy_whitespace(text: str) -> str:
@@ -114,12 +114,6 @@ def _expand_tab(text: str, found: re.Match[str]) -> str:
     """A tab at the beginning of a line indents, anywhere else it separates."""
     at_line_start = found.start() == 0 or text[found.start() - 1] == "\n"
     return found[0].replace("\t", "    ") if at_line_start else " "
-
-
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_DATE = rf"(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|{_MONTH}\s+\d{{1,2}})"
-_TIME = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?(?:Z|[+-]\d{2}:?\d{2}))?"
-_STAMP = re.compile(rf"^[ \t]*\[?(?:{_DATE}[T ,]?\s*)?{_TIME}\]?[ \t]*(?:[-:|][ \t]+)?", re.MULTILINE)
 
 
 def strip_log_timestamps(text: str) -> str:

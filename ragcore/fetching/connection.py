@@ -46,7 +46,7 @@ class Deadline:
 
 
 class _TimedStream(httpcore.NetworkStream):
-    """A connection whose every step ends at the deadline, so that a host cannot hold us by single bytes."""
+    """A connection whose every step ends at the deadline, so that a slow host cannot keep it open."""
 
     def __init__(self, inner: httpcore.NetworkStream, deadline: Deadline) -> None:
         self._inner = inner

@@ -28,7 +28,7 @@ def media_type_of(content_type: str) -> str:
 
 
 def file_name(url: httpx.URL, media_type: str, disposition: str, content: bytes) -> str:
-    """What the host calls the file, else the end of the path, else the host; with an ending that fits the type."""
+    """A file name: the one that the host gives, else the end of the path, else the host; its ending fits the type."""
     said = _name_in_disposition(disposition) or unquote(PurePosixPath(url.path).name) or url.host
     clean = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069]+', "_", said).strip(". ")
     name = clean or url.host

@@ -1,4 +1,4 @@
-"""The recogniser that other code uses: it starts, watches and asks the process of worker.py (D9)."""
+"""Client of the OCR process: starts it (worker.py), sends pictures, reads lines, restarts it when it fails (D9)."""
 
 from __future__ import annotations
 

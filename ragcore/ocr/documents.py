@@ -1,4 +1,4 @@
-"""Text that only a picture holds: scanned pages, picture files, pictures inside documents (D9)."""
+"""Text recognition (OCR) for documents: scanned pages, picture files, pictures inside documents (D9)."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ MIN_PIXELS = 48  # the shorter side of a picture that may hold text
 MIN_SCORE = 0.6  # of a line in a picture; photographs yield noise below
 PICTURES_SECONDS = 60.0  # for the pictures of a document that has text of its own; some forty charts
 _SHOWN = re.compile(r"\(picture:([A-Za-z0-9._-]+)\)")
+# left_out: over the limit of pictures, or not kept; time: the time was over; damaged: it cannot be decoded
+Reason = Literal["left_out", "time", "damaged"]
+_PREFIX = "pictures_unread_"
 
 
 def recognise_document(
@@ -174,12 +177,6 @@ def _insert_texts(blocks: Iterable[Block], texts: dict[str, list[Block]]) -> Ite
         if block.kind == "image":
             for name in _SHOWN.findall(block.text):
                 yield from (replace(text, page=text.page or block.page) for text in texts.get(name, []))
-
-
-# left_out: over the limit of pictures, or not kept; time: the time was over; damaged: it cannot be decoded
-Reason = Literal["left_out", "time", "damaged"]
-
-_PREFIX = "pictures_unread_"
 
 
 def unread_metadata(counts: Mapping[Reason, int]) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Recognised lines to pages of runs, so that the layout of PDF text serves them too: columns, tables, paragraphs.
+"""Recognised lines to blocks: page rotation, drawn tables, columns and paragraphs.
 
-Scans come in any resolution. The layout measures in points of a page whose text is 10 points high, so pixels are
-scaled by the size of the text of the document, and boxes are scaled back.
+The layout code of PDF text does the second half. It measures in points of a page whose text is 10 points high. Scans
+come in any resolution, so pixels are scaled by the size of the document's text, and boxes are scaled back.
 """
 
 from __future__ import annotations
@@ -29,6 +29,16 @@ PUNCTUATION = "\u2010"  # dashes and quotes, which are as wide as Chinese charac
 LATIN_WIDTH = 0.5  # of a Chinese character
 SHORT_LINE = 20  # characters
 MIN_RULING = 3.0  # font sizes; shorter lines are strokes of letters
+MIN_LINES = 3  # fewer do not tell how a page lies
+TALL = 1.5  # times as high as wide
+DOUBTFUL = 0.8  # mean score of lines below which a page may stand on its head
+SURE = 0.9  # score of a level line that is believed
+SURE_SHARE = 0.25  # of the lines that are level and sure: a chart whose many labels stand upright on their axis
+CONTRAST = 24  # of 255, between a line and what is beside it
+REACH = 4  # pixels to each side at which the background is looked at: lines are thinner
+BREAK = 4  # pixels that may be missing in a line
+MAX_LINES = 4_000
+PixelLine = tuple[float, float, float, float]  # x0, y0, x1, y1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,15 +113,8 @@ def _scaled(block: Block, scales: dict[int, float]) -> Block:
     return replace(block, box=Box(page=block.box.page, **sides))
 
 
-MIN_LINES = 3  # fewer do not tell how a page lies
-TALL = 1.5  # times as high as wide
-DOUBTFUL = 0.8  # mean score of lines below which a page may stand on its head
-SURE = 0.9  # score of a level line that is believed
-SURE_SHARE = 0.25  # of the lines that are level and sure: a chart whose many labels stand upright on their axis
-
-
 def read_upright(recogniser: TextRecogniser, frame: RenderedPage) -> RecognisedPage:
-    """The lines of a page, turned until they are read best. Raises what `recognise` raises.
+    """The lines of a page in the rotation that is read best. Raises what `recognise` raises.
 
     Most pages are read once; those with hardly any but lines from top to bottom, or hardly legible ones, up to three
     times.
@@ -168,13 +171,6 @@ def rotate(pixels: Pixels, turns: int) -> Pixels:
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-CONTRAST = 24  # of 255, between a line and what is beside it
-REACH = 4  # pixels to each side at which the background is looked at: lines are thinner
-BREAK = 4  # pixels that may be missing in a line
-MAX_LINES = 4_000
-
-PixelLine = tuple[float, float, float, float]  # x0, y0, x1, y1
 
 
 def find_ruling_lines(pixels: Pixels, *, min_length: int) -> list[PixelLine]:

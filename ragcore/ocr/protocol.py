@@ -1,4 +1,4 @@
-"""Messages between client and worker: a picture goes out as size and raw pixels, an answer comes back as JSON.
+"""Messages between OCR client and worker: a picture goes out as size and raw pixels, lines come back as JSON.
 
 Request: width, height, channels as three big-endian 32-bit numbers, then height * width * channels bytes.
 Answer: its length in bytes as one such number, then {"lines": […], "rss_bytes": n} or {"error": "why"}.
@@ -48,7 +48,7 @@ def lines_to_json(lines: Sequence[RecognisedLine]) -> list[dict[str, Any]]:
 
 
 def read_answer(read: Read) -> dict[str, Any]:
-    """The next answer. Raises EOFError when the worker has gone, ValueError when it went mad."""
+    """The next answer. Raises EOFError when the worker has gone, ValueError for a malformed answer."""
     (length,) = _LENGTH.unpack(read(_LENGTH.size))
     if length > MAX_ANSWER_BYTES:
         raise ValueError("the answer of the recogniser is too long")
@@ -59,7 +59,7 @@ def read_answer(read: Read) -> dict[str, Any]:
 
 
 def lines_from_json(said: dict[str, Any]) -> list[RecognisedLine]:
-    """The lines of an answer. Raises ValueError for anything else: the pictures come from strangers."""
+    """The lines of an answer. Raises ValueError for anything else: the pictures are untrusted, so the answer is too."""
     try:
         return [
             RecognisedLine(

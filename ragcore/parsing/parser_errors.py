@@ -1,4 +1,4 @@
-"""What all parsers share: coded errors instead of library exceptions, and the check that there is text."""
+"""What all parsers share: library exceptions as coded errors, the check for empty files, and building the result."""
 
 from __future__ import annotations
 

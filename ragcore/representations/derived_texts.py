@@ -1,4 +1,8 @@
-"""Tables as sentences, so that a question about one cell meets its row and column in words (D24)."""
+"""Index texts from a chunk's own tables and pictures (D24, D26).
+
+A table row becomes a sentence, so that a question about one cell matches its row and column in words. The caption of a
+picture holds its description, its figure line, recognised text and the sentences around it.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,15 @@ ENTRY_TOKENS = 400  # of the sentences that share an index entry
 
 _BREAK = re.compile(r"\s*<br\s*/?>\s*|\s+", re.IGNORECASE)
 _NAMED = re.compile(r"(?:table|tab\.)\s|[表錶]", re.IGNORECASE)  # a title that says itself that it is a table's
+_IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<target>[^)\s]*)[^)]*\)")
+_FILE_NAME = re.compile(r"[\w .()-]+\.(?:png|jpe?g|gif|bmp|webp|svg|tiff?|emf|wmf)", re.IGNORECASE)
+# What programs write where nobody described the picture
+_MEANINGLESS = re.compile(r"(?:image|img|picture|photo|figure|graphic|图片|图像|圖片|插图)?[\s_-]*\d*", re.IGNORECASE)
+_TEXT = frozenset({"paragraph", "list"})
+_HEADING = re.compile(r"(#{1,6})\s+(\S[^\n]*)")
+_IMAGE_BLOCK = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_ITEM = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)、])")
+_FENCES = ("```", "~~~", "$$")
 
 
 class TableReader:
@@ -126,13 +139,6 @@ def _row_sentence(pairs: Sequence[str], title: str, row: int, language: Language
     return f"In {name}, row {row}: {'; '.join(pairs)}."
 
 
-_IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<target>[^)\s]*)[^)]*\)")
-_FILE_NAME = re.compile(r"[\w .()-]+\.(?:png|jpe?g|gif|bmp|webp|svg|tiff?|emf|wmf)", re.IGNORECASE)
-# What programs write where nobody described the picture
-_MEANINGLESS = re.compile(r"(?:image|img|picture|photo|figure|graphic|图片|图像|圖片|插图)?[\s_-]*\d*", re.IGNORECASE)
-_TEXT = frozenset({"paragraph", "list"})
-
-
 def image_captions(blocks: Sequence[Block]) -> list[str]:
     """One caption for each image block about which the text says something.
 
@@ -183,12 +189,6 @@ def _nearest_sentence(blocks: Sequence[Block], index: int, *, step: int) -> str:
 
 def _is_figure_line(block: Block) -> bool:
     return block.kind == "paragraph" and caption_kind(block.text) == "figure"
-
-
-_HEADING = re.compile(r"(#{1,6})\s+(\S[^\n]*)")
-_IMAGE_BLOCK = re.compile(r"!\[[^\]]*\]\([^)]*\)")
-_ITEM = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)、])")
-_FENCES = ("```", "~~~", "$$")
 
 
 def markdown_blocks(text: str) -> list[Block]:

@@ -20,12 +20,12 @@ from ragcore.types import ChunkDraft
 LONG_TOKENS = 800
 WINDOW_TOKENS = 400
 WINDOW_OVERLAP = 0.12
-HEARTBEAT_SECONDS = 5.0  # between two signs of life while a model writes
+HEARTBEAT_SECONDS = 5.0  # between two calls of `alive` while a model writes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepresentationText:
-    """One entry to be; the body's text is that of the chunk, title and headings are the caller's to add."""
+    """An index entry to build; the body's text is that of the chunk, title and headings are the caller's to add."""
 
     ordinal: int  # of its chunk
     kind: EntryKind
@@ -61,8 +61,10 @@ def represent(
     database; what it raises ends the work. Not to be called where an event loop runs.
     """
     counts: Counter[str] = Counter()
-    asker = JsonPrompter(model if options.language_model else None, counts)
-    writer = Writer(asker=asker, drafts=drafts, options=options, tokenizer=tokenizer, counter=counter, counts=counts)
+    prompter = JsonPrompter(model if options.language_model else None, counts)
+    writer = Writer(
+        prompter=prompter, drafts=drafts, options=options, tokenizer=tokenizer, counter=counter, counts=counts
+    )
     wanted = [draft for draft in drafts if writer.wants(draft)]
     written = _run_writer(writer, wanted, concurrency, alive) if wanted else {}
     entries: list[RepresentationText] = []
@@ -105,7 +107,7 @@ def _table_and_picture_texts(
 def _run_writer(
     writer: Writer, drafts: Sequence[ChunkDraft], concurrency: int, alive: Callable[[], None]
 ) -> dict[int, WrittenTexts]:
-    """What was written for each chunk by ordinal, `concurrency` chunks at a time, with signs of life."""
+    """What was written for each chunk by ordinal, `concurrency` chunks at a time; `alive` is called meanwhile."""
     with asyncio.Runner() as runner:
         tasks = runner.run(_start_tasks(writer, drafts, concurrency))
         pending = set(tasks.values())
@@ -122,7 +124,7 @@ async def _start_tasks(
 
     async def write(draft: ChunkDraft) -> WrittenTexts:
         async with slots:
-            await asyncio.sleep(0)  # work without a model must not keep the signs of life waiting
+            await asyncio.sleep(0)  # work without a model must not delay the calls of `alive`
             return await writer.write(draft)
 
     return {draft.ordinal: asyncio.create_task(write(draft)) for draft in drafts}

@@ -1,4 +1,4 @@
-"""Questions that a chunk answers: which are kept, and how they are made without a model (U6)."""
+"""Questions that a chunk answers: which questions of a model are kept, and rules that write them without one (U6)."""
 
 from __future__ import annotations
 
@@ -43,6 +43,11 @@ _ASKING_ZH = re.compile(r"如何|怎么|怎样|为什么|什么|哪些")
 _PROCEDURE_EN = re.compile(
     r"\b(?:procedure|process|mechanism|algorithm|method|configur|install|protocol)", re.IGNORECASE
 )
+MAX_WORDS = 4
+MAX_PHRASES = 8
+_RUN = re.compile(rf"[A-Za-z0-9][\w/-]*(?: [A-Za-z0-9][\w/-]*)*|[{CJK}]+")
+_IDENTIFIER = re.compile(r"[A-Z][\w/-]*[A-Z0-9][\w/-]*")  # SCS, LTE-A, N2
+Word = tuple[str, str]  # key and surface
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +155,6 @@ def _comparable(defined: Sequence[str], terms: Sequence[str], tokenizer: Tokeniz
         are_defined = first in defined and second in defined and not shared
         if are_defined or (shared == {words[first][-1]} == {words[second][-1]} and first != second):
             yield first, second
-
-
-MAX_WORDS = 4
-MAX_PHRASES = 8
-
-_RUN = re.compile(rf"[A-Za-z0-9][\w/-]*(?: [A-Za-z0-9][\w/-]*)*|[{CJK}]+")
-_IDENTIFIER = re.compile(r"[A-Z][\w/-]*[A-Z0-9][\w/-]*")  # SCS, LTE-A, N2
-
-Word = tuple[str, str]  # key and surface
 
 
 def key_phrases(text: str, tokenizer: Tokenizer) -> list[str]:

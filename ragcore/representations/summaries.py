@@ -49,8 +49,8 @@ def coverage(summary: str, text: str, tokenizer: Tokenizer) -> float:
 def extractive_summary(text: str, *, tokenizer: Tokenizer, counter: TokenCounter) -> str:
     """The most central sentences in their order, about 120 words and at most four fifths of the text.
 
-    Central is a sentence whose weighted words many others share (tf-idf cosine, as in LexRank without the walk), with
-    a bonus for the first and a penalty for repetition. Tables, code and headings are left out where there is prose.
+    A sentence is central if many others share its weighted words (tf-idf cosine, as in LexRank without the walk). The
+    first gets a bonus, repetition a penalty. Tables, code and headings are left out where there is prose.
     """
     sentences = _sentences(text)
     words = [keywords(sentence, tokenizer) for sentence in sentences]

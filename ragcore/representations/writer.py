@@ -28,6 +28,8 @@ INPUT_TOKENS = 4000  # of a text that a model is shown
 PART_TOKENS = 60  # of the beginning of each part of a section
 _LANGUAGES = {"zh": "Chinese", "en": "English", "other": "the language of the text"}
 _KINDS = ("factual", "explanatory", "comparative")
+GIVE_UP_AFTER = 3  # requests in a row that failed after all retries; the rest of the document does not wait for more
+MAX_TOKENS = 800  # of a reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ NOTHING_WRITTEN = WrittenTexts()
 class Writer:
     """Writes for one document; `counts` gets one more under what was done for each chunk."""
 
-    asker: JsonPrompter
+    prompter: JsonPrompter
     drafts: Sequence[ChunkDraft]
     options: RepresentationOptions
     tokenizer: Tokenizer
@@ -55,7 +57,7 @@ class Writer:
     def wants(self, draft: ChunkDraft) -> bool:
         """Whether there is anything to write about a chunk."""
         if draft.kind == "section":
-            return self.options.sections and self.asker.has_model
+            return self.options.sections and self.prompter.has_model
         return self.options.summaries or self.options.questions
 
     async def write(self, draft: ChunkDraft) -> WrittenTexts:
@@ -98,17 +100,17 @@ class Writer:
         """A model's summary that passes the checks, or nothing."""
         shown = self.counter.truncate(text, INPUT_TOKENS)
         language = _LANGUAGES[language_of(text)]
-        found = await self.asker.ask(
+        found = await self.prompter.ask(
             prompt, temperature=SUMMARY_TEMPERATURE, keys=("summary",), language=language, text=shown, **values
         )
         if found and is_acceptable(found["summary"], shown, self.tokenizer):
             return found["summary"]
         if found:
-            self.asker.refuse()
+            self.prompter.refuse()
         return ""
 
     async def _questions(self, draft: ChunkDraft) -> tuple[str, ...]:
-        found = await self.asker.ask(
+        found = await self.prompter.ask(
             "chunk_questions",
             temperature=QUESTION_TEMPERATURE,
             keys=_KINDS,
@@ -118,7 +120,7 @@ class Writer:
         )
         kept = select_questions([found[kind] for kind in _KINDS], draft.text, self.tokenizer) if found else ()
         if found and not kept:
-            self.asker.refuse()
+            self.prompter.refuse()
         self.counts["question.model" if kept else "question.rules"] += 1
         return kept or rule_questions(draft.text, draft.heading_path, self.tokenizer)
 
@@ -142,10 +144,6 @@ class Writer:
         return children
 
 
-GIVE_UP_AFTER = 3  # requests in a row that failed after all retries; the rest of the document does not wait for more
-MAX_TOKENS = 800  # of a reply
-
-
 class JsonPrompter:
     """Puts prompts to a model and counts why there was no usable reply.
 
@@ -160,7 +158,7 @@ class JsonPrompter:
 
     @property
     def has_model(self) -> bool:
-        """Whether there is anyone to ask."""
+        """Whether a model is configured."""
         return self._model is not None
 
     async def ask(

@@ -1,4 +1,4 @@
-"""The unpacking process: archive on standard input, its members on standard output (see contained.py)."""
+"""The unpacking process: the archive on standard input, its members on standard output (parser.py starts it)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragcore.parsing.sandbox.serialization import dump_error
 
 
 def main() -> int:
-    """Give up all rights, then unpack."""
+    """Set the limits, then unpack."""
     order = json.loads(sys.argv[1])
     name = str(order["name"])
     confine(**order["limits"])

@@ -16,6 +16,7 @@ from ragcore.parsing.sandbox.serialization import load_document
 from ragcore.types import ParsedDocument
 
 MAX_DOCUMENT_MEMBERS = 500  # as one document; larger archives are unpacked into separate ones
+UNPACK_LIMITS = SandboxLimits(memory_bytes=768 * 1024 * 1024, output_bytes=300 * 1024 * 1024)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +91,6 @@ def _unpack(content: bytes, name: str, prefix: str, budget: UnpackBudget, depth:
         else:
             members.append(Member(path=f"{prefix}{path}", content=unpacked))
     return members
-
-
-UNPACK_LIMITS = SandboxLimits(memory_bytes=768 * 1024 * 1024, output_bytes=300 * 1024 * 1024)
 
 
 def unpack_in_sandbox(

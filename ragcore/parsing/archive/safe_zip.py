@@ -1,4 +1,7 @@
-"""Zip archives of strangers: readable names, and limits that are counted while unpacking, not believed (D9)."""
+"""Untrusted zip archives: readable names, and limits that are counted while unpacking (D9).
+
+The sizes in the headers of an archive are not trusted.
+"""
 
 from __future__ import annotations
 

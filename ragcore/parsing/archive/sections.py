@@ -23,7 +23,7 @@ _PICTURE = re.compile(r"(!\[[^\]]{0,2000}\]\(picture:)([A-Za-z0-9._-]+)\)")
 
 @dataclass(slots=True)
 class ContainerState:
-    """Where the parser stands inside the file that was given: shared by all parsers below."""
+    """How deep the parser is inside nested files, and what they may still unpack; all parsers below share it."""
 
     budget: UnpackBudget = field(default_factory=lambda: UnpackBudget(DEFAULT_ARCHIVE_LIMITS))
     depth: int = 0
@@ -69,7 +69,7 @@ class PartsBuilder:
     def add(self, content: bytes, *, path: str, level: int, under: str = "") -> None:
         """Read one file and add it under a heading of its path; its own headings follow one level deeper.
 
-        A file that cannot be read is noted; one that would harm (UnsafeArchiveError) ends the whole.
+        A file that cannot be read is recorded as skipped; UnsafeArchiveError is raised.
         """
         with self.record_failure(path):
             self.include(parse(content, name=path.rpartition("/")[2]), path=path, level=level)
@@ -84,7 +84,7 @@ class PartsBuilder:
 
     @contextmanager
     def record_failure(self, path: str) -> Iterator[None]:
-        """Turn the error of one part into a note; one that would harm (UnsafeArchiveError) ends the whole."""
+        """Record the error of one part as skipped; UnsafeArchiveError is raised further."""
         try:
             yield
         except UnsafeArchiveError:
@@ -97,7 +97,7 @@ class PartsBuilder:
 
     @property
     def is_locked(self) -> bool:
-        """Whether a password is why nothing could be read."""
+        """Whether nothing could be read because of a password."""
         return not self.blocks and any(code == PasswordProtectedError.code for _, code in self.skipped)
 
     def skipped_note(self) -> list[Block]:

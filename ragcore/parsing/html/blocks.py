@@ -1,4 +1,4 @@
-"""From a tree of HTML elements to Markdown blocks."""
+"""A tree of HTML elements to Markdown blocks, with the cells of data tables (D24)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ _LONE_FORMULA = re.compile(r"\$([^$\n]+)\$")
 _LANGUAGE = re.compile(r"\b(?:language|lang|highlight-source|highlight|brush:?)[-_: ]+([\w+#-]+)")
 _NO_LANGUAGE = frozenset(("text", "none", "default", "plaintext", "console-output"))
 _ANCHOR_SIGNS = " \u00b6\U0001f517"  # what documentation generators put behind a heading as its link
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+LAYOUT_SHARE = 0.6  # a cell with so much of a table's text, and with paragraphs in it, is a column of the page
+LAYOUT_CHARACTERS = 1000
+MAX_SPAN = 100  # more columns than that means "all of them"
 
 
 class HtmlBlockBuilder:
@@ -203,12 +207,6 @@ def _language(pre: Tag) -> str:
         for found in _LANGUAGE.finditer(said):
             return "" if found[1].lower() in _NO_LANGUAGE else found[1]
     return ""
-
-
-HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-LAYOUT_SHARE = 0.6  # a cell with so much of a table's text, and with paragraphs in it, is a column of the page
-LAYOUT_CHARACTERS = 1000
-MAX_SPAN = 100  # more columns than that means "all of them"
 
 
 def is_data_table(tag: Tag) -> bool:

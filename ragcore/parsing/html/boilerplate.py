@@ -1,7 +1,7 @@
-"""What stands around the text of a web page, and how it is told from the text (D9).
+"""Drops the boilerplate of web pages: navigation, banners, footers, comments, hidden elements (D9).
 
-Elements say what they are by their name, their role or the words in their class and id. Names and roles are
-believed; words only where the element is small and looks the part, because "share" is also a column of figures.
+Element names and ARIA roles are trusted. Words in class and id count only where the element is small and looks like
+boilerplate, because "share" is also a column of figures.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ _KEPT = frozenset(("html", "body", "main", "pre", "code", "math", "img", "li", "
 
 _CONTENT_IDS = ("mw-content-text", "bodyContent", "js_content", "article-content", "main-content", "content")
 _CONTENT_CLASSES = ("markdown-body", "entry-content", "post-content", "article-content", "articleBody", "rst-content")
+_LEGAL = re.compile(r"版权所有|©|\(c\) ?\d{4}|all rights reserved|ICP备|ICP证|公网安备|^copyright", re.IGNORECASE)
+_ANCHOR_SIGNS = frozenset(("", "#", "\u00b6", "\u00a7", "\U0001f517"))  # links of a heading to itself
+_UNSEEN = re.compile(r"display:none|visibility:hidden|(?:font-size|opacity):0(?:px|;|$)")
+_NOTE_MARK = re.compile(r"\[[^\[\]]{1,40}\]")
 
 
 def _set(words: str) -> frozenset[str]:
@@ -60,11 +64,6 @@ _LIKELY = _set(
 _FOOT = _set("foot footer bottom colophon imprint")
 _COMMENTS = _set("comments comment disqus respond livefyre utterances giscus")
 _NOTES = _set("note notes tip warning hint important caution admonition callout footnote")
-_LEGAL = re.compile(r"版权所有|©|\(c\) ?\d{4}|all rights reserved|ICP备|ICP证|公网安备|^copyright", re.IGNORECASE)
-
-_ANCHOR_SIGNS = frozenset(("", "#", "\u00b6", "\u00a7", "\U0001f517"))  # links of a heading to itself
-_UNSEEN = re.compile(r"display:none|visibility:hidden|(?:font-size|opacity):0(?:px|;|$)")
-_NOTE_MARK = re.compile(r"\[[^\[\]]{1,40}\]")
 
 
 def drop_hidden(page: Tag) -> None:

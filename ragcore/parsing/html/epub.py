@@ -1,4 +1,7 @@
-"""EPUB books: the chapters of the spine in reading order, with their pictures (D9)."""
+"""EPUB books: the chapters in reading order, with their pictures (D9).
+
+`read_book` reads the package document: title, chapters in the order of the spine, their labels, encrypted parts.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,21 @@ from ragcore.types import Block, ParsedDocument
 
 _ZIP = b"PK\x03\x04"
 _MENUS = ("page-list", "landmarks", "toc")
+Element = Any  # lxml elements carry no useful static type
+_MARKUP = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document")
+_FONT_SCRAMBLING = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
+_METADATA = {  # Dublin Core element -> name in the document's metadata
+    "creator": "author",
+    "language": "language",
+    "publisher": "publisher",
+    "date": "published",
+    "subject": "subject",
+    "description": "description",
+    "identifier": "identifier",
+}
+MAX_CHAPTERS = 5000
+MAX_VALUE_CHARACTERS = 500
+MAX_LABEL_LEVEL = 3
 
 
 class EpubParser:
@@ -79,17 +97,6 @@ def _without_menus(soup: BeautifulSoup) -> BeautifulSoup:
         if str(tag.get("epub:type") or "") in _MENUS:
             tag.decompose()
     return soup
-
-
-Element = Any  # lxml elements carry no useful static type
-
-_MARKUP = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document")
-_FONT_SCRAMBLING = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
-_METADATA = {"creator": "author", "language": "language", "publisher": "publisher", "date": "published"}
-_METADATA |= {"subject": "subject", "description": "description", "identifier": "identifier"}
-MAX_CHAPTERS = 5000
-MAX_VALUE_CHARACTERS = 500
-MAX_LABEL_LEVEL = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""HTML pages: the main text without the furniture around it (D9, D24)."""
+"""HTML pages: the main text without the boilerplate around it (D9, D24)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def read_html(text: str) -> BeautifulSoup:
 
 
 class _DepthGuard:
-    """Receives the events of the parser and stops it where elements nest too deeply; much cheaper than a tree."""
+    """Stops the parser where elements nest too deeply. Reading events is much cheaper than building a tree."""
 
     def __init__(self) -> None:
         self._depth = 0

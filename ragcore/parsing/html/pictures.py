@@ -1,4 +1,4 @@
-"""Pictures that a page or message carries itself; pictures elsewhere stay links and are never fetched (D9)."""
+"""Pictures that a page or message carries itself. Other pictures stay links and are never fetched (D9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages and pictures to pixels. Decoders are the part that strangers' files attack, so they run contained (D9).
+"""Pages and pictures to pixels, in a sandboxed process: hostile files attack image decoders (D9).
 
 The answer of the process (pixels_child.py) is one JSON line with the sizes, followed by the raw pixels.
 """

@@ -1,4 +1,4 @@
-"""The process that renders pages and decodes pictures (see pixels.py, which starts it)."""
+"""The process that renders pages and decodes pictures (pixels.py starts it)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Frame = tuple[dict[str, float], bytes]  # header and rows
 
 
 def main() -> int:
-    """Import the libraries, give up all else, then read what strangers wrote."""
+    """Import the libraries, set the limits, then read the untrusted content."""
     import PIL.Image  # noqa: F401
     import PIL.ImageOps  # noqa: F401
     import pypdfium2  # noqa: F401

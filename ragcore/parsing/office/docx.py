@@ -42,6 +42,8 @@ _NO_TITLE = re.compile(r"(?:microsoft )?(?:word )?document\s*\d*|文档\s*\d*|un
 _NOTES = (("footnotes", "footnote", ""), ("endnotes", "endnote", "e"))
 _FORMULA = re.compile(r"\$[^$\n]+\$")
 _TRANSPARENT = frozenset(W + name for name in ("ins", "moveTo", "customXml", "smartTag", "sdtContent"))
+_WORDS = re.compile(r"[^\W\d_]{2,}|[\u3400-\u9fff]")
+MAX_TITLE_CHARS = 200
 
 
 class DocxParser:
@@ -231,10 +233,6 @@ def _title(blocks: list[Block], said: str) -> str:
     if said and any(said in block.text for block in blocks):
         return said
     return next((block.text for block in blocks if block.kind == "heading"), said)
-
-
-_WORDS = re.compile(r"[^\W\d_]{2,}|[\u3400-\u9fff]")
-MAX_TITLE_CHARS = 200
 
 
 def cover_lines(document: Any, body: Sequence[str]) -> list[str]:

@@ -1,4 +1,7 @@
-"""Which Word paragraphs are headings, and at which level, by style name or outline level."""
+"""Word styles and numbering: which paragraphs are headings, and the automatic numbers of lists.
+
+Automatic numbers ("第三条", "2.1", bullets) are not in the text of the file, but users quote them.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,12 @@ _CONTENTS = re.compile(r"(?:toc|目录|目錄|table of figures|图表目录)\s*\
 MAX_CHAIN = 20  # styles based on each other in a circle exist
 
 Role = Literal["heading", "title", "contents", "body"]
+_DIGITS = "〇一二三四五六七八九"
+_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"))
+_ROMAN_ONES = ((9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
+_CHINESE = frozenset(
+    {"chineseCounting", "chineseCountingThousand", "ideographDigital", "japaneseCounting", "taiwaneseCounting"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +101,6 @@ def numbering_of(node: Element) -> tuple[str, int] | None:
         (number.get(W + "val") or "0") if number is not None else "",
         int(depth) if depth and depth.isdecimal() else 0,
     )
-
-
-_DIGITS = "〇一二三四五六七八九"
-_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"))
-_ROMAN_ONES = ((9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
-_CHINESE = frozenset(
-    {"chineseCounting", "chineseCountingThousand", "ideographDigital", "japaneseCounting", "taiwaneseCounting"}
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""The text of Word paragraphs: tracked changes read as accepted, pictures, formulas, footnote marks."""
+"""Text of Word paragraphs, formulas (OMML to TeX) and table cells (D9, D24).
+
+Tracked changes count as accepted. Deleted text, field codes and comments are left out.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,8 @@ BOX = W + "txbxContent"
 _PICTURES = frozenset(W + name for name in ("drawing", "pict", "object"))
 
 Element = Any  # lxml elements carry no useful static type
+_SUMS = {"∑": r"\sum", "∏": r"\prod", "∫": r"\int", "∬": r"\iint", "⋃": r"\bigcup", "⋂": r"\bigcap", "": r"\int"}
+_MAX_SPAN = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +119,6 @@ def _formula(node: Element) -> str:
     return f"${source}$" if source else ""
 
 
-_SUMS = {"∑": r"\sum", "∏": r"\prod", "∫": r"\int", "∬": r"\iint", "⋃": r"\bigcup", "⋂": r"\bigcap", "": r"\int"}
-
-
 def tex(node: Element) -> str:
     """TeX of a formula or a part of one."""
     return "".join(_element_tex(child) for child in node if isinstance(child.tag, str))
@@ -160,9 +162,6 @@ def _child_tex(node: Element, name: str) -> str:
 def _property(node: Element, group: str, name: str) -> str:
     found = node.find(f"{M}{group}/{M}{name}")
     return (found.get(M + "val") or "") if found is not None else ""
-
-
-_MAX_SPAN = 500
 
 
 def table_rows(table: Element) -> list[Element]:

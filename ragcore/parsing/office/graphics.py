@@ -1,4 +1,4 @@
-"""Pictures inside office files: bytes, safe names and the Markdown that shows them (D26)."""
+"""Pictures, charts and diagrams of office files, shared by Word, Excel, PowerPoint and OpenDocument (D26)."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ _NO_ALT = re.compile(
     r"|(?:picture|image|graphic|图片|图像)\s*\d*",
     re.IGNORECASE,
 )
+_C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+MAX_POINTS = 5_000
+_DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+MAX_DEPTH = 20
 
 
 class OfficePictureCollector:
@@ -81,11 +86,6 @@ def clean_alt(text: str) -> str:
     return "" if _NO_ALT.fullmatch(words) else words
 
 
-_C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
-_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-MAX_POINTS = 5_000
-
-
 def chart_blocks(root: Element, *, page: int | None = None) -> Iterator[Block]:
     """The title of a chart as a paragraph and its data as a table: a row per category, a column per series."""
     title = root.find(f"{_C}chart/{_C}title")
@@ -131,10 +131,6 @@ def _formatted(text: str, code: str) -> str:
         return display(float(text), code)
     except ValueError:
         return text
-
-
-_DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
-MAX_DEPTH = 20
 
 
 def diagram_list(root: Element) -> str:

@@ -1,7 +1,9 @@
-"""Files of old office programs, and office files under a wrong name: what they really are, and in a readable format.
+"""Old office formats, and office files under a wrong name (D9).
 
-.doc, .xls, .ppt and .rtf are converted by LibreOffice. Under their names often stand other things: web pages and
-tables that a program exported "for Excel", or the new formats. The content decides (D9).
+LibreOffice converts .doc, .xls, .ppt and .rtf in a sandboxed process that has no network, no privileges and no files
+but a temporary folder. It is optional: without it `convert_in_sandbox` raises ConverterMissingError. The content
+decides about the format, not the name: under old endings often stand web pages, tables that a program exported "for
+Excel", or the new formats.
 """
 
 from __future__ import annotations
@@ -37,6 +39,13 @@ _HEAD_BYTES = 4096
 _OFFICE_XML = re.compile(rb'progid="(Word\.Document|Excel\.Sheet)"|urn:schemas-microsoft-com:office:(spreadsheet)"')
 _HTML = re.compile(rb"<(?:!doctype html|html|head|body|table|meta|div|style)\b", re.IGNORECASE)
 _MHTML = re.compile(rb"^MIME-Version:.*^Content-Type: multipart/related", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+Target = Literal["docx", "xlsx", "pptx", "pdf"]
+# LibreOffice holds about 220 MB and maps three times that; sandbox/confine.py allows half of the addresses as data
+CONVERT_LIMITS = SandboxLimits(
+    memory_bytes=1024 * 1024 * 1024, cpu_seconds=60, wall_seconds=60.0, output_bytes=64 * 1024 * 1024
+)
+_MODULE = "ragcore.parsing.office.convert_child"
+_PROGRAMS = ("soffice", "libreoffice", "/Applications/LibreOffice.app/Contents/MacOS/soffice")
 
 
 class LegacyParser:
@@ -58,7 +67,7 @@ class LegacyParser:
 
 
 def convert_legacy(content: bytes, *, name: str) -> tuple[bytes, str]:
-    """The same document in a format that we read, and a name that says so; unchanged where nothing is to be done.
+    """The document in a format that a parser reads, and a name with its ending; unchanged for other formats.
 
     Idempotent. Raises UnsupportedFormatError, EmptyDocumentError, ConverterMissingError, CorruptDocumentError,
     PasswordProtectedError or ResourceLimitError.
@@ -81,7 +90,7 @@ def convert_legacy(content: bytes, *, name: str) -> tuple[bytes, str]:
 
 
 def _actual_ending(content: bytes, ending: str, name: str) -> str:
-    """The ending that the content deserves; what the name says is tried first where files lie in each other."""
+    """The ending that fits the content; the format of the name is tried first where one file contains others."""
     if content.startswith(COMPOUND_FILE):
         if _ENCRYPTED in content:
             raise PasswordProtectedError(name=name)
@@ -126,16 +135,6 @@ def _text_ending(content: bytes, ending: str, name: str) -> str:
 
 def _is_text(head: bytes) -> bool:
     return not any(byte < 9 or 13 < byte < 27 for byte in head)
-
-
-Target = Literal["docx", "xlsx", "pptx", "pdf"]
-
-# LibreOffice holds about 220 MB and maps three times that; sandbox/confine.py allows half of the addresses as data
-CONVERT_LIMITS = SandboxLimits(
-    memory_bytes=1024 * 1024 * 1024, cpu_seconds=60, wall_seconds=60.0, output_bytes=64 * 1024 * 1024
-)
-_MODULE = "ragcore.parsing.office.convert_child"
-_PROGRAMS = ("soffice", "libreoffice", "/Applications/LibreOffice.app/Contents/MacOS/soffice")
 
 
 def converter_available() -> bool:

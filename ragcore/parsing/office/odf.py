@@ -1,4 +1,4 @@
-"""OpenDocument texts (.odt) in reading order (D9). See odf_sheets.py and odf_slides.py for the other programs."""
+"""OpenDocument files: texts (.odt), spreadsheets (.ods) and presentations (.odp) (D9)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from ragcore.text.scripts import language_of
 from ragcore.types import Block, ParsedDocument
 
 _DC = "{http://purl.org/dc/elements/1.1/}"
+MAX_CELLS = 1_000_000  # with text, of one workbook
+MAX_PLACES = 2_000_000  # rows or columns; programs repeat empty ones up to their last one
+_CELLS = (TABLE + "table-cell", TABLE + "covered-table-cell")
+_FURNITURE = frozenset(("header", "footer", "date-time", "page-number", "page"))
 
 
 class OdtParser:
@@ -63,11 +67,6 @@ def document_metadata(package: Package) -> dict[str, str]:
         for key, tag in (("title", "title"), ("author", "creator"), ("subject", "subject"))
     }
     return {key: value for key, value in said.items() if value}
-
-
-MAX_CELLS = 1_000_000  # with text, of one workbook
-MAX_PLACES = 2_000_000  # rows or columns; programs repeat empty ones up to their last one
-_CELLS = (TABLE + "table-cell", TABLE + "covered-table-cell")
 
 
 class OdsParser:
@@ -149,9 +148,6 @@ def _count(node: Element, kind: str) -> int:
 
 def _span(cell: Element, kind: str) -> int:
     return bounded_int(cell.get(f"{TABLE}number-{kind}-spanned"), 1, low=1, high=MAX_PLACES)
-
-
-_FURNITURE = frozenset(("header", "footer", "date-time", "page-number", "page"))
 
 
 class OdpParser:

@@ -1,4 +1,4 @@
-"""Text of OpenDocument files: paragraphs, lists, tables, notes and pictures, whatever program wrote them."""
+"""Content of OpenDocument files: paragraphs, lists, tables, notes and pictures, the same in all three formats."""
 
 from __future__ import annotations
 

@@ -29,6 +29,11 @@ _XML_PARTS = (".xml", ".rels", ".vml", ".xhtml", ".svg")
 _WINDOW_BYTES = 1 << 20
 _ENTITY = re.compile(b"|".join(re.escape("<!ENTITY".encode(code)) for code in ("ascii", "utf-16-le", "utf-16-be")))
 _OVERLAP_BYTES = 2 * len("<!ENTITY")
+_WORD_ENCRYPTED = 0x0100  # flag in the file information block, [MS-DOC] 2.5.2
+_FILE_PASS = 0x002F  # record of encrypted workbooks, [MS-XLS] 2.4.117
+_END_OF_RECORDS = 0x000A
+_POWERPOINT_ENCRYPTED = 0xF3D1C4DF  # token of the current user stream, [MS-PPT] 2.3.2
+_HEAD_BYTES = 64 * 1024
 
 
 def check_package(content: bytes, *, name: str) -> None:
@@ -91,13 +96,6 @@ def _check_manifest(archive: ZipFile, name: str) -> None:
     manifest = "META-INF/manifest.xml"
     if manifest in archive.namelist() and b"encryption-data" in archive.read(manifest):
         raise PasswordProtectedError(name=name)
-
-
-_WORD_ENCRYPTED = 0x0100  # flag in the file information block, [MS-DOC] 2.5.2
-_FILE_PASS = 0x002F  # record of encrypted workbooks, [MS-XLS] 2.4.117
-_END_OF_RECORDS = 0x000A
-_POWERPOINT_ENCRYPTED = 0xF3D1C4DF  # token of the current user stream, [MS-PPT] 2.3.2
-_HEAD_BYTES = 64 * 1024
 
 
 def is_encrypted(content: bytes) -> bool:

@@ -28,6 +28,10 @@ _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _STRICT = "{http://purl.oclc.org/ooxml/spreadsheetml/main}"
 _RANGE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})")
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_XDR = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_RELATIONSHIP = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 
 
 class XlsxParser:
@@ -121,12 +125,6 @@ def _column_number(letters: str) -> int:
     for letter in letters:
         number = number * 26 + ord(letter) - ord("A") + 1
     return number
-
-
-_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_XDR = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
-_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-_RELATIONSHIP = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 
 
 def sheet_pictures(package: Package, sheet: str, collector: OfficePictureCollector) -> Iterator[Block]:

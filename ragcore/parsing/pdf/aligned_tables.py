@@ -1,4 +1,4 @@
-"""Tables of a PDF page that show by their alignment alone: rows of several cells under each other."""
+"""Tables without drawn lines: rows of several cells that align under each other."""
 
 from __future__ import annotations
 

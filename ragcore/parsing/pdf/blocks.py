@@ -1,4 +1,4 @@
-"""Pages of runs to blocks: what PDF text and recognised text have in common (D9, D24)."""
+"""Pages of runs to blocks; PDF text and recognised text share it (D9, D24)."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _text_parts(page: PageText, rows: Sequence[Row], compounds: Set[str]) -> Ite
 
 
 def _move_footnotes_last(parts: Sequence[_Part], body: float) -> list[_Part]:
-    """The parts of a page with its footnotes behind the text that they interrupt."""
+    """The parts of a page with footnotes moved behind the text that they interrupt."""
     notes: list[_Part] = []
     text: list[_Part] = []
     in_note = False

@@ -1,4 +1,7 @@
-"""Headers, footers and page numbers: what stands at the edge of many pages is not text (D24)."""
+"""Drops repeated headers and footers, page numbers, margin marks and tables of contents from PDF pages (D24).
+
+cleaning/block_rules.py drops tables of contents in formats where each entry is a paragraph.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,10 @@ _PAGE_NUMBER = re.compile(
     r"(?:\s*(?:of|/|共|,|，|\|)\s*(?:共\s*)?\d{1,4}\s*(?:页|頁)?)?[-–—·•|\s]*",
     re.IGNORECASE,
 )
+MIN_ENTRIES = 3
+_LEADER = re.compile(r".*?(?:[.．·•…_]\s?){4,}\s*(?:\d{1,4}|[ivxlc]{1,7})\s*", re.IGNORECASE)
+_ENTRY = re.compile(r".{2,120}?[\s.．·•…]\s*(?P<page>\d{1,4})\s*")
+_HEADING = re.compile(r"(?:table\s+of\s+contents|contents|list\s+of\s+(?:figures|tables)|目\s*[录錄次])", re.IGNORECASE)
 
 
 def drop_boilerplate(pages: Sequence[PageText]) -> list[PageText]:
@@ -100,12 +107,6 @@ def _drop_rows(page: PageText, rows: Sequence[Row]) -> PageText:
 
 def _inside(run: Run, row: Row) -> bool:
     return row.y0 <= run.middle <= row.y1 and run.x0 >= row.x0 - 1 and run.x1 <= row.x1 + 1
-
-
-MIN_ENTRIES = 3
-_LEADER = re.compile(r".*?(?:[.．·•…_]\s?){4,}\s*(?:\d{1,4}|[ivxlc]{1,7})\s*", re.IGNORECASE)
-_ENTRY = re.compile(r".{2,120}?[\s.．·•…]\s*(?P<page>\d{1,4})\s*")
-_HEADING = re.compile(r"(?:table\s+of\s+contents|contents|list\s+of\s+(?:figures|tables)|目\s*[录錄次])", re.IGNORECASE)
 
 
 def drop_contents(page: PageText) -> PageText:

@@ -1,6 +1,8 @@
-"""What is drawn on a PDF page besides text: straight lines, which may be the rulings of tables, and pictures.
+"""Lines and pictures of a PDF page.
 
-Positions are left, top, right, bottom in the coordinates of the file; pdf_chars turns them upright.
+Lines may be the rulings of tables (ruled_tables.py). Pictures are kept unless they are logos, backgrounds or ornaments;
+each gets its caption (D9, D26). Positions are left, top, right, bottom in the coordinates of the file; characters.py
+turns them upright.
 """
 
 from __future__ import annotations
@@ -32,6 +34,20 @@ NEARLY_WHITE = 245
 Matrix = tuple[float, float, float, float, float, float]
 Sides = tuple[float, float, float, float]  # left, top, right, bottom
 _IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+MIN_PIXELS = 100  # both ways
+MIN_POINTS = 36.0
+MAX_PICTURES = 200  # of one document
+MAX_PICTURE_BYTES = 8 * 1024 * 1024
+MAX_TOTAL_BYTES = 32 * 1024 * 1024
+MAX_DECODED_PIXELS = 20_000_000
+MAX_SIDE_PIXELS = 2000  # of a picture that is encoded anew
+BACKGROUND = 0.6  # share of the page; with text on it
+REPEATED_PAGES = 3  # the same picture on so many pages is a logo
+FEW_COLOURS = 256  # up to here PNG is smaller than JPEG
+CAPTION_POINTS = 40.0  # between a picture and its caption
+_CAPTION = re.compile(
+    r"(?:fig(?:ure|\.)?|photo|chart|diagram|plate|图|圖|照片|附图)\s*[0-9A-Z一二三四五六七八九十]", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,22 +182,6 @@ def _subpaths(raw: Any, count: int, matrix: Matrix) -> Iterator[list[tuple[float
             corners.append(corners[0])
     if straight and len(corners) > 1:
         yield corners
-
-
-MIN_PIXELS = 100  # both ways
-MIN_POINTS = 36.0
-MAX_PICTURES = 200  # of one document
-MAX_PICTURE_BYTES = 8 * 1024 * 1024
-MAX_TOTAL_BYTES = 32 * 1024 * 1024
-MAX_DECODED_PIXELS = 20_000_000
-MAX_SIDE_PIXELS = 2000  # of a picture that is encoded anew
-BACKGROUND = 0.6  # share of the page; with text on it
-REPEATED_PAGES = 3  # the same picture on so many pages is a logo
-FEW_COLOURS = 256  # up to here PNG is smaller than JPEG
-CAPTION_POINTS = 40.0  # between a picture and its caption
-_CAPTION = re.compile(
-    r"(?:fig(?:ure|\.)?|photo|chart|diagram|plate|图|圖|照片|附图)\s*[0-9A-Z一二三四五六七八九十]", re.I
-)
 
 
 @dataclass(slots=True)

@@ -1,4 +1,8 @@
-"""What stands on a page: runs of text, and tables and pictures that are placed among them. Independent of pdfium."""
+"""Runs of text on a page and their reading order: rows, and columns one after the other.
+
+Tables and pictures found by their drawing stand among the runs as `Insert`. Independent of pdfium: recognised text
+uses the same layout.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,14 @@ GAP = 1.3  # font sizes between two characters from which they belong to differe
 CJK = "\u2e80"  # from here on characters are written without spaces between words
 
 Gap = tuple[int, float, float]  # a space inside a run: its index in the text, and from where to where it is white
+MIN_COLUMN_ROWS = 4  # fewer rows beside each other are a table or a signature
+FEW_ROWS = 9
+MIN_LINE_CHARS = 8  # on average; columns of numbers and single words are no prose
+WIDE_LINE = 0.6  # of the width of a column
+MIN_FILL = 0.6  # share of the text in wide lines: prose fills its column, the cells of a table do not
+FULL = 0.7  # the same for a main text with a box beside it
+MAX_DEPTH = 3  # columns inside columns
+STEP_POINTS = 4.0  # grid on which a gutter is searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +115,6 @@ class PageText:
         )[self.turn]
         left, top, right, bottom = (round(value, 1) for value in sides)
         return Box(page=self.number, x0=left, y0=top, x1=right, y1=bottom)
-
-
-MIN_COLUMN_ROWS = 4  # fewer rows beside each other are a table or a signature
-FEW_ROWS = 9
-MIN_LINE_CHARS = 8  # on average; columns of numbers and single words are no prose
-WIDE_LINE = 0.6  # of the width of a column
-MIN_FILL = 0.6  # share of the text in wide lines: prose fills its column, the cells of a table do not
-FULL = 0.7  # the same for a main text with a box beside it
-MAX_DEPTH = 3  # columns inside columns
-STEP_POINTS = 4.0  # grid on which a gutter is searched
 
 
 @dataclass(frozen=True, slots=True)

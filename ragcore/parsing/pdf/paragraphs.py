@@ -1,4 +1,7 @@
-"""Rows of PDF text to paragraphs and list items: where one ends, and how lines are joined."""
+"""Rows of PDF text to paragraphs, list items and headings.
+
+Headings are told by font size, weight and numbering.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,18 @@ _COMPOUND = re.compile(r"[^\W\d_]+-[^\W\d_]+")
 _LAST_WORD = re.compile(r"\w+-$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+|^\w+")
 _TERMINAL = "。！？.!?:：;；…”』」）)"
+LARGER = 1.08  # times the body size
+SAME_SIZE = 0.06  # relative difference
+MAX_CHARS = 140
+MAX_ROWS = 3
+_NUMBERED = re.compile(
+    r"(?:(?P<decimal>\d{1,2}(?:\.\d{1,2}){0,4})[.、\s]\s*|第[0-9一二三四五六七八九十百]{1,4}(?P<part>[章篇编节])\s*"
+    r"|(?P<first>[一二三四五六七八九十]{1,3})、|[(（](?P<second>[一二三四五六七八九十]{1,3})[)）]"
+    r"|(?:annex|appendix|chapter|section|附录)\s+\S+)(?=\S|$)",
+    re.IGNORECASE,
+)
+_NO_HEADING = re.compile(r"@|https?://|(?:[,，][^,，]*){4}|^[(（].*[)）]$")  # addresses, enumerations, remarks
+_UNFINISHED = "。，,;；、.!！?？：:-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +127,6 @@ def join_lines(before: str, line: str, compounds: Set[str] = frozenset()) -> str
 def hyphenated_words(texts: Iterable[str]) -> frozenset[str]:
     """Words with a hyphen inside, lower case, as "dual-encoder"."""
     return frozenset(word.lower() for text in texts if "-" in text for word in _COMPOUND.findall(text))
-
-
-LARGER = 1.08  # times the body size
-SAME_SIZE = 0.06  # relative difference
-MAX_CHARS = 140
-MAX_ROWS = 3
-_NUMBERED = re.compile(
-    r"(?:(?P<decimal>\d{1,2}(?:\.\d{1,2}){0,4})[.、\s]\s*|第[0-9一二三四五六七八九十百]{1,4}(?P<part>[章篇编节])\s*"
-    r"|(?P<first>[一二三四五六七八九十]{1,3})、|[(（](?P<second>[一二三四五六七八九十]{1,3})[)）]"
-    r"|(?:annex|appendix|chapter|section|附录)\s+\S+)(?=\S|$)",
-    re.IGNORECASE,
-)
-_NO_HEADING = re.compile(r"@|https?://|(?:[,，][^,，]*){4}|^[(（].*[)）]$")  # addresses, enumerations, remarks
-_UNFINISHED = "。，,;；、.!！?？：:-"
 
 
 @dataclass(frozen=True, slots=True)

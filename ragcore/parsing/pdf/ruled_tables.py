@@ -1,6 +1,7 @@
-"""Rulings to grids: lines that cross form one, and missing lines between its fields merged cells (D24).
+"""Tables with drawn lines: grids of crossing lines, and the text in their fields as Markdown (D24).
 
-Pages of PDFs bring their lines from pdf_objects, pictures of tables from recognition_rulings; units are points.
+Fields without a line between them are one merged cell. PDF pages bring their lines from drawing.py, pictures of tables
+from ragcore/ocr/layout.py. Units are points.
 """
 
 from __future__ import annotations
@@ -17,6 +18,12 @@ SNAP = 3.0  # lines that lie closer are one
 WALL_SHARE = 0.6  # of the side of a field that a line must cover
 MAX_FIELDS = 20_000
 OPEN_SIDE = 12.0  # points by which lines stand out beyond the outermost crossing line of an open table
+MIN_TEXTS = 4  # fields with text
+MIN_TEXT_SHARE = 0.2  # of all fields; less is a drawing
+MAX_GAPPED = 0.15  # of the lines in fields
+LONG_TEXT = 100
+MIN_STACK = 3  # figures under each other in one tall field: rows that nobody ruled
+MIN_NUMBERS = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +177,6 @@ def _fields(xs: Sequence[float], ys: Sequence[float], across: Sequence[Line], do
 def _is_wall(lines: Sequence[Line], at: float, start: float, end: float) -> bool:
     covered = sum(max(0.0, min(line.end, end) - max(line.start, start)) for line in lines if abs(line.at - at) <= SNAP)
     return covered >= WALL_SHARE * (end - start)
-
-
-MIN_TEXTS = 4  # fields with text
-MIN_TEXT_SHARE = 0.2  # of all fields; less is a drawing
-MAX_GAPPED = 0.15  # of the lines in fields
-LONG_TEXT = 100
-MIN_STACK = 3  # figures under each other in one tall field: rows that nobody ruled
-MIN_NUMBERS = 0.7
 
 
 def take_tables(runs: Sequence[Run], grids: Sequence[Grid]) -> tuple[list[Run], list[Insert]]:

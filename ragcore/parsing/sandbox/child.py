@@ -1,4 +1,4 @@
-"""The parsing process: file on standard input, JSON on standard output (see parse.py, which starts it)."""
+"""The parsing process: the file on standard input, JSON on standard output (parse.py starts it)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["LIMIT_EXIT", "main", "write_answer"]
 
 
 def main() -> int:
-    """Import the one parser that is needed, give up all else, then read the file."""
+    """Import the parser that is needed, set the limits, then parse the file."""
     order = json.loads(sys.argv[1])
     name = str(order["name"])
     try:

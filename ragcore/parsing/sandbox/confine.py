@@ -1,7 +1,9 @@
-"""What a process gives up before it opens a file from a stranger: memory, time, disk, network, programs, rights (D9).
+"""Limits that a process sets for itself before it opens an untrusted file (D9).
 
-Resource limits hold everywhere. On Linux the process further leaves the network, the rights of root and the files
-that it does not need, and a seccomp filter refuses system calls; each of these as far as the kernel permits it.
+They cover memory, time, disk, network, programs and privileges. Resource limits hold everywhere. On Linux the process
+also leaves the network, drops root, restricts the files that it may open (Landlock) and refuses system calls (seccomp);
+each as far as the kernel permits it. The numbers and structures of Landlock are those of <linux/landlock.h>; they are
+the same on every machine.
 """
 
 from __future__ import annotations
@@ -42,6 +44,14 @@ _NULL, TMP = Path("/dev/null"), Path("/tmp")  # noqa: S108 (programs expect this
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/fonts", "/etc/localtime", "/etc/mime.types", "/etc/alternatives")
 _PACKAGE = Path(ragcore.__file__).resolve().parent  # all of our own modules
 _LIBREOFFICE = ("/etc/libreoffice", "/var/lib/libreoffice", "/var/spool/libreoffice")  # as Debian spreads it
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_VERSION_FLAG, _PATH_BENEATH = 1, 1
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15  # known from ABI 2, 3 and 5 on
+_REMOVE_FILE, _MAKE_SOCKET = 1 << 5, 1 << 9
+_FIRST_ABI = (1 << 13) - 1
+_READING = _EXECUTE | _READ_FILE | _READ_DIR
+_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
 
 
 def confine(*, memory_bytes: int, cpu_seconds: int, output_bytes: int, workspace: Path | None = None) -> None:
@@ -167,16 +177,6 @@ def _refuse_system_calls(libc: ctypes.CDLL, *, programs: bool) -> bool:
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer))
     return bool(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0) == 0)
-
-
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_VERSION_FLAG, _PATH_BENEATH = 1, 1
-_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-_REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15  # known from ABI 2, 3 and 5 on
-_REMOVE_FILE, _MAKE_SOCKET = 1 << 5, 1 << 9
-_FIRST_ABI = (1 << 13) - 1
-_READING = _EXECUTE | _READ_FILE | _READ_DIR
-_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
 
 
 def restrict_files(

@@ -1,4 +1,4 @@
-"""Files from strangers are parsed in a process of their own with limits on memory, time, output and network (D9)."""
+"""Parses untrusted files in a process of their own, with limits on memory, time, output and network (D9)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def needs_sandbox(name: str, size: int) -> bool:
 
 
 def parse_in_sandbox(content: bytes, *, name: str, limits: SandboxLimits = DEFAULT_LIMITS) -> ParsedDocument:
-    """Like `parse`, in a fresh process that may not harm anyone.
+    """Like `parse`, in a fresh process with limited resources and privileges.
 
     Raises what `parse` raises; ResourceLimitError when a limit was reached; CorruptDocumentError with the
     signal when the process crashed. A file of an old office program is converted first, in a process of its own.

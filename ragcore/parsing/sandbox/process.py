@@ -1,4 +1,4 @@
-"""A module of ours as a process that reads one file from a stranger: started, limited, watched and ended (D9)."""
+"""Runs one of our modules as a process for one untrusted file: starts, limits, watches and ends it (D9)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run_in_sandbox(
     name: str,
     limits: SandboxLimits = DEFAULT_LIMITS,
 ) -> bytes:
-    """What a module of ours, run as a contained process, makes of a file on its standard input.
+    """The output of one of our modules, run as a sandboxed process with a file on its standard input.
 
     The module gets the order, the name and the limits as JSON in its first argument and calls `confine` itself.
     Raises ResourceLimitError when a limit was reached, CorruptDocumentError when the process crashed.

@@ -1,4 +1,4 @@
-"""A parsed document, or why there is none, as JSON between the parsing process and its parent."""
+"""Parsed documents and errors as JSON between the parsing process and its parent."""
 
 from __future__ import annotations
 
@@ -42,12 +42,13 @@ def load_document(raw: bytes) -> ParsedDocument:
     answer = json.loads(raw)
     if not isinstance(answer, dict):
         raise ValueError("not an answer of the parsing process")
-    if "error" in answer:
-        raise _load_error(answer["error"])
     try:
-        return _load_document(answer["document"])
+        if "error" not in answer:
+            return _load_document(answer["document"])
+        reported = _load_error(answer["error"])
     except (KeyError, TypeError, AttributeError) as problem:
         raise ValueError("not a document of the parsing process") from problem
+    raise reported
 
 
 def _load_error(said: Any) -> RagError:

@@ -211,7 +211,7 @@ def test_a_document_survives_the_wire():
 
 @pytest.mark.parametrize(
     "answer",
-    [b"", b"[]", b"{}", b'{"document": {"blocks": [{}]}}', b'{"document": 1}', b"\xff\xfe"],
+    [b"", b"[]", b"{}", b'{"document": {"blocks": [{}]}}', b'{"document": 1}', b'{"error": {}}', b"\xff\xfe"],
 )
 def test_an_answer_of_a_process_that_went_mad_is_refused(answer):
     with pytest.raises(ValueError, match=r"not an? (?:answer|document)|Expecting value|codec can"):
@@ -219,7 +219,7 @@ def test_an_answer_of_a_process_that_went_mad_is_refused(answer):
 
 
 def test_an_unknown_error_code_is_a_corrupt_document():
-    answer = json.dumps({"error": {"code": "invented", "message": "m", "data": {}}}).encode()
+    answer = json.dumps({"error": {"code": "invented", "reason": "", "data": {}}}).encode()
 
     with pytest.raises(CorruptDocumentError):
         serialization.load_document(answer)
