@@ -8,7 +8,7 @@ from knowledge.backends import backend_of
 from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex
 from knowledge.indexes.visibility import Visible
 from knowledge.types import RetrievalMode
-from ragcore.embedding.caching import CachingEmbedder
+from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.options import RetrievalOptions
 from ragcore.ports import Ports, Together, one_after_the_other
 from ragcore.retrieval.pipeline import PipelineRetriever, build

@@ -20,7 +20,7 @@ import numpy as np
 from bench.grounding.confidence import confidence_report
 from bench.grounding.rgb import NOISE, measured, request
 from bench.grounding.speed import speed_report
-from ragcore.answerability import answerability, threshold_for
+from ragcore.answerability import score_answerability, threshold_for
 from ragcore.embedding.packaged import EmbeddedEmbedder
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.grounding.support_model import MODEL_FILE, SupportModel
@@ -56,7 +56,7 @@ def rgb(given: argparse.Namespace) -> None:
 
     def extracted(question: str, sources: Sequence[Any], row: Any) -> str:
         if given.false_refusals:
-            score = answerability(question, sources, tokenizer=tokenizer, embedder=embedder).score
+            score = score_answerability(question, sources, tokenizer=tokenizer, embedder=embedder).score
             if score < threshold_for(language_of(question), len(sources), given.false_refusals):
                 return refusal("report", language_of(question))
         return "".join(generator.blocks(request(question, sources))) or refusal("report", language_of(question))

@@ -9,9 +9,8 @@ import numpy as np
 
 from bench.grounding.rgb import request
 from ragcore.extractive.generator import ExtractiveGenerator
-from ragcore.grounding.citations import extract
-from ragcore.grounding.confidence import answer_confidence
-from ragcore.grounding.similarity import SourceSimilarity
+from ragcore.grounding.citations import answer_confidence, extract_citations
+from ragcore.grounding.source_texts import SourceSimilarity
 from ragcore.grounding.support import support_states
 from ragcore.ports import Embedder
 from ragcore.text.matching import keywords
@@ -38,7 +37,7 @@ def confidence_report(folder: Path, *, limit: int, embedder: Embedder | None) ->
         sources = _ranked(row["text"], passages, words, tokenizer)
         text = "".join(generator.blocks(request(row["text"], sources)))
         similarity = SourceSimilarity(sources, tokenizer, embedder)
-        found = extract(text, sources, tokenizer=tokenizer, similarity=similarity)
+        found = extract_citations(text, sources, tokenizer=tokenizer, similarity=similarity)
         sentences = support_states(found.text, sources, tokenizer=tokenizer, similarity=similarity)
         scores.append(answer_confidence(found.citations, sentences))
         truth.append(any(squeeze(a) in squeeze(text) for a in row["answers"]))

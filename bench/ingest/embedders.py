@@ -18,7 +18,7 @@ from bench.ingest.figures import Figure
 from bench.ingest.texts import Text
 from knowledge.model_registry import embedder
 from ragcore.embedding.packaged import MAX_TOKENS, MiniLm
-from ragcore.metrics.retrieval import ndcg_at_k
+from ragcore.metrics.quality import ndcg_at_k
 from ragcore.ports import FloatArray
 
 GOAL_SPEED = 2.5

@@ -21,7 +21,7 @@ from bench.peers.loading import Loaded, set_load
 from bench.peers.sets import PublicSet
 from bench.peers.vectors import Embedded, set_embed
 from knowledge.model_registry import tokenizer
-from ragcore.metrics.retrieval import ndcg_at_k, recall_at_k
+from ragcore.metrics.quality import ndcg_at_k, recall_at_k
 from ragsite.env import PROJECT_ROOT
 
 LIMIT_SECONDS = 1800  # for one system on one set

@@ -20,7 +20,7 @@ from knowledge import model_registry
 from knowledge.models import Document, IngestItem
 from knowledge.services import indexes_refresh, ingestion_advance, retrieve
 from knowledge.types import RetrievalRequest
-from ragcore.metrics.retrieval import ndcg_at_k, recall_at_k
+from ragcore.metrics.quality import ndcg_at_k, recall_at_k
 from ragcore.text.scripts import language_of
 from ragcore.types.answering import Question
 from ragcore.understanding.standalone import add_context, standalone_by_rules

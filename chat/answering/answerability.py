@@ -10,8 +10,8 @@ from chat.answering.context import AnswerContext
 from chat.answering.retrieval import SearchOutcome
 from chat.executors import run_cpu
 from knowledge import model_registry
-from ragcore.answerability import answerability, threshold_for
-from ragcore.embedding.caching import CachingEmbedder
+from ragcore.answerability import score_answerability, threshold_for
+from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.types import Source
 from ragcore.types.answering import AnswerState
 
@@ -48,7 +48,7 @@ def _probability_verdict(
     context: AnswerContext, state: AnswerState, outcome: SearchOutcome, sources: Sequence[Source]
 ) -> Verdict:
     retrieved, rate = outcome.retrieved, context.config.options.false_refusals
-    judged = answerability(
+    judged = score_answerability(
         state.query,
         sources,
         tokenizer=model_registry.tokenizer(),

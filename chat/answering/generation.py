@@ -14,8 +14,8 @@ from chat.answering.streaming import SECONDS, AnswerWriter, Draft, TextEmitter, 
 from chat.executors import run_cpu
 from knowledge import model_registry
 from ragcore.errors import ModelUnavailableError
-from ragcore.grounding.bare_addresses import hosts_of
 from ragcore.grounding.markers import document_ids
+from ragcore.grounding.plain_urls import hosts_of
 from ragcore.llm.usage import total_known_cost
 from ragcore.text.scripts import language_of
 from ragcore.types import Source

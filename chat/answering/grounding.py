@@ -14,11 +14,9 @@ from chat.executors import run_cpu
 from chat.rendering import render_markdown
 from chat.types import AnswerRecord, CitationRecord
 from knowledge import model_registry
-from ragcore.grounding.citations import extract
-from ragcore.grounding.confidence import answer_confidence
-from ragcore.grounding.judging import judged_support
-from ragcore.grounding.similarity import SourceSimilarity
-from ragcore.grounding.support import support_states
+from ragcore.grounding.citations import answer_confidence, extract_citations
+from ragcore.grounding.source_texts import SourceSimilarity
+from ragcore.grounding.support import judge_undecided, support_states
 from ragcore.llm.client import LlmClient
 from ragcore.options import AnswerOptions
 from ragcore.prompts.refusals import is_refusal
@@ -52,7 +50,7 @@ async def ground(
     try:
         checked = await run_cpu(check)
         if llm is not None:
-            sentences = await judged_support(checked.sentences, checked.sources, llm)
+            sentences = await judge_undecided(checked.sentences, checked.sources, llm)
             checked = replace(checked, sentences=sentences)
         return await run_cpu(build_record, checked, outcome), ()
     except Exception:
@@ -68,7 +66,7 @@ def check_answer(text: str, sources: Sequence[Source], *, options: AnswerOptions
     similarity = SourceSimilarity(sources, model_registry.tokenizer(), model_registry.embedder())
     if is_refusal(text):
         return CheckedText(text=text, status="refused", confidence=answer_confidence([], []))
-    extracted = extract(
+    extracted = extract_citations(
         text, sources, tokenizer=model_registry.tokenizer(), similarity=similarity, threshold=options.citation_threshold
     )
     sentences = support_states(
@@ -91,7 +89,9 @@ def check_answer(text: str, sources: Sequence[Source], *, options: AnswerOptions
 
 def check_search_results(text: str, sources: Sequence[Source], *, options: AnswerOptions) -> CheckedText:
     """Citations of a page of search results: it claims nothing, so no sentence is judged."""
-    extracted = extract(text, sources, tokenizer=model_registry.tokenizer(), threshold=options.citation_threshold)
+    extracted = extract_citations(
+        text, sources, tokenizer=model_registry.tokenizer(), threshold=options.citation_threshold
+    )
     return CheckedText(text=extracted.text, status="search_results", citations=extracted.citations, sources=sources)
 
 

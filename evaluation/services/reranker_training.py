@@ -12,7 +12,7 @@ from accounts.scope import Scope
 from evaluation.models import GoldenCase, GoldenSet
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
-from ragcore.metrics.retrieval import ndcg_at_k
+from ragcore.metrics.quality import ndcg_at_k
 from ragcore.ports import FloatArray, RerankInput
 from ragcore.reranking.linear import design, rerank_features
 

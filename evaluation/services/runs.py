@@ -21,8 +21,7 @@ from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from evaluation.selectors import golden_cases
 from knowledge.services import retrieve
 from knowledge.types import RetrievalMode, RetrievalRequest
-from ragcore.metrics.answers import contains_gold
-from ragcore.metrics.retrieval import mrr_at_k, ndcg_at_k, recall_at_k
+from ragcore.metrics.quality import contains_gold, mrr_at_k, ndcg_at_k, recall_at_k
 from ragcore.options import options_sha256
 from ragcore.types import Candidate
 

@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from ragcore.answerability.signs import SIGNS, signs
+from ragcore.answerability.features import FEATURES, compute_features
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.scripts import ZH_SHARE, cjk_share, is_traditional
 from ragcore.types import Language, Source
@@ -33,7 +33,7 @@ class Answerability:
     """How likely it is that the sources answer the question."""
 
     score: float  # 0 to 1, higher is likelier; compare with threshold_for
-    signs: Mapping[str, float] = field(default_factory=dict)  # what it was computed from, by name; {} without sentences
+    features: Mapping[str, float] = field(default_factory=dict)  # by name; {} without usable sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class _Model:
     rates: Sequence[float]  # false refusals, ascending
 
 
-def answerability(
+def score_answerability(
     question: str,
     sources: Sequence[Source],
     *,
@@ -62,11 +62,11 @@ def answerability(
     weights, asked = model.weights[script], None
     if embedder is not None and embedder.model == model.embedder and script in model.meaning:
         weights, asked = model.meaning[script], embedder
-    found = signs(question, sources, tokenizer=tokenizer, embedder=asked, idf=idf)
+    found = compute_features(question, sources, tokenizer=tokenizer, embedder=asked, idf=idf)
     if found is None:
         return Answerability(score=0.0)
-    row = design(np.array([[found[name] for name in SIGNS]]))[0]
-    return Answerability(score=1 / (1 + math.exp(-float(row @ weights))), signs=found)
+    row = design(np.array([[found[name] for name in FEATURES]]))[0]
+    return Answerability(score=1 / (1 + math.exp(-float(row @ weights))), features=found)
 
 
 def threshold_for(language: Language, passages: int, false_refusals: float = 0.05) -> float:
@@ -101,7 +101,7 @@ def design(matrix: FloatArray) -> FloatArray:
 @cache
 def _model() -> _Model:
     record = json.loads(files("ragcore.answerability").joinpath(WEIGHTS_FILE).read_text(encoding="utf-8"))
-    if record["signs"] != list(SIGNS):
+    if record["signs"] != list(FEATURES):
         raise ValueError(f"{WEIGHTS_FILE} was trained on other signs; run ragcore.training refusals")
     weights, meaning = (
         {script: np.asarray(values, np.float32) for script, values in table.items()}

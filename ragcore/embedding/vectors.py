@@ -1,13 +1,15 @@
-"""What every embedder owes the index: 768 numbers, L2-normalised, of which 384 are a usable prefix."""
+"""The vectors that every embedder gives: 768 numbers, L2-normalised, the first 384 usable alone; their cache."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from ragcore.errors import EmbedderRefusedError
-
-FloatArray = npt.NDArray[np.float32]
+from ragcore.ports import Embedder, FloatArray
+from ragcore.text.request_cache import cached
 
 DIMENSIONS = 768
 
@@ -26,3 +28,26 @@ def matryoshka(vectors: npt.ArrayLike, *, model: str) -> FloatArray:
     if not np.all(np.isfinite(norms)) or np.any(norms == 0):
         raise EmbedderRefusedError("vectors", model=model)
     return np.asarray(rows / norms, dtype=np.float32)
+
+
+class CachingEmbedder:
+    """Implements ports.Embedder: the given one, whose vectors of questions are kept within `computed_once`."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self.model = embedder.model
+        self.dimensions = embedder.dimensions
+
+    def embed_documents(self, texts: Sequence[str]) -> FloatArray:
+        """See ports.Embedder."""
+        return self.embedder.embed_documents(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> FloatArray:
+        """See ports.Embedder; one question is remembered, several at once go to the embedder together."""
+        if len(texts) != 1:
+            return self.embedder.embed_queries(texts)
+        return np.array(cached((id(self.embedder), "question", texts[0]), lambda: self.embedder.embed_queries(texts)))
+
+    def trust(self, cjk_share: float) -> float:
+        """See ports.Embedder."""
+        return self.embedder.trust(cjk_share)

@@ -57,9 +57,9 @@ _LIST = re.compile(
 )
 
 
-def definer(question: str) -> Callable[[str], float]:
+def definition_test(question: str) -> Callable[[str], float]:
     """A test whether a sentence says what the subject of a definition question is; always 0 for other questions."""
-    name = subject_of(question)
+    name = definition_subject(question)
     if not name:
         return lambda sentence: 0.0
     term = re.escape(name)
@@ -79,13 +79,13 @@ def definer(question: str) -> Callable[[str], float]:
     return lambda sentence: float(bool(says.search(sentence)))
 
 
-def subject_of(question: str) -> str:
+def definition_subject(question: str) -> str:
     """What a definition question asks the meaning of; "" for other questions."""
     found = _SUBJECT.search(question) if question_type(question) == "definition" else None
     return next((group.strip() for group in found.groups() if group), "") if found else ""
 
 
-def signs_of(question: str) -> re.Pattern[str] | None:
+def answer_cues(question: str) -> re.Pattern[str] | None:
     """A pattern of words that answers to such a question have, for lower-case text; None without any."""
     for kind, pattern in (("reason", _WHY), ("manner", _HOW), ("list", _LIST)):
         if pattern.search(question):

@@ -54,7 +54,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SentenceChoice:
     """The best source's sentences, and those of other sources, in the order of their sources."""
 
     best: Statement
@@ -62,7 +62,9 @@ class Choice:
     points: tuple[tuple[Statement, ...], ...]
 
 
-def chosen(found: Sequence[Statement], probabilities: FloatArray, limits: Limits, question: str = "") -> Choice:
+def choose_sentences(
+    found: Sequence[Statement], probabilities: FloatArray, limits: Limits, question: str = ""
+) -> SentenceChoice:
     """The best sentence and what is worth its place beside it. `found` holds at least one sentence.
 
     What a document says of itself ("This guide describes ...") is chosen only where the question asks for that.
@@ -94,7 +96,7 @@ def chosen(found: Sequence[Statement], probabilities: FloatArray, limits: Limits
     core = [s for s in taken if s.source.number == main.number]
     numbers = dict.fromkeys(s.source.number for s in taken if s.source.number != main.number)
     points = tuple(_in_order([s for s in taken if s.source.number == number]) for number in numbers)
-    return Choice(best, _in_order(core), points)
+    return SentenceChoice(best, _in_order(core), points)
 
 
 def with_tables(core: Sequence[Statement], found: Sequence[Statement]) -> tuple[Statement, ...]:

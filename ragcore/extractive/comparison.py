@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragcore.extractive.formatting import Words, joined, marked, table
+from ragcore.extractive.formatting import Wording, cite, join_cited, table
+from ragcore.extractive.markdown import tables
 from ragcore.extractive.sentences import Statement
-from ragcore.extractive.tables import tables
 from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.scripts import columns
 from ragcore.text.tokenise import stop_words
@@ -44,7 +44,7 @@ class Thing:
     words: frozenset[str]
 
 
-def compared(question: str, tokenizer: Tokenizer) -> tuple[Thing, Thing] | None:
+def find_compared(question: str, tokenizer: Tokenizer) -> tuple[Thing, Thing] | None:
     """The two things that a question compares; None if it names none."""
     for pattern in _THINGS:
         if match := pattern.search(question.strip()):
@@ -55,12 +55,12 @@ def compared(question: str, tokenizer: Tokenizer) -> tuple[Thing, Thing] | None:
     return None
 
 
-def comparison(
+def compare_in_table(
     things: tuple[Thing, Thing],
     found: Sequence[Statement],
     probabilities: FloatArray,
     tokenizer: Tokenizer,
-    words: Words,
+    words: Wording,
 ) -> str | None:
     """A table with one column for each thing; None unless the sources describe both."""
     sources = list({s.source.number: s.source for s in found}.values())
@@ -74,7 +74,7 @@ def comparison(
         return None
     rows = [*_aspects(sides, words), *_said(sides, words)]
     both = [s for s in ranked if all(t.words <= set(s.terms) for t in things)][:1]
-    lead = f"{joined(both, words)}\n\n" if both else ""
+    lead = f"{join_cited(both, words)}\n\n" if both else ""
     return lead + table([words.aspect, things[0].name, things[1].name], rows[:MAX_ROWS])
 
 
@@ -89,34 +89,34 @@ def _is_about(statement: Statement, thing: Thing, other: Thing) -> bool:
     return named <= terms or thing.name.lower() in head.lower()
 
 
-def _aspects(sides: Sequence[Sequence[Statement]], words: Words) -> Iterator[list[str]]:
+def _aspects(sides: Sequence[Sequence[Statement]], words: Wording) -> Iterator[list[str]]:
     """Rows of what both sides give a value for, such as "Bandwidth: 20 MHz"."""
     values: list[dict[str, str]] = []
     for side in sides:
         labelled = ((_LABELLED.fullmatch(s.text), s.source.number) for s in side)
-        values.append({m[1].strip(): marked(m[2], number, words) for m, number in labelled if m})
+        values.append({m[1].strip(): cite(m[2], number, words) for m, number in labelled if m})
     for label in values[0].keys() & values[1].keys():
         yield [label, values[0][label], values[1][label]]
 
 
-def _said(sides: Sequence[Sequence[Statement]], words: Words) -> Iterator[list[str]]:
+def _said(sides: Sequence[Sequence[Statement]], words: Wording) -> Iterator[list[str]]:
     """One row with the best sentences of each side."""
     cells = []
     for side in sides:
         plain = [s for s in side if not _LABELLED.fullmatch(s.text)][:MAX_SAID]
-        cells.append(joined(sorted(plain, key=lambda s: (s.source.number, s.position)), words))
+        cells.append(join_cited(sorted(plain, key=lambda s: (s.source.number, s.position)), words))
     if any(cells):
         yield [words.said, *cells]
 
 
-def _given_table(source: Source, things: tuple[Thing, Thing], tokenizer: Tokenizer, words: Words) -> str | None:
+def _given_table(source: Source, things: tuple[Thing, Thing], tokenizer: Tokenizer, words: Wording) -> str | None:
     """The columns of both things from a table of the source itself."""
     for given in tables(source.text.splitlines()):
         places = [_column(given.head, thing, tokenizer) for thing in things]
         if None in places or places[0] == places[1] or 0 in places:
             continue
         wanted = [p for p in places if p is not None]
-        rows = [[cells[0], *(marked(cells[p], source.number, words) for p in wanted)] for cells in given.rows]
+        rows = [[cells[0], *(cite(cells[p], source.number, words) for p in wanted)] for cells in given.rows]
         return table([given.head[0] or words.aspect, *(given.head[p] for p in wanted)], rows[:MAX_ROWS])
     return None
 

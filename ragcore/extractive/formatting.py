@@ -21,7 +21,7 @@ _FIGURE = re.compile(r"(?<![\w.])\d+(?:[.,:]\d+)*%?(?![A-Za-z])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Wording:
     """Everything in an answer that is not a quotation."""
 
     supplement: str
@@ -30,46 +30,46 @@ class Words:
     gap: str  # between a sentence and its marker, and between sentences
 
 
-_WORDS: dict[Script, Words] = {
-    "zh": Words(supplement="补充要点", aspect="方面", said="资料所述", gap=""),
-    "zht": Words(supplement="補充要點", aspect="方面", said="資料所述", gap=""),
-    "en": Words(supplement="Also relevant", aspect="Aspect", said="What the sources say", gap=" "),
+_WORDS: dict[Script, Wording] = {
+    "zh": Wording(supplement="补充要点", aspect="方面", said="资料所述", gap=""),
+    "zht": Wording(supplement="補充要點", aspect="方面", said="資料所述", gap=""),
+    "en": Wording(supplement="Also relevant", aspect="Aspect", said="What the sources say", gap=" "),
 }
 
 
-def words_for(question: str, language: Language) -> Words:
+def wording_for(question: str, language: Language) -> Wording:
     """The words for a question; traditional Chinese is recognised by its characters."""
     if (language if language != "other" else language_of(question)) != "zh":
         return _WORDS["en"]
     return _WORDS["zht" if is_traditional(question) else "zh"]
 
 
-def marked(text: str, number: int, words: Words) -> str:
+def cite(text: str, number: int, words: Wording) -> str:
     """A sentence with the marker of its source."""
     return f"{text}{words.gap}[{number}]"
 
 
-def joined(group: Iterable[Statement], words: Words) -> str:
+def join_cited(group: Iterable[Statement], words: Wording) -> str:
     """Sentences, each with its marker."""
-    return words.gap.join(marked(s.text, s.source.number, words) for s in group)
+    return words.gap.join(cite(s.text, s.source.number, words) for s in group)
 
 
-def supplement(points: Sequence[Sequence[Statement]], words: Words) -> str:
+def supplement(points: Sequence[Sequence[Statement]], words: Wording) -> str:
     """The block of further points under its heading; "" without any."""
-    lines = "\n".join(f"- {joined(point, words)}" for point in points)
+    lines = "\n".join(f"- {join_cited(point, words)}" for point in points)
     return f"\n\n**{words.supplement}**\n\n{lines}" if lines else ""
 
 
-def listing(items: Sequence[tuple[str, int]], words: Words, *, numbered: bool) -> str:
+def listing(items: Sequence[tuple[str, int]], words: Wording, *, numbered: bool) -> str:
     """Points (text, number of the source), each with its marker; numbered where their order matters."""
     marks = (f"{n}. " if numbered else "- " for n in range(1, len(items) + 1))
-    return "\n".join(f"{mark}{marked(text, number, words)}" for mark, (text, number) in zip(marks, items, strict=True))
+    return "\n".join(f"{mark}{cite(text, number, words)}" for mark, (text, number) in zip(marks, items, strict=True))
 
 
-def section_blocks(answer: SectionAnswer, words: Words) -> list[str]:
+def section_blocks(answer: SectionAnswer, words: Wording) -> list[str]:
     """A section as blocks of Markdown: its sentences, and the points of its list or its table."""
     number = answer.source.number
-    blocks = [words.gap.join(marked(text, number, words) for text in answer.sentences)]
+    blocks = [words.gap.join(cite(text, number, words) for text in answer.sentences)]
     if answer.items:
         items = [(text, source.number) for text, source in answer.items]
         blocks.append(listing(items, words, numbered=answer.is_ordered))
@@ -78,12 +78,14 @@ def section_blocks(answer: SectionAnswer, words: Words) -> list[str]:
     return _apart([block for block in blocks if block])
 
 
-def passage_block(statements: Sequence[Statement], words: Words) -> str:
+def passage_block(statements: Sequence[Statement], words: Wording) -> str:
     """Sentences, each with its marker; rows of one table that stand together as a table."""
     blocks = []
     for (head, number), group in groupby(statements, key=lambda s: (s.head, s.source.number)):
         members = list(group)
-        blocks.append(rows_table(head, [s.cells for s in members], number, words) if head else joined(members, words))
+        blocks.append(
+            rows_table(head, [s.cells for s in members], number, words) if head else join_cited(members, words)
+        )
     return "".join(_apart(blocks))
 
 
@@ -91,14 +93,14 @@ def _apart(blocks: Sequence[str]) -> list[str]:
     return [block if at == 0 else f"\n\n{block}" for at, block in enumerate(blocks)]
 
 
-def rows_table(head: Sequence[str], rows: Sequence[Sequence[str]], number: int, words: Words) -> str:
+def rows_table(head: Sequence[str], rows: Sequence[Sequence[str]], number: int, words: Wording) -> str:
     """Rows of a source's table below its head, each with the marker in its last filled cell."""
     return table(head, [_row_marked(row, number, words) for row in rows])
 
 
-def _row_marked(row: Sequence[str], number: int, words: Words) -> list[str]:
+def _row_marked(row: Sequence[str], number: int, words: Wording) -> list[str]:
     last = max((at for at, cell in enumerate(row) if cell), default=0)
-    return [marked(cell, number, words) if at == last else cell for at, cell in enumerate(row)]
+    return [cite(cell, number, words) if at == last else cell for at, cell in enumerate(row)]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

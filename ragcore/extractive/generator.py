@@ -8,24 +8,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from ragcore.extractive.answer_patterns import subject_of
-from ragcore.extractive.choice import Choice, Limits, chosen, with_tables
-from ragcore.extractive.comparison import compared, comparison
+from ragcore.extractive.answer_patterns import definition_subject
+from ragcore.extractive.choice import Limits, SentenceChoice, choose_sentences, with_tables
+from ragcore.extractive.comparison import compare_in_table, find_compared
 from ragcore.extractive.formatting import (
-    Words,
+    Wording,
+    cite,
     listing,
-    marked,
     passage_block,
     section_blocks,
     supplement,
     with_figure,
-    words_for,
+    wording_for,
 )
-from ragcore.extractive.lists import list_around
-from ragcore.extractive.sections import section_answer
+from ragcore.extractive.sections import find_list_around, find_section_answer
 from ragcore.extractive.sentence_features import SentenceFeatures, compute_sentence_features, refers_back
 from ragcore.extractive.sentence_model import SentenceScorer
-from ragcore.extractive.sentences import Statement, statements
+from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_type import question_type
 
@@ -65,27 +64,29 @@ class ExtractiveGenerator:
 
     def blocks(self, request: GenerationRequest) -> list[str]:
         """The answer as Markdown blocks; joined they are the whole text. Empty without usable sentences."""
-        words = words_for(request.question, request.language)
+        words = wording_for(request.question, request.language)
         kind = question_type(request.question)
-        found = statements(request.sources, self._tokenizer)
+        found = read_statements(request.sources, self._tokenizer)
         known = compute_sentence_features(request.question, found, self._tokenizer, self._embedder)
-        chances = whole_first(self._scorer.probabilities(known), known)
-        if kind == "comparison" and (things := compared(request.question, self._tokenizer)):
-            block = comparison(things, found, chances, self._tokenizer, words)
+        chances = prefer_full_coverage(self._scorer.probabilities(known), known)
+        if kind == "comparison" and (things := find_compared(request.question, self._tokenizer)):
+            block = compare_in_table(things, found, chances, self._tokenizer, words)
             if block is not None:
                 return [block]
         if not known.column("definition").any():
-            is_definition = bool(subject_of(request.question))
-            section = section_answer(request.question, request.sources, self._tokenizer, with_parts=not is_definition)
+            is_definition = bool(definition_subject(request.question))
+            section = find_section_answer(
+                request.question, request.sources, self._tokenizer, with_parts=not is_definition
+            )
             if section is not None:
                 return section_blocks(section, words)
         if not found:
             return []
-        choice = chosen(found, chances, self._limits, request.question)
+        choice = choose_sentences(found, chances, self._limits, request.question)
         best = choice.best
-        around = list_around(best, found)
+        around = find_list_around(best, found)
         if around is not None:
-            lead = [f"{marked(around.intro, around.number, words)}\n\n"] if around.intro else []
+            lead = [f"{cite(around.intro, around.number, words)}\n\n"] if around.intro else []
             items = [(text, around.number) for text in around.items]
             block = listing(items, words, numbered=kind == "process")
             return [*lead, block, *_supplements(choice, words)]
@@ -93,7 +94,7 @@ class ExtractiveGenerator:
         return [passage_block(core, words), *_supplements(choice, words)]
 
 
-def whole_first(chances: FloatArray, known: SentenceFeatures) -> FloatArray:
+def prefer_full_coverage(chances: FloatArray, known: SentenceFeatures) -> FloatArray:
     """float32[n]: the same probabilities, but a sentence with every term of the question changes places with the best.
 
     Only where it is not much less likely. Short questions: "they founded Traf-O-Data" says less of who founded
@@ -130,6 +131,6 @@ def _going_on(statement: Statement, found: Sequence[Statement]) -> list[Statemen
     return [found[at]] if is_next and refers_back(found[at].text) else []
 
 
-def _supplements(choice: Choice, words: Words) -> list[str]:
+def _supplements(choice: SentenceChoice, words: Wording) -> list[str]:
     block = supplement(choice.points, words)
     return [block] if block else []

@@ -1,4 +1,4 @@
-"""Answers that a document already gives in one piece: the section whose heading is the question (A2, A4).
+"""Answers that a document already gives in one piece: a list, or the section whose heading is the question (A2, A4).
 
 "What triggers X?" under the heading "Triggers of X" is answered by its list, "The four steps of X?" by its
 subsections, "Q: How far does X reach?" by what stands below it. Only sections whose heading, with the title of the
@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 
-from ragcore.extractive.marks import plain_text
-from ragcore.extractive.sentences import is_question, plain_sentences, unasked
-from ragcore.extractive.tables import Table, is_row, tables
+from ragcore.extractive.markdown import Table, is_row, plain_text, tables
+from ragcore.extractive.sentences import Statement, is_question, plain_sentences, strip_question_mark
 from ragcore.ports import Tokenizer
 from ragcore.text.scripts import columns
 from ragcore.text.tokenise import stop_words
@@ -25,13 +24,42 @@ from ragcore.types import Source
 MAX_ITEMS = 9
 MIN_ITEMS = 2
 MAX_SENTENCES = 3  # of a section's text
-MAX_COLUMNS = 1100  # of the whole answer
+MAX_COLUMNS = 1100  # of an answer by a section
+MAX_LIST_COLUMNS = 900  # of an answer by a list
 MIN_PRECISION = 0.5  # share of the heading's own content words that the question asks for
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*\S)")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,3}[.)])\s+(.*\S)")
 _OPAQUE = ("`", "$", "~", "![", ">")  # code, formulas, pictures and quotations
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[一二三四五六七八九十]+、)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class ListAnswer:
+    """The sentence that announces a list ("" if none does), and its points, in the order of the source."""
+
+    intro: str
+    number: int  # of the source
+    items: tuple[str, ...]
+
+
+def find_list_around(best: Statement, found: Sequence[Statement]) -> ListAnswer | None:
+    """The whole list that the best sentence is a point of; None if it is none, or if the list is too long to show."""
+    if not best.is_item:
+        return None
+    same = [s for s in found if s.source.number == best.source.number and s.heading == best.heading]
+    at = same.index(best)
+    first = last = at
+    while first and same[first - 1].is_item and not same[first].announced:
+        first -= 1
+    while last + 1 < len(same) and same[last + 1].is_item and not same[last + 1].announced:
+        last += 1
+    points = same[first : last + 1]
+    intro = points[0].announced
+    items = [s.text.removeprefix(s.announced).strip() for s in points]
+    if not MIN_ITEMS <= len(items) <= MAX_ITEMS or sum(map(columns, (intro, *items))) > MAX_LIST_COLUMNS:
+        return None
+    return ListAnswer(intro, best.source.number, tuple(items))
 
 
 @dataclass(slots=True)
@@ -95,7 +123,7 @@ class SectionAnswer:
     table: Table | None = None
 
 
-def section_answer(
+def find_section_answer(
     question: str, sources: Sequence[Source], tokenizer: Tokenizer, *, with_parts: bool = True
 ) -> SectionAnswer | None:
     """What the best section says whose heading asks the question; None in most cases.
@@ -198,7 +226,7 @@ def _content_words(text: str, tokenizer: Tokenizer) -> frozenset[str]:
 
 
 def _unnumbered(title: str) -> str:
-    return unasked(_NUMBER.sub("", title))
+    return strip_question_mark(_NUMBER.sub("", title))
 
 
 @cache

@@ -11,7 +11,7 @@ from itertools import islice
 
 import numpy as np
 
-from ragcore.extractive.answer_patterns import PATTERNS, definer, signs_of
+from ragcore.extractive.answer_patterns import PATTERNS, answer_cues, definition_test
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.lexical_features import (
@@ -164,8 +164,8 @@ class _Question:
             pieces=re.findall(rf"[{CJK}]|[^\W{CJK}]+", lower) if is_cjk else re.findall(r"\w+", lower),
             joiner="" if is_cjk else " ",
             kind=wanted(question),
-            signs=signs_of(question),
-            defines=definer(question),
+            signs=answer_cues(question),
+            defines=definition_test(question),
         )
 
     def features(self, at: int) -> dict[str, float]:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragcore.extractive.marks import plain_text
-from ragcore.extractive.tables import cells_of, is_row, labelled
+from ragcore.extractive.markdown import cells_of, is_row, labelled, plain_text
 from ragcore.ports import Tokenizer
 from ragcore.text.request_cache import cached
 from ragcore.text.sentences import split_sentences
@@ -68,7 +67,7 @@ class _Piece:
     cells: tuple[str, ...] = ()
 
 
-def statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Statement]:
+def read_statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Statement]:
     """All sentences of the sources in order; titles, headings, rules and mere pointers to figures are left out."""
     sources = tuple(sources)
     # by identity: the statements, which are kept with them, name these very sources
@@ -112,7 +111,7 @@ def is_question(text: str) -> bool:
     return _QUESTION.search(text) is not None
 
 
-def unasked(heading: str) -> str:
+def strip_question_mark(heading: str) -> str:
     """A heading such as "Q: How far?" without its mark of a question."""
     return _ASKS.sub("", heading, count=1) if _ASKS.match(heading) else heading
 
@@ -135,7 +134,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
             continue
         head = ()
         if title := _title(raw):
-            heading = unasked(title)
+            heading = strip_question_mark(title)
             continue
         if _RULE.fullmatch(raw) or _is_bare_title(raw):
             continue

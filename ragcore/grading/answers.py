@@ -11,8 +11,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from ragcore.grading.coverage import Coverage
-from ragcore.grounding.citations import extract
-from ragcore.grounding.confidence import answer_confidence
+from ragcore.grounding.citations import answer_confidence, extract_citations
 from ragcore.grounding.context import render_context
 from ragcore.grounding.support import support_states
 from ragcore.llm.client import LlmClient
@@ -156,7 +155,7 @@ def _checked(
     text: str, sources: Sequence[Source], tokenizer: Tokenizer, embedder: Embedder
 ) -> tuple[float, list[Sentence]]:
     """Confidence of citations and support together, and the sentences with their support."""
-    extracted = extract(text, sources, tokenizer=tokenizer)
+    extracted = extract_citations(text, sources, tokenizer=tokenizer)
     trusted = embedder if embedder.trust(cjk_share(text)) > 0 else None
     sentences = support_states(extracted.text, sources, tokenizer=tokenizer, embedder=trusted)
     return answer_confidence(extracted.citations, sentences), sentences

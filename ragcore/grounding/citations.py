@@ -1,4 +1,4 @@
-"""Which sources an answer points to, and how sure that is (V7)."""
+"""Which sources an answer points to, and how far citations and answer can be relied on, 0 to 1 (V7)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,38 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ragcore.grounding.bare_addresses import hosts_of
-from ragcore.grounding.confidence import citation_confidence
 from ragcore.grounding.links import without_links
 from ragcore.grounding.markers import Marker, MarkerStream
-from ragcore.grounding.similarity import SourceSimilarity
+from ragcore.grounding.plain_urls import hosts_of
+from ragcore.grounding.source_texts import SourceSimilarity
 from ragcore.ports import Tokenizer
 from ragcore.text.sentences import split_sentences
-from ragcore.types import Citation, Source
+from ragcore.types import Citation, Sentence, Source
+
+_WEIGHT = {"supported": 1.0, "weak": 0.5, "unsupported": 0.0}
+
+
+def citation_confidence(*, score: float, similarity: float, frequency: int) -> float:
+    """0.4 of the source's score, 0.4 of its similarity to the sentence, 0.2 of how often it is cited (V7)."""
+    return 0.4 * _unit(score) + 0.4 * _unit(similarity) + 0.2 * min(frequency / 3, 1.0)
+
+
+def answer_confidence(citations: Sequence[Citation], sentences: Sequence[Sentence]) -> float:
+    """Half the mean confidence of the citations, half the share of supported sentences (a weak one counts half).
+
+    Nothing cited: 0. No sentence that could be checked: the citations alone.
+    """
+    if not citations:
+        return 0.0
+    cited = sum(citation.confidence for citation in citations) / len(citations)
+    if not sentences:
+        return cited
+    return 0.5 * cited + 0.5 * sum(_WEIGHT[sentence.support] for sentence in sentences) / len(sentences)
+
+
+def _unit(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
 
 WEAK_BELOW = 0.5
 
@@ -50,7 +74,7 @@ def cleaned(text: str, sources: Sequence[Source], addresses: Collection[str] = (
     return re.sub(r"[\[\]【】<]", "", text), []  # made to trick the filters: what is left points nowhere
 
 
-def extract(
+def extract_citations(
     text: str,
     sources: Sequence[Source],
     *,

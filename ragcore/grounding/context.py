@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from ragcore.grounding.code_spans import CodeSpans
+from ragcore.grounding.markers import CodeSpans
 from ragcore.ports import TokenCounter
 from ragcore.types import Passage, Source
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ragcore.grounding.bare_addresses import BareAddresses
+from ragcore.grounding.plain_urls import PlainUrlRule
 
 MAX_CODE = 500  # characters of code in a line that are waited for
 MAX_INFO = 200  # characters behind an opening fence
@@ -89,7 +89,7 @@ class LinkGuard:
     """
 
     addresses: tuple[str, ...] = ()
-    bare: BareAddresses | None = None
+    bare: PlainUrlRule | None = None
     _held: str = ""
     _before: str = ""  # the last character before what is held
     _fence: str = ""  # the run that opened a block of code

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import regex
 
-from ragcore.grounding.bare_addresses import bare_addresses
-from ragcore.grounding.code_spans import CodeSpans
 from ragcore.grounding.link_guard import LinkGuard
+from ragcore.grounding.markers import CodeSpans
+from ragcore.grounding.plain_urls import bare_addresses
 
 _DESTINATION = r"(?:<(?P<angled>[^<>\n]{0,2000})>|(?P<bare>(?:[^()\s\\<]|\\.|\([^()\s]{0,500}\)){0,2000}))"
 _TITLE = r"(?:\s{1,20}(?:\"[^\"]{0,300}\"|'[^']{0,300}'|\([^()]{0,300}\)))?"

@@ -1,13 +1,17 @@
-"""Sources cut into sentences, tokenised once for everything that compares an answer with them."""
+"""Sources cut into sentences and tokenised once, and how similar a sentence is to each of them."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ragcore.grounding.facts import figures_offered, negations
-from ragcore.ports import Tokenizer
+from ragcore.grounding.facts import figures, figures_offered, negations, plain_figure
+from ragcore.ports import Embedder, Tokenizer
+from ragcore.text.matching import cosine_matrix, keywords
+from ragcore.text.scripts import cjk_share
 from ragcore.text.sentences import split_sentences
 from ragcore.types import Source
 
@@ -83,3 +87,68 @@ class SourceTexts:
     def of(self, numbers: Sequence[int]) -> list[SourceText]:
         """Those with these numbers; all if none has."""
         return [text for text in self.all if text.source.number in numbers] or self.all
+
+
+ENOUGH = 0.5  # words that are found decide; vectors are asked only below this
+CANDIDATES = 3  # sources whose vectors are compared, the ones with most shared words
+MARKER = re.compile(r"\s*\[\d{1,3}\]")
+
+
+@dataclass(slots=True)
+class SourceSimilarity:
+    """Similarity of sentences and sources, 0 to 1: the higher of two measures.
+
+    Words: share of the sentence's keywords, each weighted by how few sources have it, that the source has too. Meaning:
+    cosine of the vectors, limited by how far the embedder can be trusted with the script; without an embedder or where
+    the words are enough it is not computed.
+    """
+
+    sources: Sequence[Source]
+    tokenizer: Tokenizer
+    embedder: Embedder | None = None
+    texts: SourceTexts = field(init=False)  # shared with whatever else compares the answer with its sources
+    _words: dict[int, frozenset[str]] = field(default_factory=dict)
+    _known: dict[str, dict[int, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.texts = SourceTexts(self.sources, self.tokenizer)
+
+    def of(self, sentence: str) -> dict[int, float]:
+        """Number of a source -> similarity."""
+        text = MARKER.sub("", sentence)
+        if text not in self._known:
+            shared = self.coverage(text)
+            decided = max(shared.values(), default=1.0) >= ENOUGH
+            self._known[text] = shared if decided or self.embedder is None else self._with_meaning(text, shared)
+        return self._known[text]
+
+    def coverage(self, text: str) -> dict[int, float]:
+        """Number of a source -> weighted share of the keywords of `text` that it has."""
+        if not self._words:
+            self._words = {text.source.number: text.words for text in self.texts.all}
+        wanted = keywords(text, self.tokenizer)
+        weight = {word: self._rarity(word) for word in wanted}
+        total = sum(weight.values())
+        return {
+            number: sum(weight[word] for word in wanted if word in words) / total if total else 0.0
+            for number, words in self._words.items()
+        }
+
+    def missing_numbers(self, sentence: str) -> list[str]:
+        """Figures of the sentence that stand in no source, as written."""
+        have = set[str]().union(*(text.figures for text in self.texts.all))
+        found = figures(MARKER.sub("", sentence))
+        return [figure for figure in found if plain_figure(figure) not in have and len(plain_figure(figure)) > 1]
+
+    def _rarity(self, word: str) -> float:
+        having = sum(word in words for words in self._words.values())
+        return math.log(1 + len(self._words) / (having + 0.5))
+
+    def _with_meaning(self, text: str, shared: dict[int, float]) -> dict[int, float]:
+        assert self.embedder is not None
+        near = sorted(self.sources, key=lambda s: shared[s.number], reverse=True)[:CANDIDATES]
+        sentence = self.embedder.embed_queries([text])
+        cosines = cosine_matrix(sentence, self.embedder.embed_documents([s.text for s in near]))[0]
+        trust = self.embedder.trust(cjk_share(text))
+        meaning = {s.number: min(1.0, max(0.0, trust * float(c))) for s, c in zip(near, cosines, strict=True)}
+        return {number: max(value, meaning.get(number, 0.0)) for number, value in shared.items()}

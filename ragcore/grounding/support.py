@@ -1,16 +1,21 @@
-"""How well each sentence of an answer is supported by the sources (B4, V8)."""
+"""Whether the sources support each sentence of an answer: rules and a trained model, then a language model (B4, V8).
+
+`judge_undecided` asks a language model about the sentences that the rules leave open.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragcore.errors import fill
-from ragcore.grounding.evidence import Evidence
-from ragcore.grounding.similarity import MARKER, SourceSimilarity
+from ragcore.grounding.context import render_context
+from ragcore.grounding.source_texts import MARKER, SourceSimilarity
+from ragcore.grounding.support_features import SupportFeatures
 from ragcore.grounding.support_model import SupportModel
+from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import cjk_share
@@ -59,7 +64,7 @@ def support_states(
     refused = {squeeze(sentence) for sentence in refusals}
     judge = _Judge(
         similarity=similarity,
-        evidence=Evidence(similarity.texts, similarity.embedder),
+        evidence=SupportFeatures(similarity.texts, similarity.embedder),
         model=model or SupportModel.shipped(),
         threshold=threshold,
     )
@@ -82,7 +87,7 @@ def claims(text: str) -> Iterator[str]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judge:
     similarity: SourceSimilarity
-    evidence: Evidence
+    evidence: SupportFeatures
     model: SupportModel
     threshold: float
 
@@ -125,3 +130,45 @@ def _figures(missing: Sequence[str]) -> dict[str, Any]:
 def _reason(name: str, **data: str | int) -> dict[str, Any]:
     """The fields of a Sentence that say why: in English, and what is needed to translate it."""
     return {"reason": fill(REASONS[name], data), "reason_data": {"reason": name, **data}}
+
+
+JUDGED = 12  # sentences in one request; the rest go into further ones
+REFUSED = "A language model compared them: the cited source does not say this."
+_OPEN = frozenset({IN_PART, OTHER_LANGUAGE})
+
+
+async def judge_undecided(sentences: Sequence[Sentence], sources: Sequence[Source], llm: LlmClient) -> list[Sentence]:
+    """The sentences with those decided that the rules could not decide, in order (B4).
+
+    Only cited sentences between the two thresholds, or in another language than their source, are asked about. A
+    sentence without a citation, or with a figure that no source has, stays what it is: a model's word does not replace
+    evidence. Where the model fails, the rules stay. Never raises for the model.
+    """
+    judged = list(sentences)
+    places = [at for at, sentence in enumerate(judged) if sentence.reason in _OPEN and sentence.citations]
+    for start in range(0, len(places), JUDGED):
+        part = places[start : start + JUDGED]
+        cited = {number for at in part for number in judged[at].citations}
+        supported = await _supported([judged[at] for at in part], [s for s in sources if s.number in cited], llm)
+        if supported is None:
+            break  # later requests would fail the same way, and the reader waits
+        for number, at in enumerate(part, start=1):
+            judged[at] = _decided(judged[at], number in supported)
+    return judged
+
+
+async def _supported(sentences: Sequence[Sentence], sources: Sequence[Source], llm: LlmClient) -> set[int] | None:
+    """Numbers of supported sentences, from 1; None if the model did not say."""
+    statements = "\n".join(f"{n}. {' '.join(s.text.split())}" for n, s in enumerate(sentences, start=1))
+    reply = await llm.json(
+        "judge_support", dict[str, list[int]], context=render_context(sources), statements=statements
+    )
+    if reply is None or (numbers := reply.get("supported")) is None:
+        return None
+    return set(numbers)
+
+
+def _decided(sentence: Sentence, supported: bool) -> Sentence:
+    if supported:
+        return replace(sentence, support="supported", reason=None, risk=None)
+    return replace(sentence, support="unsupported", reason=REFUSED, risk="high")

@@ -17,7 +17,7 @@ from importlib.resources import files
 import numpy as np
 import numpy.typing as npt
 
-from ragcore.grounding.evidence import FEATURES, MEANING, Evidence, Vector
+from ragcore.grounding.support_features import FEATURES, MEANING, SupportFeatures, Vector
 from ragcore.text.scripts import cjk_share
 
 MODEL_FILE = "support_model.json"
@@ -36,7 +36,7 @@ class SupportModel:
         """The weights that come with the product. Raises ValueError if they are of other features."""
         return _shipped()
 
-    def probability(self, evidence: Evidence, sentence: str, cited: Sequence[int] = ()) -> float:
+    def probability(self, evidence: SupportFeatures, sentence: str, cited: Sequence[int] = ()) -> float:
         """Of one sentence and the sources that it cites (all sources if none)."""
         share = np.array([cjk_share(sentence)])
         by_words = design(evidence.features(sentence, cited)[None], share) @ np.array(self.words)

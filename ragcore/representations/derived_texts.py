@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ragcore.chunking.captions import caption_kind
-from ragcore.extractive.marks import plain_text
+from ragcore.extractive.markdown import plain_text
 from ragcore.ports import TokenCounter
 from ragcore.text.scripts import language_of
 from ragcore.text.sentences import split_sentences

@@ -24,11 +24,12 @@ import numpy as np
 
 import ragcore.answerability.model
 import ragcore.extractive.sentence_model
+from ragcore.answerability.features import FEATURES as GATE_FEATURES
 from ragcore.answerability.model import Script, design, script_of
-from ragcore.answerability.signs import SIGNS
 from ragcore.embedding.packaged import EmbeddedEmbedder
 from ragcore.extractive.sentence_features import FEATURES as SENTENCE_FEATURES
-from ragcore.grounding.evidence import FEATURES, MEANING
+from ragcore.grounding.support_features import FEATURES as SUPPORT_FEATURES
+from ragcore.grounding.support_features import MEANING
 from ragcore.ports import Embedder, FloatArray
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
@@ -83,7 +84,7 @@ def train_refusals(given: argparse.Namespace) -> None:
     _write(
         ragcore.answerability.model,
         {
-            "signs": list(SIGNS),
+            "signs": list(GATE_FEATURES),
             "weights": {script: _rounded(values) for script, values in weights.items()},
             "meaning": {"embedder": EmbeddedEmbedder.model, "weights": _with_meaning(given, groups, weights)},
             "rates": list(refusal_training.RATES),
@@ -146,14 +147,14 @@ def train_support(given: argparse.Namespace) -> None:
         print(finding(f"words and vectors, {len(both)} of them", small.supported, both >= 0.5, both).row())
         model = fitted(small, words=model.words)
     print("\n| kind | sentences | right |\n|---|---|---|", *by_kind(data, scores), sep="\n")
-    for name, value in zip(("constant", *FEATURES), model.words, strict=False):
+    for name, value in zip(("constant", *SUPPORT_FEATURES), model.words, strict=False):
         print(f"{name:20} {value:+.3f}")
     print(
         "with vectors:",
         *(f"{name} {value:+.3f}" for name, value in zip(("constant", *MEANING), model.meaning, strict=False)),
     )
     record = {
-        "features": list(FEATURES),
+        "features": list(SUPPORT_FEATURES),
         "meaning_features": list(MEANING),
         "words": [round(float(w), DIGITS) for w in model.words],
         "meaning": [round(float(w), DIGITS) for w in model.meaning],

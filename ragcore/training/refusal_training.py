@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.optimize import minimize
 
+from ragcore.answerability.features import FALLING, FEATURES, RISING, compute_features
 from ragcore.answerability.model import Script, design, script_of
-from ragcore.answerability.signs import FALLING, RISING, SIGNS, signs
 from ragcore.ports import Embedder, FloatArray
 from ragcore.training.answer_sets import AnswerSet, Asked, Ranking, half_of
 from ragcore.training.unanswerable import Made, gapped, grafted, vague
@@ -66,9 +66,11 @@ def judged(
 
 def judged_made(group: str, made: Iterable[Made], ranking: Ranking, *, embedder: Embedder | None = None) -> Judged:
     """Signs of questions with their sources."""
-    found = [signs(m.text, m.sources, tokenizer=ranking.tokenizer, embedder=embedder, idf=m.idf) for m in made]
-    rows = [[one[name] for name in SIGNS] for one in found if one is not None]
-    matrix = np.array(rows, np.float32).reshape(len(rows), len(SIGNS))
+    found = [
+        compute_features(m.text, m.sources, tokenizer=ranking.tokenizer, embedder=embedder, idf=m.idf) for m in made
+    ]
+    rows = [[one[name] for name in FEATURES] for one in found if one is not None]
+    matrix = np.array(rows, np.float32).reshape(len(rows), len(FEATURES))
     return Judged(group=group, matrix=matrix, empty=len(found) - len(rows))
 
 
@@ -161,7 +163,7 @@ def refusals_fit(answered: Sequence[Judged], unanswered: Sequence[Judged], *, me
         gradient = rows.T @ (share * (1 / (1 + np.exp(-margin)) - truth)) + 2 * L2 * np.append(weights[:-1], 0.0)
         return value, gradient
 
-    limits = [(0.0, 0.0) if name == "similarity" and not meaning else _bounds(name) for name in SIGNS]
+    limits = [(0.0, 0.0) if name == "similarity" and not meaning else _bounds(name) for name in FEATURES]
     bounds = [*(_scaled(limit, float(size)) for limit, size in zip(limits, spread, strict=True)), (None, None)]
     start = np.array([min(0.0, high if high is not None else 0.0) for _, high in bounds])
     found = np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from ragcore.extractive.sentence_features import compute_sentence_features
 from ragcore.extractive.sentence_model import design
-from ragcore.extractive.sentences import statements
+from ragcore.extractive.sentences import read_statements
 from ragcore.ports import FloatArray
 from ragcore.text.normalise import squeeze
 from ragcore.training.answer_sets import AnswerSet, Asked, half_of
@@ -39,7 +39,7 @@ def sentence_lists(data: AnswerSet, *, half: int, limit: int) -> Iterable[Senten
 
 def sentence_list(data: AnswerSet, question: Asked, sources: Sequence[Source]) -> SentenceList | None:
     """None where no sentence of a right document holds a right answer, or all sentences do."""
-    found = statements(sources, data.ranking.tokenizer)
+    found = read_statements(sources, data.ranking.tokenizer)
     golds = [gold for answer in question.answers if (gold := squeeze(answer))]
     right = np.array(
         [

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from ragcore.grounding.evidence import Evidence
 from ragcore.grounding.source_texts import SourceTexts
+from ragcore.grounding.support_features import SupportFeatures
 from ragcore.grounding.support_model import SURE_FROM, SupportModel, design, logistic
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.text.scripts import cjk_share
@@ -55,7 +55,7 @@ def table(examples: Sequence[Example], *, tokenizer: Tokenizer, embedder: Embedd
     words, cosine, overlap = [], [], []
     for example in examples:
         texts = SourceTexts(sources_of(example.sources), tokenizer)
-        evidence = Evidence(texts, embedder)
+        evidence = SupportFeatures(texts, embedder)
         words.append(evidence.features(example.sentence, example.cited))
         cosine.append(evidence.cosine(example.sentence, example.cited))
         mine = set(tokenizer.words(example.sentence))

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ragcore.answerability.asked import NAME, NUMBER, heads
+from ragcore.answerability.question_parts import NAME, NUMBER, heads
 from ragcore.ports import Tokenizer
 from ragcore.text.normalise import squeeze
 from ragcore.text.question_type import wanted

@@ -11,7 +11,7 @@ import pytest
 
 from bench.answers import __main__ as answers
 from bench.answers.measure import length_of, outcome_of
-from ragcore.answerability.signs import SIGNS
+from ragcore.answerability.features import FEATURES
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.training import __main__ as training
@@ -121,7 +121,7 @@ def test_training_finds_the_feature_that_tells():
 
 def test_refusals_are_learnt_and_counted_at_each_rate():
     random = np.random.default_rng(1)
-    good, bad = (random.normal(size=(300, len(SIGNS))) for _ in range(2))
+    good, bad = (random.normal(size=(300, len(FEATURES))) for _ in range(2))
     bad[:, 0] -= 3
     can, cannot = (Judged(group="x", matrix=rows) for rows in (good, bad))
 
@@ -159,8 +159,8 @@ def test_a_set_is_measured_with_weights_that_have_not_seen_it(folder, tmp_path, 
 
 
 def test_a_question_for_which_nothing_is_found_counts_as_refused():
-    rows = np.zeros((3, len(SIGNS)), np.float32)
-    weights = np.zeros(len(SIGNS) + 1)
+    rows = np.zeros((3, len(FEATURES)), np.float32)
+    weights = np.zeros(len(FEATURES) + 1)
 
     assert list(scores(Judged(group="x", matrix=rows, empty=1), weights)) == [0.5, 0.5, 0.5, 0.0]
 
@@ -178,13 +178,13 @@ def test_moved_weights_give_the_wanted_quantiles():
 
 def test_a_sign_that_counts_against_answers_never_counts_for_them():
     random = np.random.default_rng(3)
-    good, bad = (random.normal(size=(200, len(SIGNS))) for _ in range(2))
-    good[:, SIGNS.index("unknown")] += 3
+    good, bad = (random.normal(size=(200, len(FEATURES))) for _ in range(2))
+    good[:, FEATURES.index("unknown")] += 3
 
     weights = refusals_fit([Judged(group="x", matrix=good)], [Judged(group="x", matrix=bad)])
 
-    assert weights[SIGNS.index("unknown")] <= 0
-    assert weights[SIGNS.index("similarity")] == 0
+    assert weights[FEATURES.index("unknown")] <= 0
+    assert weights[FEATURES.index("similarity")] == 0
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.bootstrap import mean_interval, paired_difference, set_mean_difference, set_mean_interval
-from ragcore.metrics.retrieval import ndcg_at_k
+from ragcore.metrics.quality import ndcg_at_k
 from tests.forms_plugin import examples
 
 laws = settings(max_examples=examples(25), deadline=None)

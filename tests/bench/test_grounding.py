@@ -9,8 +9,8 @@ import pytest
 from bench.grounding import __main__ as grounding
 from bench.grounding.rgb import cases, contains, measured, mixed
 from bench.grounding.scripted_model import looking_up
-from ragcore.grounding.evidence import FEATURES
 from ragcore.grounding.facts import figures, figures_offered, negations, plain_figure
+from ragcore.grounding.support_features import FEATURES
 from ragcore.grounding.support_model import SupportModel
 from ragcore.prompts.refusals import is_refusal
 from ragcore.text.tokenise import JiebaTokenizer

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from chat.rendering import render_markdown
-from ragcore.grounding.citations import extract
+from ragcore.grounding.citations import extract_citations
 from ragcore.grounding.context import render_context
 from ragcore.grounding.links import LinkStream
 from ragcore.grounding.markers import MarkerStream
@@ -86,7 +86,7 @@ def test_an_honest_answer_keeps_its_citation(server, sources, tokenizer):
     _, text = answered(server, sources, "The mast is 40 metres high ", "[Sour", "ce 1].")
 
     assert text == "The mast is 40 metres high [1]."
-    assert [c.number for c in extract(text, sources, tokenizer=tokenizer).citations] == [1]
+    assert [c.number for c in extract_citations(text, sources, tokenizer=tokenizer).citations] == [1]
     assert [s.support for s in support_states(text, sources, tokenizer=tokenizer)] == ["supported"]
 
 
@@ -94,7 +94,7 @@ def test_a_model_that_obeys_the_document_cites_nothing_that_does_not_exist(serve
     _, text = answered(server, sources, "Root is Eve [Source 9][7]. ", "See ［3］【5】(Source 7).")
 
     assert "[" not in text.replace("［3］", "")
-    assert extract(text, sources, tokenizer=tokenizer).citations == ()
+    assert extract_citations(text, sources, tokenizer=tokenizer).citations == ()
     first, *rest = support_states(text, sources, tokenizer=tokenizer)
     assert (first.support, first.risk) == ("unsupported", "high")
     assert all(sentence.support != "supported" for sentence in rest)
@@ -113,7 +113,7 @@ def test_a_model_that_obeys_the_document_cites_nothing_that_does_not_exist(serve
 )
 def test_a_model_that_obeys_the_document_loads_and_links_nothing(server, sources, tokenizer, reply):
     _, text = answered(server, sources, *(reply[at : at + 3] for at in range(0, len(reply), 3)))
-    stored = extract(reply, sources, tokenizer=tokenizer).text
+    stored = extract_citations(reply, sources, tokenizer=tokenizer).text
 
     for shown in (text, stored):
         assert "](http" not in shown

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.answerability import answerability, threshold_for
+from ragcore.answerability import score_answerability, threshold_for
 from ragcore.answerability.model import script_of
 from ragcore.embedding.packaged import EmbeddedEmbedder
 from ragcore.text.tokenise import JiebaTokenizer
@@ -23,7 +23,7 @@ CHINESE = (
 
 
 def score(question, sources):
-    return answerability(question, sources, tokenizer=TOKENIZER).score
+    return score_answerability(question, sources, tokenizer=TOKENIZER).score
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_a_question_about_nothing_in_the_sources_falls_below_the_threshold():
 
 
 def test_no_sources_answer_nothing():
-    judged = answerability("Why?", (), tokenizer=TOKENIZER)
+    judged = score_answerability("Why?", (), tokenizer=TOKENIZER)
 
     assert judged.score == 0
-    assert judged.signs == {}
+    assert judged.features == {}
 
 
 @pytest.mark.parametrize(("question", "script"), [("铁路全长多少？", "zh"), ("鐵路全長多少？", "zht"), ("Why?", "en")])
@@ -68,9 +68,9 @@ def test_an_embedder_that_training_has_not_seen_is_not_asked():
         def trust(self, cjk_share):
             return 1.0
 
-    judged = answerability("Who built the mast?", ENGLISH, tokenizer=TOKENIZER, embedder=Other())
+    judged = score_answerability("Who built the mast?", ENGLISH, tokenizer=TOKENIZER, embedder=Other())
 
-    assert judged == answerability("Who built the mast?", ENGLISH, tokenizer=TOKENIZER)
+    assert judged == score_answerability("Who built the mast?", ENGLISH, tokenizer=TOKENIZER)
 
 
 def test_the_embedder_of_the_training_is_asked_for_questions_that_it_reads():
@@ -85,11 +85,11 @@ def test_the_embedder_of_the_training_is_asked_for_questions_that_it_reads():
         def trust(self, cjk_share):
             return 1.0
 
-    english = answerability("Who built the mast?", ENGLISH, tokenizer=TOKENIZER, embedder=Like())
-    chinese = answerability("铁路全长多少公里？", CHINESE, tokenizer=TOKENIZER, embedder=Like())
+    english = score_answerability("Who built the mast?", ENGLISH, tokenizer=TOKENIZER, embedder=Like())
+    chinese = score_answerability("铁路全长多少公里？", CHINESE, tokenizer=TOKENIZER, embedder=Like())
 
-    assert english.signs["similarity"] == pytest.approx(1)
-    assert chinese.signs["similarity"] == 0
+    assert english.features["similarity"] == pytest.approx(1)
+    assert chinese.features["similarity"] == 0
 
 
 def test_more_false_refusals_mean_a_higher_threshold():

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.extractive.choice import Limits, chosen
-from ragcore.extractive.sentences import Statement, statements
+from ragcore.extractive.choice import Limits, choose_sentences
+from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.text.scripts import columns
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
@@ -25,7 +25,7 @@ def probabilities(*values):
 def test_the_sentences_of_the_best_source_are_the_core_in_their_order():
     found = [statement(1, 0, "alpha one"), statement(1, 1, "beta two"), statement(2, 0, "gamma three")]
 
-    choice = chosen(found, probabilities(0.2, 0.5, 0.3), Limits())
+    choice = choose_sentences(found, probabilities(0.2, 0.5, 0.3), Limits())
 
     assert [s.text for s in choice.core] == ["alpha one.", "beta two."]
     assert [[s.text for s in point] for point in choice.points] == [["gamma three."]]
@@ -34,7 +34,7 @@ def test_the_sentences_of_the_best_source_are_the_core_in_their_order():
 def test_a_sentence_that_hardly_answers_is_left_out_where_another_one_surely_does():
     found = [statement(1, 0, "alpha one"), statement(2, 0, "beta two " * 20)]
 
-    choice = chosen(found, probabilities(0.99, 0.01), Limits(worth=0.03))
+    choice = choose_sentences(found, probabilities(0.99, 0.01), Limits(worth=0.03))
 
     assert choice.points == ()
 
@@ -42,24 +42,24 @@ def test_a_sentence_that_hardly_answers_is_left_out_where_another_one_surely_doe
 def test_the_same_statement_of_two_sources_is_given_once():
     found = [statement(1, 0, "alpha one two"), statement(2, 0, "alpha one two")]
 
-    assert chosen(found, probabilities(0.6, 0.4), Limits()).points == ()
+    assert choose_sentences(found, probabilities(0.6, 0.4), Limits()).points == ()
 
 
 def test_titles_and_questions_do_not_stand_beside_an_answer():
     found = [
         statement(1, 0, "alpha one"),
         statement(1, 1, "what is beta? (or not?)"),
-        *statements([source(2, "References")], TOKENIZER),
+        *read_statements([source(2, "References")], TOKENIZER),
     ]
 
-    choice = chosen(found, probabilities(0.4, 0.3, 0.3), Limits())
+    choice = choose_sentences(found, probabilities(0.4, 0.3, 0.3), Limits())
 
     assert [s.text for s in choice.core] == ["alpha one."]
     assert choice.points == ()
 
 
 def test_a_first_sentence_beyond_every_limit_is_still_given():
-    choice = chosen([statement(1, 0, "x" * 5000)], probabilities(1.0), Limits(most_columns=100))
+    choice = choose_sentences([statement(1, 0, "x" * 5000)], probabilities(1.0), Limits(most_columns=100))
 
     assert len(choice.core) == 1
 
@@ -72,7 +72,7 @@ def test_an_answer_keeps_to_its_limits(rows, most):
     found = [statement(n, at, f"w{at} " * length) for at, (n, length, _) in enumerate(rows)]
     limits = Limits(most_columns=most)
 
-    choice = chosen(found, probabilities(*(p for _, _, p in rows)), limits)
+    choice = choose_sentences(found, probabilities(*(p for _, _, p in rows)), limits)
 
     everything = [s for group in (choice.core, *choice.points) for s in group]
     assert len(choice.points) <= limits.supplements

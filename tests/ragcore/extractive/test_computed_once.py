@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ragcore.extractive.sentence_features import compute_sentence_features
-from ragcore.extractive.sentences import statements
+from ragcore.extractive.sentences import read_statements
 from ragcore.text.request_cache import request_cache
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
@@ -32,10 +32,12 @@ class Counted:
 def test_sentences_and_their_evidence_are_made_once_an_answer():
     tokenizer = Counted()
     with request_cache():
-        first = compute_sentence_features("Which key opens the cabinet?", statements(SOURCES, tokenizer), tokenizer)
+        first = compute_sentence_features(
+            "Which key opens the cabinet?", read_statements(SOURCES, tokenizer), tokenizer
+        )
         asked = tokenizer.times
         again = compute_sentence_features(
-            "Which key opens the cabinet?", statements(tuple(SOURCES), tokenizer), tokenizer
+            "Which key opens the cabinet?", read_statements(tuple(SOURCES), tokenizer), tokenizer
         )
 
     assert asked > 0
@@ -47,10 +49,10 @@ def test_sentences_and_their_evidence_are_made_once_an_answer():
 @pytest.mark.parametrize("question", ["Which key opens the cabinet?", "机柜用什么钥匙打开？"])
 def test_what_is_remembered_is_what_would_be_computed(question):
     with request_cache():
-        remembered = [compute_sentence_features(question, statements(SOURCES, TOKENIZER), TOKENIZER) for _ in range(2)][
-            1
-        ]
-    computed = compute_sentence_features(question, statements(SOURCES, TOKENIZER), TOKENIZER)
+        remembered = [
+            compute_sentence_features(question, read_statements(SOURCES, TOKENIZER), TOKENIZER) for _ in range(2)
+        ][1]
+    computed = compute_sentence_features(question, read_statements(SOURCES, TOKENIZER), TOKENIZER)
 
     assert remembered.found == computed.found
     assert np.array_equal(remembered.matrix, computed.matrix)
@@ -58,8 +60,8 @@ def test_what_is_remembered_is_what_would_be_computed(question):
 
 def test_other_sources_and_another_question_are_looked_at_anew():
     with request_cache():
-        both = statements(SOURCES, TOKENIZER)
-        assert len(statements(SOURCES[:1], TOKENIZER)) < len(both)
+        both = read_statements(SOURCES, TOKENIZER)
+        assert len(read_statements(SOURCES[:1], TOKENIZER)) < len(both)
         one, other = (compute_sentence_features(q, both, TOKENIZER).matrix for q in ("Which key?", "Which room?"))
 
     assert not np.array_equal(one, other)
@@ -67,6 +69,6 @@ def test_other_sources_and_another_question_are_looked_at_anew():
 
 def test_who_changes_the_numbers_changes_nobody_elses():
     with request_cache():
-        found = statements(SOURCES, TOKENIZER)
+        found = read_statements(SOURCES, TOKENIZER)
         compute_sentence_features("Which key?", found, TOKENIZER).matrix[:] = 7
         assert compute_sentence_features("Which key?", found, TOKENIZER).matrix.max() < 7

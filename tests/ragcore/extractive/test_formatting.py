@@ -2,10 +2,10 @@
 
 import pytest
 
-from ragcore.extractive.comparison import compared
-from ragcore.extractive.formatting import table, with_figure, words_for
+from ragcore.extractive.comparison import find_compared
+from ragcore.extractive.formatting import table, with_figure, wording_for
 from ragcore.extractive.generator import ExtractiveGenerator
-from ragcore.extractive.sentences import statements
+from ragcore.extractive.sentences import read_statements
 from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
@@ -33,12 +33,12 @@ def answer(question, *sources):
     ],
 )
 def test_the_compared_things_are_read_from_the_question(question, names):
-    assert [thing.name for thing in compared(question, TOKENIZER)] == names
+    assert [thing.name for thing in find_compared(question, TOKENIZER)] == names
 
 
 @pytest.mark.parametrize("question", ["What is the difference?", "How fast is GPON?", "区别是什么？", "?"])
 def test_a_question_that_names_no_two_things_compares_nothing(question):
-    assert compared(question, TOKENIZER) is None
+    assert find_compared(question, TOKENIZER) is None
 
 
 def test_a_comparison_is_a_table_with_a_column_for_each_thing():
@@ -106,9 +106,9 @@ def test_a_definition_stands_before_what_the_source_says_first():
 
 
 def test_headings_and_words_of_ours_are_in_the_script_of_the_question():
-    assert words_for("網絡切片是什麼？", "other").supplement == "補充要點"
-    assert words_for("网络切片是什么？", "other").supplement == "补充要点"
-    assert words_for("What is slicing?", "other").supplement == "Also relevant"
+    assert wording_for("網絡切片是什麼？", "other").supplement == "補充要點"
+    assert wording_for("网络切片是什么？", "other").supplement == "补充要点"
+    assert wording_for("What is slicing?", "other").supplement == "Also relevant"
 
 
 @pytest.mark.parametrize(
@@ -131,4 +131,4 @@ def test_a_bar_in_a_cell_does_not_end_the_cell():
 def test_rows_of_dots_and_pointers_to_figures_are_no_statements():
     text = "..11 1...\n\n见图3。\n\n如图 3-1 所示。\n\nSee Figure 5.1.\n\nThe figure shows the mast."
 
-    assert [s.text for s in statements([source(1, text)], TOKENIZER)] == ["The figure shows the mast."]
+    assert [s.text for s in read_statements([source(1, text)], TOKENIZER)] == ["The figure shows the mast."]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ragcore.extractive.choice import Limits
 from ragcore.extractive.generator import ExtractiveGenerator
-from ragcore.extractive.sentences import statements
+from ragcore.extractive.sentences import read_statements
 from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import GeneratorContract, source
@@ -82,13 +82,13 @@ def test_every_sentence_is_verbatim_and_cited(generator):
 def test_headings_rules_and_links_are_no_statements():
     text = "# Title\n\n---\n\n5.7.1 General\n\nhttps://example.org/a\n\n| --- | --- |\nThe cell is on."
 
-    assert [s.text for s in statements([source(1, text)], TOKENIZER)] == ["The cell is on."]
+    assert [s.text for s in read_statements([source(1, text)], TOKENIZER)] == ["The cell is on."]
 
 
 def test_a_sentence_that_announces_a_list_comes_with_its_first_item():
     text = "The cell restarts when:\n- the power fails.\n- the timer ends."
 
-    assert [s.text for s in statements([source(1, text)], TOKENIZER)] == [
+    assert [s.text for s in read_statements([source(1, text)], TOKENIZER)] == [
         "The cell restarts when: the power fails.",
         "the timer ends.",
     ]
@@ -159,13 +159,13 @@ def test_any_text_gives_an_answer_or_nothing(question, texts):
 
     blocks = ExtractiveGenerator(TOKENIZER).blocks(GenerationRequest(question=question, sources=sources))
 
-    assert bool(blocks) == any(statements([s], TOKENIZER) for s in sources)
+    assert bool(blocks) == any(read_statements([s], TOKENIZER) for s in sources)
 
 
 def test_a_row_says_the_names_of_its_columns_and_the_head_is_no_statement():
     table = source(1, "| | Limit | Tool |\n|---|---|---|\n| Earth | 10 Ω | |\n| Mast | 1° | Level |\n")
 
-    found = [statement.text for statement in statements([table], TOKENIZER)]
+    found = [statement.text for statement in read_statements([table], TOKENIZER)]
 
     assert found == ["Earth · Limit: 10 Ω", "Mast · Limit: 1° · Tool: Level"]
 
@@ -173,7 +173,7 @@ def test_a_row_says_the_names_of_its_columns_and_the_head_is_no_statement():
 def test_rows_without_a_head_are_their_cells():
     table = source(1, "| Earth | 10 Ω |\n| Mast | 1° |\n")
 
-    assert [statement.text for statement in statements([table], TOKENIZER)] == ["Earth · 10 Ω", "Mast · 1°"]
+    assert [statement.text for statement in read_statements([table], TOKENIZER)] == ["Earth · 10 Ω", "Mast · 1°"]
 
 
 def test_the_row_that_answers_stands_below_its_head(generator):
@@ -231,7 +231,7 @@ def test_a_question_of_the_source_is_never_the_answer(generator):
 def test_emphasis_is_taken_off_and_factors_are_not():
     marked = source(1, "It is *very* steep, *indeed*. The area is 2 * 3 * 4 metres. The mass is 5*6*7 grams.")
 
-    assert [s.text for s in statements([marked], TOKENIZER)] == [
+    assert [s.text for s in read_statements([marked], TOKENIZER)] == [
         "It is very steep, indeed.",
         "The area is 2 * 3 * 4 metres.",
         "The mass is 5*6*7 grams.",

@@ -3,7 +3,7 @@
 import pytest
 
 from ragcore.extractive.generator import ExtractiveGenerator
-from ragcore.extractive.sections import section_answer
+from ragcore.extractive.sections import find_section_answer
 from ragcore.ports import GenerationRequest
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage, Source
@@ -46,7 +46,7 @@ def source(text, number=1, *, title="Paging", ordinal=0, version=1):
 
 
 def test_the_list_under_the_heading_that_asks_the_question_is_the_answer():
-    answer = section_answer("When is paging triggered?", [source(TRIGGERS)], TOKENIZER)
+    answer = find_section_answer("When is paging triggered?", [source(TRIGGERS)], TOKENIZER)
 
     assert answer.sentences == ("Paging starts in these cases:",)
     assert not answer.is_ordered
@@ -56,7 +56,7 @@ def test_the_list_under_the_heading_that_asks_the_question_is_the_answer():
 def test_steps_are_the_subsections_also_across_neighbouring_chunks():
     sources = [source(STEPS_ONE, 1, title="寻呼"), source(STEPS_TWO, 2, title="寻呼", ordinal=1)]
 
-    answer = section_answer("两步寻呼有哪些步骤？", sources, TOKENIZER)
+    answer = find_section_answer("两步寻呼有哪些步骤？", sources, TOKENIZER)
 
     assert [(text, s.number) for text, s in answer.items] == [
         ("**寻呼消息** 核心网下发寻呼消息。", 1),
@@ -67,7 +67,7 @@ def test_steps_are_the_subsections_also_across_neighbouring_chunks():
 def test_chunks_that_are_no_neighbours_are_not_joined():
     sources = [source(STEPS_ONE, 1, title="寻呼"), source(STEPS_TWO, 2, title="寻呼", ordinal=5)]
 
-    assert section_answer("两步寻呼有哪些步骤？", sources, TOKENIZER) is None
+    assert find_section_answer("两步寻呼有哪些步骤？", sources, TOKENIZER) is None
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,11 @@ def test_chunks_that_are_no_neighbours_are_not_joined():
     ["Who invented paging?", "How large is the paging channel?", "When is handover triggered?", "???", ""],
 )
 def test_a_heading_that_lacks_a_word_of_the_question_is_no_answer(question):
-    assert section_answer(question, [source(TRIGGERS)], TOKENIZER) is None
+    assert find_section_answer(question, [source(TRIGGERS)], TOKENIZER) is None
 
 
 def test_a_heading_that_is_the_question_is_answered_by_its_text():
-    answer = section_answer("Paging channel", [source(TRIGGERS)], TOKENIZER)
+    answer = find_section_answer("Paging channel", [source(TRIGGERS)], TOKENIZER)
 
     assert answer.sentences == ("The channel carries paging messages.",)
 
@@ -87,13 +87,13 @@ def test_a_heading_that_is_the_question_is_answered_by_its_text():
 def test_a_heading_that_says_more_is_left_to_the_choice_of_sentences_where_it_has_no_list():
     text = "# Paging\n\n## Capacity of the paging channel\n\nThe channel carries paging messages.\n"
 
-    assert section_answer("Paging channel", [source(text)], TOKENIZER) is None
+    assert find_section_answer("Paging channel", [source(text)], TOKENIZER) is None
 
 
 def test_a_wrapped_point_is_read_to_its_end():
     text = "# Paging\n\n## When paging is triggered\n\n1. Downlink data\n   arrives.\n2. A timer\nends.\n"
 
-    answer = section_answer("When is paging triggered?", [source(text)], TOKENIZER)
+    answer = find_section_answer("When is paging triggered?", [source(text)], TOKENIZER)
 
     assert [point for point, _ in answer.items] == ["Downlink data arrives.", "A timer ends."]
     assert answer.is_ordered
@@ -102,7 +102,7 @@ def test_a_wrapped_point_is_read_to_its_end():
 def test_a_question_among_questions_and_answers_is_answered_without_its_marks():
     text = "# 寻呼\n\n### 问：寻呼周期有多长？\n\n答：最长 10.24 秒。\n\n### 问：谁发起寻呼？\n\n答：核心网。\n"
 
-    answer = section_answer("寻呼周期有多长？", [source(text, title="寻呼")], TOKENIZER)
+    answer = find_section_answer("寻呼周期有多长？", [source(text, title="寻呼")], TOKENIZER)
 
     assert answer.sentences == ("最长 10.24 秒。",)
 
@@ -110,7 +110,7 @@ def test_a_question_among_questions_and_answers_is_answered_without_its_marks():
 def test_the_table_of_the_section_is_the_answer():
     text = "# Paging\n\n## Paging timers\n\nThey are set in SIB1.\n\n| Timer | Value |\n|---|---|\n| T1 | 5 s |\n"
 
-    answer = section_answer("Which paging timers are there?", [source(text)], TOKENIZER)
+    answer = find_section_answer("Which paging timers are there?", [source(text)], TOKENIZER)
 
     assert answer.sentences == ("They are set in SIB1.",)
     assert answer.table.rows == (("T1", "5 s"),)
@@ -119,7 +119,7 @@ def test_the_table_of_the_section_is_the_answer():
 def test_a_table_whose_first_column_is_asked_for_answers_under_any_heading():
     text = "# Paging\n\n## Who starts it\n\n| Type | Started by |\n|---|---|\n| CN | AMF |\n| RAN | gNB |\n"
 
-    answer = section_answer("Which types of paging are there?", [source(text)], TOKENIZER)
+    answer = find_section_answer("Which types of paging are there?", [source(text)], TOKENIZER)
 
     assert answer.table.head == ("Type", "Started by")
 
@@ -127,7 +127,7 @@ def test_a_table_whose_first_column_is_asked_for_answers_under_any_heading():
 def test_the_chapters_of_a_document_are_no_answer():
     text = "# Paging procedure\n\n## Start\n\nThe core asks.\n\n## End\n\nThe device answers.\n"
 
-    assert section_answer("How does the paging procedure work?", [source(text, title="p.md")], TOKENIZER) is None
+    assert find_section_answer("How does the paging procedure work?", [source(text, title="p.md")], TOKENIZER) is None
 
 
 def test_every_point_of_the_answer_carries_its_marker():

@@ -4,15 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.grounding.citations import cleaned, extract
-from ragcore.grounding.confidence import answer_confidence, citation_confidence
+from ragcore.grounding.citations import answer_confidence, citation_confidence, cleaned, extract_citations
 from ragcore.types import Passage, Source
 
 
 def test_citations_carry_the_sentence_their_position_and_how_often(sources, tokenizer):
     text = "The procedure has four steps [Source 1]. Handover moves a terminal [3]. Steps again [1]."
 
-    found = extract(text, sources, tokenizer=tokenizer)
+    found = extract_citations(text, sources, tokenizer=tokenizer)
 
     first, second = found.citations
     assert (first.number, first.frequency, first.segment) == (1, 2, "The procedure has four steps [1].")
@@ -21,13 +20,13 @@ def test_citations_carry_the_sentence_their_position_and_how_often(sources, toke
 
 
 def test_a_citation_that_does_not_fit_its_sentence_is_weak_and_not_removed(sources, tokenizer):
-    found = extract("Bananas grow in warm countries near oceans [3].", sources, tokenizer=tokenizer)
+    found = extract_citations("Bananas grow in warm countries near oceans [3].", sources, tokenizer=tokenizer)
 
     assert [(c.number, c.weak) for c in found.citations] == [(3, True)]
 
 
 def test_a_marker_on_its_own_line_belongs_to_the_sentence_before_it(sources, tokenizer):
-    found = extract("Handover moves a terminal.\n\n[3]", sources, tokenizer=tokenizer)
+    found = extract_citations("Handover moves a terminal.\n\n[3]", sources, tokenizer=tokenizer)
 
     assert found.citations[0].segment == "Handover moves a terminal."
 
@@ -44,7 +43,7 @@ def test_an_answer_without_citations_has_no_confidence():
 def test_links_are_taken_out_of_the_text_and_citations_still_point_at_their_markers(sources, tokenizer):
     text = "![x](http://evil.example) Handover moves [Source 3](http://evil.example) and [9](y) ends [3]."
 
-    found = extract(text, sources, tokenizer=tokenizer)
+    found = extract_citations(text, sources, tokenizer=tokenizer)
 
     assert found.text == "x Handover moves [3] and(y) ends [3]."
     assert [(c.number, c.frequency, found.text[c.position :][:3]) for c in found.citations] == [(3, 2, "[3]")]

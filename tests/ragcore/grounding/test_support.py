@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ragcore.grounding.evidence import Evidence
 from ragcore.grounding.source_texts import SourceTexts
 from ragcore.grounding.support import support_states
+from ragcore.grounding.support_features import SupportFeatures
 from ragcore.grounding.support_model import SupportModel
 
 
@@ -77,7 +77,7 @@ def test_vectors_are_asked_only_where_words_do_not_decide(sources, tokenizer):
 def test_a_source_that_means_the_same_makes_a_sentence_likelier(sources, tokenizer):
     model, sentence = SupportModel.shipped(), "Handover brings phones to other cells [3]."
     alike, strange = (
-        model.probability(Evidence(SourceTexts(sources, tokenizer), Oracle(alike=same)), sentence, (3,))
+        model.probability(SupportFeatures(SourceTexts(sources, tokenizer), Oracle(alike=same)), sentence, (3,))
         for same in (True, False)
     )
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ragcore.grounding import support_model
-from ragcore.grounding.evidence import FEATURES, MEANING, Evidence
 from ragcore.grounding.source_texts import SourceTexts
+from ragcore.grounding.support_features import FEATURES, MEANING, SupportFeatures
 from ragcore.grounding.support_model import MODEL_FILE, SupportModel, design
 
 
@@ -47,7 +47,7 @@ def test_weights_of_other_features_are_refused(monkeypatch):
     ],
 )
 def test_one_changed_fact_makes_a_sentence_less_likely(sources, tokenizer, better, worse):
-    evidence = Evidence(SourceTexts(sources, tokenizer))
+    evidence = SupportFeatures(SourceTexts(sources, tokenizer))
     model = SupportModel.shipped()
 
     assert model.probability(evidence, better) > 0.5

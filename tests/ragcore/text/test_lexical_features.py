@@ -5,13 +5,13 @@ from math import log
 import numpy as np
 import pytest
 
-from ragcore.answerability.signs import SIGNS, signs
+from ragcore.answerability.features import FEATURES, compute_features
 from ragcore.extractive.sentence_features import FEATURES as SENTENCE_FEATURES
 from ragcore.extractive.sentence_features import compute_sentence_features
-from ragcore.extractive.sentences import statements
-from ragcore.grounding.evidence import FEATURES as SUPPORT_FEATURES
-from ragcore.grounding.evidence import Evidence
+from ragcore.extractive.sentences import read_statements
 from ragcore.grounding.source_texts import SourceTexts
+from ragcore.grounding.support_features import FEATURES as SUPPORT_FEATURES
+from ragcore.grounding.support_features import SupportFeatures
 from ragcore.ports import RerankInput
 from ragcore.reranking.linear import FEATURES as RERANK_FEATURES
 from ragcore.reranking.linear import LinearReranker
@@ -86,15 +86,15 @@ def test_every_model_reads_its_features_by_name():
     query = Query(text=question, terms=terms, weights=dict.fromkeys(terms, 1.0))
 
     reranked = LinearReranker.shipped().score(query, [RerankInput(passage=passage(1, text), arms={"dense": 0.5})])
-    sentences = compute_sentence_features(question, statements(sources, tokenizer), tokenizer)
-    gate = signs(question, sources, tokenizer=tokenizer)
-    support = Evidence(SourceTexts(sources, tokenizer)).features("The beam width is 65 degrees [1].", (1,))
+    sentences = compute_sentence_features(question, read_statements(sources, tokenizer), tokenizer)
+    gate = compute_features(question, sources, tokenizer=tokenizer)
+    support = SupportFeatures(SourceTexts(sources, tokenizer)).features("The beam width is 65 degrees [1].", (1,))
 
     assert tuple(reranked[0].detail) == RERANK_FEATURES
     assert (reranked[0].detail["coverage"], reranked[0].detail["dense"]) == pytest.approx((1.0, 0.5))
     assert sentences.column("coverage").tolist() == pytest.approx([1.0, 0.0])
     assert sentences.matrix.shape == (2, len(SENTENCE_FEATURES))
-    assert tuple(gate) == SIGNS
+    assert tuple(gate) == FEATURES
     assert gate["sentence"] == pytest.approx(1.0)
     named = dict(zip(SUPPORT_FEATURES, support, strict=True))
     assert (named["sentence"], named["order"], named["missing_figures"]) == pytest.approx((1.0, 1.0, 0.0))

@@ -1,10 +1,21 @@
+"""TODO"""
+
 import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.metrics.retrieval import mrr_at_k, ndcg_at_k, precision_at_k, recall_at_k
+from ragcore.metrics.quality import (
+    contains_gold,
+    grounded_share,
+    mrr_at_k,
+    ndcg_at_k,
+    precision_at_k,
+    recall_at_k,
+    word_f1,
+)
+from ragcore.text.tokenise import JiebaTokenizer
 
 RANKED = ["a", "b", "c", "d"]
 
@@ -52,3 +63,31 @@ def test_without_relevant_items_there_is_nothing_to_measure(measure):
 @given(ranked=st.permutations(range(6)), relevant=st.sets(st.integers(0, 8), min_size=1), k=st.integers(1, 8))
 def test_all_measures_lie_between_0_and_1(measure, ranked, relevant, k):
     assert 0 <= measure(ranked, relevant, k) <= 1 + 1e-12
+
+
+TOKENIZER = JiebaTokenizer()
+
+
+@pytest.mark.parametrize(
+    ("answer", "golds", "found"),
+    [
+        ("全长３６４.６ 公里。[1]", ["364.6公里"], True),
+        ("The Iranian coast", ["iran"], True),
+        ("It is big data.", ["Big-Data"], True),
+        ("It lasts four hours.", ["five hours", "six"], False),
+        ("anything", [""], False),
+        ("anything", [], False),
+    ],
+)
+def test_gold_is_found_regardless_of_form(answer, golds, found):
+    assert contains_gold(answer, golds) is found
+
+
+def test_word_f1_by_hand():
+    assert word_f1("mast in Ulm", "the mast in Ulm", TOKENIZER) == pytest.approx(2 * 3 / 7)
+    assert word_f1("mast", "battery", TOKENIZER) == 0.0
+    assert word_f1("", "", TOKENIZER) == 0.0
+
+
+def test_grounded_share_by_hand():
+    assert grounded_share("The red mast", ["A mast.", "It is blue."], TOKENIZER) == 0.5

@@ -13,19 +13,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ragcore.answerability.asked import YEAR, asked_for
-from ragcore.answerability.places import neighbours, places, source_shares, window_shares
-from ragcore.answerability.words import cue, negated, swapped
-from ragcore.extractive.answer_patterns import PATTERNS, subject_of
+from ragcore.answerability.match_scopes import find_match_scopes, pairs_kept, source_shares, window_shares
+from ragcore.answerability.question_parts import YEAR, count_opposites, cue, is_negated, split_question
+from ragcore.extractive.answer_patterns import PATTERNS, definition_subject
 from ragcore.extractive.sentence_features import SentenceFeatures, compute_sentence_features
 from ragcore.extractive.sentence_model import SentenceScorer
-from ragcore.extractive.sentences import Statement, statements
+from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.lexical_features import heaviest_missing, pair_share
 from ragcore.text.question_type import question_type
 from ragcore.types import Source
 
-SIGNS = (
+FEATURES = (
     "sentence",  # idf-weighted share of the question's terms in the best sentence
     "window",  # in it and its neighbours
     "passage",  # in its source with title and headings
@@ -91,11 +90,11 @@ SIGNS = (
     "similarity",  # cosine of question and best sentence; 0 without an embedder
 )
 _MORE = ("sentence", "window", "passage", "rarest", "two_", "names_", "numbers", "relation", "head_", "pairs_")
-RISING = frozenset(name for name in SIGNS if name.startswith(_MORE)) - {"pairs_broken"} | {
+RISING = frozenset(name for name in FEATURES if name.startswith(_MORE)) - {"pairs_broken"} | {
     "all", "any_window", "said_matched", "near", "adjacency", "run", "soft", "lead", "certainty", "spread",
     "best_first", "stands_out", "similarity",
 }  # the more, the likelier an answer  # fmt: skip
-FALLING = frozenset(name for name in SIGNS if name.startswith(("missing", "absent", "lacks", "negat"))) | {
+FALLING = frozenset(name for name in FEATURES if name.startswith(("missing", "absent", "lacks", "negat"))) | {
     "unknown", "said_missing", "pairs_broken", "other_year", "swapped", "degree_missing", "here",
 }  # the more, the less likely  # fmt: skip
 SCORE_SCALE = 10.0
@@ -104,7 +103,7 @@ SHORT_SUBJECT = 3  # words of a term whose meaning is asked for
 PREFIX = 4  # letters that two forms of a word share
 
 
-def signs(
+def compute_features(
     question: str,
     sources: Sequence[Source],
     *,
@@ -116,13 +115,13 @@ def signs(
 
     `idf`: of the terms that the corpus knows (Query.weights); without it terms are weighed by the sources alone.
     """
-    found = statements(sources, tokenizer)
+    found = read_statements(sources, tokenizer)
     if not found:
         return None
     reader = _Reader(question, tokenizer, found, idf)
     made = reader.shares() | reader.absences() | reader.parts() | reader.kinds() | reader.pairs() | reader.wording()
     made |= reader.standing(sources) | {"similarity": _cosine(question, reader.best.text, embedder)}
-    return {name: float(made[name]) for name in SIGNS}
+    return {name: float(made[name]) for name in FEATURES}
 
 
 def _cosine(question: str, sentence: str, embedder: Embedder | None) -> float:
@@ -141,8 +140,8 @@ class _Reader:
         self.known: SentenceFeatures = compute_sentence_features(question, found, tokenizer)
         self.scores: FloatArray = SentenceScorer.shipped().scores(self.known)
         self.order: npt.NDArray[np.intp] = np.argsort(-self.scores, kind="stable")
-        self.asked = asked_for(question, found, tokenizer=tokenizer, idf=idf)
-        self.places = places(self.asked, found, [int(at) for at in self.order], tokenizer)
+        self.asked = split_question(question, found, tokenizer=tokenizer, idf=idf)
+        self.places = find_match_scopes(self.asked, found, [int(at) for at in self.order], tokenizer)
         self.best = found[int(self.order[0])]
 
     def shares(self) -> dict[str, float]:
@@ -208,7 +207,7 @@ class _Reader:
         top = [int(at) for at in self.order[:3]]
         here = [self._has_kind(self.found[at].text) for at in top]
         asks = self.known.kind in PATTERNS
-        subject = 0 < len(subject_of(self.question).split()) <= SHORT_SUBJECT
+        subject = 0 < len(definition_subject(self.question).split()) <= SHORT_SUBJECT
         return {
             "asks_kind": asks,
             "lacks_kind": asks and not here[0],
@@ -221,9 +220,9 @@ class _Reader:
         """Neighbouring words: a modifier beside its noun."""
         p, weights = self.places, self.asked.weights
         kept = {
-            "window": neighbours(self.asked, p.near),
-            "passage": neighbours(self.asked, p.around),
-            "all": neighbours(self.asked, self.found),
+            "window": pairs_kept(self.asked, p.near),
+            "passage": pairs_kept(self.asked, p.around),
+            "all": pairs_kept(self.asked, self.found),
         }
         apart = [ab for ab in self.asked.pairs if p.passage.issuperset(ab) and ab not in kept["passage"]]
         shares = {f"pairs_{place}": pair_share(weights, self.asked.pairs, pairs) for place, pairs in kept.items()}
@@ -233,11 +232,11 @@ class _Reader:
         """Opposites, negation and the like."""
         text, window = self.question.lower(), self.places.window_text
         degrees = {m.group() for m in cue("degree").finditer(text)}
-        denies = negated(text)
+        denies = is_negated(text)
         return {
-            "swapped": min(swapped(text, window), 2) / 2,
+            "swapped": min(count_opposites(text, window), 2) / 2,
             "negated": denies,
-            "negation_differs": denies != negated(self.best.text.lower()),
+            "negation_differs": denies != is_negated(self.best.text.lower()),
             "degree_missing": bool(degrees) and not any(word in window for word in degrees),
             "here": bool(cue("here").search(text)),
             "broad": self.asked.is_broad,

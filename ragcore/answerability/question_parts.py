@@ -1,16 +1,50 @@
-"""What a question asks about: its content words with their weights, names, numbers, and the word for what is wanted."""
+"""What a question asks about: content words with weights, names, numbers, the word for what is wanted; cue words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from ragcore.answerability.words import cue
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
 from ragcore.text.lexical_features import idf_in, share_of_selected
 from ragcore.text.scripts import CJK
+from ragcore.text.word_lists import read_lines, read_section
+
+PACKAGE = "ragcore.answerability"
+
+
+@cache
+def cue(section: str) -> re.Pattern[str]:
+    """A pattern of the words of a section of cues.txt, in any case. Raises KeyError for an unknown section."""
+    words = map(re.escape, read_section(PACKAGE, "cues.txt", section))
+    return re.compile("|".join(rf"(?<![a-z]){word}(?![a-z])" for word in words), re.IGNORECASE)
+
+
+def is_negated(text: str) -> bool:
+    """Whether a text denies something; words that only look negated (未来, not only) do not count."""
+    return bool(cue("negation").search(cue("not negation").sub(" ", text)))
+
+
+@cache
+def _opposites() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    pairs = []
+    for line in read_lines(PACKAGE, "opposites.txt"):
+        one, other = ("|".join(re.escape(w) for w in side.strip().split("/")) for side in line.split("|"))
+        pairs.append((re.compile(rf"(?<![a-z])(?:{one})(?![a-z])"), re.compile(rf"(?<![a-z])(?:{other})(?![a-z])")))
+    return tuple(pairs)
+
+
+def count_opposites(question: str, text: str) -> int:
+    """How many words of a question stand in a text only as their opposites. Both in lower case."""
+    number = 0
+    for one, other in _opposites():
+        for mine, theirs in ((one, other), (other, one)):
+            number += bool(mine.search(question) and theirs.search(text) and not mine.search(text))
+    return number
+
 
 NAME = re.compile(
     r"(?<!^)\b[A-Z][\w-]*|\b\w*\d\w*[A-Za-z]\w*|\b[A-Za-z]\w*\d\w*|\b[A-Z]{2,}\w*|[《「“]([^》」”]+)[》」”]"
@@ -47,7 +81,7 @@ _AUXILIARY = frozenset([*_VERBS.split("|"), "the", "a"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedFor:
+class QuestionParts:
     """A question in parts. All parts hold terms of `weights`."""
 
     text: str
@@ -70,9 +104,9 @@ class AskedFor:
         return sum(self.weights.values())
 
 
-def asked_for(
+def split_question(
     question: str, found: Sequence[Statement], *, tokenizer: Tokenizer, idf: Mapping[str, float] | None
-) -> AskedFor:
+) -> QuestionParts:
     """Take a question apart. `idf`: of the terms that the corpus knows; else the sentences at hand are the corpus."""
     plain = cue("task").sub(" ", question)
     order = _content(plain, tokenizer) or _content(question, tokenizer)
@@ -87,7 +121,7 @@ def asked_for(
     places = heads(plain, tokenizer)
     head = next((words for start, end in places if (words := of(_plain_head(plain[start:end])))), ())
     special = {*names, *numbers, *head}
-    return AskedFor(
+    return QuestionParts(
         text=question,
         terms=terms,
         pairs=tuple(dict.fromkeys((a, b) for a, b in zip(order, order[1:], strict=False) if a != b)),

@@ -1,6 +1,6 @@
 import numpy as np
 
-from ragcore.embedding.caching import CachingEmbedder
+from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.text.request_cache import request_cache
 
 

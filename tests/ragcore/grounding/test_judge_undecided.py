@@ -6,8 +6,7 @@ import json
 import openai  # noqa: F401 - loading it takes seconds on a busy machine, which the time limit of a request is not for
 import pytest
 
-from ragcore.grounding.judging import REFUSED, judged_support
-from ragcore.grounding.support import IN_PART, OTHER_LANGUAGE
+from ragcore.grounding.support import IN_PART, OTHER_LANGUAGE, REFUSED, judge_undecided
 from ragcore.llm.client import LlmClient
 from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.types import Sentence
@@ -34,7 +33,7 @@ def judged(server, sources, reply, sentences=SENTENCES):
     async def ask():
         model = OpenAIChatModel(server.url, "key", "scripted", sleep=lambda seconds: asyncio.sleep(0))
         try:
-            return await judged_support(sentences, sources, LlmClient(model))
+            return await judge_undecided(sentences, sources, LlmClient(model))
         finally:
             await model.close()
 

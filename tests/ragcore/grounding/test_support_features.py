@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from ragcore.grounding.evidence import FEATURES, Evidence
 from ragcore.grounding.source_texts import MAX_SENTENCES, SourceText, SourceTexts
+from ragcore.grounding.support_features import FEATURES, SupportFeatures
 from ragcore.types import Passage, Source
 
 
 @pytest.fixture
 def evidence(sources, tokenizer):
-    return Evidence(SourceTexts(sources, tokenizer))
+    return SupportFeatures(SourceTexts(sources, tokenizer))
 
 
 def source_of(text):
@@ -76,14 +76,14 @@ def test_a_cause_that_the_source_does_not_give_shows(evidence, plain, caused):
     ],
 )
 def test_a_reservation_that_the_sentence_drops_shows(tokenizer, text, certain, hedged):
-    evidence = Evidence(SourceTexts([source_of(text)], tokenizer))
+    evidence = SupportFeatures(SourceTexts([source_of(text)], tokenizer))
 
     assert found(evidence, certain)["unhedged"] == 1
     assert found(evidence, hedged)["unhedged"] == 0
 
 
 def test_figures_names_and_quotations_are_looked_for_in_the_sources(tokenizer):
-    evidence = Evidence(SourceTexts([source_of("Ulm has four masts. The relay stands in Linz.")], tokenizer))
+    evidence = SupportFeatures(SourceTexts([source_of("Ulm has four masts. The relay stands in Linz.")], tokenizer))
 
     row = found(evidence, "The relay that stands in Linz has 4 masts, says Graz with 99 and \u201cno doubt\u201d.")
 
@@ -109,12 +109,15 @@ def test_title_and_headings_belong_to_every_sentence(tokenizer):
     source = Source(number=1, passage=passage, text="At most 40 metres.", score=1.0)
 
     assert (
-        found(Evidence(SourceTexts([source], tokenizer)), "Limits of the relay R7: at most 40 metres.")["sentence"] == 1
+        found(SupportFeatures(SourceTexts([source], tokenizer)), "Limits of the relay R7: at most 40 metres.")[
+            "sentence"
+        ]
+        == 1
     )
 
 
 def test_without_sources_or_words_there_is_no_evidence(evidence, tokenizer):
-    assert not Evidence(SourceTexts([], tokenizer)).features("Handover moves.").any()
+    assert not SupportFeatures(SourceTexts([], tokenizer)).features("Handover moves.").any()
     assert not evidence.features("...").any()
 
 
@@ -130,10 +133,10 @@ def test_the_cosine_is_that_of_the_best_sentence_as_far_as_the_embedder_is_trust
         def trust(self, cjk_share):
             return 0.5
 
-    evidence = Evidence(SourceTexts(sources, tokenizer), Half())
+    evidence = SupportFeatures(SourceTexts(sources, tokenizer), Half())
 
     assert evidence.cosine("Handover moves a terminal [3].", (3,)) == pytest.approx(0.5)
-    assert Evidence(SourceTexts(sources, tokenizer)).cosine("Handover moves a terminal [3].", (3,)) == 0
+    assert SupportFeatures(SourceTexts(sources, tokenizer)).cosine("Handover moves a terminal [3].", (3,)) == 0
 
 
 def test_a_very_long_source_is_compared_in_larger_pieces_and_nothing_is_lost(tokenizer):

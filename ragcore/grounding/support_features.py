@@ -1,4 +1,4 @@
-"""Evidence that sources support a sentence, as features of a linear model (B4, V8).
+"""Features that say whether sources support a sentence, for a linear model (B4, V8).
 
 All are shares in [0, 1] or small counts, so that weights can be read. A window is one to three sentences of a source.
 """
@@ -9,11 +9,11 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from ragcore.grounding.evidence_words import gives_cause, hedges
 from ragcore.grounding.facts import (
     clauses,
     figures,
@@ -36,6 +36,25 @@ from ragcore.text.matching import cosine_matrix, keywords
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import cjk_share
 from ragcore.text.tokenise import stop_words
+from ragcore.text.word_lists import read_sections
+
+
+def gives_cause(text: str) -> bool:
+    """Whether a text says that something is so because of something else, by evidence_causes.txt."""
+    return _cues("evidence_causes.txt").search(text) is not None
+
+
+def hedges(text: str) -> bool:
+    """Whether a text restricts what it says ("may", "some", 可能), by evidence_hedges.txt."""
+    return _cues("evidence_hedges.txt").search(text) is not None
+
+
+@cache
+def _cues(name: str) -> re.Pattern[str]:
+    sections = read_sections("ragcore.grounding", name)
+    words = [re.escape(word).replace(r"\*", r"[a-z]*") for word in sections[""]]
+    return re.compile("|".join([rf"\b(?:{'|'.join(words)})\b", *sections["chinese"]]), re.IGNORECASE)
+
 
 FEATURES = (
     "sentence",  # weighted share of keywords that one sentence has
@@ -64,7 +83,7 @@ _MARKER = re.compile(r"\s*\[\d{1,3}\]")
 
 
 @dataclass
-class Evidence:
+class SupportFeatures:
     """Features of the sentences of one answer. Sources are tokenised once, at the first sentence."""
 
     texts: SourceTexts

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.answerability.signs import SIGNS, signs
-from ragcore.answerability.words import cue, negated, swapped
+from ragcore.answerability.features import FEATURES, compute_features
+from ragcore.answerability.question_parts import count_opposites, cue, is_negated
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
 
@@ -14,7 +14,7 @@ MAST = source(1, "The mast stands in Ulm. Weber built the mast in 1987. It is pa
 
 
 def signs_of(question, *sources, **more):
-    return signs(question, sources or (MAST,), tokenizer=TOKENIZER, **more)
+    return compute_features(question, sources or (MAST,), tokenizer=TOKENIZER, **more)
 
 
 def test_a_question_that_the_best_sentence_holds_is_covered():
@@ -116,7 +116,7 @@ def test_terms_that_the_corpus_does_not_know_are_told_from_terms_that_only_these
     ],
 )
 def test_a_word_that_is_there_only_as_its_opposite_counts_as_swapped(question, text, number):
-    assert swapped(question, text) == number
+    assert count_opposites(question, text) == number
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_word_that_is_there_only_as_its_opposite_counts_as_swapped(question, t
     ],
 )
 def test_negation_is_a_word_and_no_part_of_one(text, denies):
-    assert negated(text) is denies
+    assert is_negated(text) is denies
 
 
 def test_a_section_of_cues_that_is_not_there_is_an_error():
@@ -158,12 +158,12 @@ def test_an_embedder_adds_the_likeness_of_question_and_best_sentence():
 
 
 def test_without_a_sentence_there_are_no_signs():
-    assert signs("Why?", (), tokenizer=TOKENIZER) is None
-    assert signs("Why?", (source(1, "---"),), tokenizer=TOKENIZER) is None
+    assert compute_features("Why?", (), tokenizer=TOKENIZER) is None
+    assert compute_features("Why?", (source(1, "---"),), tokenizer=TOKENIZER) is None
 
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=120), max_size=3))
 def test_any_text_has_all_signs_or_none(question, texts):
-    found = signs(question, [source(n, text) for n, text in enumerate(texts, 1)], tokenizer=TOKENIZER)
+    found = compute_features(question, [source(n, text) for n, text in enumerate(texts, 1)], tokenizer=TOKENIZER)
 
-    assert found is None or (list(found) == list(SIGNS) and all(value == value for value in found.values()))
+    assert found is None or (list(found) == list(FEATURES) and all(value == value for value in found.values()))

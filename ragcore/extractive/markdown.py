@@ -1,12 +1,29 @@
-"""Tables of a source: rows that read alone, and the rows of an answer as a table again (A2)."""
+"""Markdown of a source: marks taken off a sentence that is quoted, and tables as rows that read alone (A2, A4)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ragcore.extractive.marks import plain_text
 from ragcore.text.table_rows import is_rule, row_cells
+
+_MARKS = re.compile(
+    r"^\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)+|`{1,3}|\*{2,3}|__|!?\[(?=[^\]]+\]\()|(?<=\w)\]\([^)\s]*\)|<[^>]{1,40}>"
+    r"|(?<![\w*])\*(?=[^\s*][^*]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])"
+)
+_MARKER_LIKE = re.compile(r"\[(\d{1,3})\]")
+_CELLS = re.compile(r"\s*\|\s*")
+_SPACE = re.compile(r"\s+")
+
+
+def plain_text(markdown: str) -> str:
+    """A sentence without Markdown marks; the source's own [n] becomes ［n］, so that nobody takes it for a citation.
+
+    The cells of a row stand between dots.
+    """
+    text = _CELLS.sub(" · ", _MARKS.sub("", markdown.strip())).strip(" ·")
+    return _SPACE.sub(" ", _MARKER_LIKE.sub(r"［\1］", text)).strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ _NO_HOST = re.compile(r"[\[\]|^>]")  # with one of these directly behind the hos
 
 
 @dataclass(frozen=True, slots=True)
-class BareAddresses:
+class PlainUrlRule:
     """Decides about the address at one place of a growing text. `hosts`: those of sources, see `hosts_of`."""
 
     hosts: frozenset[str]
@@ -121,9 +121,9 @@ def _hosts(text: str) -> Iterable[str]:
         yield from (_name(name[0]) for pattern in _NAMES if (name := pattern.match(written)))
 
 
-def bare_addresses(hosts: Collection[str] | None) -> BareAddresses | None:
+def bare_addresses(hosts: Collection[str] | None) -> PlainUrlRule | None:
     """The filter for these hosts; None leaves every address as it is."""
-    return None if hosts is None else BareAddresses(frozenset(map(_name, hosts)))
+    return None if hosts is None else PlainUrlRule(frozenset(map(_name, hosts)))
 
 
 def _may_begin(char: str, before: str) -> bool:

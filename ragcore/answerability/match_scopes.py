@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragcore.answerability.asked import AskedFor
+from ragcore.answerability.question_parts import QuestionParts
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import Tokenizer
 from ragcore.text.lexical_features import pairs_within
@@ -14,7 +14,7 @@ NEXT = 2  # words apart in a sentence that still count as neighbours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class MatchScopes:
     """Terms of the question in growing surroundings of the best sentence."""
 
     sentence: frozenset[str]
@@ -26,7 +26,9 @@ class Places:
     around: tuple[Statement, ...]  # of the passage
 
 
-def places(asked: AskedFor, found: Sequence[Statement], order: Sequence[int], tokenizer: Tokenizer) -> Places:
+def find_match_scopes(
+    asked: QuestionParts, found: Sequence[Statement], order: Sequence[int], tokenizer: Tokenizer
+) -> MatchScopes:
     """Of a question whose best sentences come first in `order`.
 
     For a broad question all sources are one place, and the best sentences of all sources count together.
@@ -38,7 +40,7 @@ def places(asked: AskedFor, found: Sequence[Statement], order: Sequence[int], to
     headings = [text for b in best for text in (b.source.passage.title, *b.source.passage.heading_path, b.heading)]
     head = _terms_in(asked, " ".join(headings), tokenizer.terms(" ".join(headings)))
     passage = _held(asked, around) | head
-    return Places(
+    return MatchScopes(
         sentence=_held(asked, best),
         window=_held(asked, near),
         passage=passage,
@@ -49,7 +51,7 @@ def places(asked: AskedFor, found: Sequence[Statement], order: Sequence[int], to
     )
 
 
-def window_shares(asked: AskedFor, found: Sequence[Statement]) -> list[float]:
+def window_shares(asked: QuestionParts, found: Sequence[Statement]) -> list[float]:
     """For every sentence the weighted share of the terms in it and its neighbours."""
     held = [_held(asked, [s]) for s in found]
     shares = []
@@ -62,7 +64,7 @@ def window_shares(asked: AskedFor, found: Sequence[Statement]) -> list[float]:
     return shares
 
 
-def source_shares(asked: AskedFor, found: Sequence[Statement]) -> Mapping[int, float]:
+def source_shares(asked: QuestionParts, found: Sequence[Statement]) -> Mapping[int, float]:
     """Number of a source -> the best sentence's weighted share of the terms."""
     best: dict[int, float] = {}
     for statement in found:
@@ -71,7 +73,7 @@ def source_shares(asked: AskedFor, found: Sequence[Statement]) -> Mapping[int, f
     return best
 
 
-def neighbours(asked: AskedFor, found: Iterable[Statement]) -> frozenset[tuple[str, str]]:
+def pairs_kept(asked: QuestionParts, found: Iterable[Statement]) -> frozenset[tuple[str, str]]:
     """The pairs of the question that stand beside each other in a sentence."""
     kept: set[tuple[str, str]] = set()
     for statement in found:
@@ -81,7 +83,7 @@ def neighbours(asked: AskedFor, found: Iterable[Statement]) -> frozenset[tuple[s
     return frozenset(kept)
 
 
-def _best(asked: AskedFor, found: Sequence[Statement], order: Sequence[int]) -> list[Statement]:
+def _best(asked: QuestionParts, found: Sequence[Statement], order: Sequence[int]) -> list[Statement]:
     """The best sentence; of a broad question, of each source."""
     if not asked.is_broad:
         return [found[order[0]]]
@@ -91,12 +93,12 @@ def _best(asked: AskedFor, found: Sequence[Statement], order: Sequence[int]) -> 
     return list(best.values())
 
 
-def _held(asked: AskedFor, found: Iterable[Statement]) -> frozenset[str]:
+def _held(asked: QuestionParts, found: Iterable[Statement]) -> frozenset[str]:
     sentences = list(found)
     return _terms_in(asked, " ".join(s.text for s in sentences), (t for s in sentences for t in s.terms))
 
 
-def _terms_in(asked: AskedFor, text: str, terms: Iterable[str]) -> frozenset[str]:
+def _terms_in(asked: QuestionParts, text: str, terms: Iterable[str]) -> frozenset[str]:
     """A Chinese term is also there where the text is cut into other words."""
     known, lower = set(terms), text.lower()
     return frozenset(t for t in asked.terms if t in known or (not t.isascii() and t in lower))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragcore.grounding.bare_addresses import hosts_of
 from ragcore.grounding.citations import cleaned
 from ragcore.grounding.links import LinkStream, without_links
+from ragcore.grounding.plain_urls import hosts_of
 from ragcore.types import Passage, Source
 
 HOSTS = frozenset({"docs.example", "known.example", "mail.example"})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.answerability.asked import asked_for, heads
+from ragcore.answerability.question_parts import heads, split_question
 from ragcore.text.tokenise import JiebaTokenizer
 
 TOKENIZER = JiebaTokenizer()
@@ -12,7 +12,7 @@ TOKENIZER = JiebaTokenizer()
 
 def asked(question, idf=None):
     known = idf if idf is not None else dict.fromkeys(TOKENIZER.terms(question), 2.0)
-    return asked_for(question, (), tokenizer=TOKENIZER, idf=known)
+    return split_question(question, (), tokenizer=TOKENIZER, idf=known)
 
 
 @pytest.mark.parametrize(
