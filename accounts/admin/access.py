@@ -146,17 +146,68 @@ class ApiKeyAdmin(AdministratorAdmin):
         messages.success(request, text % {"count": len(found)})
 
 
+ACTIONS = {
+    "api_key.create": _("Created API key"),
+    "api_key.revoke": _("Revoked API key"),
+    "case.move": _("Moved case"),
+    "case.reopen": _("Reopened case"),
+    "document.delete": _("Deleted document"),
+    "document.rebuild": _("Re-processed document"),
+    "documents.transfer": _("Moved documents"),
+    "documents.weigh": _("Set document weight"),
+    "duplicates.keep": _("Kept both near-duplicates"),
+    "handler.create": _("Created source handler"),
+    "handler.change": _("Changed source handler"),
+    "handler.delete": _("Deleted source handler"),
+    "attribute.create": _("Created attribute"),
+    "attribute.change": _("Changed attribute"),
+    "job.cancel": _("Cancelled job"),
+    "job.pause": _("Paused job"),
+    "job.resume": _("Resumed job"),
+    "job.retry": _("Retried job"),
+    "passage.change": _("Edited passage"),
+    "passage.disable": _("Excluded passage from search"),
+    "passage.questions": _("Added questions to passage"),
+    "passage.undo": _("Undid passage edit"),
+    "set.change": _("Changed knowledge set"),
+    "set.create": _("Created knowledge set"),
+    "set.delete": _("Deleted knowledge set"),
+    "set.ingest": _("Loaded documents into set"),
+    "set.members": _("Changed members"),
+    "set.options": _("Changed set settings"),
+    "set.rebuild": _("Re-processed knowledge set"),
+    "set.sources": _("Changed set sources"),
+    "site.options": _("Changed default settings"),
+    "source.change": _("Changed source"),
+    "source.create": _("Created source"),
+    "source.credentials": _("Changed source credentials"),
+    "source.delete": _("Deleted source"),
+    "source.run": _("Synchronised source"),
+    "user.create": _("Created user"),
+    "user.change": _("Changed user"),
+    "user.delete": _("Deleted user"),
+    "golden_case.create": _("Created golden case"),
+    "golden_case.change": _("Changed golden case"),
+    "demo.load": _("Loaded demo data"),
+}
+
+
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyMixin, AdministratorAdmin):
     """Who did what to whose access."""
 
-    list_display = ("action", "target", "actor", "at", "tenant")
+    list_display = ("action_shown", "target", "actor", "at", "tenant")
     list_filter = ("action", "at")
     list_select_related = ("actor", "tenant")
     search_fields = ("target", "action", "actor__username")
     date_hierarchy = "at"
-    fields = (("action", "target"), ("actor", "at"), "tenant", "details_shown")
-    readonly_fields = ("details_shown",)
+    fields = (("action_shown", "target"), ("actor", "at"), "tenant", "details_shown")
+    readonly_fields = ("action_shown", "details_shown")
+
+    @admin.display(description=_("action"), ordering="action")
+    def action_shown(self, event: AuditEvent) -> str:
+        """The act in words; the code itself where it has none."""
+        return str(ACTIONS.get(event.action, event.action))
 
     @admin.display(description=_("details"))
     def details_shown(self, event: AuditEvent) -> SafeString:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -24,6 +23,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from accounts.models import Tenant, User
+from accounts.relative_time import relative_time
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 
@@ -46,7 +46,7 @@ def badge(*, description: Any, ordering: str, colours: Mapping[str, str]) -> Cal
 def ago(time: datetime) -> SafeString:
     """A time for people, the exact one on hover."""
     exact = formats.date_format(timezone.localtime(time), "DATETIME_FORMAT")
-    return format_html('<time datetime="{}" title="{}">{}</time>', time.isoformat(), exact, naturaltime(time))
+    return format_html('<time datetime="{}" title="{}">{}</time>', time.isoformat(), exact, relative_time(time))
 
 
 def admin_user(request: HttpRequest) -> User:

@@ -22,7 +22,6 @@ from knowledge.models import Chunk
 from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import filters_check
 from ragcore.errors import RagError
-from ragcore.text.normalise import normalise_query
 
 TITLE_CHARACTERS = 80
 CLIENT_KEY_VERSION = 5  # of the UUID of a conversation whose id the client has chosen (selectors.conversation_keys)
@@ -147,7 +146,7 @@ def _conversation(*, scope: Scope, request: AnswerRequest, channel: str) -> Conv
         tenant_id=scope.tenant_id,
         user_id=scope.user_id,
         channel=channel,
-        title=normalise_query(request.query)[:TITLE_CHARACTERS],
+        title=" ".join(request.query.split())[:TITLE_CHARACTERS],
     )
     if request.conversation_id is None:
         return new

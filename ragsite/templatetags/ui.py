@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
-from django.contrib.humanize.templatetags.humanize import intcomma, naturaltime
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from accounts.error_messages import stored_message
 from accounts.models import User
+from accounts.relative_time import relative_time
 from chat.error_messages import answer_html
 from chat.models import Message
 from chat.view_models import TurnView
@@ -65,7 +66,7 @@ def ago(moment: datetime | None) -> SafeString | str:
         return ""
     exact = date_format(timezone.localtime(moment), "DATETIME_FORMAT")
     return format_html(
-        '<time datetime="{}" title="{}" data-ago>{}</time>', moment.isoformat(), exact, naturaltime(moment)
+        '<time datetime="{}" title="{}" data-ago>{}</time>', moment.isoformat(), exact, relative_time(moment)
     )
 
 

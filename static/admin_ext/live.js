@@ -22,7 +22,7 @@ function tellAges() {
   for (const element of document.querySelectorAll("time[data-ago]")) {
     const seconds = (Date.now() - new Date(element.dateTime)) / 1000;
     const [, unit, size] = STEPS.find(([limit]) => Math.abs(seconds) < limit);
-    const words = ages.format(-Math.round(seconds / size), unit);
+    const words = ages.format(-Math.round(seconds / size), unit).replace(/(\d)(?=[\u4e00-\u9fff])/g, "$1 ");
     if (element.textContent !== words) element.textContent = words;
   }
 }

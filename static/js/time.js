@@ -8,14 +8,18 @@ const STEPS = [
 ];
 const SOON_SECONDS = 45;
 const REFRESH_MS = 30000;
+const JUST_NOW = { en: "just now", "zh-Hans": "刚刚" };
+
+/** "35分钟前" as "35 分钟前": a space between figures and Chinese. */
+const spaced = (text) => text.replace(/(\d)(?=[\u4e00-\u9fff])/g, "$1 ");
 
 function refresh() {
-  const format = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
+  const format = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "always" });
   for (const element of document.querySelectorAll("time[data-ago]")) {
     const seconds = (Date.now() - new Date(element.dateTime)) / 1000;
     const [, unit, size] = STEPS.find(([limit]) => seconds < limit);
     const count = seconds < SOON_SECONDS ? 0 : -Math.round(seconds / size);
-    element.textContent = format.format(count, unit);
+    element.textContent = count === 0 && unit === "second" ? (JUST_NOW[document.documentElement.lang] ?? JUST_NOW.en) : spaced(format.format(count, unit));
   }
 }
 
