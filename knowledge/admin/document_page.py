@@ -15,9 +15,10 @@ from django.utils.translation import gettext_lazy
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.admin.curation import ids_of
+from knowledge.admin.duplicates import side_by_side
 from knowledge.admin.option_forms import layer_label, shown
 from knowledge.models import Attribute, Document, DocumentVersion
-from knowledge.selectors.comparisons import side_by_side, version_diff
+from knowledge.selectors.comparisons import version_diff
 from knowledge.selectors.options import group_label, option_label, pipeline_options, pipeline_origin
 from knowledge.selectors.passages import entries_counted
 

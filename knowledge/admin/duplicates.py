@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from django.contrib import admin
@@ -15,7 +18,7 @@ from accounts.admin.base import admin_scope, admin_user
 from knowledge.admin.curation import CuratorAdmin, run_action
 from knowledge.models import DuplicatePair
 from knowledge.selectors import sets_managed
-from knowledge.selectors.comparisons import pairs_of, side_by_side, texts_diff
+from knowledge.selectors.comparisons import DiffLine, pairs_of, texts_diff
 from knowledge.services.near_duplicates import pair_keep
 
 
@@ -80,3 +83,40 @@ class DuplicatePairAdmin(CuratorAdmin):
 
 def both(pair: DuplicatePair) -> tuple[Any, Any]:
     return pair.first, pair.second
+
+
+# ── rows of a comparison ────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRow:
+    """Left and right of one row; None where that side has nothing. `skipped` stands for rows that are the same."""
+
+    left: str | None = None
+    right: str | None = None
+    changed: bool = False
+    skipped: int = 0
+
+
+def side_by_side(lines: Iterable[DiffLine]) -> list[DiffRow]:
+    """What went and what came in its place stand in the same rows."""
+    rows: list[DiffRow] = []
+    removed: list[str] = []
+    added: list[str] = []
+    for line in lines:
+        if line.change == "removed" and added:  # the next replacement begins
+            rows += _paired(removed, added)
+            removed, added = [], []
+        if line.change == "removed":
+            removed.append(line.text)
+        elif line.change == "added":
+            added.append(line.text)
+        else:
+            rows += _paired(removed, added)
+            removed, added = [], []
+            rows.append(DiffRow(skipped=line.count) if line.change == "skipped" else DiffRow(line.text, line.text))
+    return [*rows, *_paired(removed, added)]
+
+
+def _paired(removed: list[str], added: list[str]) -> Iterator[DiffRow]:
+    return (DiffRow(left, right, changed=True) for left, right in zip_longest(removed, added))

@@ -35,7 +35,7 @@ class Health:
 
 
 def health_of(row: Any) -> list[Health]:
-    """Of a set with counts (selectors.desk.sets_counted): what wants hands first, then what is in work."""
+    """Of a set with counts (selectors.dashboard.sets_counted): what wants hands first, then what is in work."""
     found = []
     if row.failed_count:
         text = ngettext("%(count)d failed", "%(count)d failed", row.failed_count)

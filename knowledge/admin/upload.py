@@ -7,7 +7,7 @@ all of them, which the server makes, so that it is still there after a reload. W
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -25,21 +25,18 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.models import MAX_CLEARANCE
 from knowledge import services
-from knowledge.admin.curation import ids_of, is_curator
+from knowledge.admin.curation import CuratorAdmin, ids_of, is_curator
 from knowledge.admin.progress import open_among, rows_of, summary_of
 from knowledge.models import IngestItem
 from knowledge.selectors import sets_managed
 from knowledge.selectors.dashboard import items_uploaded
 from ragcore.errors import RagError
 
-if TYPE_CHECKING:
-    from knowledge.admin.documents import DocumentAdmin
-
 RECENT = timedelta(hours=12)
 ROWS = 100  # of more uploads those that want attention come first
 
 
-def upload_view(request: HttpRequest, *, model_admin: DocumentAdmin) -> HttpResponseBase:
+def upload_view(request: HttpRequest, *, model_admin: CuratorAdmin) -> HttpResponseBase:
     """GET: the page; POST: store the files of the form, each with its own result."""
     if not is_curator(request):
         raise PermissionDenied

@@ -2,7 +2,7 @@
 
 A question that nothing answers still shares most of its words with some passage. What it lacks is one of them: the
 name that was asked about, the word for what is asked for, the figure, the defining sentence. Or it says so little that
-no passage stands out. So the signs say which of the question's words are missing around the best sentence, how much
+no passage stands out. So the features say which of the question's words are missing around the best sentence, how much
 there is to go by, and whether what it asks for stands there.
 """
 

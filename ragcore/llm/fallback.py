@@ -23,7 +23,7 @@ REST_SECONDS = 30.0  # that a model which did not answer is asked last
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TieredGenerator:
-    """A model of the ladder."""
+    """A generator with the tier of its model."""
 
     tier: Tier
     generator: LLMGenerator
@@ -75,7 +75,7 @@ class FallbackGenerator:
         return others
 
     def within(self, purse: CostBudget) -> FallbackGenerator:
-        """The same models for one answer: only those are asked that the purse affords, whichever place they have.
+        """The same models for one answer: only those are asked that the budget affords, in any position.
 
         Raises TooExpensiveError from `stream` where it affords none.
         """
@@ -112,7 +112,7 @@ class FallbackGenerator:
         return replace(request, max_tokens=min(request.max_tokens, limit))
 
     def _order(self, request: GenerationRequest) -> list[int]:
-        """Positions of the models to ask, of those that the purse affords now."""
+        """Positions of the models to ask, of those that the budget affords now."""
         now = self._clock()
         numbers = [number for number, rung in enumerate(self._rungs) if self._affords(rung, request)]
         resting = [number for number, until in self._resting.items() if until > now and number in numbers]
@@ -125,7 +125,7 @@ class FallbackGenerator:
         return self._purse is None or self._purse.affords(rung.tier, self._limited(request, rung))
 
     def _paid(self, event: GenerationEvent, rung: TieredGenerator) -> UsageEntry:
-        """What a request that is over has used, taken from the purse."""
+        """What a request that is over has used, taken from the budget."""
         if self._purse is not None:
             self._purse.pay(rung.tier, event.usage)
         cost = compute_cost(event.usage, rung.tier)

@@ -75,7 +75,7 @@ class MeteredStream:
     is_refused: bool = False  # nobody has answered
 
     async def of(self, events: AsyncIterator[GenerationEvent]) -> AsyncIterator[GenerationEvent]:
-        """The events as they come. Raises what the generator raises."""
+        """Passes the events on and keeps their text and usage. Raises what the generator raises."""
         try:
             async for event in events:
                 self.parts.append(event.text)
@@ -148,7 +148,7 @@ _BY_BEGINNING: dict[str, Purpose] = {"rewrite_": "rewriting", "judge_": "judging
 
 
 def purpose_of_prompt(prompt: str) -> Purpose:
-    """The purpose of a prompt file that an Asker puts; "judging" for one that is not known here."""
+    """The purpose of a prompt file that an LlmClient asks; "judging" for one that is not known here."""
     if prompt in _BY_PROMPT:
         return _BY_PROMPT[prompt]
     return next((purpose for start, purpose in _BY_BEGINNING.items() if prompt.startswith(start)), "judging")

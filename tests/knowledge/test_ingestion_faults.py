@@ -22,6 +22,7 @@ from knowledge.services.ingestion.item_claims import ItemLease, items_claim
 from knowledge.services.leases import LeaseLostError
 from ragcore.errors import CorruptDocumentError
 from tests.factories import ingest, run_job, scope_of
+from tests.knowledge.locks import wait_for_lock
 from tests.knowledge.uploads import upload
 
 pytestmark = pytest.mark.django_db
@@ -71,18 +72,6 @@ class Loading(threading.Thread):
         finally:
             connections.close_all()
 
-    def wait_for_lock(self):
-        """Until its connection waits for a row that another one holds."""
-        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-        event = threading.Event()
-        for _ in range(500):
-            with connection.cursor() as cursor:
-                cursor.execute(waiting)
-                if cursor.fetchone()[0]:
-                    return
-            event.wait(0.01)
-        raise AssertionError("the load never waited")
-
 
 @pytest.mark.django_db(transaction=True)
 def test_a_load_holds_the_epoch_only_at_its_end_so_that_publishing_goes_on(owner, common):
@@ -92,7 +81,7 @@ def test_a_load_holds_the_epoch_only_at_its_end_so_that_publishing_goes_on(owner
     with transaction.atomic():  # what publishing does: documents, then the epoch
         Document.objects.select_for_update().get(pk=documents["b"].pk)
         again.start()
-        again.wait_for_lock()
+        wait_for_lock()
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL lock_timeout = '300ms'")
         epoch_advance(tenant_id=owner.tenant_id)
@@ -109,7 +98,7 @@ def test_a_load_that_is_the_victim_of_a_deadlock_takes_its_lines_again(owner, co
     with transaction.atomic():
         Document.objects.select_for_update().get(pk=documents["b"].pk)
         again.start()
-        again.wait_for_lock()  # it has "a" and waits first, so it is the one that finds the deadlock
+        wait_for_lock()  # it has "a" and waits first, so it is the one that finds the deadlock
         Document.objects.select_for_update().get(pk=documents["a"].pk)
 
     again.join(30)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import statistics_lock
@@ -17,42 +15,11 @@ from knowledge.services.sources import source_delete
 from knowledge.types import SourceFilter
 from ragcore.errors import CorruptDocumentError
 from tests.factories import ingest, make_admin, make_set, scope_of
+from tests.knowledge.locks import Beside
 from tests.knowledge.sources.building import folder_source, run
 from tests.knowledge.uploads import upload
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-class Beside(threading.Thread):
-    """Something done in a connection of its own."""
-
-    def __init__(self, act):
-        super().__init__(daemon=True)
-        self.act, self.error = act, None
-
-    def run(self):
-        try:
-            self.act()
-        except Exception as error:  # noqa: BLE001 (whatever it is, `end` says it)
-            self.error = error
-        finally:
-            connections.close_all()
-
-    def start_and_wait_for_lock(self):
-        """Until its connection waits for what this one holds."""
-        self.start()
-        pause = threading.Event()
-        for _ in range(500):
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-                if cursor.fetchone()[0]:
-                    return
-            pause.wait(0.01)
-        raise AssertionError("it never waited")
-
-    def end(self):
-        self.join(30)
-        assert self.error is None, self.error
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
-"""One batch of an ingestion job: read, recognise, cut, describe, embed, publish (architecture.md).
+"""Process one batch of an ingestion job: parse, OCR, chunk, represent, embed, publish (architecture.md).
 
 An item passes through up to three queues (D31). `ingest` reads. Scans and pictures go on in `ocr`, long documents in
-`embed`; everything else stays in the hands of the worker that read it, because handing a short text over costs more
-than embedding it. Each stage starts from what is stored, so any of them may be interrupted and repeated.
+`embed`; everything else stays with the worker that read it, because handing over a short text costs more than embedding
+it. Each stage starts from stored data, so it may be interrupted and repeated.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ LONG_CHARACTERS = 200_000  # from which reading and embedding are two tasks
 
 
 def ingestion_advance(*, job_id: int, queue: str = "") -> int:
-    """Take one batch of each queue of a job (or only of this one) as far as it goes; returns how many became live.
+    """Process one batch of each queue of a job, or only of `queue`; returns how many items went live.
 
-    More work is queued as a new task, behind what other jobs have queued, so that a large job delays nobody.
+    Remaining work becomes a new task behind those of other jobs, so that a large job delays nobody.
     """
     return sum(_advance(job_id, name) for name in ([queue] if queue else Queue.values))
 
@@ -69,7 +69,7 @@ def _advance(job_id: int, queue: str) -> int:
 
 
 def _to_live(lease: ItemLease, queue: str) -> int:
-    """Read a batch and take it live, but for what other queues go on with."""
+    """Read a batch and publish it, except items that continue in other queues."""
     options = _options(lease.rows)
     prepared = []
     for item in lease.rows:
@@ -80,13 +80,13 @@ def _to_live(lease: ItemLease, queue: str) -> int:
 
 
 def _prepare(item: IngestItem, options: PipelineOptions, lease: ItemLease, queue: str) -> PreparedVersion | None:
-    """Read and describe one item; None where another queue goes on with it."""
+    """Read and represent one item; None if another queue continues with it."""
     read = item_read(item, options, lease)
     return None if _handed_over(read, queue) else item_represent(read, lease)
 
 
 def _handed_over(read: ReadDocument, queue: str) -> bool:
-    """Whether another queue goes on with the item."""
+    """Hand the item over if another queue continues with it; returns whether one does."""
     if not read.stored.recognised:
         item_hand_over(read.item, queue=Queue.OCR, stage=Stage.PARSED)
     elif queue == Queue.INGEST and read.characters > LONG_CHARACTERS:
@@ -118,7 +118,7 @@ def _options(items: Sequence[IngestItem]) -> dict[int, PipelineOptions]:
 
 
 def _finish(prepared: list[PreparedVersion]) -> int:
-    """Embed and publish all at once; where that fails, one by one, so that a bad document fails alone."""
+    """Embed and publish all at once; if that fails, one by one, so that a bad document fails alone."""
     if not prepared:
         return 0
     try:
@@ -141,7 +141,7 @@ def _embed_and_publish(prepared: list[PreparedVersion]) -> int:
 
 
 def _each(item: IngestItem, step: Callable[[IngestItem], T]) -> T | None:
-    """One step with one item; a failure ends or postpones that item only."""
+    """Run one step for one item; a failure ends or postpones only that item."""
     try:
         return step(item)
     except LeaseLostError:
@@ -152,7 +152,7 @@ def _each(item: IngestItem, step: Callable[[IngestItem], T]) -> T | None:
 
 
 def _expected(error: Exception) -> RagError:
-    """The error as people are told it; what is not expected is logged."""
+    """The error to be shown; unexpected errors are logged."""
     if isinstance(error, RagError):
         logger.info("%s: %s", error.code, error.message)
         return error
@@ -166,7 +166,7 @@ def _expected(error: Exception) -> RagError:
 # ── items without a worker ────────────────────────────────────────────────────────────────────────
 
 
-FORGOTTEN_SECONDS = 30  # an item that no worker has taken by then has perhaps lost its message
+FORGOTTEN_SECONDS = 30  # the message of an item that no worker has claimed by then may be lost
 REPEAT_SECONDS = 60  # between two messages for the same job: it may only be waiting in a long queue
 
 
@@ -174,8 +174,8 @@ REPEAT_SECONDS = 60  # between two messages for the same job: it may only be wai
 def leases_sweep() -> list[int]:
     """Call workers to every job that has items with an expired lease, or without one; returns the job ids.
 
-    A queue in which a job shows signs of life is left alone: whoever works there goes on with its other items, and more
-    messages would only let the job take more than its share of the workers.
+    A queue in which a job shows signs of life is skipped: its worker continues with the other items, and more messages
+    would give the job more than its share of the workers.
     """
     now = timezone.now()
     silent_since = now - timedelta(seconds=FORGOTTEN_SECONDS)

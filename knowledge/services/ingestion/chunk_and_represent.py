@@ -31,7 +31,7 @@ from ragcore.types import ChunkDraft
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedVersion:
-    """All that publishing needs of one version; nothing of it is stored yet."""
+    """Everything that publishing needs of one version; nothing is stored yet."""
 
     item: IngestItem
     drafts: tuple[ChunkDraft, ...]  # also the disabled ones, which have no representation
@@ -41,9 +41,9 @@ class PreparedVersion:
 
 
 def item_represent(read: ReadDocument, lease: ItemLease) -> PreparedVersion:
-    """Cut a document and write down everything by which its passages are found.
+    """Chunk a document and write the representations of its passages.
 
-    Raises EmptyDocumentError where there is nothing to cut, WorkStoppedError.
+    Raises EmptyDocumentError if there is no text, LeaseLostError.
     """
     document = read.item.version.document
     drafts = splitter_for(read.options.chunking, counter()).split(read.document)
@@ -70,14 +70,14 @@ def item_represent(read: ReadDocument, lease: ItemLease) -> PreparedVersion:
 
 
 def _edits(version: DocumentVersion, drafts: Sequence[ChunkDraft]) -> ReappliedEdits:
-    """What owners changed in the passages of earlier versions; the first one finds none."""
+    """Owners' edits of earlier versions, applied to the new passages; a first version has none."""
     if version.number == 1:
         return ReappliedEdits(drafts=tuple(drafts))
     return edits_reapply(document_id=version.document_id, drafts=drafts)
 
 
 def _questions(title: str, edits: ReappliedEdits) -> list[Representation]:
-    """What owners say that a passage answers."""
+    """Representations of owners' questions for passages."""
     return [
         question_representation(ordinal=ordinal, title=title, text=question)
         for ordinal, questions in edits.questions.items()
@@ -105,7 +105,7 @@ def _report(
     representations: Sequence[Representation],
     counts: Mapping[str, int],
 ) -> dict[str, Any]:
-    """What ingestion met, for the document's page: counts by name."""
+    """Counts by name for the page of the document."""
     return {
         "passages": len(drafts),
         "entries": dict(Counter(representation.kind for representation in representations)),
@@ -126,8 +126,8 @@ EMBEDDED_TEXTS = 64  # at a time: some seconds on a processor, far below the len
 def texts_embed(prepared: Sequence[PreparedVersion], lease: ItemLease) -> FloatArray:
     """float32[n, 768] for all representations of a batch, in order.
 
-    Texts of like length are sent together, as models pad the shorter ones, and equal texts once.
-    Raises ModelUnavailableError, EmbedderRefusedError, WorkStoppedError, ValueError for numbers that are not finite.
+    Texts of similar length are sent together, because models pad the shorter ones; equal texts are sent once.
+    Raises ModelUnavailableError, EmbedderRefusedError, LeaseLostError, ValueError for numbers that are not finite.
     """
     texts = [r.embedded_text for one in prepared for r in one.representations]
     unique = sorted(set(texts), key=len)
@@ -136,7 +136,7 @@ def texts_embed(prepared: Sequence[PreparedVersion], lease: ItemLease) -> FloatA
         group = unique[start : start + EMBEDDED_TEXTS]
         with embedding_slot(alive=lease.alive):
             rows.update(zip(group, embedder().embed_documents(group), strict=True))
-        if len(rows) < len(unique):  # the end of the stage is written down with the next one
+        if len(rows) < len(unique):  # the end of the stage is stored with the next one
             lease.progress(len(rows), len(unique))
     vectors = np.stack([rows[text] for text in texts]) if texts else np.zeros((0, FINE_DIMENSIONS), np.float32)
     if not np.isfinite(vectors).all():

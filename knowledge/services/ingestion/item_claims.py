@@ -17,7 +17,7 @@ from knowledge.models import IngestItem
 from knowledge.services.leases import Lease, claimable, held, rows_claim
 
 LEASE_SECONDS = 45
-RENEW_SECONDS = 2.0  # signs of life that come faster are not written down
+RENEW_SECONDS = 2.0  # more frequent signs of life are not stored
 BATCH_BYTES = 1024 * 1024  # of originals
 Queue = IngestItem.Queue
 BATCH_ITEMS = {Queue.INGEST: 32, Queue.EMBED: 32, Queue.OCR: 1}
@@ -32,8 +32,8 @@ SHARES = 4  # no worker takes more of what is left of a job than this part
 def items_claim(*, job_id: int, queue: str = Queue.INGEST) -> list[IngestItem]:
     """Lease the next open items of a job's queue that nobody holds; others skip them.
 
-    A batch is bounded in number and bytes. An item whose worker was lost is taken alone, so that one document that
-    ends its worker does so to no other.
+    A batch is bounded in number and bytes. An item whose worker was lost is claimed alone, so that a document that
+    crashes its worker affects no other one.
     """
     now = timezone.now()
     rows = (
@@ -100,7 +100,7 @@ class ItemLease(Lease[IngestItem]):
         super().__init__(IngestItem, items, LEASE_SECONDS)
 
     def alive(self, *, seconds: float = 0, **progress: int | str) -> None:
-        """A sign of life, to be given more often than every LEASE_SECONDS; a checkpoint at which work may stop.
+        """Give a sign of life, at least every LEASE_SECONDS; a checkpoint at which work may stop.
 
         `seconds`: how much longer the next one may take. `progress`: values of the items. Raises LeaseLostError.
         """
@@ -108,6 +108,6 @@ class ItemLease(Lease[IngestItem]):
             self.renew(more_seconds=seconds, **progress)
 
     def progress(self, done: int, total: int) -> None:
-        """How far the present stage is; written down with the next sign of life. Raises LeaseLostError."""
+        """Store the progress of the present stage with the next sign of life. Raises LeaseLostError."""
         if done >= total or time.monotonic() - self.renewed >= RENEW_SECONDS:
             self.renew(progress_done=done, progress_total=total)

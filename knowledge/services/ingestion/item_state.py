@@ -1,4 +1,4 @@
-"""How an item ends, why it waits, and where it goes next."""
+"""Change the state of items: hand them to another queue, retry them later, or end them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from knowledge.queue import advance_enqueue
 from knowledge.services.ingestion.item_claims import items_held
 from ragcore.errors import RagError, TransientError
 
-PATIENCE = timedelta(hours=24)  # from the first of the faults in a row
+RETRY_PERIOD = timedelta(hours=24)  # from the first of the faults in a row
 BACKOFF_SECONDS = 2.0  # doubled with every fault in a row, with jitter
 LONGEST_PAUSE_SECONDS = 300.0
 JITTER = (0.75, 1.25)
@@ -40,7 +40,7 @@ class IngestionFaultError(RagError):
 
 @transaction.atomic
 def item_hand_over(item: IngestItem, *, queue: str, stage: str) -> None:
-    """Give an item to the workers of another queue, which start with what is stored of it."""
+    """Hand an item to another queue, whose workers start from its stored data."""
     moved = items_held([item]).update(
         queue=queue, stage=stage, lease_until=None, progress_done=0, progress_total=0, **_without_faults()
     )
@@ -57,17 +57,17 @@ def _without_faults() -> dict[str, object]:
 
 @transaction.atomic
 def items_put_off_or_fail(items: Sequence[IngestItem], error: RagError) -> None:
-    """Passing faults are tried again later, with growing pauses, for as long as PATIENCE; others end the items."""
+    """Passing faults are tried again later, with growing pauses, for as long as RETRY_PERIOD; others end the items."""
     now = timezone.now()
-    patient = [item for item in items if item.waiting_since is None or now - item.waiting_since < PATIENCE]
-    waiting = patient if isinstance(error, TransientError) else []
+    retriable = [item for item in items if item.waiting_since is None or now - item.waiting_since < RETRY_PERIOD]
+    waiting = retriable if isinstance(error, TransientError) else []
     if waiting:
         _put_off(waiting, error)
     _fail([item for item in items if item not in waiting], error)
 
 
 def _put_off(items: Sequence[IngestItem], error: RagError) -> None:
-    """One pause, and one message to the workers, for items that met the same fault together."""
+    """One pause, and one message to the workers, for items that failed together with the same error."""
     now, faults = timezone.now(), max(item.faults for item in items)
     pause = min(BACKOFF_SECONDS * 2 ** min(faults, 16), LONGEST_PAUSE_SECONDS)
     pause *= random.uniform(*JITTER)  # noqa: S311 (so that workers do not return together)
@@ -84,9 +84,9 @@ def _put_off(items: Sequence[IngestItem], error: RagError) -> None:
 
 
 def _fail(items: Sequence[IngestItem], error: RagError) -> None:
-    """End items with a reason, which their documents take over where it concerns their newest versions.
+    """End items with an error, which is also stored on their documents if it concerns their newest versions.
 
-    Changes nothing where another worker has claimed or ended an item meanwhile. Documents are locked before items, as
+    Items that another worker has claimed or ended meanwhile are not changed. Documents are locked before items, as
     publishing and cancelling do.
     """
     reason = error_columns(error)
@@ -100,7 +100,7 @@ def _fail(items: Sequence[IngestItem], error: RagError) -> None:
 
 
 def document_error_set(item: IngestItem, error: RagError) -> None:
-    """Put on the document why its newest version will not go live. An older version stays live if there is one."""
+    """Store on the document why its newest version will not go live. An older live version stays live."""
     document = Document.objects.select_for_update().get(pk=item.version.document_id)
     newest = document.versions.order_by("-number").values_list("pk", flat=True).first()
     is_newest = item.version_id == newest != document.live_version_id

@@ -28,7 +28,7 @@ from ragcore.parsing import parse
 from ragcore.parsing.sandbox.parse import needs_sandbox, parse_in_sandbox
 from ragcore.types import ParsedDocument
 
-MAX_LOSSES = 5  # workers that may end over a document before it is set aside
+MAX_LOSSES = 5  # workers that may crash on a document before it fails
 CONTAINED_SECONDS = 30.0  # that a reading process may take without a sign of life, and
 CONTAINED_SECONDS_A_MB = 30.0  # so much more for large files; beyond that another worker may begin as well
 
@@ -47,12 +47,12 @@ class ReadDocument:
 
     @property
     def characters(self) -> int:
-        """Length of the text; about that of its passages together."""
+        """Length of the text, about the total length of its passages."""
         return sum(len(block.text) for block in self.document.blocks)
 
 
 def item_read(item: IngestItem, options: PipelineOptions, lease: ItemLease) -> ReadDocument:
-    """Read and clean an original, or take what was kept of it with the same options. Safe to repeat.
+    """Read and clean an original, or load the cached result for the same options. Idempotent.
 
     Raises what parsers and handlers raise, EmptyDocumentError, WorkerLostError after too many losses.
     """
@@ -67,7 +67,7 @@ def item_read(item: IngestItem, options: PipelineOptions, lease: ItemLease) -> R
 
 
 def _as_handled(version: DocumentVersion, options: PipelineOptions) -> PipelineOptions:
-    """A handler may have said only now that the document stays in one piece."""
+    """The options, without splitting if the handler has just decided so."""
     if version.document.is_whole and options.chunking.split:
         return replace(options, chunking=replace(options.chunking, split=False))
     return options
@@ -94,7 +94,7 @@ def _stored(version: DocumentVersion, options: PipelineOptions, lease: ItemLease
 
 
 def _is_unread(parsed: ParsedDocument, options: ParsingOptions) -> bool:
-    """Whether there is text that only character recognition can read."""
+    """Whether there is text that only OCR can read."""
     pages = options.recognise_pages and bool(parsed.unread_pages)
     return pages or (options.recognise_pictures and bool(parsed.pictures))
 
@@ -108,7 +108,7 @@ PAGE_SECONDS = 150.0  # that one page may take without a sign of life: a slow pi
 
 
 def item_ocr(read: ReadDocument, lease: ItemLease) -> None:
-    """Read the pages and pictures that hold text, and keep the document with it. Safe to repeat.
+    """Read pages and pictures with text by OCR, and cache the document with their text. Idempotent.
 
     A document that has other text does not fail because of a picture that is too large to be read.
     Raises EmptyDocumentError where nothing was found anywhere, RecognitionUnavailableError.

@@ -1,8 +1,8 @@
-"""What was read from an original, kept so that later stages and retries need not read it again.
+"""Cache of parsed originals, so that later stages and retries need not parse them again.
 
-Only what is dear to read is kept: text formats are read again in less time than it takes to store them.
-The blob is gzip over two lines: what it was read with, and the document as between the parsing processes, its pictures
-without their bytes, which are files of their own.
+Only formats that are slow to parse are cached: parsing text formats takes less time than storing them.
+The blob is gzip over two lines: the parsing options, and the document as it passes between the parsing processes, its
+pictures without their bytes, which are separate files.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def reading_fingerprint(*groups: object) -> str:
 
 
 def parse_cache_save(version: DocumentVersion, stored: ParsedVersion, *, fingerprint: str) -> None:
-    """Keep what was read; the file of an earlier reading goes once the row says so."""
+    """Store the parsed document; an older file is removed after the commit."""
     head = {"reading": fingerprint, "recognised": stored.recognised, "pages_recognised": stored.pages_recognised}
     light = replace(stored.document, pictures=tuple(replace(p, content=b"") for p in stored.document.pictures))
     content = gzip.compress(json.dumps(head).encode() + b"\n" + dump_document(light), COMPRESSION, mtime=0)
@@ -62,7 +62,7 @@ def parse_cache_save(version: DocumentVersion, stored: ParsedVersion, *, fingerp
 
 
 def parse_cache_load(version: DocumentVersion, *, fingerprint: str) -> ParsedVersion | None:
-    """What was read with the same options; None where nothing is kept that fits."""
+    """The document parsed with the same options; None if it is not cached."""
     if not version.parsed:
         return None
     try:
@@ -82,7 +82,7 @@ def parse_cache_load(version: DocumentVersion, *, fingerprint: str) -> ParsedVer
 
 
 def parse_cache_clear(version: DocumentVersion) -> None:
-    """Have the original read again."""
+    """Clear the cache: the original is parsed again."""
     if version.parsed:
         old = version.parsed.name
         version.parsed = ""
@@ -103,7 +103,7 @@ def _delete_on_commit(storage: Storage, names: Iterable[str | None]) -> None:
 
 
 def pictures_save(version: DocumentVersion, pictures: Sequence[Picture]) -> None:
-    """Keep these pictures of a version (D26), and no others."""
+    """Store these pictures of a version (D26), and remove others."""
     rows = [
         DocumentPicture(version=version, name=p.name, media_type=p.media_type, page=p.page, alt=p.alt[:512])
         for p in pictures
@@ -116,7 +116,7 @@ def pictures_save(version: DocumentVersion, pictures: Sequence[Picture]) -> None
 
 
 def pictures_drop(version: DocumentVersion) -> None:
-    """Forget the pictures of a version; their files go once the rows have gone."""
+    """Remove the pictures of a version; their files are removed after the commit."""
     old = list(DocumentPicture.objects.filter(version=version))
     if old:
         DocumentPicture.objects.filter(pk__in=[row.pk for row in old]).delete()
@@ -124,7 +124,7 @@ def pictures_drop(version: DocumentVersion) -> None:
 
 
 def with_pictures(version: DocumentVersion, document: ParsedDocument) -> ParsedDocument:
-    """The document with the bytes of those of its pictures that are kept."""
+    """The document with the bytes of its stored pictures."""
     rows = {row.name: row for row in DocumentPicture.objects.filter(version=version)}
     pictures = []
     for picture in document.pictures:

@@ -20,15 +20,15 @@ LAST = 9  # priority: whatever is to be read comes before
 
 
 def rendition_enqueue(version: DocumentVersion) -> None:
-    """Have a rendition made once the transaction is committed, if the format has pages that nobody else draws."""
+    """Enqueue a rendition after the commit, if the format has pages and no other renderer."""
     if PurePath(version.file_name).suffix.lower() in FORMATS and not version.rendition:
         enqueue_on_commit(RENDER_VERSION, priority=LAST, version_id=version.pk)
 
 
 def rendition_make(*, version_id: int) -> bool:
-    """Make and keep the rendition of a live version; False where there is none. Safe to repeat.
+    """Create and store the rendition of a live version; False if there is none. Idempotent.
 
-    That a document cannot be rendered is written into its report, and no reason to fail.
+    If a document cannot be rendered, its report says so; it does not fail.
     """
     version = DocumentVersion.objects.filter(pk=version_id, retired=None).select_related("document").first()
     if version is None or version.rendition:

@@ -1,4 +1,4 @@
-"""Sources of documents: making them, running them, and what they send of their own accord (D12, D28)."""
+"""Sources of documents: create them, run them, and receive what they send (D12, D28)."""
 
 from knowledge.services.sources.archives import ArchiveUpload, archive_upload
 from knowledge.services.sources.changes import (

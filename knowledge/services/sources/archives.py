@@ -1,4 +1,4 @@
-"""An archive whose files become documents of their own (U6)."""
+"""Register every file of an archive as a document (U6)."""
 
 from __future__ import annotations
 

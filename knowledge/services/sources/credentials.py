@@ -1,4 +1,4 @@
-"""Credentials of sources: encrypted where they rest, read by runs and webhooks only, shown to nobody."""
+"""Credentials of sources: stored encrypted, read only by runs and webhooks, never shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a source has to offer, before any of it is fetched."""
+"""Items of a source before they are fetched."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragcore.errors import RagError
 
 LISTED_KINDS = frozenset({Source.Kind.FOLDER, Source.Kind.URL, Source.Kind.SITEMAP})  # the others send what they have
 
-Stamp = Mapping[str, Any]  # what tells a changed item from one that is as it was; JSON values
+Stamp = Mapping[str, Any]  # changes when the item changes; JSON values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadableItem:
-    """Something that cannot be taken. `hides`: more may lie behind it, so the list is not complete."""
+    """An item that cannot be fetched. `hides`: it may contain more items, so the list is incomplete."""
 
     path: str
     error: RagError

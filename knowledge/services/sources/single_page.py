@@ -1,4 +1,4 @@
-"""One page by its address (POST /api/v1/documents/url): refused at the door, fetched in the background."""
+"""Add one page by its address (POST /api/v1/documents/url): checked at once, fetched in the background."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ WEB_SOURCE = "web"  # the source of pages that people add by their address
 def document_from_url(
     *, scope: Scope, actor: User, url: str, sets: Sequence[int], title: str = "", clearance: int = 0
 ) -> IngestJob:
-    """A job that fetches a page and puts it into sets; its external id is the address.
+    """Create a job that fetches a page and adds it to sets; its external id is the address.
 
-    The address is checked before anything is stored; a slow or dishonest server costs nobody's request.
+    The address is checked before anything is stored; a slow server delays no request.
     Raises UrlNotAllowedError, NotFoundError, NotAllowedError, ClearanceTooHighError, MixedTenantsError.
     """
     clearance_check(scope=scope, clearance=clearance)
@@ -45,7 +45,7 @@ def document_from_url(
 def fetch_open(
     *, tenant_id: int, actor: User | None, request: dict[str, object], source: Source | None = None
 ) -> IngestJob:
-    """A job that fetches one address for a person, or for a source that was told of it."""
+    """Create a job that fetches one address for a person, or for a source whose webhook named it."""
     job = IngestJob.objects.create(tenant_id=tenant_id, created_by=actor, source=source, report=RunReport().json())
     trigger = "person" if source is None else "webhook"
     SyncRun.objects.create(job=job, trigger=trigger, request=request, heartbeat=timezone.now())

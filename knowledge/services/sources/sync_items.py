@@ -1,4 +1,4 @@
-"""Taking the items of one source one by one, and deciding what is missing at the end."""
+"""Synchronise the items of one source one by one, and delete missing documents at the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
 
 CALL_WORKERS_EVERY = 20  # versions: reading them begins while others are still fetched
-FEW = 10  # so many may always be deleted, whatever their share
+FEW = 10  # documents that may always be deleted, whatever their share
 UNWANTED = (LeftOutError, SupersededError)
 
 
@@ -55,7 +55,7 @@ class ItemSync:
         self._called_for = self._versions = 0
 
     def take(self, item: Item | UnreadableItem) -> bool:
-        """Deal with one item; False: the limit of the source is reached."""
+        """Process one item; False if the limit of the source is reached."""
         if isinstance(item, UnreadableItem):
             self._is_complete &= not item.hides
             self.report.found += 1
@@ -83,7 +83,7 @@ class ItemSync:
         return True
 
     def finish(self) -> None:
-        """Call workers for the rest, and delete what the source does not have any more, if it is to."""
+        """Call workers for the remaining versions; delete missing documents if the source is set to do so."""
         if self._versions > self._called_for:
             self._call_workers()
         if self.options.delete_missing:
@@ -149,7 +149,7 @@ class ItemSync:
         self._called_for = self._versions
 
     def _delete_missing(self) -> None:
-        """Delete what was not seen, unless the list may have been wrong; then the report says so."""
+        """Delete documents that were not seen, unless the list may be incomplete; then the report says so."""
         here = Document.objects.filter(source=self.source, deleted=None).values_list("pk", "external_id")
         total, missing = 0, []
         for pk, external_id in here.iterator(chunk_size=2000):
@@ -173,7 +173,7 @@ class ItemSync:
 
 @transaction.atomic
 def stamp_store(*, document_id: int, stamp: Stamp) -> None:
-    """Remember how the source's item looked, for the next run."""
+    """Store the stamp of an item for the next run."""
     handled: Mapping[str, object] = (
         Document.objects.select_for_update().values_list("handled", flat=True).get(pk=document_id)
     )
@@ -181,5 +181,5 @@ def stamp_store(*, document_id: int, stamp: Stamp) -> None:
 
 
 def _key(external_id: str) -> int:
-    """64 bits of a hash: a million items are remembered in some tens of megabytes."""
+    """64 bits of a hash: a million items take some tens of megabytes."""
     return int.from_bytes(hashlib.blake2b(external_id.encode(), digest_size=8).digest(), "big")

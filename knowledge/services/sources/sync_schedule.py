@@ -1,4 +1,4 @@
-"""Asking for runs: by a person, by a set that is composed of sources, by the clock."""
+"""Start runs: by a person, for a set that is composed of sources, or by schedule."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from knowledge.services.sources.items import LISTED_KINDS
 from knowledge.services.sources.sync_claims import INTERVALS, next_run_after, runs_next, runs_open
 from knowledge.services.sources.sync_report import RunReport
 
-FORGOTTEN_SECONDS = 90.0  # a run that nobody has taken up by then has perhaps lost its message
+FORGOTTEN_SECONDS = 90.0  # the message of a run that nobody has claimed by then may be lost
 SENT_AT_ONCE = 20  # of them; most find that it is not their turn
 
 
 @transaction.atomic
 def source_run_start(*, scope: Scope, actor: User, source_id: int) -> IngestJob:
-    """Run a source now; a run that already waits or goes on is returned instead of a second one.
+    """Run a source now; returns the waiting or running job instead of starting a second one.
 
     Raises NotFoundError, NotAllowedError.
     """
@@ -41,7 +41,7 @@ def source_run_start(*, scope: Scope, actor: User, source_id: int) -> IngestJob:
 
 @transaction.atomic
 def set_ingest(*, scope: Scope, actor: User, set_id: int) -> IngestJob:
-    """Run all sources in use of which a set is composed, and put what matches into the set (D12).
+    """Run all enabled sources of a set, and add matching documents to the set (D12).
 
     Raises NotFoundError, NotAllowedError.
     """
@@ -55,7 +55,7 @@ def set_ingest(*, scope: Scope, actor: User, set_id: int) -> IngestJob:
 def run_open(
     *, sources: Sequence[Source], actor: User | None, trigger: str, tenant_id: int | None = None, send: bool = True
 ) -> IngestJob:
-    """A job that runs these sources one after another, sent to a worker when the transaction is committed."""
+    """Create a job that runs these sources one after another; enqueued after the commit."""
     job = IngestJob.objects.create(
         tenant_id=tenant_id or sources[0].tenant_id,
         created_by=actor,
@@ -71,9 +71,9 @@ def run_open(
 
 
 def sources_start_due() -> list[int]:
-    """Start what is due and take up what was broken off; returns job ids. Called every minute.
+    """Start due sources and resume interrupted runs; returns job ids. Called every minute.
 
-    One message a run and a minute at most: due sources get their next time at once, broken-off runs a fresh heartbeat.
+    At most one message per run and minute: due sources get their next time at once, waiting runs a new heartbeat.
     """
     return [*_due_started(), *_broken_off_sent()]
 
@@ -112,6 +112,6 @@ def _broken_off_sent() -> list[int]:
 
 
 def runs_next_start() -> None:
-    """Call workers to the runs whose turn it is now that another one is over."""
+    """Enqueue the runs whose turn is next after another one has ended."""
     for job_id in runs_next():
         enqueue_on_commit(RUN_SYNC, job_id=job_id)

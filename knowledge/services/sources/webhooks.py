@@ -1,4 +1,4 @@
-"""Source systems that say themselves what has changed (D28): signed requests, each valid once and for some minutes."""
+"""Webhooks of source systems (D28): signed requests, each valid once and for some minutes."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _is_recent(timestamp: str) -> bool:
 
 
 def webhook_events_apply(*, source: Source, events: Sequence[WebhookEvent]) -> EventsResult:
-    """Do what the events say, each on its own: one that is refused is named, the others are taken.
+    """Apply each event independently; refused events are reported.
 
     Documents go into the sets that are composed of the source. The same event twice is harmless.
     """
@@ -154,7 +154,7 @@ class _EventIntake:
             self._upsert(event)
 
     def done(self) -> int | None:
-        """Call a worker to what has arrived; the id of its job."""
+        """Enqueue the new versions; returns the id of their job."""
         if self._job is None:
             return None
         job_work(self._job, workers=1)

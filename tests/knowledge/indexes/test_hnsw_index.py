@@ -95,7 +95,7 @@ def test_people_find_the_same_while_there_is_no_index(owner):
 def test_a_rebuild_uses_the_present_settings(settings):
     settings.HNSW_M, settings.HNSW_EF_CONSTRUCTION = 24, 128
 
-    index_rebuild(index_maintenance.NAME)
+    index_rebuild(index_maintenance.HNSW_INDEX)
 
     assert "m='24'" in definition()
 

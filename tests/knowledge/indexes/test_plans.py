@@ -30,9 +30,9 @@ FINE_VECTOR = vectors.vector_text(np.full(768, 0.03, dtype=np.float32))
 MANY = """
 WITH documents AS (
     INSERT INTO knowledge_document (tenant_id, source_id, external_id, sha256, title, state, clearance, tags, metadata,
-        handled, series, is_whole, error_code, error_message, created, updated, weight, ratings)
+        handled, series, is_whole, error_code, error_message, error_data, created, updated, weight, ratings)
     SELECT tenant_id, source_id, 'filler' || n, md5(n::text), 'filler', 'live', 0, '{}', '{}',
-        '{}', '', false, '', '', now(), now(), 1, 0
+        '{}', '', false, '', '', '{}', now(), now(), 1, 0
     FROM knowledge_document, generate_series(1, 3000) n WHERE external_id = 'a' RETURNING id
 ), versions AS (
     INSERT INTO knowledge_documentversion (document_id, number, sha256, file, file_name, size_bytes, title, markdown,
@@ -105,7 +105,7 @@ def test_the_approximate_search_uses_hnsw_for_the_merged_part(visible):
     IndexEntry.objects.filter(pk__lte=first.pk + 50).update(merged=True)
     named = {"tenant": first.tenant_id, "model": "m", "vector": VECTOR, "fetched": 20, "limit": 10}
 
-    with vectors.index_scanned():
+    with vectors.hnsw_scan_settings():
         used = indexes_used(vectors.INDEX.format(visible=visible.sql), {**visible.params, **named})
 
     assert {"knowledge_entry_coarse", "knowledge_document_live_version_id_key"} <= used

@@ -1,12 +1,11 @@
 """What the purge removes, and what it must never remove."""
 
 import os
-import threading
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from django.db import connection, connections, transaction
+from django.db import transaction
 
 from chat.models import Conversation, Message, MessageCitation
 from knowledge.indexes.advisory_locks import files_lock_exclusive
@@ -14,6 +13,7 @@ from knowledge.models import Chunk, Document, DocumentVersion, IndexEntry, Inges
 from knowledge.services.maintenance import index_check
 from knowledge.services.purge import PurgeResult, purge
 from tests.factories import ingest
+from tests.knowledge.locks import Beside
 from tests.knowledge.maintenance.conftest import ago
 
 pytestmark = pytest.mark.django_db
@@ -205,33 +205,17 @@ def test_a_purge_twice_removes_nothing_the_second_time(replaced, deleted, files)
 def test_the_purge_waits_for_an_upload_that_names_a_stored_file(owner, common, deleted):
     """Otherwise the same bytes, sent again at this moment, would lose their original."""
     deleted(days=31)
-    purging = threading.Thread(target=purge_files_alone, args=(owner.tenant_id,), daemon=True)
+    purging = Beside(lambda: files_locked(owner.tenant_id))
 
     with transaction.atomic():
         ingest(owner, common, again="the same bytes again")
-        purging.start()
-        wait_for_lock()
+        purging.start_and_wait_for_lock("advisory")
 
         assert purging.is_alive()
 
-    purging.join(30)
-    assert not purging.is_alive()
+    purging.end()
 
 
-def purge_files_alone(tenant_id):
-    try:
-        with transaction.atomic():
-            files_lock_exclusive(tenant_id=tenant_id)
-    finally:
-        connections.close_all()
-
-
-def wait_for_lock():
-    event = threading.Event()
-    for _ in range(500):
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory'")
-            if cursor.fetchone()[0]:
-                return
-        event.wait(0.01)
-    raise AssertionError("the purge never waited")
+def files_locked(tenant_id):
+    with transaction.atomic():
+        files_lock_exclusive(tenant_id=tenant_id)

@@ -15,6 +15,7 @@ from knowledge.types import RetrievalRequest
 from ragcore.errors import RagError
 from ragsite.celery import app
 from tests.factories import ingest, scope_of
+from tests.knowledge.locks import wait_for_lock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,18 +70,13 @@ def test_a_reader_in_a_long_transaction_is_waited_for_and_not_stopped(owner, doc
     with transaction.atomic():
         IndexEntry.objects.count()
         rebuilding.start()
-        event = threading.Event()
-        for _ in range(500):
-            if waiting_for_us():
-                break
-            event.wait(0.01)
-        assert waiting_for_us()
+        wait_for_lock("virtualxid")
 
         assert IndexEntry.objects.count() == 2
 
     rebuilding.join(30)
     assert not rebuilding.is_alive()
-    assert index_maintenance.leftovers_found() == []
+    assert index_maintenance.leftover_indexes() == []
 
 
 def rebuild_one():
@@ -90,12 +86,6 @@ def rebuild_one():
         connections.close_all()
 
 
-def waiting_for_us():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'virtualxid'")
-        return cursor.fetchone()[0] > 0
-
-
 @pytest.mark.usefixtures("document")
 def test_what_an_interrupted_rebuild_left_is_dropped_first():
     with connection.cursor() as cursor:
@@ -103,11 +93,11 @@ def test_what_an_interrupted_rebuild_left_is_dropped_first():
         cursor.execute(
             "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'knowledge_entry_lexemes_ccnew'::regclass"
         )
-    assert index_maintenance.leftovers_found() == ["knowledge_entry_lexemes_ccnew"]
+    assert index_maintenance.leftover_indexes() == ["knowledge_entry_lexemes_ccnew"]
 
     names = [done.name for done in indexes_rebuild()]
 
-    assert index_maintenance.leftovers_found() == []
+    assert index_maintenance.leftover_indexes() == []
     assert "knowledge_entry_lexemes_ccnew" not in names
 
 
