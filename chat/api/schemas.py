@@ -25,6 +25,7 @@ from chat.types import (
 )
 from knowledge.filtering import Between, Operator, conditions_of
 from knowledge.types import Filters, RetrievalMode, RetrievalRequest
+from ragcore.options import AnswerOptions, RetrievalOptions, option_fields
 from ragcore.types.answering import Turn
 
 MAX_ID = 2**63 - 1
@@ -94,8 +95,13 @@ QueryText = Annotated[
 Identifier = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_storable)]
 SetId = Annotated[int, Field(ge=1, le=MAX_ID)]
 Rewrite = Annotated[RewriteMethod, BeforeValidator(_known_rewrite)]
-Share = Annotated[float, Field(ge=0, le=1)]
 Word = Annotated[str, Field(max_length=128), AfterValidator(_storable)]
+
+
+def option_field(group: type, name: str) -> Any:
+    """A field of a request with the default and the range that an option declares."""
+    declared = option_fields(group)[name]
+    return Field(default=declared.default, ge=declared.option.low, le=declared.option.high)
 
 
 class Strict(Schema):
@@ -211,20 +217,20 @@ class AnswerOptionsIn(Strict):
     rewrite_method: Rewrite = "auto"
     retrieval_mode: RetrievalMode = "hybrid"
     rerank: bool = True
-    top_k: int = Field(default=10, ge=1, le=50)
-    max_chunks: int = Field(default=10, ge=1, le=50)
-    temperature: float = Field(default=0.2, ge=0, le=2)
-    max_tokens: int = Field(default=1000, ge=1, le=4096)
+    top_k: int = option_field(RetrievalOptions, "top_k")
+    max_chunks: int = option_field(AnswerOptions, "max_chunks")
+    temperature: float = option_field(AnswerOptions, "temperature")
+    max_tokens: int = option_field(AnswerOptions, "max_tokens")
     system_prompt: Annotated[str, Field(max_length=8000), AfterValidator(_storable)] | None = None
     include_citations: bool = True
     include_inline: bool = True
     citation_format: CitationFormat = "markdown"
     compression_method: CompressionMethod = "none"
-    compression_ratio: float = Field(default=0.6, ge=0.05, le=1)
+    compression_ratio: float = option_field(AnswerOptions, "compression_ratio")
     enable_kg_enhancement: bool = True
     use_agentic_rag: bool | None = None
-    max_agentic_iterations: int = Field(default=3, ge=1, le=10)
-    confidence_threshold: Share = 0.8
+    max_agentic_iterations: int = option_field(AnswerOptions, "max_agentic_iterations")
+    confidence_threshold: float = option_field(AnswerOptions, "confidence_threshold")
     use_tiered_generation: bool | None = None
     constraints: ConstraintsIn = ConstraintsIn()
     prefer_api_models: bool = False

@@ -116,8 +116,6 @@ def _package_dir() -> Path:
     return Path(get_model_path())
 
 
-FloatArray = npt.NDArray[np.float32]
-
 # Share of the model in the inner product, by script; best nDCG@10 on two Chinese and two English sets.
 MODEL_SHARE_LATIN = 0.45
 MODEL_SHARE_CJK = 0.15

@@ -99,7 +99,7 @@ def probabilities(model: SupportModel, data: Table) -> Array:
 
 
 def _log_odds(model: SupportModel, data: Table) -> Array:
-    return design(data.words, data.cjk) @ np.array(model.words)
+    return np.asarray(design(data.words, data.cjk) @ np.array(model.words))
 
 
 def _joined(model: SupportModel, data: Table, cosine: Array) -> Array:

@@ -1,0 +1,60 @@
+"""Write docs/options.md from the declarations in ragcore/options: `python scripts/options_page.py`.
+
+tests/docs/test_options_page.py compares the page with the declarations.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from ragcore.options import OPTION_GROUPS, OptionField, option_fields  # noqa: E402
+
+PAGE = ROOT / "docs" / "options.md"
+HEAD = """\
+# Options
+
+Every option of the site and of knowledge sets, as the admin shows it. This page is generated from the declarations in
+[`ragcore/options/groups.py`](../ragcore/options/groups.py) by `python scripts/options_page.py`. To add an option, add
+a field there and read it where it is used; forms, the lab, the settings history and this page follow.
+"""
+
+
+def page() -> str:
+    """The whole page as Markdown."""
+    return "\n".join([HEAD, *_groups()]) + "\n"
+
+
+def _groups() -> Iterator[str]:
+    for group in OPTION_GROUPS.values():
+        yield f"## {group.label} (`{group.code}`)\n"
+        yield "| Option | Label | Default | Values | What it does |\n|---|---|---|---|---|"
+        for field in option_fields(group.options).values():
+            cells = (f"`{field.name}`", field.option.label, _default(field), _values(field), field.option.help)
+            yield f"| {' | '.join(cells)} |"
+        yield ""
+
+
+def _default(field: OptionField) -> str:
+    if isinstance(field.default, bool):
+        return "on" if field.default else "off"
+    if isinstance(field.default, str):
+        return f"`{field.default}`" if field.default else "empty"
+    return f"{field.default:,}"
+
+
+def _values(field: OptionField) -> str:
+    option = field.option
+    if option.choices:
+        return ", ".join(f"`{value}`" if value else "empty" for value in option.values)
+    if option.low is None or option.high is None:
+        return "on, off"
+    return f"{option.low:,} to {option.high:,} {option.unit}".strip()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
