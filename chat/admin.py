@@ -1,4 +1,4 @@
-"""Questions and answers, read-only, for reviewers.
+"""Questions and answers, read-only, for reviewers; and figures of strategies (V9).
 
 An answer may repeat what its sources say. So it is shown only to a reviewer who may open every one of them; the
 others see the question and that something is withheld (B6).
@@ -10,14 +10,17 @@ import json
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, is_administrator
 from accounts.error_messages import stored_message
 from chat.error_messages import answer_html
-from chat.models import Conversation, Message
+from chat.models import Conversation, Message, StrategyStatistics
+from chat.turns.strategy_statistics import PERIODS, strategy_figures
 from knowledge.selectors import documents_readable
 
 STATUS_COLOURS = {
@@ -177,4 +180,50 @@ class ConversationAdmin(ReviewerAdmin):
         return int(conversation.turn_count)
 
 
-from chat import admin_strategies as _strategies  # noqa: E402, F401 (registers its page, which is one of reviewers)
+DEFAULT_DAYS = 7
+PERIOD_WORDS = {1: _("Today"), 7: _("7 days"), 30: _("30 days")}
+# Strategies of the adaptive flow, and the others that may stand in the statistics.
+STRATEGY_WORDS = {
+    "direct": _("Direct"),
+    "hyde": _("Hypothetical answer (HyDE)"),
+    "decomposition": _("Sub-questions"),
+    "iterative": _("Several steps"),
+    "hybrid": _("Several wordings"),
+    "standard": _("Standard"),
+    "adaptive": _("Adaptive"),
+    "self_rag": _("Self-checking (Self-RAG)"),
+}
+
+
+@admin.register(StrategyStatistics)
+class StrategyStatisticsAdmin(ReviewerAdmin):
+    """One table for a period of 1, 7 or 30 days instead of a list of rows."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        days = _days(request)
+        found = strategy_figures(scope=admin_scope(request), days=days)
+        rows = [{"name": STRATEGY_WORDS.get(one.strategy, one.strategy), "figures": one} for one in found]
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Answer statistics"),
+            "opts": self.model._meta,
+            "rows": rows,
+            "total": sum(one.answers for one in found),
+            "periods": [(period, PERIOD_WORDS[period], period == days) for period in PERIODS],
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "admin/chat/strategystatistics/page.html", context)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """A single row says nothing that the table does not."""
+        return self.changelist_view(request, extra_context)
+
+
+def _days(request: HttpRequest) -> int:
+    """The period of the address; the default for anything else."""
+    given = request.GET.get("days", "")
+    return int(given) if given in map(str, PERIODS) else DEFAULT_DAYS

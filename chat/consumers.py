@@ -23,7 +23,7 @@ from accounts.selectors import scope_for
 from chat.api.schemas import FiltersIn, Identifier, QueryText, SetId
 from chat.error_messages import failure_message
 from chat.executors import run_db
-from chat.limits import questions_counted
+from chat.limits import count_questions_or_raise
 from chat.models import Conversation, Message
 from chat.selectors import message_get
 from chat.turns.lifecycle import turn_start, turn_stop
@@ -139,7 +139,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             filters=message.filters.value(),
             given=frozenset({"sets"} if message.sets else ()),
         )
-        await questions_counted(user)
+        await count_questions_or_raise(user)
         turn = await turn_start(scope=scope, user=user, request=request, channel=Conversation.Channel.WEB)
         await self._announce(turn)
         await self._follow(turn.pk, 0, scope)

@@ -18,7 +18,7 @@ from knowledge.types import Filters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Narrowed:
+class FilterSummary:
     """The filters of one question."""
 
     values: str  # JSON as the page sends it
@@ -38,12 +38,12 @@ def filters_of(message: Message) -> Filters:
     )
 
 
-def narrowed_by(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, Narrowed]:
+def filter_summaries(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, FilterSummary]:
     """Message → its filters, for those that have some."""
     filtered = {message.pk: filters for message in messages if (filters := filters_of(message))}
     names = _names(scope) if filtered else {}
     return {
-        message.pk: Narrowed(
+        message.pk: FilterSummary(
             values=json.dumps(_plain(filtered[message.pk])),
             words=list(_words(filtered[message.pk], names)),
             searched=message.trace.get("searched"),
@@ -53,7 +53,7 @@ def narrowed_by(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, Narro
     }
 
 
-def filters_start(*, scope: Scope, conversation: Conversation | None) -> dict[str, Any]:
+def initial_filters(*, scope: Scope, conversation: Conversation | None) -> dict[str, Any]:
     """What the script of the page begins with: the filters of the last question, and names for all that it shows."""
     last = conversation.messages.order_by("created").last() if conversation else None
     kept = filters_known(scope=scope, filters=filters_of(last)) if last else Filters()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 
-def page_strings() -> dict[str, str]:
+def js_messages() -> dict[str, str]:
     """All of them in the reader's language."""
     return _turn() | _evidence() | _side() | _composer() | _filters()
 

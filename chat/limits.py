@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Final
 
 from django.conf import settings
-from prometheus_client import Counter
 from redis.exceptions import RedisError
 
 from accounts.models import User
@@ -23,9 +22,6 @@ logger = logging.getLogger(__name__)
 RETRY_AFTER_SECONDS = 2
 WINDOW_SECONDS = 60
 REDIS_SECONDS = 1.0  # then the question is answered uncounted
-
-RATE_LIMITED = Counter("ragsite_rate_limited_total", "Questions refused because their asker had asked too many")
-UNCOUNTED = Counter("ragsite_rate_uncounted_total", "Questions answered uncounted because Redis did not answer")
 
 # The questions of the last minute, each with its time in microseconds, by the clock of Redis: every web process counts
 # in the same one. Answers the microseconds after which so many questions have a place; 0: they have, and are counted.
@@ -81,7 +77,7 @@ class Slot:
         metrics.IN_FLIGHT.set(Slot._taken)
 
 
-async def questions_counted(user: User, *, questions: int = 1) -> None:
+async def count_questions_or_raise(user: User, *, questions: int = 1) -> None:
     """Count questions of a person, by whatever key, session or protocol they come; what is refused is not counted.
 
     No 60 seconds have more than QUESTIONS_PER_MINUTE (0: no limit). One round trip to Redis, where it happens in one
@@ -100,9 +96,9 @@ async def questions_counted(user: User, *, questions: int = 1) -> None:
             count = client().register_script(_COUNT)
             wait = int(await count(keys=[f"rate:{user.pk}"], args=[WINDOW_SECONDS * 1_000_000, limit, questions]))
     except (RedisError, TimeoutError, OSError) as error:
-        UNCOUNTED.inc(questions)
+        metrics.UNCOUNTED.inc(questions)
         logger.warning("questions of user %s are not counted: %s", user.pk, error)
         return
     if wait > 0:
-        RATE_LIMITED.inc(questions)
+        metrics.RATE_LIMITED.inc(questions)
         raise RateLimitedError(retry_after_seconds=ceil(wait / 1_000_000), questions_per_minute=limit)

@@ -1,4 +1,7 @@
-"""Figures of answers for Prometheus (V15); exported with those of django-prometheus."""
+"""All metrics of the product for Prometheus (V15), exported with those of django-prometheus.
+
+To add a metric, declare it here with its name, help and labels, and use it as `metrics.NAME` where it is measured.
+"""
 
 from __future__ import annotations
 
@@ -19,3 +22,5 @@ CHUNKS = Histogram(
 )
 IN_FLIGHT = Gauge("ragsite_answers_in_flight", "Questions being answered by this process")
 CITATIONS = Counter("ragsite_answer_citations_total", "Citations of answers", ["strength"])
+RATE_LIMITED = Counter("ragsite_rate_limited_total", "Questions refused because their asker had asked too many")
+UNCOUNTED = Counter("ragsite_rate_uncounted_total", "Questions answered uncounted because Redis did not answer")

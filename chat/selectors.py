@@ -91,3 +91,10 @@ def documents_still_askable(*, scope: Scope, document_ids: set[int]) -> bool:
     """Whether a search of this asker could find all these documents at this moment."""
     known = documents_askable(scope=scope).filter(pk__in=document_ids, state=Document.State.LIVE)
     return known.count() == len(document_ids)
+
+
+def sources_of(message_id: str) -> list[MessageCitation]:
+    """The sources of a message, cited or not, in order; the caller has checked that the message is the reader's."""
+    return list(
+        MessageCitation.objects.filter(message_id=message_id).select_related("document", "chunk").order_by("number")
+    )

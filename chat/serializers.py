@@ -16,7 +16,8 @@ from chat.answering.retrieval import SearchOutcome, final_score
 from chat.models import Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord
 from knowledge.errors import UnmatchedFilterError
-from knowledge.types import FilterWarning, Retrieved
+from knowledge.selectors.filters import FilterChoices
+from knowledge.types import Facet, FilterWarning, Retrieved
 from ragcore.types import Sentence
 
 _MARKER = re.compile(r"[ \t]*\[\d{1,3}\]")
@@ -199,3 +200,42 @@ def serialize_source_citations(rows: Iterable[MessageCitation]) -> list[dict[str
         for row in rows
         if row.cited
     ]
+
+
+def serialize_filter_choices(choices: FilterChoices) -> dict[str, Any]:
+    """The response of `filters`. `kind` of an attribute: number and day can be asked for by range."""
+    return {
+        "axes": [
+            {
+                "axis": axis.axis,
+                "name": axis.name,
+                "sets": [
+                    {"id": one.id, "code": one.code, "name": one.name, "documents": one.documents} for one in axis.sets
+                ],
+                "more": axis.more,
+            }
+            for axis in choices.axes
+        ],
+        "tags": _serialize_facet(choices.tags),
+        "attributes": {
+            "values": [
+                {
+                    "code": one.name,
+                    "name": choices.names.get(one.name, one.name),
+                    "kind": one.kind,
+                    "documents": one.documents,
+                    **_serialize_facet(one.values),
+                }
+                for one in choices.attributes.attributes
+            ],
+            "more": choices.attributes.more,
+        },
+        "counted": {"documents": choices.counted, "newest_only": choices.is_sample},
+    }
+
+
+def _serialize_facet(facet: Facet) -> dict[str, Any]:
+    return {
+        "values": [{"value": one.value, "documents": one.documents} for one in facet.values],
+        "more": facet.more,
+    }

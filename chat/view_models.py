@@ -15,7 +15,7 @@ from accounts.scope import Scope
 from chat import selectors
 from chat.answering.progress import step_event
 from chat.error_messages import failure_message
-from chat.filter_summary import Narrowed, narrowed_by
+from chat.filter_summary import FilterSummary, filter_summaries
 from chat.models import Conversation, Message, MessageCitation
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_askable, documents_readable, sets_listed, sets_managed, sets_readable
@@ -104,7 +104,7 @@ class TurnView:
     steps: Sequence[StepLine]
     seconds: float | None
     notice: str  # key of templates/chat/notice.html
-    narrowed: Narrowed | None = None
+    filters: FilterSummary | None = None
     understood: str = ""  # the question without its conversation, where that is another one
     forms: Sequence[str] = ()  # in which it was looked for, too
     rounds: Sequence[str] = ()  # what was done in the rounds of a loop, in words
@@ -204,7 +204,7 @@ def corpus_size(*, scope: Scope) -> tuple[int, int]:
     return live.count(), sets_readable(scope=scope).count()
 
 
-def corpus_reading(*, scope: Scope) -> int:
+def processing_documents(*, scope: Scope) -> int:
     """Documents that are on their way: a search will touch them when they have been read."""
     return documents_askable(scope=scope).filter(state=Document.State.PROCESSING).count()
 
@@ -221,8 +221,8 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     by_message = {row.pk: list(row.citations.all()) for row in rows}
     wanted = {citation.document_id for found in by_message.values() for citation in found}
     known = _documents(scope=scope, ids=wanted)
-    narrowed = narrowed_by(scope=scope, messages=rows)
-    return [_turn_view(row, by_message[row.pk], known, narrowed.get(row.pk)) for row in rows]
+    filters = filter_summaries(scope=scope, messages=rows)
+    return [_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows]
 
 
 def turn_view(*, scope: Scope, message_id: uuid.UUID) -> TurnView:
@@ -264,7 +264,7 @@ def _turn_view(
     message: Message,
     citations: list[MessageCitation],
     known: dict[int, tuple[str, str]],
-    narrowed: Narrowed | None,
+    filters: FilterSummary | None,
 ) -> TurnView:
     seconds, understood = message.metadata.get("total_time"), message.metadata.get("understood") or ""
     steps = message.trace.get("reasoning", {}).get("agentic_steps", ())
@@ -278,7 +278,7 @@ def _turn_view(
         steps=_steps(message),
         seconds=seconds,
         notice=message.state if message.state in ("failed", "stopped") else message.status,
-        narrowed=narrowed,
+        filters=filters,
         understood=understood,
         forms=_forms(message, understood),
         rounds=[step_event(Step(**step))["detail"] for step in steps],
@@ -287,11 +287,11 @@ def _turn_view(
 
 def _forms(message: Message, understood: str) -> list[str]:
     """Other forms of the question that were looked for; one that repeats its words for their weight says them once."""
-    found = (_said_once(form) for form in message.metadata.get("rewritten_queries", ()))
+    found = (_without_repetition(form) for form in message.metadata.get("rewritten_queries", ()))
     return [form for form in dict.fromkeys(found) if form and form not in (understood, message.question)]
 
 
-def _said_once(form: str) -> str:
+def _without_repetition(form: str) -> str:
     words = form.split()
     for size in range(1, len(words) // 2 + 1):
         begin = words[:size]

@@ -14,9 +14,9 @@ from accounts.decorators import page
 from accounts.scope import Scope
 from chat import selectors, view_models
 from chat.conversations import edits
-from chat.filter_summary import filters_start
+from chat.filter_summary import initial_filters
 from chat.forms import PinForm, RenameForm, SetsForm
-from chat.js_messages import page_strings
+from chat.js_messages import js_messages
 from chat.models import Conversation
 from chat.types import MAX_QUERY_CHARACTERS
 
@@ -115,13 +115,13 @@ def _chat(request: HttpRequest, scope: Scope, *, conversation: Conversation | No
         "turns": view_models.turn_views(scope=scope, messages=messages),
         "groups": view_models.conversation_groups(scope=scope),
         "axes": view_models.set_choices(scope=scope, conversation=conversation),
-        "filters": filters_start(scope=scope, conversation=conversation),
+        "filters": initial_filters(scope=scope, conversation=conversation),
         "examples": [] if conversation else view_models.examples(scope=scope),
         "documents": documents,
-        "reading": 0 if documents else view_models.corpus_reading(scope=scope),
+        "reading": 0 if documents else view_models.processing_documents(scope=scope),
         "sets": sets,
         "may_upload": view_models.may_upload(scope=scope),
-        "strings": page_strings(),
+        "strings": js_messages(),
         "max_characters": MAX_QUERY_CHARACTERS,
     }
     return render(request, "chat/page.html", context)

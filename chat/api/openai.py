@@ -1,31 +1,40 @@
-"""`/v1`: the OpenAI-compatible API (D37)."""
+"""`/v1`: the OpenAI-compatible API (D37).
+
+The model `ragsite` asks everything that the caller may read, `ragsite/<set code>` one set; a mode or preset behind a
+colon is a variant (`ragsite:agentic`, `ragsite/radio:fast`).
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Router
 
 from accounts.scope import Scope
 from chat.api.auth import CallerAuth, caller_of
-from chat.api.openai_models import MODEL, model_names, request_of
-from chat.api.openai_schemas import CompletionIn
-from chat.api.rag import answer_request, start
-from chat.api.responses import CompletionOut, ModelOut, ModelsOut, described
+from chat.api.openai_schemas import MODEL, CompletionIn, MessageIn
+from chat.api.questions import answer_question, start_turn
+from chat.api.responses import CompletionOut, ModelOut, ModelsOut, response_schema
 from chat.api.sse import event_stream
 from chat.errors import UnknownModelError
 from chat.executors import run_db
 from chat.models import Message
 from chat.serializers import serialize_citation, shown_citations, shown_text
-from chat.types import Event
+from chat.types import AnswerRequest, Event, Mode, Preset
+from knowledge.models import KnowledgeSet
+from knowledge.selectors import sets_readable
+from ragcore.types.answering import Turn
+
+MODES, PRESETS = get_args(Mode), get_args(Preset)
+VARIANTS = (*MODES, *PRESETS)
 
 openai_router = Router(tags=["OpenAI-compatible"], auth=CallerAuth())
 
 
-@openai_router.get("/models", summary="Models", openapi_extra=described(ModelsOut))
+@openai_router.get("/models", summary="Models", openapi_extra=response_schema(ModelsOut))
 async def models(request: HttpRequest) -> dict[str, Any]:
     """`ragsite`, which asks everything that the caller may read, also with each mode and preset (`ragsite:fast`), and
     one model for each of those sets (`ragsite/CODE`, which takes a mode or preset, too: `ragsite/CODE:fast`)."""
@@ -33,7 +42,7 @@ async def models(request: HttpRequest) -> dict[str, Any]:
     return {"object": "list", "data": [_model(name) for name in names]}
 
 
-@openai_router.get("/models/{path:name}", summary="Model", openapi_extra=described(ModelOut))
+@openai_router.get("/models/{path:name}", summary="Model", openapi_extra=response_schema(ModelOut))
 async def model(request: HttpRequest, name: str) -> dict[str, Any]:
     """One of the models."""
     if name not in await run_db(model_names, caller_of(request).scope, every=True):
@@ -41,7 +50,7 @@ async def model(request: HttpRequest, name: str) -> dict[str, Any]:
     return _model(name)
 
 
-@openai_router.post("/chat/completions", summary="Chat completion", openapi_extra=described(CompletionOut))
+@openai_router.post("/chat/completions", summary="Chat completion", openapi_extra=response_schema(CompletionOut))
 async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
     """An answer from the knowledge base; its sources stand in `message.context`.
 
@@ -51,8 +60,8 @@ async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
     caller = caller_of(request)
     value = await run_db(request_of, caller.scope, body)
     if body.stream:
-        return await _streamed(caller.scope, await start(caller, value), body)
-    stored = await answer_request(caller, value)
+        return await _streamed(caller.scope, await start_turn(caller, value), body)
+    stored = await answer_question(caller, value)
     record = stored.record
     context = _context(
         body,
@@ -137,3 +146,65 @@ async def _streamed(scope: Scope, message: Message, body: CompletionIn) -> Strea
                 yield {**head, "choices": [], "usage": data["metadata"]["usage"]}
 
     return await event_stream(message.pk, scope=scope, vocabulary=translate)
+
+
+def model_names(scope: Scope, *, every: bool = False) -> list[str]:
+    """`ragsite`, it in every variant, and the sets that the asker may read; `every`: those in every variant, too."""
+    codes = sets_readable(scope=scope).order_by("code").values_list("code", flat=True)
+    names = [f"{MODEL}/{code}" for code in codes]
+    with_variants = [f"{name}:{variant}" for name in ([MODEL, *names] if every else [MODEL]) for variant in VARIANTS]
+    return [MODEL, *with_variants, *names]
+
+
+def request_of(scope: Scope, body: CompletionIn) -> AnswerRequest:
+    """The request in our form. Raises UnknownModelError. Uses the ORM."""
+    name, _, variant = body.model.partition(":")
+    given = _variant_options(body.model, variant) if variant or body.model.endswith(":") else {}
+    if body.temperature is not None:
+        given["temperature"] = body.temperature
+    if tokens := body.max_completion_tokens or body.max_tokens:
+        given["max_tokens"] = tokens
+    *earlier, question = body.messages
+    return AnswerRequest(
+        query=question.text.strip(),
+        sets=_sets(scope, name),
+        filters=body.filters.value(),
+        history=_exchanges(earlier),
+        given=frozenset(given),
+        **given,
+    )
+
+
+def _variant_options(model: str, word: str) -> dict[str, Any]:
+    if word in MODES:
+        return {"mode": word}
+    if word in PRESETS:
+        return {"preset": word}
+    known = ", ".join(VARIANTS)
+    raise UnknownModelError("suffix", model=model, known=known)
+
+
+def _sets(scope: Scope, model: str) -> tuple[int, ...]:
+    """The set that a model name stands for. Raises UnknownModelError."""
+    name, slash, code = model.partition("/")
+    if name != MODEL:
+        raise UnknownModelError("usual", model=model, usual=MODEL)
+    if not slash:
+        return ()
+    found: KnowledgeSet | None = sets_readable(scope=scope).filter(code=code).first()
+    if found is None:
+        raise UnknownModelError("forbidden", model=model)
+    return (found.pk,)
+
+
+def _exchanges(messages: Sequence[MessageIn]) -> tuple[Turn, ...]:
+    """Questions with the answers that follow them; system messages are the product's own business."""
+    turns: list[Turn] = []
+    question = ""
+    for message in messages:
+        if message.role == "user":
+            question = message.text
+        elif message.role == "assistant" and question:
+            turns.append(Turn(question=question, answer=message.text))
+            question = ""
+    return tuple(turns)

@@ -1,4 +1,4 @@
-"""`/api/v1/rag`: retrieval, answers, streams, batches (V1)."""
+"""`/api/v1/rag`: retrieval, answers, streams, batches, filters, and the second form of answers (V1, V3, V11)."""
 
 from __future__ import annotations
 
@@ -6,38 +6,59 @@ import uuid
 from typing import Any
 
 from django.http import HttpRequest, StreamingHttpResponse
-from ninja import Router
+from ninja import Query, Router
 
 from accounts.selectors import tenant_check
 from chat.answering.passage_search import conversation_turns, passages_find
-from chat.api.auth import Caller, CallerAuth, caller_of
-from chat.api.checking import answer_checked, search_checked
+from chat.api.auth import CallerAuth, caller_of
 from chat.api.health import health_report
-from chat.api.responses import BatchOut, GenerateOut, HealthOut, RetrieveOut, described, streamed
-from chat.api.schemas import BatchIn, GenerateIn, RetrieveIn
-from chat.api.sse import Vocabulary, event_stream, generate_vocabulary
+from chat.api.questions import answer_question, check_answer_options, check_search_options, start_turn
+from chat.api.responses import (
+    BatchOut,
+    FilterCountOut,
+    FiltersOut,
+    GenerateOut,
+    HealthOut,
+    QueryOut,
+    RetrieveOut,
+    event_stream_schema,
+    response_schema,
+)
+from chat.api.schemas import BatchIn, FilterCountIn, FilterQuery, GenerateIn, QueryIn, RetrieveIn
+from chat.api.sse import event_stream, generate_vocabulary, query_vocabulary
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
-from chat.limits import Slot, questions_counted
-from chat.models import Conversation, Message
-from chat.selectors import message_get
-from chat.serializers import serialize_answer, serialize_hits
-from chat.turns.lifecycle import BatchItem, StoredAnswer, answer_batch, answer_now, turn_start
-from chat.types import AnswerRequest
+from chat.limits import Slot, count_questions_or_raise
+from chat.selectors import message_get, sources_of
+from chat.serializers import (
+    serialize_answer,
+    serialize_filter_choices,
+    serialize_hits,
+    serialize_metadata,
+    serialize_source_citations,
+    serialize_sources,
+    serialize_warnings,
+    shown_text,
+)
+from chat.turns.lifecycle import BatchItem, answer_batch
+from knowledge.services.filters import filters_count, filters_offered
 
 EVENTS = "context, step, chunk, citations, done or error, each with its id; then data: [DONE]"
+QUERY_EVENTS = (
+    "query_rewritten, documents_retrieved, generation_start, token, generation_complete or error; then data: [DONE]"
+)
 
 rag_router = Router(tags=["answers"], auth=CallerAuth())
 
 
-@rag_router.post("/retrieve", summary="Find passages", openapi_extra=described(RetrieveOut))
+@rag_router.post("/retrieve", summary="Find passages", openapi_extra=response_schema(RetrieveOut))
 async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
     """Passages best first, at most one hit a chunk, with every score; understood in a conversation, if there is one."""
     caller = caller_of(request)
     tenant_check(user=caller.user, tenant_id=body.tenant_id)
     value = body.value()
-    await search_checked(scope=caller.scope, sets=value.sets, top_k=value.top_k)
-    await questions_counted(caller.user)
+    await check_search_options(scope=caller.scope, sets=value.sets, top_k=value.top_k)
+    await count_questions_or_raise(caller.user)
     with Slot():
         turns = [turn.value() for turn in body.history]
         if body.conversation_id is not None:
@@ -48,24 +69,24 @@ async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
     return serialize_hits(retrieved, trace=body.trace, understood=understood)
 
 
-@rag_router.post("/generate", summary="Answer a question", openapi_extra=described(GenerateOut))
+@rag_router.post("/generate", summary="Answer a question", openapi_extra=response_schema(GenerateOut))
 async def generate(request: HttpRequest, body: GenerateIn) -> dict[str, Any]:
     """A cited answer with the support state of each sentence."""
-    stored = await answer_request(caller_of(request), body.value())
+    stored = await answer_question(caller_of(request), body.value())
     return serialize_answer(record=stored.record, request=stored.request, message=stored.message)
 
 
-@rag_router.post("/generate/stream", summary="Answer a question, streamed", openapi_extra=streamed(EVENTS))
+@rag_router.post("/generate/stream", summary="Answer a question, streamed", openapi_extra=event_stream_schema(EVENTS))
 async def generate_stream(request: HttpRequest, body: GenerateIn) -> StreamingHttpResponse:
     """Server-sent events `context, step, chunk, citations, done, error`, then `[DONE]`; resume with /streams."""
     value = body.value()
     caller = caller_of(request)
-    message = await start(caller, value)
-    vocabulary = _vocabulary(value.include_inline, value.include_citations)
+    message = await start_turn(caller, value)
+    vocabulary = generate_vocabulary(include_inline=value.include_inline, include_citations=value.include_citations)
     return await event_stream(message.pk, scope=caller.scope, vocabulary=vocabulary)
 
 
-@rag_router.get("/streams/{message_id}", summary="Resume a stream", openapi_extra=streamed(EVENTS))
+@rag_router.get("/streams/{message_id}", summary="Resume a stream", openapi_extra=event_stream_schema(EVENTS))
 async def streams(request: HttpRequest, message_id: uuid.UUID) -> StreamingHttpResponse:
     """The events after `Last-Event-ID`; all of them without this header."""
     scope = caller_of(request).scope
@@ -74,27 +95,101 @@ async def streams(request: HttpRequest, message_id: uuid.UUID) -> StreamingHttpR
     return await event_stream(
         message.pk,
         scope=scope,
-        vocabulary=_vocabulary(options.get("include_inline", True), options.get("include_citations", True)),
+        vocabulary=generate_vocabulary(
+            include_inline=options.get("include_inline", True),
+            include_citations=options.get("include_citations", True),
+        ),
         after=_last_event_id(request),
         begun=True,
     )
 
 
-@rag_router.post("/batch", summary="Answer many questions", openapi_extra=described(BatchOut))
+@rag_router.post("/batch", summary="Answer many questions", openapi_extra=response_schema(BatchOut))
 async def batch(request: HttpRequest, body: BatchIn) -> dict[str, Any]:
     """Each question has its own result or error; their order is kept."""
     caller = caller_of(request)
     value = body.values("")
-    await answer_checked(scope=caller.scope, request=value)
-    await questions_counted(caller.user, questions=len(body.queries))
+    await check_answer_options(scope=caller.scope, request=value)
+    await count_questions_or_raise(caller.user, questions=len(body.queries))
     items = await answer_batch(scope=caller.scope, user=caller.user, queries=body.queries, request=value)
     return {"results": [serialize_batch_item(item) for item in items]}
 
 
-@rag_router.get("/health", summary="State of every dependency", openapi_extra=described(HealthOut))
+@rag_router.get("/health", summary="State of every dependency", openapi_extra=response_schema(HealthOut))
 async def health(request: HttpRequest) -> dict[str, Any]:
     """State and latency of database, Redis, workers, embedder and language model."""
     return await health_report()
+
+
+@rag_router.post("/query", summary="Answer a question (second form)", openapi_extra=response_schema(QueryOut))
+async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
+    """An answer with its sources."""
+    stored = await answer_question(caller_of(request), body.value())
+    record, message = stored.record, stored.message
+    rows = await run_db(sources_of, str(message.pk))
+    return {
+        "answer": shown_text(record, stored.request),
+        "sources": serialize_sources(rows) if body.include_sources else [],
+        "query": body.query,
+        "rewritten_query": next(iter(record.metadata.rewritten_queries), None),
+        "retrieved_count": record.retrieval_stats.get("after_dedup", 0),
+        "generation_time": record.metadata.generate_time,
+        "citations": serialize_source_citations(rows),
+        "metadata": {
+            **serialize_metadata(record),
+            "status": record.status,
+            "message_id": str(message.pk),
+            "conversation_id": stored.request.conversation_id or str(message.conversation_id),
+            "confidence": record.confidence,
+        },
+    }
+
+
+@rag_router.post(
+    "/query-stream",
+    summary="Answer a question, streamed (second form)",
+    openapi_extra=event_stream_schema(QUERY_EVENTS),
+)
+async def query_stream(request: HttpRequest, body: QueryIn) -> StreamingHttpResponse:
+    """Events `query_rewritten, documents_retrieved, generation_start, token, generation_complete, error`, `[DONE]`."""
+    caller = caller_of(request)
+    message = await start_turn(caller, body.value())
+    return await event_stream(
+        message.pk,
+        scope=caller.scope,
+        vocabulary=query_vocabulary(question=body.query, include_sources=body.include_sources),
+    )
+
+
+@rag_router.get("/filters", summary="What a search can be narrowed by", openapi_extra=response_schema(FiltersOut))
+async def filters(request: HttpRequest, query: Query[FilterQuery]) -> dict[str, Any]:
+    """Sets by axis, tags and attributes of the documents that you may search, with the number of documents of each.
+
+    The fifty most frequent of each, tags and attributes in the newest 50,000 documents; `more` says how many there are
+    besides. `q`: only those that hold these words.
+    """
+    choices = await run_db(filters_offered, scope=caller_of(request).scope, words=query.q.strip())
+    return serialize_filter_choices(choices)
+
+
+@rag_router.post("/filters/count", summary="How much a filter leaves", openapi_extra=response_schema(FilterCountOut))
+async def count(request: HttpRequest, body: FilterCountIn) -> dict[str, Any]:
+    """Documents and passages that a search with these sets and filters goes through; `warnings` where it is none."""
+    found = await run_db(
+        filters_count, scope=caller_of(request).scope, sets=tuple(body.sets), filters=body.filters.value()
+    )
+    return {
+        "documents": found.documents,
+        "passages": found.passages,
+        "warnings": serialize_warnings(found.warnings),
+    }
+
+
+def _last_event_id(request: HttpRequest) -> int:
+    value = request.headers.get("Last-Event-ID", "").strip() or "0"
+    if not (value.isascii() and value.isdigit() and len(value) < 16):
+        raise InvalidAnswerRequestError("last_event_id")
+    return int(value)
 
 
 def serialize_batch_item(item: BatchItem) -> dict[str, Any]:
@@ -105,28 +200,3 @@ def serialize_batch_item(item: BatchItem) -> dict[str, Any]:
         return {"index": item.index, "result": result}
     assert item.error is not None
     return {"index": item.index, "error": {"code": item.error.code, "message": item.error.message}}
-
-
-async def answer_request(caller: Caller, value: AnswerRequest) -> StoredAnswer:
-    """The whole answer for a client of the API."""
-    await answer_checked(scope=caller.scope, request=value)
-    await questions_counted(caller.user)
-    return await answer_now(scope=caller.scope, user=caller.user, request=value)
-
-
-async def start(caller: Caller, value: AnswerRequest) -> Message:
-    """Start a turn for a client of the API."""
-    await answer_checked(scope=caller.scope, request=value)
-    await questions_counted(caller.user)
-    return await turn_start(scope=caller.scope, user=caller.user, request=value, channel=Conversation.Channel.API)
-
-
-def _vocabulary(include_inline: bool, include_citations: bool) -> Vocabulary:
-    return generate_vocabulary(include_inline=include_inline, include_citations=include_citations)
-
-
-def _last_event_id(request: HttpRequest) -> int:
-    value = request.headers.get("Last-Event-ID", "").strip() or "0"
-    if not (value.isascii() and value.isdigit() and len(value) < 16):
-        raise InvalidAnswerRequestError("last_event_id")
-    return int(value)

@@ -251,14 +251,14 @@ class ModelsOut(Out):
     data: list[ModelOut]
 
 
-def described(model: type[BaseModel]) -> dict[str, Any]:
+def response_schema(model: type[BaseModel]) -> dict[str, Any]:
     """`openapi_extra` of an operation that answers with this model."""
     schema = model.model_json_schema()
     plain = _inlined(schema, schema.get("$defs", {}))
     return {"responses": {200: {"description": "OK", "content": {"application/json": {"schema": plain}}}}}
 
 
-def streamed(text: str) -> dict[str, Any]:
+def event_stream_schema(text: str) -> dict[str, Any]:
     """`openapi_extra` of an operation that answers with server-sent events."""
     parts = {"id": {"type": "string"}, "data": {"type": "string", "description": "JSON with `type`, or [DONE]."}}
     event = {"type": "object", "description": text, "required": ["data"], "properties": parts}

@@ -13,8 +13,10 @@ from django.http import StreamingHttpResponse
 
 from accounts.scope import Scope
 from chat.errors import TurnFailedError, TurnRefusedError
+from chat.executors import run_db
 from chat.redis_client import client, events_key
-from chat.serializers import without_markers
+from chat.selectors import sources_of
+from chat.serializers import serialize_source_citations, serialize_sources, without_markers
 from chat.turns.stream_log import FINAL
 from chat.turns.stream_reader import read_events
 from chat.types import Event
@@ -123,5 +125,31 @@ def generate_vocabulary(*, include_inline: bool, include_citations: bool) -> Voc
             yield {"type": "error", "code": data["code"], "message": data["message"]}
         elif event.type in ("context", "step", "chunk"):
             yield {"type": event.type, **data}
+
+    return translate
+
+
+def query_vocabulary(*, question: str, include_sources: bool) -> Vocabulary:
+    """`query_rewritten, documents_retrieved, generation_start, token, generation_complete, error` (V11)."""
+
+    async def translate(event: Event) -> AsyncIterator[Mapping[str, Any]]:
+        data = event.data
+        if event.type == "context":
+            yield {"type": "query_rewritten", "content": next(iter(data.get("rewritten_queries", ())), question)}
+            yield {"type": "documents_retrieved", "count": data["chunks_count"]}
+            yield {"type": "generation_start"}
+        elif event.type == "chunk":
+            yield {"type": "token", "content": data["content"]}
+        elif event.type == "done":
+            rows = await run_db(sources_of, data["message_id"])
+            yield {
+                "type": "generation_complete",
+                "message_id": data["message_id"],
+                "status": data["status"],
+                "sources": serialize_sources(rows) if include_sources else [],
+                "citations": serialize_source_citations(rows),
+            }
+        elif event.type == "error":
+            yield {"type": "error", "code": data["code"], "message": data["message"]}
 
     return translate

@@ -24,7 +24,7 @@ def caller_of_key(key: str) -> Caller:
     return Caller(user, scope_for(user))
 
 
-def always(key: str) -> CallerOf:
+def caller_of_fixed_key(key: str) -> CallerOf:
     """The same key for every call. It is read again each time, so that a revoked one ends a running server, too."""
 
     async def caller(context: Context[Any, Any]) -> Caller:
@@ -33,7 +33,7 @@ def always(key: str) -> CallerOf:
     return caller
 
 
-async def of_request(context: Context[Any, Any]) -> Caller:
+async def caller_of_request(context: Context[Any, Any]) -> Caller:
     """The caller whom `chat.mcp.http` let in with this very request. Raises NotAuthenticatedError."""
     request = context.request_context.request
     caller = None if request is None else request.scope.get(CALLER)

@@ -16,8 +16,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from accounts.errors import NotAuthenticatedError
 from chat.executors import run_db
-from chat.mcp.callers import CALLER, caller_of_key, of_request
-from chat.mcp.results import UNAVAILABLE
+from chat.mcp.callers import CALLER, caller_of_key, caller_of_request
+from chat.mcp.schemas import UNAVAILABLE
 from chat.mcp.server import mcp_server
 
 PATH = "/mcp"
@@ -42,7 +42,7 @@ class McpEndpoint:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Answers requests inside of this context only, which a process enters at its start."""
-        server = mcp_server(of_request)
+        server = mcp_server(caller_of_request)
         # browsers cannot be tricked into calls, since every one needs the key; hosts are checked below
         security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         server.streamable_http_app(
@@ -66,18 +66,18 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._manager is None:
-            await _refused(send, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", UNAVAILABLE)
+            await _send_error(send, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", UNAVAILABLE)
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if not _is_our_host(headers.get("host", "")):
-            await _refused(send, HTTPStatus.BAD_REQUEST, "malformed", "The request cannot be understood.")
+            await _send_error(send, HTTPStatus.BAD_REQUEST, "malformed", "The request cannot be understood.")
             return
         try:
             caller = await run_db(caller_of_key, _key(headers.get("authorization", "")))
         except NotAuthenticatedError as error:
-            await _refused(send, HTTPStatus.UNAUTHORIZED, error.code, error.message)
+            await _send_error(send, HTTPStatus.UNAUTHORIZED, error.code, error.message)
         except (OperationalError, InterfaceError):
-            await _refused(send, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", UNAVAILABLE)
+            await _send_error(send, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", UNAVAILABLE)
         else:
             await self._manager.handle_request({**scope, CALLER: caller}, receive, send)
 
@@ -94,7 +94,7 @@ def _is_our_host(host: str) -> bool:
     return bool(domain) and validate_host(domain, allowed)
 
 
-async def _refused(send: Send, status: HTTPStatus, code: str, message: str) -> None:
+async def _send_error(send: Send, status: HTTPStatus, code: str, message: str) -> None:
     """An error in the form of the HTTP API."""
     body = json.dumps({"error": {"code": code, "message": message, "details": []}}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]

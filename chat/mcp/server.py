@@ -1,14 +1,25 @@
-"""The server of the Model Context Protocol with its tools."""
+"""The server of the Model Context Protocol with its tools, and how it runs over standard input and output."""
 
 from __future__ import annotations
 
+import logging
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
-from chat.mcp.callers import CallerOf
+from chat import redis_client
+from chat.executors import run_db
+from chat.mcp.callers import CallerOf, caller_of_fixed_key, caller_of_key
 from chat.mcp.tools import Tools
+from chat.turns.lifecycle import turns_shutdown
+from chat.turns.stream_hub import close_hub
+from knowledge import model_registry
+
+logger = logging.getLogger(__name__)
 
 NAME = "ragsite"
 INSTRUCTIONS = (
@@ -49,3 +60,29 @@ def mcp_server(caller_of: CallerOf) -> MCPServer[Any]:
         tools.list_sets, name="list_sets", title="Knowledge sets", description=LIST_SETS, annotations=reading
     )
     return server
+
+
+async def serve_stdio(key: str) -> None:
+    """Answer until the agent closes its end. Raises NotAuthenticatedError for a key that is nobody's."""
+    await run_db(caller_of_key, key)
+    async with serving():
+        await mcp_server(caller_of_fixed_key(key)).run_stdio_async()
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[None]:
+    """Begin to load the models, so that the first call does not wait for all of it; let running turns end."""
+    threading.Thread(target=_load, name="start-up", daemon=True).start()
+    try:
+        yield
+    finally:
+        await turns_shutdown()
+        await close_hub()
+        await redis_client.close()
+
+
+def _load() -> None:
+    try:
+        model_registry.warm()
+    except Exception:
+        logger.exception("the models could not be loaded in advance; the first call loads them")

@@ -1,23 +1,25 @@
-"""The tools: thin, over the services that the HTTP API uses, too."""
+"""The tools, over the services of the HTTP API. A tool never returns more than a search of its caller would."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 
+from accounts.errors import NotFoundError
+from accounts.scope import Scope
 from chat.answering.context import profile_get
 from chat.answering.retrieval import run_search
 from chat.api.auth import Caller
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
-from chat.limits import Slot, questions_counted
+from chat.limits import Slot, count_questions_or_raise
 from chat.mcp.callers import CallerOf
-from chat.mcp.reading import sets_named, sets_out, source_out
-from chat.mcp.results import result_of
 from chat.mcp.schemas import (
+    SOURCE_CHARACTERS,
     AnswerOut,
     ChunkId,
     DocumentId,
@@ -25,14 +27,18 @@ from chat.mcp.schemas import (
     Offset,
     Question,
     SearchOut,
+    SetOut,
     Sets,
     SetsOut,
     SourceOut,
     TopK,
+    result_of,
 )
 from chat.serializers import serialize_citation, serialize_hits, serialize_warnings, shown_citations, shown_text
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest, Style
+from knowledge.models import Chunk, Document
+from knowledge.selectors import documents_askable, sets_listed, sets_readable
 from knowledge.types import RetrievalRequest
 
 
@@ -47,50 +53,50 @@ class Tools:
     ) -> Annotated[CallToolResult, SearchOut]:
         """Passages of the organisation's documents, best first."""
 
-        async def found() -> SearchOut:
+        async def call() -> SearchOut:
             caller = await self.caller_of(ctx)
-            named = await run_db(sets_named, scope=caller.scope, names=sets or ())
-            return await searched(caller, query=query, sets=named, top_k=top_k)
+            named = await run_db(resolve_sets, scope=caller.scope, names=sets or ())
+            return await search_passages(caller, query=query, sets=named, top_k=top_k)
 
-        return await result_of(found())
+        return await result_of(call())
 
     async def answer(
         self, ctx: Context[Any, Any], query: Question, sets: Sets = None, style: Style | None = None
     ) -> Annotated[CallToolResult, AnswerOut]:
         """An answer with citations, written from the documents only."""
 
-        async def made() -> AnswerOut:
+        async def call() -> AnswerOut:
             caller = await self.caller_of(ctx)
-            named = await run_db(sets_named, scope=caller.scope, names=sets or ())
-            return await answered(caller, query=query, sets=named, style=style)
+            named = await run_db(resolve_sets, scope=caller.scope, names=sets or ())
+            return await answer_question(caller, query=query, sets=named, style=style)
 
-        return await result_of(made())
+        return await result_of(call())
 
     async def fetch_source(
         self, ctx: Context[Any, Any], document_id: DocumentId = None, chunk_id: ChunkId = None, offset: Offset = 0
     ) -> Annotated[CallToolResult, SourceOut]:
         """The text behind a hit or a citation."""
 
-        async def read() -> SourceOut:
+        async def call() -> SourceOut:
             if document_id is None and chunk_id is None:
                 raise InvalidAnswerRequestError("source_missing")
             scope = (await self.caller_of(ctx)).scope
-            return await run_db(source_out, scope=scope, document_id=document_id, chunk_id=chunk_id, offset=offset)
+            return await run_db(read_source, scope=scope, document_id=document_id, chunk_id=chunk_id, offset=offset)
 
-        return await result_of(read())
+        return await result_of(call())
 
     async def list_sets(self, ctx: Context[Any, Any]) -> Annotated[CallToolResult, SetsOut]:
         """Knowledge sets that can be named in `sets`."""
 
-        async def listed() -> SetsOut:
-            return await run_db(sets_out, scope=(await self.caller_of(ctx)).scope)
+        async def call() -> SetsOut:
+            return await run_db(list_readable_sets, scope=(await self.caller_of(ctx)).scope)
 
-        return await result_of(listed())
+        return await result_of(call())
 
 
-async def searched(caller: Caller, *, query: str, sets: tuple[int, ...], top_k: int) -> SearchOut:
+async def search_passages(caller: Caller, *, query: str, sets: tuple[int, ...], top_k: int) -> SearchOut:
     """As `POST /api/v1/rag/retrieve`."""
-    await questions_counted(caller.user)
+    await count_questions_or_raise(caller.user)
     with Slot():
         profile = await run_db(profile_get, caller.user, sets=sets)
         request = RetrievalRequest(query=query, sets=sets, top_k=top_k, profile=profile)
@@ -99,10 +105,10 @@ async def searched(caller: Caller, *, query: str, sets: tuple[int, ...], top_k: 
     return SearchOut(hits=hits, relevant=found["relevant"], warnings=found["warnings"])
 
 
-async def answered(caller: Caller, *, query: str, sets: tuple[int, ...], style: Style | None) -> AnswerOut:
+async def answer_question(caller: Caller, *, query: str, sets: tuple[int, ...], style: Style | None) -> AnswerOut:
     """As `POST /api/v1/rag/generate`."""
     given: dict[str, Any] = {} if style is None else {"style": style}
-    await questions_counted(caller.user)
+    await count_questions_or_raise(caller.user)
     request = AnswerRequest(query=query, sets=sets, given=frozenset(given), **given)
     stored = await answer_now(scope=caller.scope, user=caller.user, request=request)
     record = stored.record
@@ -114,3 +120,70 @@ async def answered(caller: Caller, *, query: str, sets: tuple[int, ...], style: 
         warnings=serialize_warnings(record.metadata.warnings),
         message_id=str(stored.message.pk),
     )
+
+
+def resolve_sets(*, scope: Scope, names: Sequence[int | str]) -> tuple[int, ...]:
+    """Ids of sets that are named by id or code, each once. Raises NotFoundError for one that does not exist."""
+    listed = dict(sets_listed(scope=scope).filter(tenant_id=scope.tenant_id).values_list("code", "pk"))
+    known = set(listed.values())
+    found = [listed.get(name) if isinstance(name, str) else name for name in names]
+    for name, number in zip(names, found, strict=True):
+        if number not in known:
+            raise NotFoundError("set", set=name)
+    return tuple(dict.fromkeys(number for number in found if number is not None))
+
+
+def list_readable_sets(*, scope: Scope) -> SetsOut:
+    """The sets that the caller may read, by code."""
+    rows = sets_readable(scope=scope).order_by("code")
+    return SetsOut(
+        sets=[
+            SetOut(id=row.pk, code=row.code, name=row.name, axis=row.axis, description=row.description) for row in rows
+        ]
+    )
+
+
+def read_source(*, scope: Scope, document_id: int | None, chunk_id: int | None, offset: int) -> SourceOut:
+    """The text of a document, or of one passage of it. Raises NotFoundError."""
+    if chunk_id is not None:
+        chunk = _chunk(scope=scope, chunk_id=chunk_id)
+        document, text = chunk.version.document, chunk.text
+        if document_id is not None and document.pk != document_id:
+            raise NotFoundError("passage", chunk=chunk_id)
+        page, headings = chunk.page, list(chunk.heading_path)
+    else:
+        document = _document(scope=scope, document_id=document_id or 0)
+        if document.live_version is None:
+            raise NotFoundError("no_text", document=document.pk)
+        text, page, headings = document.live_version.markdown, None, []
+    end = offset + SOURCE_CHARACTERS
+    return SourceOut(
+        document_id=document.pk,
+        chunk_id=chunk_id,
+        external_id=document.external_id,
+        title=document.title,
+        page=page,
+        heading_path=headings,
+        text=text[offset:end],
+        offset=offset,
+        next_offset=end if end < len(text) else None,
+        total_characters=len(text),
+    )
+
+
+def _document(*, scope: Scope, document_id: int) -> Document:
+    found = documents_askable(scope=scope).select_related("live_version").filter(pk=document_id).first()
+    if found is None:
+        raise NotFoundError("document", document=document_id)
+    return found
+
+
+def _chunk(*, scope: Scope, chunk_id: int) -> Chunk:
+    """A passage of any version: an answer of yesterday may cite one that has been replaced."""
+    rows = Chunk.objects.select_related("version__document").filter(
+        version__document__in=documents_askable(scope=scope)
+    )
+    found = rows.filter(pk=chunk_id).first()
+    if found is None:
+        raise NotFoundError("passage", chunk=chunk_id)
+    return found

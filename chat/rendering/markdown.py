@@ -68,7 +68,7 @@ def render_markdown(
     """
     marked, spans = _with_spans(_without_private(text), sentences)
     env = {"citations": frozenset(citations), "addresses": frozenset(addresses)}
-    return _sanitised(_SPAN.sub(lambda match: _span_tag(match, spans), _parser().render(marked, env)))
+    return _sanitize(_SPAN.sub(lambda match: _span_tag(match, spans), _parser().render(marked, env)))
 
 
 @dataclass(slots=True)
@@ -250,7 +250,7 @@ def _without_private(text: str) -> str:
     return _PRIVATE_ENTITY.sub("", text.replace(_OPEN, "").replace(_CLOSE, ""))
 
 
-def _sanitised(markup: str) -> str:
+def _sanitize(markup: str) -> str:
     """The last word has an allow-list, whatever the steps before did."""
     return nh3.clean(
         markup,

@@ -69,7 +69,7 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
     A chunk that has been purged meanwhile cannot be cited any more and is left out. Nothing is stored where the asker
     has deleted the conversation meanwhile.
     """
-    record = _bound(record)
+    record = _with_version_numbers(record)
     message.answer, message.answer_html = record.text, record.html
     message.state = Message.State.STOPPED if record.metadata.stopped else Message.State.DONE
     message.status, message.confidence = record.status, record.confidence
@@ -133,7 +133,7 @@ def _save(message: Message, changed: Sequence[str]) -> bool:
     return Message.objects.filter(pk=message.pk).update(**values) > 0
 
 
-def _bound(record: AnswerRecord) -> AnswerRecord:
+def _with_version_numbers(record: AnswerRecord) -> AnswerRecord:
     chunks = [citation.chunk_id for citation in record.citations]
     numbers = dict(Chunk.objects.filter(pk__in=chunks).values_list("pk", "version__number")) if chunks else {}
     bound = (replace(c, version=numbers[c.chunk_id]) for c in record.citations if c.chunk_id in numbers)

@@ -42,7 +42,7 @@ async def read_events(message_id: uuid.UUID | str, after: int = 0, *, scope: Sco
     queue = await hub().follow(key, after=after)
     try:
         async for event in _follow(message_id, queue, after):
-            yield await _permitted(event, scope) if event.type == "citations" else event
+            yield await _redact_citations(event, scope) if event.type == "citations" else event
             if event.type in FINAL:
                 return
     finally:
@@ -51,18 +51,18 @@ async def read_events(message_id: uuid.UUID | str, after: int = 0, *, scope: Sco
 
 async def _follow(message_id: uuid.UUID | str, queue: Queue, after: int) -> AsyncIterator[Event]:
     """What is there, then what comes; each event once, whichever way it arrives."""
-    for event in await _entries(message_id, after):
+    for event in await _read_entries(message_id, after):
         after = event.sequence
         yield event
     while await client().exists(alive_key(message_id)):
-        while (found := await _next(queue, after)) is not None:
+        while (found := await _next_event(queue, after)) is not None:
             after = found.sequence
             yield found
-    for event in await _ended(message_id, after):
+    for event in await _remaining_events(message_id, after):
         yield event
 
 
-async def _permitted(event: Event, scope: Scope) -> Event:
+async def _redact_citations(event: Event, scope: Scope) -> Event:
     """Citations under the rights of the reader; where these cannot be told, none is shown."""
     citations = event.data["citations"]
     if not citations:
@@ -76,12 +76,12 @@ async def _permitted(event: Event, scope: Scope) -> Event:
     return replace(event, data={**event.data, "citations": shown})
 
 
-async def _entries(message_id: uuid.UUID | str, after: int) -> list[Event]:
+async def _read_entries(message_id: uuid.UUID | str, after: int) -> list[Event]:
     entries: Any = await client().xrange(events_key(message_id), min=f"0-{after + 1}")
     return [decode(entry_id, fields) for entry_id, fields in entries]
 
 
-async def _next(queue: Queue, after: int) -> Event | None:
+async def _next_event(queue: Queue, after: int) -> Event | None:
     """The next event that is new; None when nothing came for a while."""
     try:
         async with asyncio.timeout(CHECK_SECONDS):
@@ -92,9 +92,9 @@ async def _next(queue: Queue, after: int) -> Event | None:
         return None
 
 
-async def _ended(message_id: uuid.UUID | str, after: int) -> list[Event]:
+async def _remaining_events(message_id: uuid.UUID | str, after: int) -> list[Event]:
     """The rest of a turn that nobody works on any more."""
-    if rest := await _entries(message_id, after):
+    if rest := await _read_entries(message_id, after):
         return rest
     message = await run_db(Message.objects.filter(pk=message_id).first)
     if message is not None and message.state != Message.State.RUNNING:

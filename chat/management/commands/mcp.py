@@ -12,9 +12,8 @@ import uvicorn
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.errors import NotAuthenticatedError
-from chat.mcp import serve_stdio
 from chat.mcp.http import McpEndpoint
-from chat.mcp.life import prepared
+from chat.mcp.server import serve_stdio, serving
 
 KEY_VARIABLE = "RAGSITE_KEY"
 
@@ -64,7 +63,7 @@ async def _nothing_here(scope: Any, receive: Any, send: Any) -> None:
 
 async def _lifespan(endpoint: McpEndpoint, receive: Any, send: Any) -> None:
     await receive()
-    async with prepared(), endpoint.running():
+    async with serving(), endpoint.running():
         await send({"type": "lifespan.startup.complete"})
         await receive()
     await send({"type": "lifespan.shutdown.complete"})

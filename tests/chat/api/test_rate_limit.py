@@ -9,10 +9,10 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts.services import api_key_create
-from chat import limits
+from chat import limits, metrics
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
-from chat.limits import RateLimitedError, questions_counted
+from chat.limits import RateLimitedError, count_questions_or_raise
 from tests.chat.conftest import Api
 from tests.chat.mcp.conftest import given, refused
 
@@ -112,12 +112,12 @@ async def test_a_batch_that_no_minute_has_room_for_is_not_told_to_come_back(api,
 @pytest.mark.parametrize("fault", [RedisConnectionError("down"), TimeoutError()])
 async def test_an_answer_does_not_fail_because_questions_cannot_be_counted(api, limit, fault):
     limit(1)
-    before = limits.UNCOUNTED._value.get()
+    before = metrics.UNCOUNTED._value.get()
     with patch("redis.commands.core.AsyncScript.__call__", side_effect=fault):
         for _ in range(3):
             assert (await api.post("/api/v1/rag/retrieve", {"query": QUESTION})).status_code == 200
 
-    assert limits.UNCOUNTED._value.get() == before + 3
+    assert metrics.UNCOUNTED._value.get() == before + 3
 
 
 async def test_a_redis_that_hangs_holds_a_question_up_no_longer_than_its_limit(world, limit, monkeypatch):
@@ -127,13 +127,13 @@ async def test_a_redis_that_hangs_holds_a_question_up_no_longer_than_its_limit(w
     limit(1)
     monkeypatch.setattr(limits, "REDIS_SECONDS", 0.01)
     with patch("redis.commands.core.AsyncScript.__call__", hanging):
-        await asyncio.wait_for(questions_counted(world.reader), 5)
+        await asyncio.wait_for(count_questions_or_raise(world.reader), 5)
 
 
 async def test_questions_at_the_same_moment_are_counted_each(world, limit):
     limit(20)
 
-    fates = await asyncio.gather(*(questions_counted(world.reader) for _ in range(50)), return_exceptions=True)
+    fates = await asyncio.gather(*(count_questions_or_raise(world.reader) for _ in range(50)), return_exceptions=True)
 
     assert sum(fate is None for fate in fates) == 20
     assert sum(isinstance(fate, RateLimitedError) for fate in fates) == 30
@@ -148,26 +148,26 @@ async def test_no_minute_has_more_and_what_was_refused_was_not_counted(world, li
         for member, score in redis_client.zrange(key, 0, -1, withscores=True):
             redis_client.zadd(key, {member: score - seconds * 1_000_000})
 
-    await questions_counted(world.reader, questions=2)
+    await count_questions_or_raise(world.reader, questions=2)
     later(40)
-    await questions_counted(world.reader, questions=2)
+    await count_questions_or_raise(world.reader, questions=2)
     for _ in range(5):
         with pytest.raises(RateLimitedError) as refusal:
-            await questions_counted(world.reader)
+            await count_questions_or_raise(world.reader)
     later(21)
-    await questions_counted(world.reader, questions=2)
+    await count_questions_or_raise(world.reader, questions=2)
     with pytest.raises(RateLimitedError):
-        await questions_counted(world.reader)
+        await count_questions_or_raise(world.reader)
 
     assert 19 <= refusal.value.data["retry_after_seconds"] <= 20
 
 
 async def test_it_is_one_round_trip_and_leaves_nothing_behind(world, limit, redis_client):
     limit(5)
-    await questions_counted(world.reader)  # the first one brings the script
+    await count_questions_or_raise(world.reader)  # the first one brings the script
     redis_client.config_resetstat()
 
-    await questions_counted(world.reader)
+    await count_questions_or_raise(world.reader)
 
     calls = redis_client.info("commandstats")
     assert calls["cmdstat_evalsha"]["calls"] == 1
@@ -179,15 +179,15 @@ async def test_more_at_once_than_a_minute_has_is_a_fault_of_the_request(world, l
     limit(5)
 
     with pytest.raises(InvalidAnswerRequestError):
-        await questions_counted(world.reader, questions=6)
+        await count_questions_or_raise(world.reader, questions=6)
 
 
 async def test_refusals_can_be_seen_by_operators(world, limit):
     limit(1)
-    before = limits.RATE_LIMITED._value.get()
-    await questions_counted(world.reader)
+    before = metrics.RATE_LIMITED._value.get()
+    await count_questions_or_raise(world.reader)
 
     with pytest.raises(RateLimitedError):
-        await questions_counted(world.reader)
+        await count_questions_or_raise(world.reader)
 
-    assert limits.RATE_LIMITED._value.get() == before + 1
+    assert metrics.RATE_LIMITED._value.get() == before + 1

@@ -12,7 +12,7 @@ from chat.api.responses import (
     ModelsOut,
     QueryOut,
     RetrieveOut,
-    described,
+    response_schema,
 )
 from ragsite.openapi import merged_schema
 from tests.chat.conftest import TEXTS
@@ -61,4 +61,4 @@ def test_every_operation_of_the_chat_says_what_it_answers():
 
 
 def test_a_description_needs_nothing_from_elsewhere():
-    assert "$ref" not in str(described(BatchOut))
+    assert "$ref" not in str(response_schema(BatchOut))

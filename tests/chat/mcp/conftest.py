@@ -12,7 +12,7 @@ from mcp import Client
 from accounts.models import ApiKey, User
 from accounts.services import api_key_create
 from chat.executors import run_db
-from chat.mcp.callers import always
+from chat.mcp.callers import caller_of_fixed_key
 from chat.mcp.server import mcp_server
 from knowledge.models import Chunk, Document, KnowledgeSet
 from tests.factories import ingest, make_admin, make_set, make_tenant
@@ -43,7 +43,7 @@ def stranger(world) -> Stranger:
 @asynccontextmanager
 async def agent(key: str):
     """A client of the SDK, connected to a server of this process that acts with the key."""
-    async with Client(mcp_server(always(key))) as client:
+    async with Client(mcp_server(caller_of_fixed_key(key))) as client:
         yield client
 
 

@@ -7,7 +7,7 @@ from django.db import OperationalError
 
 from accounts.services import api_key_create
 from chat.executors import run_db
-from chat.mcp import reading, tools
+from chat.mcp import tools
 from chat.models import Message
 from knowledge.models import Chunk, Document
 from tests.chat.mcp.conftest import SECRET, agent, called, given, refused, revoke
@@ -115,7 +115,7 @@ async def test_an_answer_without_a_model_is_put_together_from_the_documents(worl
 
 
 async def test_a_long_document_is_read_on_where_the_last_call_ended(world, monkeypatch):
-    monkeypatch.setattr(reading, "SOURCE_CHARACTERS", 50)
+    monkeypatch.setattr(tools, "SOURCE_CHARACTERS", 50)
     document = world.documents["ra"]
     parts, offset = [], 0
     while offset is not None:
@@ -209,7 +209,7 @@ async def test_a_database_that_is_down_is_told_as_such_and_no_more(world, monkey
     def down(**_):
         raise OperationalError("secret host")
 
-    monkeypatch.setattr(tools, "sets_out", down)
+    monkeypatch.setattr(tools, "list_readable_sets", down)
 
     error = await refused(world.key, "list_sets")
 
@@ -221,7 +221,7 @@ async def test_a_fault_of_ours_is_told_without_its_text(world, monkeypatch):
     def broken(**_):
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(tools, "sets_out", broken)
+    monkeypatch.setattr(tools, "list_readable_sets", broken)
 
     result = await called(world.key, "list_sets")
 

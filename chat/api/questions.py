@@ -1,4 +1,4 @@
-"""Whether what a request asks for fits together with what site and set say (V14, D38)."""
+"""The entry of every question of the API: its options are checked, the question is counted (V14, V13, D38)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 
 from accounts.scope import Scope
 from chat.answering.answer_config import only_set, sent_options
+from chat.api.auth import Caller
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
+from chat.limits import count_questions_or_raise
+from chat.models import Conversation, Message
+from chat.turns.lifecycle import StoredAnswer, answer_now, turn_start
 from chat.types import AnswerRequest
 from knowledge.selectors.options import QUERY_GROUPS, site_options
 from ragcore.options import Conflict, Resolved, conflicts, resolve
@@ -17,22 +21,36 @@ CHECKED = frozenset({"top_k", "max_chunks", "max_tokens", "mode", "strategy"})  
 REQUEST = "request"
 
 
-async def answer_checked(*, scope: Scope, request: AnswerRequest) -> None:
+async def answer_question(caller: Caller, value: AnswerRequest) -> StoredAnswer:
+    """Check the options, count the question, and answer it."""
+    await check_answer_options(scope=caller.scope, request=value)
+    await count_questions_or_raise(caller.user)
+    return await answer_now(scope=caller.scope, user=caller.user, request=value)
+
+
+async def start_turn(caller: Caller, value: AnswerRequest) -> Message:
+    """Check the options, count the question, and start its turn."""
+    await check_answer_options(scope=caller.scope, request=value)
+    await count_questions_or_raise(caller.user)
+    return await turn_start(scope=caller.scope, user=caller.user, request=value, channel=Conversation.Channel.API)
+
+
+async def check_answer_options(*, scope: Scope, request: AnswerRequest) -> None:
     """Raises InvalidAnswerRequestError for options that the client sent and that cannot work with those in force."""
     if not CHECKED & request.given:
         return
     retrieval = {"top_k": request.top_k} if "top_k" in request.given else {}
     sent: dict[str, Mapping[str, Any]] = {"retrieval": retrieval, "answer": sent_options(request)}
-    await run_db(_check, scope, request.sets, sent)
+    await run_db(_raise_on_conflicts, scope, request.sets, sent)
 
 
-async def search_checked(*, scope: Scope, sets: tuple[int, ...], top_k: int | None) -> None:
+async def check_search_options(*, scope: Scope, sets: tuple[int, ...], top_k: int | None) -> None:
     """The same for a search."""
     if top_k is not None:
-        await run_db(_check, scope, sets, {"retrieval": {"top_k": top_k}, "answer": {}})
+        await run_db(_raise_on_conflicts, scope, sets, {"retrieval": {"top_k": top_k}, "answer": {}})
 
 
-def _check(scope: Scope, sets: tuple[int, ...], sent: Mapping[str, Mapping[str, Any]]) -> None:
+def _raise_on_conflicts(scope: Scope, sets: tuple[int, ...], sent: Mapping[str, Mapping[str, Any]]) -> None:
     layers: list[tuple[str, Mapping[str, Any]]] = [("site", site_options(tenant_id=scope.tenant_id))]
     if alone := only_set(scope=scope, sets=sets):
         layers.append((f"set {alone.code}", alone.options))
