@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 T = TypeVar("T")
 _KEY = "option"  # of the declaration in the metadata of a field
@@ -63,7 +63,7 @@ def option(
 ) -> T:
     """A dataclass field with this default and its declaration."""
     declared = Option(label, help, low=low, high=high, unit=unit, choices=choices)
-    return cast(T, field(default=default, metadata={_KEY: declared}))
+    return field(default=default, metadata={_KEY: declared})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class OptionField:
         low, high, known = self.option.low, self.option.high, self.option.values
         if known and value not in known:
             return f"must be one of {', '.join(word or '(empty)' for word in known)}"
-        if low is not None and high is not None and not low <= value <= high:
+        if low is not None and high is not None and not low <= float(value) <= high:
             return f"must be between {low:g} and {high:g}"
         return None
 
@@ -104,7 +104,7 @@ def option_group(code: str, label: str) -> Callable[[type[T]], type[T]]:
     """Register a frozen dataclass of options. Raises TypeError for a field without a declaration."""
 
     def register(group: type[T]) -> type[T]:
-        option_fields(group)
+        option_fields(group)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
         OPTION_GROUPS[code] = OptionGroup(code, label, group)
         return group
 

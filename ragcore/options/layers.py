@@ -42,7 +42,7 @@ def resolve(group: type[T], *layers: tuple[str, Mapping[str, Any]]) -> Resolved[
 
     Raises InvalidOptionsError that names every unknown key and every value outside its range.
     """
-    known = option_fields(group)
+    known = option_fields(group)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
     values: dict[str, Any] = {}
     origin = dict.fromkeys(known, "default")
     faults: list[str] = []
