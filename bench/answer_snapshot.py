@@ -69,6 +69,7 @@ NARROW: Mapping[str, Mapping[str, Any]] = {  # asked with the first few question
 VOLATILE = re.compile(
     r"(?:^|_)(?:id|ids|time|times|seconds|ms|latency|created|sequence|hits_seconds)$|^timings|^total_time|^created"
 )
+CHUNK_NUMBER = re.compile(r"/chunks\[\d+\]$")
 NUMBERS_IN_LINKS = re.compile(r"(?<=[/=\"-])\d+(?=[/\"#?&-])|[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
@@ -160,20 +161,30 @@ def record(client: Client) -> dict[str, Any]:
     return kept
 
 
-def differences(before: Any, after: Any, at: str = "") -> Iterator[str]:
-    """Where two recorded values differ, one line each."""
+def differences(before: Any, after: Any, at: str = "", chunks: dict[int, int] | None = None) -> Iterator[str]:
+    """Where two recorded values differ, one line each.
+
+    Chunk numbers may differ as a whole, because documents are ingested in any order: `chunks` maps those of `before` to
+    those of `after`, each to one.
+    """
+    chunks = {} if chunks is None else chunks
     if isinstance(before, dict) and isinstance(after, dict):
         for key in sorted({*before, *after}):
             if key not in before or key not in after:
                 yield f"{at}/{key}: {'only before' if key in before else 'only after'}"
             else:
-                yield from differences(before[key], after[key], f"{at}/{key}")
+                yield from differences(before[key], after[key], f"{at}/{key}", chunks)
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for index, (left, right) in enumerate(zip(before, after, strict=True)):
-            yield from differences(left, right, f"{at}[{index}]")
+            yield from differences(left, right, f"{at}[{index}]", chunks)
     elif isinstance(before, float) and isinstance(after, float):
         if abs(before - after) > 1e-5:
             yield f"{at}: {before} → {after}"
+    elif CHUNK_NUMBER.search(at) and isinstance(before, int) and isinstance(after, int):
+        if before not in chunks and after not in chunks.values():
+            chunks[before] = after
+        if chunks.get(before) != after:
+            yield f"{at}: chunk {before} was {chunks.get(before)} elsewhere, here {after}"
     elif before != after:
         yield f"{at}: {_short(before)} → {_short(after)}"
 

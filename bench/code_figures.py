@@ -28,15 +28,16 @@ def function_lengths(tree: ast.AST) -> Iterator[int]:
             yield (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-def imported(tree: ast.AST) -> Iterator[str]:
-    """Dotted names of everything imported when a module runs; imports for type checkers alone do not count."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+def imported(node: ast.AST) -> Iterator[str]:
+    """Dotted names of everything that is imported when the code runs; imports for type checkers alone do not count."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(child, ast.ImportFrom) and child.module:
+            yield from (f"{child.module}.{alias.name}" for alias in child.names)
+        elif isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names)
+        yield from imported(child)
 
 
 def two_way_pairs(root: Path, package: str = "ragcore") -> list[tuple[str, str]]:
