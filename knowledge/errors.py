@@ -96,9 +96,7 @@ class UnknownTenantError(PermanentError):
 
     code = "unknown_tenant"
     default_message = "There is no tenant of this name."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "name": "There is no tenant '%(tenant)s'.",
-    }
+    reasons: ClassVar[Mapping[str, Sentence]] = {"name": "There is no tenant '%(tenant)s'."}
 
 
 class UnknownPeopleError(PermanentError):
@@ -178,9 +176,7 @@ class FolderUnreadableError(TransientError):
 
     code = "folder_unreadable"
     default_message = "The folder of this source cannot be read at the moment."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "subfolder": "This folder cannot be read.",
-    }
+    reasons: ClassVar[Mapping[str, Sentence]] = {"subfolder": "This folder cannot be read."}
 
 
 class SourceInUseError(PermanentError):
@@ -188,9 +184,7 @@ class SourceInUseError(PermanentError):
 
     code = "source_in_use"
     default_message = "This source still has documents. Delete them with it, or take it out of use instead."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "uploads": "The source of uploads cannot be removed.",
-    }
+    reasons: ClassVar[Mapping[str, Sentence]] = {"uploads": "The source of uploads cannot be removed."}
 
 
 class SourceRunningError(TransientError):
@@ -272,9 +266,7 @@ class NothingTakenError(PermanentError):
 
     code = "nothing_taken"
     default_message = "No file of this archive can be taken."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "first": "No file of this archive can be taken: %(cause)s",
-    }
+    reasons: ClassVar[Mapping[str, Sentence]] = {"first": "No file of this archive can be taken: %(cause)s"}
 
 
 class BackendUnavailableError(TransientError):
@@ -289,9 +281,7 @@ class BackendRefusedError(PermanentError):
 
     code = "backend_refused"
     default_message = "The search backend refused a request."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "milvus": "Milvus refused %(method)s: %(problem)s",
-    }
+    reasons: ClassVar[Mapping[str, Sentence]] = {"milvus": "Milvus refused %(method)s: %(problem)s"}
 
 
 class BackendTooDeepError(PermanentError):
