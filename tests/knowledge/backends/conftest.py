@@ -83,7 +83,7 @@ class MilvusIndex(Index):
     def ports(self, user, **narrowed):
         self.settle_tenants()
         ports = super().ports(user, **narrowed)
-        assert ports.backend_note == {"backend": "milvus"}
+        assert ports.note == {"backend": "milvus"}
         return ports
 
     def settle(self):

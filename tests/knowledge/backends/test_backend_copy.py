@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from knowledge.backends.milvus import collection
+from knowledge.backends.milvus import collection as milvus_rows
 from knowledge.errors import BackendUnavailableError
 from knowledge.indexes.backend_outbox import outbox_is_watching
 from knowledge.models import BackendChange, Document, IndexEntry, TenantBackend
@@ -32,7 +32,7 @@ def said(capsys, *arguments):
 
 
 def stored(collection, tenant_id):
-    return collection.ids_between(collection, tenant_id=tenant_id, after=0, last=10**9)
+    return milvus_rows.ids_between(collection, tenant_id=tenant_id, after=0, last=10**9)
 
 
 def searched_in(user):
@@ -71,7 +71,9 @@ def test_an_interrupted_copy_goes_on_where_it_was(milvus, owner, corpus, monkeyp
     assert searched_in(owner) == (None, ["d3"])
     written = []
     monkeypatch.setattr(
-        backend_sync, "entries_upsert", lambda _, page: written.extend(page) or collection.entries_upsert(_, page)
+        backend_sync,
+        "entries_upsert",
+        lambda _, page: written.extend(page) or milvus_rows.entries_upsert(_, page),
     )
 
     said(capsys, "--backend", "milvus")
@@ -114,7 +116,7 @@ def test_what_an_earlier_copy_has_left_is_removed(milvus, owner, corpus, capsys)
 
 def test_a_check_says_what_is_wrong_and_ends_with_a_fault(milvus, owner, corpus, capsys):
     copy_all()
-    collection.entries_delete(milvus, sorted(stored(milvus, owner.tenant_id))[:2])
+    milvus_rows.entries_delete(milvus, sorted(stored(milvus, owner.tenant_id))[:2])
     Document.objects.filter(pk=corpus["d5"].pk).update(clearance=3)
     BackendChange.objects.all().delete()
 

@@ -10,8 +10,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from knowledge.backends.milvus import client
+from knowledge.backends.milvus import collection as milvus_rows
 from knowledge.errors import BackendRefusedError, BackendUnavailableError
-from knowledge.indexes import backend_outbox
+from knowledge.indexes import advisory_locks, backend_outbox
 from knowledge.models import BackendChange, Document, IndexEntry, TenantBackend
 from knowledge.services import backend_changes_apply, backend_sync, document_delete
 from knowledge.services.edits import chunk_disable, chunk_replace
@@ -129,7 +130,7 @@ def copied(milvus, owner, common, document):
 
 
 def stored(collection, document):
-    return collection.ids_of_documents(collection, [document.pk])
+    return milvus_rows.ids_of_documents(collection, [document.pk])
 
 
 def test_a_change_is_applied_once_and_again_does_no_harm(milvus, owner, copied):
@@ -240,9 +241,9 @@ def test_a_second_writer_goes_at_once(milvus, owner, copied):
     delete(owner, copied)
     beside = connection.copy()
     with beside.cursor() as cursor:
-        cursor.execute(backend_outbox.TRY_ALONE)
+        cursor.execute(advisory_locks.TRY_SESSION, {"name": "ragsite.backend"})
         assert backend_changes_apply() == 0
-        cursor.execute(backend_outbox.NO_LONGER_ALONE)
+        cursor.execute(advisory_locks.UNLOCK_SESSION, {"name": "ragsite.backend"})
     beside.close()
 
     assert backend_changes_apply() > 0
