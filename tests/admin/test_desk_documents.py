@@ -315,7 +315,7 @@ def test_the_origin_of_each_option_is_told(owner, own_set, searchable):
     options = {option.label: option for _name, group in context["pipeline"] for option in group}
 
     assert options["Maximum passage size (tokens)"].value == "640"
-    assert options["Maximum passage size (tokens)"].origin == "from the knowledge set own"
+    assert options["Maximum passage size (tokens)"].origin == "knowledge set own"
     assert options["Overlap"].origin == "default"
     assert context["is_present"] is False
 

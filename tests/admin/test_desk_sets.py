@@ -74,7 +74,7 @@ def test_each_option_says_where_its_value_comes_from(administrator):
     origins = {line.option.name: line.origin for line in lines}
 
     assert origins["max_tokens"] == "300 (set here)"
-    assert origins["min_tokens"] == "60 (from the site)"
+    assert origins["min_tokens"] == "60 (site default)"
     assert origins["section_tokens"] == "2000 (default)"
 
 

@@ -134,7 +134,7 @@ def test_a_configuration_decides_how_many_are_found_and_the_rest_is_told(client)
     soup = page(client, **{"a-retrieval.top_k": "1"})
 
     assert titles(soup) == ["rach"]
-    assert "place 2; the best 1 are the result" in soup.select_one(".lab-dropped .lab-fate").text.lower()
+    assert "rank 2; the best 1 are the result" in soup.select_one(".lab-dropped .lab-fate").text.lower()
     assert len(soup.select(".lab-dropped .lab-row")) == 2
 
 
@@ -153,7 +153,7 @@ def test_defaults_and_ranges_stand_beside_the_options(curator, own_set):
 
     option = soup.select_one("[name='a-retrieval.top_k']").find_parent(class_="rs-option")
     assert soup.select_one("[name='a-retrieval.top_k']")["placeholder"] == "7"
-    assert option.select_one(".rs-origin").text == "7 (from the knowledge set own)"
+    assert option.select_one(".rs-origin").text == "7 (knowledge set own)"
     assert "1 – 50" in option.text
 
 
@@ -305,7 +305,7 @@ def test_a_configuration_is_written_into_its_set_after_asking_by_name(curator, o
     apply(curator, own_set, **values)
 
     own_set.refresh_from_db()
-    assert "Write these options into “own”?" in asked
+    assert "Apply these settings to “own”?" in asked
     assert own_set.options == {"retrieval": {"top_k": 5, "rerank": False}, "chunking": {"max_tokens": 600}}
 
 
@@ -362,7 +362,7 @@ def test_a_stored_question_is_asked_again_as_it_was_and_says_what_moved(reviewer
         [cell.get_text(" ", strip=True) for cell in row.select("td, th")] for row in soup.select(".lab-stored tbody tr")
     ]
     assert [row[:2] for row in rows] == [["1", "cake"], ["2", "rach"]]
-    assert rows[1][2] == "Place 1 of the result (up by 1)"
+    assert rows[1][2] == "Rank 1 of the result (up 1)"
 
 
 def test_a_message_and_a_case_lead_to_the_lab(reviewer, corpus, asker, own_set):

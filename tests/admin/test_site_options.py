@@ -72,7 +72,7 @@ def test_a_chosen_word_is_kept_and_the_empty_word_is_not_the_empty_field(adminis
     soup = soup_of(client.get(options_page(own_set)))
     assert soup.select_one("[name='answer.preset'] option[selected]")["value"] == "-"
     origin = soup.select_one("[name='answer.mode']").find_parent(class_="rs-option").select_one(".rs-origin").text
-    assert origin == "agentic: searches until the evidence is enough (from the site)"
+    assert origin == "agentic: searches until the evidence is enough (site default)"
 
 
 def test_each_fault_stands_at_its_field_and_nothing_is_saved(administrator):
@@ -106,7 +106,7 @@ def test_taking_a_change_back_asks_first(administrator):
     undo = reverse("admin:knowledge_optionschange_undo", args=[OptionsChange.objects.latest("pk").pk])
 
     rows = [" ".join(row.get_text(" ").split()) for row in soup_of(client.get(undo)).select("tbody tr")]
-    assert rows == ["Passages found Searching 4 inherited", "Passages in the prompt Answering 9 7"]
+    assert rows == ["Passages returned Searching 4 inherited", "Passages in the prompt Answering 9 7"]
     assert site()["answer"] == {"max_chunks": 9}
 
     client.post(undo)
@@ -142,10 +142,10 @@ def test_an_export_can_be_imported_elsewhere(administrator, own_set):
         ("[" * 100_000, "not a settings file"),
         ('{"options": {}}', "not a settings file"),
         (file_of([1]), "not a settings file"),
-        (file_of({"cutting": {}}), "no option cutting"),
-        (file_of({"answer": {"magic": 1}}), "no option answer.magic"),
+        (file_of({"cutting": {}}), "no setting cutting"),
+        (file_of({"answer": {"magic": 1}}), "no setting answer.magic"),
         (file_of({"answer": {"temperature": 9}}), "answer.temperature"),
-        (file_of({"answer": {"temperature": "0.5"}}), "another type"),
+        (file_of({"answer": {"temperature": "0.5"}}), "wrong type"),
         (file_of({"answer": {"tiered": 1}}), "wrong type"),
         (file_of({"retrieval": {"top_k": True}}), "wrong type"),
         (file_of({"retrieval": {"top_k": 7.5}}), "wrong type"),

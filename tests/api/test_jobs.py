@@ -44,7 +44,7 @@ def test_items_that_are_over_have_no_place_in_the_queue(alice, job_id):
 
     rows = items(alice, job_id).json()["results"]
 
-    assert {(row["stage"], row["stage_label"], row["position"]) for row in rows} == {("live", "Live", None)}
+    assert {(row["stage"], row["stage_label"], row["position"]) for row in rows} == {("live", "Searchable", None)}
     assert all(row["finished"] for row in rows)
 
 
