@@ -218,13 +218,15 @@ class DocumentAdmin(CuratorAdmin):
     @admin.action(description=_("Retry failed documents"))
     def retry_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
         done = self._each(request, queryset.filter(state=Document.State.FAILED), services.document_retry)
-        text = ngettext("%(count)d document is being retried.", "%(count)d documents are tried again.", done)
+        text = ngettext("%(count)d document is being retried.", "%(count)d documents are being retried.", done)
         messages.info(request, text % {"count": done})
 
     @admin.action(description=_("Re-process with current settings"))
     def rebuild_selected(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
         done = self._each(request, queryset.filter(state=Document.State.LIVE), document_rebuild)
-        text = ngettext("%(count)d document is being re-processed.", "%(count)d documents are being rebuilt.", done)
+        text = ngettext(
+            "%(count)d document is being re-processed.", "%(count)d documents are being re-processed.", done
+        )
         messages.info(request, text % {"count": done})
 
     @admin.action(description=_("Set weight…"))

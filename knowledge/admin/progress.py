@@ -101,10 +101,10 @@ def summary_of(stages: Iterable[str]) -> str:
     """`12 live · 1 failed · 3 in work`, from the stages of all items."""
     counts = Counter(_kind(stage) for stage in stages)
     words = {
-        "live": ngettext("%(count)d searchable", "%(count)d live", counts["live"]),
+        "live": ngettext("%(count)d searchable", "%(count)d searchable", counts["live"]),
         "failed": ngettext("%(count)d failed", "%(count)d failed", counts["failed"]),
         "cancelled": ngettext("%(count)d cancelled", "%(count)d cancelled", counts["cancelled"]),
-        "open": ngettext("%(count)d processing", "%(count)d in work", counts["open"]),
+        "open": ngettext("%(count)d processing", "%(count)d processing", counts["open"]),
     }
     return " · ".join(words[kind] % {"count": counts[kind]} for kind in words if counts[kind])
 

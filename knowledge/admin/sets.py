@@ -41,7 +41,7 @@ def health_of(row: Any) -> list[Health]:
         text = ngettext("%(count)d failed", "%(count)d failed", row.failed_count)
         found.append(Health("failed", "error", text % {"count": row.failed_count}))
     if row.processing_count:
-        text = ngettext("%(count)d processing", "%(count)d in work", row.processing_count)
+        text = ngettext("%(count)d processing", "%(count)d processing", row.processing_count)
         found.append(Health("working", "autorenew", text % {"count": row.processing_count}))
     return found or [_at_rest(row)]
 

@@ -105,5 +105,5 @@ def _store(request: HttpRequest) -> None:
             stored += 1
         except RagError as error:
             messages.error(request, f"{file.name}: {error_message(error)}")
-    text = ngettext("%(count)d file is being processed.", "%(count)d files are being ingested.", stored)
+    text = ngettext("%(count)d file is being processed.", "%(count)d files are being processed.", stored)
     messages.info(request, text % {"count": stored})

@@ -108,7 +108,7 @@ def test_several_cases_are_taken_at_once(reviewer, asker):
     answer = signed_in(reviewer).post(reverse(CASES), data, follow=True)
 
     assert set(BadCase.objects.values_list("state", "assignee")) == {("in_work", reviewer.pk)}
-    assert [str(message) for message in answer.context["messages"]] == ["2 cases: In work."]
+    assert [str(message) for message in answer.context["messages"]] == ["2 cases: In progress."]
 
 
 def test_looking_at_the_address_of_the_move_changes_nothing(reviewer, asker):
