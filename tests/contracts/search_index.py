@@ -299,7 +299,7 @@ class SearchIndexContract:
             (Filters(metadata={"product": "BTS"}), {"x"}),
             (Filters(axis="Y", metadata={"product": "MME"}, tags=("b",)), {"y"}),
         ],
-        ids=str,
+        ids=lambda value: str(sorted(value)) if isinstance(value, set) else str(value),
     )
     def test_filters_narrow_what_is_found(self, index, owner, filters, expected):
         one, radio = make_set("one", owners=[owner]), make_set("radio", owners=[owner], axis="X")

@@ -195,7 +195,11 @@ def test_what_was_stored_is_used_only_with_the_options_that_it_was_read_with(own
     assert (fresh.markdown, fresh.pages) == ("你好", 3)
 
 
-@pytest.mark.parametrize("damage", [b"", b"no gzip", gzip.compress(b"{}\n{}"), gzip.compress(b"[]\n[]")])
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"no gzip", gzip.compress(b"{}\n{}"), gzip.compress(b"[]\n[]")],
+    ids=["empty", "no gzip", "objects", "lists"],
+)
 def test_a_damaged_store_is_read_again_from_the_original(owner, common, damage):
     version = upload(owner, common, name="a.pdf", content=pdf("One.")).document.versions.get()
     document = ParsedDocument(blocks=(Block(kind="paragraph", text="x"),))

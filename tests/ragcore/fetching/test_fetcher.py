@@ -236,7 +236,7 @@ def test_compressed_pages_are_unpacked_also_in_pieces():
         assert fetcher().fetch(f"{site.url}/").content == b"<p>one</p><p>two</p>"
 
 
-@pytest.mark.parametrize("body", [gzip.compress(b"text" * 100)[:-10], b"no gzip at all"])
+@pytest.mark.parametrize("body", [gzip.compress(b"text" * 100)[:-10], b"no gzip at all"], ids=["cut", "no gzip"])
 def test_a_damaged_compressed_page_is_a_fault_of_the_host(body):
     with serving({"/": page(body, Content_Encoding="gzip")}) as site, pytest.raises(UrlUnreachableError):
         fetcher().fetch(f"{site.url}/")
