@@ -89,9 +89,9 @@ SELECT id, 'en', md5(n::text), 1 FROM accounts_tenant, generate_series(1, 20000)
 """
 TITLES = """
 INSERT INTO knowledge_document (tenant_id, source_id, external_id, sha256, title, state, clearance, tags, metadata,
-    handled, series, is_whole, error_code, error_message, weight, ratings, created, updated)
+    handled, series, is_whole, error_code, error_message, error_data, weight, ratings, created, updated)
 SELECT tenant_id, source_id, 'filler' || n, md5(n::text), md5(n::text), 'live', 0, '{}', '{}', '{}', '', false, '', '',
-    1, 0, now(), now()
+    '{}', 1, 0, now(), now()
 FROM knowledge_document, generate_series(1, 20000) n
 """
 
