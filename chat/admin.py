@@ -89,7 +89,7 @@ class MessageAdmin(ReviewerAdmin):
     """One question with its answer, sources and figures."""
 
     tenant_path = "conversation__tenant"
-    list_display = ("asked", "status_badge", "asker", "source_count", "confidence_shown", "created")
+    list_display = ("question_text", "status_badge", "asker", "source_count", "confidence_shown", "created")
     list_filter = ("status", "state", "conversation__channel", "created")
     list_select_related = ("conversation__user",)
     search_fields = ("question",)
@@ -112,7 +112,7 @@ class MessageAdmin(ReviewerAdmin):
         return page
 
     @admin.display(description=_("question"))
-    def asked(self, message: Message) -> str:
+    def question_text(self, message: Message) -> str:
         return message.question[:120]
 
     @badge(description=_("result"), ordering="status", colours=STATUS_COLOURS)

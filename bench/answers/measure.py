@@ -12,7 +12,7 @@ from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.ports import GenerationRequest
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import language_of
-from ragcore.training.answer_sets import AnswerSet, Asked
+from ragcore.training.answer_sets import AnswerSet, SetQuestion
 from ragcore.types import Source
 
 _MARKER = re.compile(r"\s?\[(\d+)\]")
@@ -34,7 +34,7 @@ class Outcome:
     seconds: float
 
 
-def answers_of(data: AnswerSet, asked: Sequence[Asked], generator: ExtractiveGenerator) -> list[Outcome]:
+def answers_of(data: AnswerSet, asked: Sequence[SetQuestion], generator: ExtractiveGenerator) -> list[Outcome]:
     """One outcome for every question that has a right answer."""
     return [
         outcome_of(question, data.ranking.sources(question.text), generator)
@@ -43,7 +43,7 @@ def answers_of(data: AnswerSet, asked: Sequence[Asked], generator: ExtractiveGen
     ]
 
 
-def outcome_of(question: Asked, sources: Sequence[Source], generator: ExtractiveGenerator) -> Outcome:
+def outcome_of(question: SetQuestion, sources: Sequence[Source], generator: ExtractiveGenerator) -> Outcome:
     """Answer from the sources and compare."""
     start = time.perf_counter()
     text = "".join(generator.blocks(GenerationRequest(question=question.text, sources=tuple(sources))))

@@ -13,7 +13,7 @@ from ragcore.types.answering import Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RewritingQuestion:
     """A question in its conversation; `wanted` is what a person made of it, or the id that relevance is given for."""
 
     history: tuple[Turn, ...]
@@ -26,7 +26,7 @@ def rewriting_files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.glob("*.jsonl")) if {"history", "question", "rewrite"} <= set(_first(path))]
 
 
-def conversations(path: Path) -> list[Asked]:
+def conversations(path: Path) -> list[RewritingQuestion]:
     """Rows of {history, question, rewrite}.
 
     A history holds questions and answers in turn, or questions only: it is the latter where it has an odd length, or
@@ -39,16 +39,18 @@ def conversations(path: Path) -> list[Asked]:
         said = [text.removeprefix("[system] ").removeprefix("[user] ") for text in row["history"]]
         only_questions = len(said) % 2 == 1 or (len(said) > 1 and row["history"][1] in questions)
         turns = [Turn(question=text) for text in said] if only_questions else paired(said)
-        found.append(Asked(history=tuple(turns), text=normalise_query(row["question"]), wanted=row["rewrite"]))
+        found.append(
+            RewritingQuestion(history=tuple(turns), text=normalise_query(row["question"]), wanted=row["rewrite"])
+        )
     return found
 
 
-def retrieval_questions(folder: Path) -> list[Asked]:
+def retrieval_questions(folder: Path) -> list[RewritingQuestion]:
     """queries.jsonl of a retrieval set, with `history` of {speaker, text}."""
     found = []
     for row in _rows(folder / "queries.jsonl"):
         turns = spoken(row.get("history") or [])
-        found.append(Asked(history=tuple(turns), text=normalise_query(row["text"]), wanted=str(row["id"])))
+        found.append(RewritingQuestion(history=tuple(turns), text=normalise_query(row["text"]), wanted=str(row["id"])))
     return found
 
 

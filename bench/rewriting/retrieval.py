@@ -14,7 +14,7 @@ from accounts.selectors import scope_for
 from bench.bootstrap import mean_interval, paired_difference
 from bench.report import table
 from bench.retrieval import note
-from bench.rewriting.files import Asked, relevance, retrieval_questions
+from bench.rewriting.files import RewritingQuestion, relevance, retrieval_questions
 from evaluation.services.golden import benchmark_load
 from knowledge import model_registry
 from knowledge.models import Document, IngestItem
@@ -92,7 +92,7 @@ def _rows(folder: Path, set_id: int, *, scope: Scope, limit: int) -> list[list[s
     return rows
 
 
-def _ranked(one: Asked, forms: Forms, set_id: int, scope: Scope, names: dict[int, str]) -> list[str]:
+def _ranked(one: RewritingQuestion, forms: Forms, set_id: int, scope: Scope, names: dict[int, str]) -> list[str]:
     """Documents in the order of their best passages."""
     question = Question(text=one.text, language=language_of(one.text), history=one.history)
     query, others = forms(question)

@@ -141,7 +141,7 @@ def _state(request: HttpRequest) -> LabState:
             sets=forms.question.sets,
             filters=forms.question.filters,
             as_user=replay.asker if replay else data["as_user"],
-            configurations=[form.configuration() for form in forms.asked],
+            configurations=[form.configuration() for form in forms.active_configurations],
             expected=data["find"],
         )
     except RagError as error:

@@ -90,7 +90,7 @@ class LabForm(forms.Form):
         return {name.strip(): _value(text.strip()) for name, text in pairs}
 
     @property
-    def narrowing(self) -> list[forms.BoundField]:
+    def filter_fields(self) -> list[forms.BoundField]:
         """Fields of filters besides the axis."""
         return [self[name] for name in ("tags", "capability", "organisation", "attributes")]
 
@@ -172,11 +172,11 @@ class LabForms:
 
     @property
     def is_valid(self) -> bool:
-        every = [self.ask.is_valid(), *(form.is_valid() for form in self.asked)]
+        every = [self.ask.is_valid(), *(form.is_valid() for form in self.active_configurations)]
         return all(every)
 
     @property
-    def asked(self) -> tuple[ConfigurationForm, ...]:
+    def active_configurations(self) -> tuple[ConfigurationForm, ...]:
         """The second configuration counts where a comparison is wanted only."""
         return self.configurations if self.ask.data.get("compare") else self.configurations[:1]
 

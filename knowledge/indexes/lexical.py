@@ -135,7 +135,7 @@ def lexical_many_search(
 ) -> list[PlannedHits]:
     """Hits of each query, best first; every score is above 0. Queries with one access path take one round trip."""
     space = search_space_of(scope=scope, visible=visible)
-    asked = [_Asked.of(query, space, scope=scope, visible=visible, limit=limit) for query in queries]
+    asked = [_QueryPlan.of(query, space, scope=scope, visible=visible, limit=limit) for query in queries]
     found: dict[int, list[tuple[Any, ...]]] = {}
     for way, sql in (("terms", SEARCH), ("documents", DOCUMENTS)):
         mine = [place for place, one in enumerate(asked) if one.plan.path == way and queries[place].weights]
@@ -147,7 +147,7 @@ def lexical_many_search(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _QueryPlan:
     """One query with its plan; `chosen` and `left` are its terms, rarest first."""
 
     plan: AccessPlan
@@ -157,7 +157,7 @@ class _Asked:
     candidates: int  # passages that contain a chosen term, at most
 
     @classmethod
-    def of(cls, query: LexicalQuery, space: SearchSpace, *, scope: Scope, visible: Visible, limit: int) -> _Asked:
+    def of(cls, query: LexicalQuery, space: SearchSpace, *, scope: Scope, visible: Visible, limit: int) -> _QueryPlan:
         held = {term: query.candidates.get(term, 0) for term in query.weights}
         chosen = rarest_within(held, cap=CANDIDATE_CAP)
         left = sorted(held.keys() - set(chosen), key=lambda term: (held[term], term))

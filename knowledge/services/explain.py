@@ -40,7 +40,7 @@ class PassageEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _QueryTerm:
     """A term of the question in one language of the corpus."""
 
     id: int
@@ -64,7 +64,7 @@ def passages_explain(
     """
     visible = visible_sql(documents_askable(scope=scope, sets=sets, filters=filters, within=within))
     passages = passages_load(scope=scope, visible=visible, chunks=chunks)
-    asked = _asked(scope=scope, visible=visible, query=query)
+    asked = _query_terms(scope=scope, visible=visible, query=query)
     entries = entry_scores_load(
         scope=scope,
         visible=visible,
@@ -86,20 +86,20 @@ def query_embed(query: Query) -> Query:
     return replace(query, vector=model_registry.embedder().embed_queries([query.text])[0])
 
 
-def _asked(*, scope: Scope, visible: Visible, query: Query) -> list[_Asked]:
+def _query_terms(*, scope: Scope, visible: Visible, query: Query) -> list[_QueryTerm]:
     """Terms of the question and of its corrections that the corpus contains, each with its weight."""
     counts = Counter(query.terms)
     added = [text for meant in query.corrections.values() for text in meant]
     known = known_terms(scope=scope, texts=[*query.terms, *added], visible=visible)
     asked = lexical_query(scope=scope, terms=query.terms, corrections=query.corrections, visible=visible)
     return [
-        _Asked(id=term.id, text=term.text, idf=weight / max(counts[term.text], 1), weight=weight)
+        _QueryTerm(id=term.id, text=term.text, idf=weight / max(counts[term.text], 1), weight=weight)
         for term in known
         if (weight := asked.weights.get(term.id, 0.0)) > 0
     ]
 
 
-def _evidence(passage: Passage, entries: Sequence[EntryScores], asked: Sequence[_Asked]) -> PassageEvidence:
+def _evidence(passage: Passage, entries: Sequence[EntryScores], asked: Sequence[_QueryTerm]) -> PassageEvidence:
     parts = {
         place: [weight * term.weight for weight, term in zip(entry.weights, asked, strict=True)]
         for place, entry in enumerate(entries)

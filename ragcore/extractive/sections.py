@@ -139,7 +139,7 @@ def find_section_answer(
         precision = _precision(section, asked, tokenizer)
         if precision >= MIN_PRECISION and (best is None or precision > best[0]):
             best = (precision, section)
-    return _told(best[1], with_parts=with_parts, says_nothing_else=best[0] == 1) if best is not None else None
+    return _answer_of(best[1], with_parts=with_parts, says_nothing_else=best[0] == 1) if best is not None else None
 
 
 def _precision(section: Section, asked: frozenset[str], tokenizer: Tokenizer) -> float:
@@ -158,7 +158,7 @@ def _precision(section: Section, asked: frozenset[str], tokenizer: Tokenizer) ->
     return MIN_PRECISION if asked_for and asked <= named | heading | about else 0.0
 
 
-def _told(section: Section, *, with_parts: bool, says_nothing_else: bool) -> SectionAnswer | None:
+def _answer_of(section: Section, *, with_parts: bool, says_nothing_else: bool) -> SectionAnswer | None:
     prose = section.prose()
     intro = tuple(prose[-1:] if prose and prose[-1].endswith((":", "：")) else prose[:1])
     points = [(text, section.source) for text in section.points()]

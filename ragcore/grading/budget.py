@@ -44,7 +44,7 @@ class Meter:
 
     def __post_init__(self) -> None:
         self._start = self.clock()
-        self._asked_before = self._asked()
+        self._asked_before = self._usage()
 
     @property
     def seconds(self) -> float:
@@ -54,7 +54,7 @@ class Meter:
     @property
     def usage(self) -> Usage:
         """Of all requests since the start."""
-        asked, before = self._asked(), self._asked_before
+        asked, before = self._usage(), self._asked_before
         return self._written + Usage(
             prompt_tokens=asked.prompt_tokens - before.prompt_tokens,
             completion_tokens=asked.completion_tokens - before.completion_tokens,
@@ -103,5 +103,5 @@ class Meter:
     def _different(self) -> list[LlmClient]:
         return list({id(llm): llm for llm in self.askers if llm is not None}.values())
 
-    def _asked(self) -> Usage:
+    def _usage(self) -> Usage:
         return sum((llm.usage for llm in self._different()), start=Usage())

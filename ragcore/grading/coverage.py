@@ -56,7 +56,7 @@ def compute_coverage(
     relevance = {text: share for text in texts if (share := overlap(query, text, tokenizer)) > 0}
     if not relevance:
         return Coverage(missing=tuple(categories), missing_words=tuple(words))
-    covered = tuple(name for name, found in categories.items() if any(found.found(text) for text in relevance))
+    covered = tuple(name for name, cues in categories.items() if any(cues.matches(text) for text in relevance))
     mean = sum(relevance.values()) / len(relevance)
     confidence = min(1.0, 0.7 * mean + 0.3 * min(len(covered) / CATEGORIES, 1.0))
     have = {word for text in relevance for word in tokenizer.words(text)}

@@ -94,13 +94,13 @@ class SupportFeatures:
 
     def features(self, sentence: str, cited: Sequence[int] = ()) -> Vector:
         """float64[len(FEATURES)] of a sentence and the sources that it cites; of all sources if it cites none."""
-        return self._found(sentence, cited)[0]
+        return self._cached_features(sentence, cited)[0]
 
     def cosine(self, sentence: str, cited: Sequence[int] = ()) -> float:
         """Best cosine of the sentences that share most words, 0 to 1, as far as the embedder can be trusted."""
-        return self._cosine(_MARKER.sub("", sentence), self._found(sentence, cited)[1])
+        return self._cosine(_MARKER.sub("", sentence), self._cached_features(sentence, cited)[1])
 
-    def _found(self, sentence: str, cited: Sequence[int]) -> tuple[Vector, list[str]]:
+    def _cached_features(self, sentence: str, cited: Sequence[int]) -> tuple[Vector, list[str]]:
         key = sentence, tuple(cited)
         if key not in self._known:
             self._known[key] = self._compared(sentence, cited)

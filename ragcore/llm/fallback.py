@@ -99,9 +99,9 @@ class FallbackGenerator:
                     spent += [self._paid(first, rung)] if first else []
                     continue
                 self._resting.pop(number, None)
-                yield self._told(first, rung, spent)
+                yield self._with_usage(first, rung, spent)
                 async for event in events:
-                    yield self._told(event, rung, spent)
+                    yield self._with_usage(event, rung, spent)
                 return
             finally:
                 await _closed(events)
@@ -131,7 +131,9 @@ class FallbackGenerator:
         cost = compute_cost(event.usage, rung.tier)
         return UsageEntry(purpose="writing", model=rung.generator.name, usage=event.usage, cost=cost)
 
-    def _told(self, event: GenerationEvent, rung: TieredGenerator, spent: Sequence[UsageEntry]) -> GenerationEvent:
+    def _with_usage(
+        self, event: GenerationEvent, rung: TieredGenerator, spent: Sequence[UsageEntry]
+    ) -> GenerationEvent:
         """The event; a final one says who wrote, and counts what others have used."""
         if not event.final:
             return event

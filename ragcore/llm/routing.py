@@ -38,15 +38,15 @@ def generation_complexity(question: str, context: str, tokenizer: Tokenizer) -> 
 def technical_terms(question: str) -> frozenset[str]:
     """Identifiers, abbreviations and common words of engineering in a question, lower case."""
     text = normalise_query(question)
-    return frozenset(match.lower() for match in _FORM.findall(text)) | _found("technical_terms.txt", text)
+    return frozenset(match.lower() for match in _FORM.findall(text)) | _matches("technical_terms.txt", text)
 
 
 def reasoning_cues(question: str) -> frozenset[str]:
     """Words of a question that ask for reasoning, lower case."""
-    return _found("reasoning_cues.txt", normalise_query(question))
+    return _matches("reasoning_cues.txt", normalise_query(question))
 
 
-def _found(file: str, text: str) -> frozenset[str]:
+def _matches(file: str, text: str) -> frozenset[str]:
     pattern = _pattern(file)
     return frozenset(pattern.findall(text.lower()))
 

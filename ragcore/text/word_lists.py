@@ -89,7 +89,7 @@ class Cues:
     entries: tuple[str, ...]
     pattern: re.Pattern[str]
 
-    def found(self, text: str) -> list[str]:
+    def matches(self, text: str) -> list[str]:
         """The entries in a text, in order, each as often as it occurs without overlap."""
         return self.pattern.findall(normalise_query(text).lower())
 

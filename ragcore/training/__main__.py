@@ -37,7 +37,7 @@ from ragcore.training import refusal_training, sentence_training
 from ragcore.training.answer_sets import AnswerSet, answer_set
 from ragcore.training.refusal_thresholds import visible_thresholds
 from ragcore.training.support_examples import examples
-from ragcore.training.support_figures import HEAD, best_threshold, by_kind, finding
+from ragcore.training.support_figures import HEAD, best_threshold, by_kind, score_method
 from ragcore.training.support_training import cross_validated, fitted, probabilities, table
 
 DIGITS = 5  # of a weight
@@ -138,13 +138,13 @@ def train_support(given: argparse.Namespace) -> None:
     found = examples(given.folders, limit=given.limit)
     data = table(found, tokenizer=JiebaTokenizer(), embedder=None)
     scores = cross_validated(data, lambda part, test: probabilities(fitted(part), test))
-    figure = finding("words alone", data.supported, scores >= 0.5, scores)
+    figure = score_method("words alone", data.supported, scores >= 0.5, scores)
     print(f"{len(found)} sentences; five folds by article\n\n{HEAD}\n{figure.row()}")
     model = fitted(data)
     if not given.no_embedder:
         small = table(found[:: -(-len(found) // WITH_VECTORS)], tokenizer=JiebaTokenizer(), embedder=_embedder(given))
         both = cross_validated(small, lambda part, test: probabilities(fitted(part), test))
-        print(finding(f"words and vectors, {len(both)} of them", small.supported, both >= 0.5, both).row())
+        print(score_method(f"words and vectors, {len(both)} of them", small.supported, both >= 0.5, both).row())
         model = fitted(small, words=model.words)
     print("\n| kind | sentences | right |\n|---|---|---|", *by_kind(data, scores), sep="\n")
     for name, value in zip(("constant", *SUPPORT_FEATURES), model.words, strict=False):

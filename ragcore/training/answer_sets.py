@@ -34,7 +34,7 @@ SEED = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SetQuestion:
     """A question of a set. Without answers it is one that the corpus does not answer."""
 
     id: str
@@ -49,11 +49,11 @@ class AnswerSet:
     """One folder: questions in their order in the files, and what is needed to rank passages for them."""
 
     name: str
-    answerable: tuple[Asked, ...]
-    unanswerable: tuple[Asked, ...]
+    answerable: tuple[SetQuestion, ...]
+    unanswerable: tuple[SetQuestion, ...]
     ranking: Ranking
 
-    def sample(self, limit: int) -> list[Asked]:
+    def sample(self, limit: int) -> list[SetQuestion]:
         """Answerable questions, the same ones for the same limit."""
         rows = list(self.answerable)
         random.Random(SEED).shuffle(rows)
@@ -81,7 +81,7 @@ def answer_set(
         query, document = line.split("\t")[:2]
         wanted[query].add(document)
     answerable = tuple(
-        Asked(
+        SetQuestion(
             id=str(row["id"]),
             text=row["text"],
             answers=tuple(row.get("answers", [])),
@@ -93,7 +93,9 @@ def answer_set(
     )
     path = folder / "unanswerable.jsonl"
     unanswerable = tuple(
-        Asked(id=str(row["id"]), text=row["text"], about=row.get("title") or titles.get(str(row.get("doc_id")), ""))
+        SetQuestion(
+            id=str(row["id"]), text=row["text"], about=row.get("title") or titles.get(str(row.get("doc_id")), "")
+        )
         for row in (rows(path) if path.is_file() else [])
         if "text" in row
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from ragcore.answerability.model import Script, script_of
 from ragcore.ports import FloatArray
-from ragcore.training.answer_sets import SEED, AnswerSet, Asked, Ranking, half_of
+from ragcore.training.answer_sets import SEED, AnswerSet, Ranking, SetQuestion, half_of
 from ragcore.training.refusal_training import RATES, judged, scores
 from ragcore.types import Language
 
@@ -58,12 +58,12 @@ def _rounded(number: int) -> str:
     return str(round(number, -3) or 1000)
 
 
-def _judged(parts: Iterator[tuple[Ranking, list[Asked]]], weights: FloatArray) -> list[FloatArray]:
+def _judged(parts: Iterator[tuple[Ranking, list[SetQuestion]]], weights: FloatArray) -> list[FloatArray]:
     """The scores of each part's questions."""
     return [scores(judged("part", ((q, False) for q in asked), ranking), weights) for ranking, asked in parts]
 
 
-def _shares(data: AnswerSet, asked: Sequence[Asked], size: int) -> Iterator[tuple[Ranking, list[Asked]]]:
+def _shares(data: AnswerSet, asked: Sequence[SetQuestion], size: int) -> Iterator[tuple[Ranking, list[SetQuestion]]]:
     """Random shares of the passages, each with the questions that it answers."""
     passages = list(data.ranking.passages)
     random.Random(SEED).shuffle(passages)

@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 from ragcore.answerability.features import FALLING, FEATURES, RISING, compute_features
 from ragcore.answerability.model import Script, design, script_of
 from ragcore.ports import Embedder, FloatArray
-from ragcore.training.answer_sets import AnswerSet, Asked, Ranking, half_of
-from ragcore.training.unanswerable import Made, gapped, grafted, vague
+from ragcore.training.answer_sets import AnswerSet, Ranking, SetQuestion, half_of
+from ragcore.training.unanswerable import QuestionSources, gapped, grafted, vague
 
 RATES = (0.01, 0.02, 0.05, 0.1)
 L2 = 0.01  # on weights of signs scaled to a spread of 1
@@ -46,13 +46,13 @@ class Judged:
 
 
 def judged(
-    group: str, asked: Iterable[tuple[Asked, bool]], ranking: Ranking, *, embedder: Embedder | None = None
+    group: str, asked: Iterable[tuple[SetQuestion, bool]], ranking: Ranking, *, embedder: Embedder | None = None
 ) -> Judged:
     """Signs of questions over a ranking; the flag takes the documents with the answer away."""
     return judged_made(
         group,
         (
-            Made(
+            QuestionSources(
                 text=question.text,
                 sources=ranking.sources(question.text, without=question.wanted if is_robbed else frozenset()),
                 idf=ranking.query(question.text).weights,
@@ -64,7 +64,9 @@ def judged(
     )
 
 
-def judged_made(group: str, made: Iterable[Made], ranking: Ranking, *, embedder: Embedder | None = None) -> Judged:
+def judged_made(
+    group: str, made: Iterable[QuestionSources], ranking: Ranking, *, embedder: Embedder | None = None
+) -> Judged:
     """Signs of questions with their sources."""
     found = [
         compute_features(m.text, m.sources, tokenizer=ranking.tokenizer, embedder=embedder, idf=m.idf) for m in made
@@ -74,7 +76,7 @@ def judged_made(group: str, made: Iterable[Made], ranking: Ranking, *, embedder:
     return Judged(group=group, matrix=matrix, empty=len(found) - len(rows))
 
 
-def parts(data: AnswerSet, *, half: int | None, limit: int) -> tuple[list[Asked], list[Asked]]:
+def parts(data: AnswerSet, *, half: int | None, limit: int) -> tuple[list[SetQuestion], list[SetQuestion]]:
     """Answerable and unanswerable questions of one half of the titles, or of all."""
     answerable = [q for q in data.sample(len(data.answerable)) if half is None or half_of(q.about) == half]
     unanswerable = [q for q in data.unanswerable if half is None or half_of(q.about) == half]

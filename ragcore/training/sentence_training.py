@@ -13,7 +13,7 @@ from ragcore.extractive.sentence_model import design
 from ragcore.extractive.sentences import read_statements
 from ragcore.ports import FloatArray
 from ragcore.text.normalise import squeeze
-from ragcore.training.answer_sets import AnswerSet, Asked, half_of
+from ragcore.training.answer_sets import AnswerSet, SetQuestion, half_of
 from ragcore.types import Source
 
 L2 = 3e-4
@@ -37,7 +37,7 @@ def sentence_lists(data: AnswerSet, *, half: int, limit: int) -> Iterable[Senten
             yield made
 
 
-def sentence_list(data: AnswerSet, question: Asked, sources: Sequence[Source]) -> SentenceList | None:
+def sentence_list(data: AnswerSet, question: SetQuestion, sources: Sequence[Source]) -> SentenceList | None:
     """None where no sentence of a right document holds a right answer, or all sentences do."""
     found = read_statements(sources, data.ranking.tokenizer)
     golds = [gold for answer in question.answers if (gold := squeeze(answer))]

@@ -17,7 +17,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class MethodScore:
     """Of one method on one set."""
 
     name: str
@@ -67,29 +67,35 @@ def annotated(path: Path) -> list[Example]:
     return found
 
 
-def findings(data: Table, *, shipped: SupportModel | None, overlap_from: float | None = None) -> list[Finding]:
+def findings(data: Table, *, shipped: SupportModel | None, overlap_from: float | None = None) -> list[MethodScore]:
     """Plain overlap, the shipped weights, and weights fitted to this set; fitting is cross-validated by group.
 
     `overlap_from`: threshold of overlap that was best on the training sentences, where the shipped weights have theirs.
     """
-    found = [finding("plain word overlap, threshold of the other folds", data.supported, _tuned(data, data.overlap))]
+    found = [
+        score_method("plain word overlap, threshold of the other folds", data.supported, _tuned(data, data.overlap))
+    ]
     if overlap_from is not None:
         name = f"plain word overlap, threshold {overlap_from:.3f} of the training sentences"
-        found.insert(0, finding(name, data.supported, data.overlap >= overlap_from, data.overlap))
+        found.insert(0, score_method(name, data.supported, data.overlap >= overlap_from, data.overlap))
     if shipped is not None:
         scores = probabilities(shipped, data)
-        found.append(finding("shipped weights, threshold 0.5", data.supported, scores >= 0.5, scores))
-        found.append(finding("shipped weights, threshold of the other folds", data.supported, _tuned(data, scores)))
+        found.append(score_method("shipped weights, threshold 0.5", data.supported, scores >= 0.5, scores))
+        found.append(
+            score_method("shipped weights, threshold of the other folds", data.supported, _tuned(data, scores))
+        )
     scores = cross_validated(data, lambda train, test: probabilities(fitted(train, ridge=3e-2), test))
-    found.append(finding("weights of the other folds, threshold 0.5", data.supported, scores >= 0.5, scores))
+    found.append(score_method("weights of the other folds, threshold 0.5", data.supported, scores >= 0.5, scores))
     return found
 
 
-def finding(name: str, truth: Flags, said: Flags | tuple[Flags, Array], scores: Array | None = None) -> Finding:
+def score_method(
+    name: str, truth: Flags, said: Flags | tuple[Flags, Array], scores: Array | None = None
+) -> MethodScore:
     if isinstance(said, tuple):
         said, scores = said
     kept, found = float(said[truth].mean()), float((~said)[~truth].mean())
-    return Finding(
+    return MethodScore(
         name=name, balanced_accuracy=(kept + found) / 2, supported=kept, unsupported=found, auc=auc(truth, scores)
     )
 

@@ -22,7 +22,7 @@ from ragcore.text.normalise import squeeze
 from ragcore.text.question_type import wanted
 from ragcore.text.sentences import split_sentences
 from ragcore.text.tokenise import stop_words
-from ragcore.training.answer_sets import SEED, Asked, Ranking
+from ragcore.training.answer_sets import SEED, Ranking, SetQuestion
 from ragcore.types import Source
 
 TELLING = 6  # characters of an answer that do not stand in another document by chance
@@ -30,7 +30,7 @@ RAREST = {"latin": 1, "cjk": 2}  # words that a vague question loses beside its 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class QuestionSources:
     """A question with the sources that it would be answered from."""
 
     text: str
@@ -38,16 +38,16 @@ class Made:
     idf: Mapping[str, float]  # of its terms that the corpus knows
 
 
-def gapped(asked: Sequence[Asked], ranking: Ranking) -> Iterator[Made]:
+def gapped(asked: Sequence[SetQuestion], ranking: Ranking) -> Iterator[QuestionSources]:
     """Of the questions whose right documents were found and hold the answer."""
     for question in asked:
         sources = ranking.sources(question.text)
         left = without_answer(question, sources)
         if left and left != sources:
-            yield Made(text=question.text, sources=left, idf=ranking.query(question.text).weights)
+            yield QuestionSources(text=question.text, sources=left, idf=ranking.query(question.text).weights)
 
 
-def without_answer(question: Asked, sources: Sequence[Source]) -> list[Source]:
+def without_answer(question: SetQuestion, sources: Sequence[Source]) -> list[Source]:
     """The sources without the sentences that hold an answer; of other documents only where it is a long one."""
     golds = [gold for answer in question.answers if (gold := squeeze(answer))]
     left = []
@@ -63,7 +63,7 @@ def without_answer(question: Asked, sources: Sequence[Source]) -> list[Source]:
     return left
 
 
-def grafted(asked: Sequence[Asked], ranking: Ranking) -> Iterator[Made]:
+def grafted(asked: Sequence[SetQuestion], ranking: Ranking) -> Iterator[QuestionSources]:
     """Of the questions that say what they ask for, with those words of another one of the same kind."""
     pools: dict[str, list[tuple[str, str]]] = defaultdict(list)
     spans = {question.id: _head(question.text, ranking.tokenizer) for question in asked}
@@ -76,15 +76,15 @@ def grafted(asked: Sequence[Asked], ranking: Ranking) -> Iterator[Made]:
         mine = question.text[slice(*span)] if span else ""
         others = [head for about, head in pools[wanted(question.text)] if about != question.about and head != mine]
         if span and others:
-            yield _asked(f"{question.text[: span[0]]}{chance.choice(others)}{question.text[span[1] :]}", ranking)
+            yield _with_sources(f"{question.text[: span[0]]}{chance.choice(others)}{question.text[span[1] :]}", ranking)
 
 
-def vague(asked: Sequence[Asked], ranking: Ranking) -> Iterator[Made]:
+def vague(asked: Sequence[SetQuestion], ranking: Ranking) -> Iterator[QuestionSources]:
     """Of the questions that have a content word left."""
     for question in asked:
         text = without_telling(question.text, ranking.tokenizer, ranking.idf)
         if text and text != question.text:
-            yield _asked(text, ranking)
+            yield _with_sources(text, ranking)
 
 
 def without_telling(text: str, tokenizer: Tokenizer, idf: Mapping[str, float]) -> str:
@@ -106,5 +106,5 @@ def _head(text: str, tokenizer: Tokenizer) -> tuple[int, int] | None:
     return next((span for span in heads(text, tokenizer) if text[slice(*span)].lower() not in stop_words()), None)
 
 
-def _asked(text: str, ranking: Ranking) -> Made:
-    return Made(text=text, sources=ranking.sources(text), idf=ranking.query(text).weights)
+def _with_sources(text: str, ranking: Ranking) -> QuestionSources:
+    return QuestionSources(text=text, sources=ranking.sources(text), idf=ranking.query(text).weights)

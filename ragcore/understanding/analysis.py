@@ -144,7 +144,7 @@ def compute_complexity(text: str, tokenizer: Tokenizer) -> Complexity:
     return Complexity(
         word_length=sum(map(len, written)) / len(written) if written else 0.0,
         relations=count_relations(written),
-        question_words=len(cues("question_words").found(text)),
+        question_words=len(cues("question_words").matches(text)),
     )
 
 

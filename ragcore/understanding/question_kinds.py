@@ -72,9 +72,9 @@ def extract_features(text: str) -> QuestionFeatures:
     """All signs of a question."""
     text = normalise_query(text)
     kind, why = _kind(text)
-    sources = kind in ("comparison", "multi_hop") or bool(cues("sources").found(text))
-    time = bool(cues("time").found(text) or _YEAR.search(text)) or wanted(text) == "time"
-    calculation = bool(cues("calculation").found(text))
+    sources = kind in ("comparison", "multi_hop") or bool(cues("sources").matches(text))
+    time = bool(cues("time").matches(text) or _YEAR.search(text)) or wanted(text) == "time"
+    calculation = bool(cues("calculation").matches(text))
     flags = (("several_sources", sources), ("time", time), ("calculation", calculation))
     return QuestionFeatures(
         kind=kind,
@@ -89,9 +89,9 @@ def extract_features(text: str) -> QuestionFeatures:
 def fact_target(text: str) -> FactTarget:
     """Which part of a fact "subject relation object" is asked for (C3); the subject unless something else shows."""
     plain = normalise_query(text).lower()
-    if cues("relationship").found(plain):
+    if cues("relationship").matches(plain):
         return "relationship"
-    if cues("type").found(plain):
+    if cues("type").matches(plain):
         return "type"
     if _SUBJECT.search(plain):
         return "subject"
@@ -102,13 +102,13 @@ def _kind(text: str) -> tuple[QuestionKind, list[str]]:
     """The kind, and the words that decided. A comparison may also ask why, so the kinds are tried in this order."""
     if why := _comparison(text):
         return "comparison", why
-    if why := _named(cues("aggregation").found(text), listed=_LISTED.search(text)):
+    if why := _named(cues("aggregation").matches(text), listed=_LISTED.search(text)):
         return "aggregation", why
     if why := _hops(text):
         return "multi_hop", why
-    if why := _named(cues("causes").found(text), cause=_CAUSE_ZH.search(text)):
+    if why := _named(cues("causes").matches(text), cause=_CAUSE_ZH.search(text)):
         return "complex_reasoning", why
-    if why := _named(cues("open").found(text), start=_OPEN_START.search(text)):
+    if why := _named(cues("open").matches(text), start=_OPEN_START.search(text)):
         return "open_ended", why
     return "simple_fact", []
 
@@ -118,7 +118,7 @@ def _named(found: list[str], **matches: re.Match[str] | None) -> list[str]:
 
 
 def _comparison(text: str) -> list[str]:
-    found = cues("comparison").found(text)
+    found = cues("comparison").matches(text)
     if question_type(text) == "comparison":
         found.append("cue")
     return found + [name for name, pattern in _COMPARED if pattern.search(text)]
@@ -127,7 +127,7 @@ def _comparison(text: str) -> list[str]:
 def _hops(text: str) -> list[str]:
     """Signs that something without a name must be found before what is asked for; none if they are too few."""
     links = [match.group() for match in _unnamed().finditer(text.lower())]
-    found = links + cues("hops").found(text) + ["possessive"] * len(_POSSESSIVE.findall(text))
+    found = links + cues("hops").matches(text) + ["possessive"] * len(_POSSESSIVE.findall(text))
     if found and len({match.group() for match in _NAMES.finditer(text[1:])}) >= 3:
         found.append("names")
     return found if links or len(found) >= HOPS_FROM else []

@@ -15,7 +15,7 @@ from ragcore.answerability.features import FEATURES
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.training import __main__ as training
-from ragcore.training.answer_sets import Asked, answer_set, half_of
+from ragcore.training.answer_sets import SetQuestion, answer_set, half_of
 from ragcore.training.refusal_training import (
     ALIGNED,
     RATES,
@@ -76,7 +76,7 @@ def test_an_outcome_says_what_the_text_contains_and_cites(data):
         def blocks(self, request):
             return [self.text]
 
-    asked = Asked(id="q", text="When was the mast of Jena built?", answers=("2003",), wanted=frozenset({"Jena"}))
+    asked = SetQuestion(id="q", text="When was the mast of Jena built?", answers=("2003",), wanted=frozenset({"Jena"}))
     sources = data.ranking.sources(asked.text)
     outcomes = {}
     for text in ("In 2003. [1]", "In 2003. [2]", "In 1999. [1]"):
@@ -103,7 +103,7 @@ def test_the_sentence_with_the_answer_in_a_right_document_is_right(data):
     made = sentence_list(data, asked, data.ranking.sources(asked.text))
 
     assert made.right.sum() == 1
-    assert sentence_list(data, Asked(id="", text="Why?", answers=("zzz",)), data.ranking.sources("mast")) is None
+    assert sentence_list(data, SetQuestion(id="", text="Why?", answers=("zzz",)), data.ranking.sources("mast")) is None
 
 
 def test_training_finds_the_feature_that_tells():

@@ -25,7 +25,7 @@ class Example:
     """One way to add something: the file or line that is added, and what is then true."""
 
     title: str
-    place: str  # a path, or "path: class NAME" for a line in a class
+    place: str  # a path; or "path: class NAME" or "path: end" for a line at the end of a class or module
     code: str
     check: str
 
@@ -74,7 +74,8 @@ def test_every_package_is_on_the_map():
 
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.title)
 def test_one_thing_is_added_in_one_file(example, tmp_path):
-    shutil.copytree(ROOT / "ragcore", tmp_path / "ragcore", ignore=shutil.ignore_patterns("__pycache__"))
+    package = example.place.partition("/")[0]
+    shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     add(example, tmp_path)
 
     done = subprocess.run(
@@ -94,15 +95,17 @@ def test_without_its_file_it_is_not_there(example):
 
 
 def add(example: Example, folder: Path) -> None:
-    """A new file; or a line at the end of a class."""
-    path, _, owner = example.place.partition(": class ")
+    """A new file; or a line at the end of a class or module."""
+    path, _, owner = example.place.partition(": ")
     target = folder / path
     if not owner:
         assert not target.exists(), f"{path} is no new file"
         target.write_text(example.code, encoding="utf-8")
         return
     source = target.read_text(encoding="utf-8")
-    last = next(n for n in ast.parse(source).body if isinstance(n, ast.ClassDef) and n.name == owner).body[-1]
+    nodes = ast.parse(source).body
+    if owner != "end":
+        nodes = next(n for n in nodes if isinstance(n, ast.ClassDef) and f"class {n.name}" == owner).body
     lines = source.splitlines(keepends=True)
-    lines.insert(last.end_lineno or 0, example.code)
+    lines.insert(nodes[-1].end_lineno or 0, example.code)
     target.write_text("".join(lines), encoding="utf-8")

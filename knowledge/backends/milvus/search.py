@@ -77,7 +77,7 @@ class Searched:
         expression, asked = self.reach.expression(**narrower), limit
         while True:
             asked = min(asked, WINDOW)
-            found = self._found(vectors, asked, expression, anns_field)
+            found = self._search_vectors(vectors, asked, expression, anns_field)
             known = self.reach.confirmed(found)
             ranked = [_ranked(ranking, known, limit) for ranking in found]
             short = [len(ranking) >= asked and len(hits) < limit for ranking, hits in zip(found, ranked, strict=True)]
@@ -87,7 +87,7 @@ class Searched:
                 raise BackendTooDeepError
             asked *= DEEPER
 
-    def _found(self, vectors: Sequence[Any], limit: int, expression: str, anns_field: str) -> Found:
+    def _search_vectors(self, vectors: Sequence[Any], limit: int, expression: str, anns_field: str) -> Found:
         answers = call(
             "search",
             seconds=SEARCH_SECONDS,

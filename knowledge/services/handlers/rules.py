@@ -197,7 +197,7 @@ def handler_evaluate(
     slow: list[str] = []
     whole, skip = handler.whole, False
     for rule in handler.rules:
-        found = _found(rule, looked_at[Looks(rule.looks)], slow)
+        found = _groups(rule, looked_at[Looks(rule.looks)], slow)
         if found is None:
             continue
         value = template_fill(rule.value, found)[:MAX_VALUE]
@@ -223,7 +223,7 @@ def handler_evaluate(
     )
 
 
-def _found(rule: Rule, text: str | None, slow: list[str]) -> Mapping[str, str] | None:
+def _groups(rule: Rule, text: str | None, slow: list[str]) -> Mapping[str, str] | None:
     if text is None:
         return None
     try:

@@ -50,7 +50,7 @@ class UnderstandStandalone:
         found = standalone_by_rules(question, ports.tokenizer)
         depends, queries, method = found.depends_on, full_forms(found.text, ports.tokenizer, ports.lexicon), "rules"
         if self.model and ports.llm is not None and (question.history or depends):
-            understood = await self._asked(ports.llm, question, ports)
+            understood = await self._ask_model(ports.llm, question, ports)
             if understood is not None:
                 found, queries, method = _merged(found, understood, question), understood.queries, "model"
         related = tuple(Rewrite(text=text, method="related") for text in queries if self.related and text != found.text)
@@ -68,7 +68,7 @@ class UnderstandStandalone:
             state = state.with_steps(step)
         return replace(state, standalone=found.text, rewrites=(*state.rewrites, *related)).with_stats(NAME, **figures)
 
-    async def _asked(self, llm: LlmClient, question: Question, ports: StagePorts) -> Understood | None:
+    async def _ask_model(self, llm: LlmClient, question: Question, ports: StagePorts) -> Understood | None:
         """What the model says, with its texts checked; None if the question itself is not valid."""
         hasty = replace(llm, seconds=min(self.seconds, llm.seconds))
         reply = await hasty.json(

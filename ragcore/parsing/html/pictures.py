@@ -52,7 +52,7 @@ class WebPictureCollector:
         """`picture:NAME` for a picture that the file carries, an address for one elsewhere, "" for nothing to show."""
         key = (self.base, source.strip())
         if key not in self._targets:
-            self._targets[key] = self._found(key[1], alt)
+            self._targets[key] = self._embed_or_link(key[1], alt)
         return self._targets[key]
 
     def add(self, content: bytes, alt: str = "") -> str:
@@ -70,7 +70,7 @@ class WebPictureCollector:
         self._kept[digest] = f"picture:{name}"
         return self._kept[digest]
 
-    def _found(self, source: str, alt: str) -> str:
+    def _embed_or_link(self, source: str, alt: str) -> str:
         if source[:5].lower() == "data:":
             content = data_content(source)
             return self.add(content, alt) if content else ""

@@ -14,7 +14,7 @@ def score(monkeypatch):
     """Sets how likely it is that the sources answer."""
 
     def set_to(value: float) -> None:
-        monkeypatch.setattr(answerability, "answerability", lambda *_args, **_options: Answerability(score=value))
+        monkeypatch.setattr(answerability, "score_answerability", lambda *_args, **_options: Answerability(score=value))
 
     return set_to
 

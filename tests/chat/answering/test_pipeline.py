@@ -188,7 +188,7 @@ async def test_a_page_of_search_results_that_cannot_be_checked_is_shown_all_the_
         raise RuntimeError("broken")
 
     await run_db(_raise_thresholds, world)
-    monkeypatch.setattr(grounding, "extract", broken)
+    monkeypatch.setattr(grounding, "extract_citations", broken)
 
     answer = await api.generate(QUESTION, sets=[world.knowledge_set.pk])
 

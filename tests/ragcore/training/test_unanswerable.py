@@ -6,7 +6,7 @@ import pytest
 
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
-from ragcore.training.answer_sets import Asked, Ranking
+from ragcore.training.answer_sets import Ranking, SetQuestion
 from ragcore.training.unanswerable import gapped, grafted, vague, without_answer, without_telling
 from ragcore.types import Passage
 
@@ -30,8 +30,8 @@ def ranking() -> Ranking:
     return Ranking.of(passages, tokenizer=TOKENIZER, counter=counter(), embedder=None)
 
 
-def question(text: str, town: str) -> Asked:
-    return Asked(id=text, text=text, answers=(str(TOWNS[town]),), wanted=frozenset({town}), about=town)
+def question(text: str, town: str) -> SetQuestion:
+    return SetQuestion(id=text, text=text, answers=(str(TOWNS[town]),), wanted=frozenset({town}), about=town)
 
 
 def test_a_gapped_question_keeps_its_document_without_the_sentence_that_answers(ranking):
@@ -45,14 +45,14 @@ def test_a_gapped_question_keeps_its_document_without_the_sentence_that_answers(
 
 
 def test_a_question_whose_answer_was_not_found_is_not_gapped(ranking):
-    asked = Asked(id="1", text="Who was it in Ulm?", answers=("Weber",), wanted=frozenset({"Ulm"}), about="Ulm")
+    asked = SetQuestion(id="1", text="Who was it in Ulm?", answers=("Weber",), wanted=frozenset({"Ulm"}), about="Ulm")
 
     assert list(gapped([asked], ranking)) == []
 
 
 def test_a_source_that_is_nothing_but_the_answer_goes(ranking):
     sources = ranking.sources("mast Ulm")[:1]
-    asked = Asked(id="1", text="?", answers=("mast", "builder", "red"), wanted=frozenset({"Ulm"}))
+    asked = SetQuestion(id="1", text="?", answers=("mast", "builder", "red"), wanted=frozenset({"Ulm"}))
 
     assert without_answer(asked, sources) == []
 
