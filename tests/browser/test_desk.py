@@ -295,7 +295,7 @@ def test_a_rebuilt_document_is_followed_and_its_versions_are_compared(valve):
 def test_the_configuration_shows_origins_and_what_would_change(open_page, live_site, picture):
     page = open_page()
     page.goto(f"{live_site.url}/admin/knowledge/knowledgeset/")
-    page.get_by_role("link", name="Configuration: 3GPP specifications").click()
+    page.get_by_role("link", name="Settings: 3GPP specifications").click()
     field = page.locator("[name='chunking.max_tokens']")
 
     field.fill("5")
@@ -304,12 +304,12 @@ def test_the_configuration_shows_origins_and_what_would_change(open_page, live_s
     page.locator("[name='chunking.max_tokens']").fill("600")
     page.get_by_role("button", name="Save").click()
     line = page.locator(".rs-option", has=page.locator("[name='chunking.max_tokens']"))
-    expect(line.locator(".rs-origin")).to_have_text("600 (own value)")
+    expect(line.locator(".rs-origin")).to_have_text("600 (set here)")
     picture(page, "desk-options.png", colours=128)
     line.get_by_role("button", name="Reset").click()
     expect(line.locator(".rs-origin")).to_contain_text("(default)")
 
-    page.get_by_role("link", name=re.compile("What would change")).click()
+    page.get_by_role("link", name="Preview chunking").click()
     page.locator("[name='chunking.max_tokens']").fill("120")
     page.locator("[name='chunking.min_tokens']").fill("64")
     page.get_by_role("button", name="Compare").click()

@@ -99,7 +99,7 @@ def test_the_lab_says_where_a_document_fell_out_in_both_themes(open_page, live_s
 
     where = page.locator(".lab-where")
     expect(where).to_have_count(2)
-    expect(where.first).to_contain_text(re.compile("place|not found|not among", re.IGNORECASE))
+    expect(where.first).to_contain_text(re.compile(r"rank \d+ of the result|not found|not among", re.IGNORECASE))
     page.evaluate("document.querySelector('.lab-results').scrollIntoView()")
     picture(page, name, colours=128)
 
