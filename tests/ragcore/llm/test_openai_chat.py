@@ -158,7 +158,7 @@ async def test_with_short_retries_it_asks_once_more_after_half_a_second(chat, ll
 
     assert len(llm.requests) == 2
     assert [round(seconds, 1) for seconds in waits] in ([0.5], [0.6])
-    assert caught.value.data == {"model": "scripted", "busy": False}
+    assert caught.value.data == {"model": "scripted", "busy": False, "problem": "status 500"}
 
 
 @pytest.mark.parametrize("headers", [(), (("Retry-After", "5"),)])
