@@ -33,7 +33,15 @@ function showVote(turn, vote) {
   }
 }
 
-async function vote(message, direction, more = {}) {
+let lastVote = Promise.resolve();
+
+/** Votes are sent one after the other: a vote without reasons must not overtake the one with them. */
+function vote(message, direction, more = {}) {
+  lastVote = lastVote.then(() => sendVote(message, direction, more));
+  return lastVote;
+}
+
+async function sendVote(message, direction, more) {
   const turn = document.querySelector(`.turn[data-message="${message}"]`);
   const before = turn.querySelector("[data-vote][aria-pressed=true]")?.dataset.vote;
   showVote(turn, direction);

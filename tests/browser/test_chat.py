@@ -116,14 +116,19 @@ def test_sources_are_walked_through_by_keyboard(open_page):
     expect(page.locator("#evidence .evidence-body")).to_have_attribute("data-number", str(other))
 
 
+def feedback_is_stored(response):
+    return response.url.endswith("/api/v1/feedback") and response.status == 201
+
+
 def test_a_vote_down_asks_for_reasons_and_is_remembered(open_page):
     page = open_page()
     asked(page)
 
-    page.locator("[data-vote=down]").last.click()
+    with page.expect_response(feedback_is_stored):
+        page.locator("[data-vote=down]").last.click()
     page.locator("#vote .pill", has_text="Outdated").click()
     page.locator("#vote-comment").fill("The timer was changed in release 17.")
-    with page.expect_response(lambda r: r.url.endswith("/api/v1/feedback") and r.status == 201) as answer:
+    with page.expect_response(feedback_is_stored) as answer:
         page.locator("#vote [type=submit]").click()
 
     assert answer.value.json()["reasons"] == ["outdated"]
