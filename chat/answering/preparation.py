@@ -17,7 +17,7 @@ from chat.answering.stage_plans import (
 from chat.answering.stage_ports import AnswerPorts
 from ragcore.answering import stages  # noqa: F401 (registers the stages)
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages.plan_adaptive import Plan, build_plan
+from ragcore.answering.stages.question import Plan, build_plan
 from ragcore.options import AnswerOptions
 from ragcore.types.answering import AnswerState
 

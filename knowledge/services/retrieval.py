@@ -29,9 +29,9 @@ from knowledge.types import RetrievalRequest, Retrieved
 from knowledge.wiring import query_of, retrieval_pipeline
 from ragcore.options import Resolved, RetrievalOptions, resolve
 from ragcore.ports import one_after_the_other
-from ragcore.retrieval.batching import run_queries
 from ragcore.retrieval.pipeline import stage_infos
-from ragcore.retrieval.relevance import is_near
+from ragcore.retrieval.stage_plan import run_queries
+from ragcore.retrieval.stages.selection import is_near
 from ragcore.text.matching import keywords
 from ragcore.text.normalise import normalise_query
 from ragcore.text.spelling import corrected_text, topic_text

@@ -117,7 +117,7 @@ def test_a_question_without_an_unknown_word_costs_one_look_up(owner, django_asse
     from knowledge.indexes.visibility import visible_sql
     from knowledge.selectors import documents_askable
     from knowledge.wiring import query_of
-    from ragcore.retrieval.stages.correct_terms import CorrectTerms
+    from ragcore.retrieval.stages.search import CorrectTerms
     from ragcore.types import State
     from tests.ragcore.states import ports
 

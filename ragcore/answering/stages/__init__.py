@@ -1,4 +1,4 @@
-"""Answering stages, one file each. Importing this package registers them all."""
+"""Answering stages, one file for each phase of an answer. Importing this package registers them all."""
 
 import sys
 

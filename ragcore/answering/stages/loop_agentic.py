@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragcore.answering.iterations import LoopRun, limited_seconds, run_guarded
 from ragcore.answering.pipeline import answer_stage
+from ragcore.answering.stages.loops import LoopRun, limited_seconds, run_guarded
 from ragcore.grading.answers import confidence_in
 from ragcore.grading.budget import UNFINISHED, Budget, Meter
 from ragcore.grading.coverage import STOP_AT, Coverage, compute_coverage

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragcore.answering.iterations import LoopRun, limited_seconds, run_guarded
 from ragcore.answering.pipeline import answer_stage
+from ragcore.answering.stages.loops import LoopRun, limited_seconds, run_guarded
 from ragcore.grading.answers import AnswerGrades, grade_answer
 from ragcore.grading.budget import UNFINISHED, Budget, Meter
 from ragcore.grading.coverage import Coverage, compute_coverage

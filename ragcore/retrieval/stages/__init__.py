@@ -1,4 +1,4 @@
-"""Retrieval stages, one file each. Importing this package registers them all."""
+"""Retrieval stages, one file for each phase of a search. Importing this package registers them all."""
 
 import sys
 

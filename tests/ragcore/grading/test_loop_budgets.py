@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages import loop_agentic, loop_iterative, loop_self_rag
+from ragcore.answering.stages import loop_agentic, loop_self_rag, loops
 from ragcore.llm.client import LlmClient
 from ragcore.ports import GenerationEvent
 from ragcore.types import Usage
@@ -18,7 +18,7 @@ from tests.ragcore.grading.world import World, state_of
 LOOPS = {
     "loop.agentic": loop_agentic.LoopAgentic,
     "loop.self_rag": loop_self_rag.LoopSelfRag,
-    "loop.iterative": loop_iterative.LoopIterative,
+    "loop.iterative": loops.LoopIterative,
 }
 PRICE = 0.001  # of a token
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages import understand_standalone as _registered  # noqa: F401
+from ragcore.answering.stages import question as _registered  # noqa: F401
 from ragcore.types import Profile
 from ragcore.types.answering import AnswerState, Question, Turn
 from ragcore.understanding.rewriting import is_question, numbers, validate_form

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages import compress as _registered  # noqa: F401
+from ragcore.answering.stages import context as _registered  # noqa: F401
 from ragcore.types.answering import AnswerState, Question
 from tests.ragcore.compression.stage_ports import ports, ranked
 from tests.ragcore.compression.test_compress import MEDIUM, QUESTION

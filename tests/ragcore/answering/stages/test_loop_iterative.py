@@ -1,5 +1,5 @@
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages import loop_iterative as _registered  # noqa: F401
+from ragcore.answering.stages import loops as _registered  # noqa: F401
 from tests.ragcore.grading.world import World, model_server, says, state_of
 
 QUESTION = "Who directed the film that was shot in Leland in 1986?"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages.plan_adaptive import BY_CUE, PLANS, build_plan
+from ragcore.answering.stages.question import BY_CUE, PLANS, build_plan
 from ragcore.options import REWRITE_METHODS
 from ragcore.types.answering import Analysis, QuestionKind, QuestionType, StrategyName
 from tests.ragcore.grading.world import World, state_of

@@ -1,7 +1,7 @@
 import json
 
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages import rewrite as _registered  # noqa: F401
+from ragcore.answering.stages import question as _registered  # noqa: F401
 from ragcore.types.answering import AnswerState, Question, Rewrite, Turn
 from tests.ragcore.understanding.stage_ports import ports
 from tests.scripted_llm import Reply, serving

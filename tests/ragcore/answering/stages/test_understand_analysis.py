@@ -1,5 +1,5 @@
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages import understand_analysis as _registered  # noqa: F401
+from ragcore.answering.stages import question as _registered  # noqa: F401
 from ragcore.understanding.analysis import analyse_by_rules
 from tests.ragcore.grading.world import World, model_server, says, state_of, tokenizer
 

@@ -4,7 +4,7 @@ from datetime import date
 import pytest
 
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages import understand_standalone as _registered  # noqa: F401
+from ragcore.answering.stages import question as _registered  # noqa: F401
 from ragcore.types import Profile
 from ragcore.types.answering import AnswerState, Question, Turn
 from tests.ragcore.understanding.stage_ports import ports

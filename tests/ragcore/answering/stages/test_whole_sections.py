@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.answering.pipeline import build_stages, run_stages
-from ragcore.answering.stages.whole_sections import context_tokens
+from ragcore.answering.stages.context import context_tokens
 from ragcore.text.token_count import EstimateCounter
 from ragcore.types import Passage
 from ragcore.types.answering import AnswerState, Question, Ranked

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.retrieval.stages.boost_profile import BoostProfile
-from ragcore.retrieval.stages.fuse_rsf import FuseRsf
+from ragcore.retrieval.stages.fusion import BoostProfile, FuseRsf
 from ragcore.types import DocumentFacts, Profile
 from tests.ragcore.states import ports, state_with
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ragcore.retrieval.stages.correct_terms import CorrectTerms
+from ragcore.retrieval.stages.search import CorrectTerms
 from ragcore.text.scripts import cjk_share
 from ragcore.text.spelling import likeness
 from ragcore.text.tokenise import JiebaTokenizer

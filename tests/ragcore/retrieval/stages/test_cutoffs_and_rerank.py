@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from ragcore.errors import ModelUnavailableError
 from ragcore.ports import RerankScore
 from ragcore.retrieval.pipeline import PipelineRetriever, build
-from ragcore.retrieval.stages.cutoff_cliff import CutoffCliff
-from ragcore.retrieval.stages.cutoff_top_k import CutoffTopK
-from ragcore.retrieval.stages.load_passages import LoadPassages
 from ragcore.retrieval.stages.rerank import Rerank
+from ragcore.retrieval.stages.search import LoadPassages
+from ragcore.retrieval.stages.selection import CutoffCliff, CutoffTopK
 from ragcore.types import ScoreScale
 from tests.ragcore.states import passage, ports, ranked_with
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.retrieval.stages.drop_duplicates import DropDuplicates
+from ragcore.retrieval.stages.selection import DropDuplicates
 from tests.ragcore.states import passage, ports, ranked_with
 
 TEXT = (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.retrieval.stages.fuse_rsf import FuseRsf
+from ragcore.retrieval.stages.fusion import FuseRsf
 from ragcore.types import Hit, Query
 from tests.ragcore.states import ports, state_with
 

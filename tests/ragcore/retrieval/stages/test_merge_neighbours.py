@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.retrieval.stages.merge_neighbours import MergeNeighbours
+from ragcore.retrieval.stages.selection import MergeNeighbours
 from ragcore.types import Passage
 from tests.ragcore.states import ports, ranked_with
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.retrieval.stages.weigh_quality import WeighQuality, similarities_of
+from ragcore.retrieval.stages.rerank import WeighQuality, similarities_of
 from ragcore.types import ScoreScale
 from tests.ragcore.states import passage, ports, ranked_with
 

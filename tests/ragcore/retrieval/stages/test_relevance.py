@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.retrieval.relevance import is_near
+from ragcore.retrieval.stages.selection import is_near
 
 LIMITS = {"min_match": 1.5, "min_cosine": 0.3}
 shares = st.floats(-1, 3)

@@ -1,15 +1,16 @@
-"""Known terms for misspelt ones, and documents whose title was asked for (feature D15)."""
+"""Finding candidates: terms that were meant (D15), both arms of stage 1 (D3), exact vectors of stage 2 (D4), texts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ragcore.labels import gettext_noop as _
-from ragcore.ports import FuzzyIndex, Ports
+from ragcore.ports import FloatArray, FuzzyIndex, Ports
 from ragcore.retrieval.pipeline import stage
 from ragcore.text.spelling import Slip, correctable, pairs, slips, topic_text
-from ragcore.types import State
+from ragcore.types import Hit, Query, State
 
 FRAMED = 0.75  # weight of a correction that both neighbours of a character speak for
 ONE_SIDED = 0.5
@@ -111,3 +112,76 @@ def _pairs(slip: Slip, characters: Mapping[str, float], *, before: bool, after: 
         right = slip.after[0]
         found[slip.character + right] = {c + right: weight for c, weight in characters.items()}
     return found
+
+
+@stage("search.coarse", label=_("first stage"), timing="coarse")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchCoarse:
+    """Fill state.candidates with the union of both arms ("lexical": BM25, "coarse": cosine of the 384-d prefix).
+
+    The query's vector and the idf of its terms are added to state.query for later stages. Neither arm needs the other.
+    """
+
+    limit: int = 1500  # of each arm
+    lexical: bool = True
+    vectors: bool = True
+
+    def __call__(self, state: State, ports: Ports) -> State:
+        words, near = ports.together(partial(self._words, state.query, ports), partial(self._near, state.query, ports))
+        weighted, matching = words
+        embedded, nearest = near
+        state = replace(state, query=replace(weighted, vector=embedded.vector))
+        for name, hits in (("lexical", matching), ("coarse", nearest)):
+            state = state if hits is None else state.with_arm(name, hits)
+        found = {name: len(arm) for name, arm in state.arms.items()}
+        return state.noted(**found, **ports.backend_note)
+
+    def _words(self, query: Query, ports: Ports) -> tuple[Query, list[Hit] | None]:
+        """The query with the idf of its terms, and the hits of the lexical index; None: it was not asked."""
+        if not self.lexical:
+            return query, None
+        query = replace(query, weights=ports.lexical.weights(query))
+        return query, ports.lexical.search(query, limit=self.limit)
+
+    def _near(self, query: Query, ports: Ports) -> tuple[Query, list[Hit] | None]:
+        """The query with its vector, and the hits of the vector index; None: it was not asked."""
+        if not self.vectors:
+            return query, None
+        if query.vector is None:
+            query = replace(query, vector=ports.embedder.embed_queries([query.text])[0])
+        return query, None if query.vector is None else ports.vectors.coarse(query.vector, limit=self.limit)
+
+
+HALVED_FROM = 1000  # candidates, from which two halves are compared at the same time
+
+
+@stage("search.fine", label=_("second stage"), timing="fine")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchFine:
+    """Add the arm "dense": the best `limit` candidates by cosine of the whole vector. Drops nothing."""
+
+    limit: int = 160
+
+    def __call__(self, state: State, ports: Ports) -> State:
+        if state.query.vector is None or not state.pool:
+            return state.with_arm("dense", [])
+        hits = self._hits(state.query.vector, state.ids(), ports)
+        return state.with_arm("dense", hits).noted(dense=len(hits), **ports.backend_note)
+
+    def _hits(self, vector: FloatArray, chunks: list[int], ports: Ports) -> list[Hit]:
+        look = partial(ports.vectors.fine, vector, limit=self.limit)
+        if len(chunks) < HALVED_FROM:
+            return look(chunks=chunks)
+        halves = ports.together(partial(look, chunks=chunks[::2]), partial(look, chunks=chunks[1::2]))
+        return sorted((hit for half in halves for hit in half), key=lambda hit: (-hit.score, hit.chunk))[: self.limit]
+
+
+@stage("load.passages", label=_("load texts"), timing="fine", drop_reason=_("no longer exists"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadPassages:
+    """Attach passages; a candidate that vanished or became invisible since the search is dropped."""
+
+    def __call__(self, state: State, ports: Ports) -> State:
+        passages = ports.passages.load(state.ids())
+        kept = [replace(c, passage=passages[c.chunk]) for c in state.candidates if c.chunk in passages]
+        return state.narrowed(kept, stage="load.passages", reason="no longer there")

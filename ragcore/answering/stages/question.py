@@ -1,0 +1,237 @@
+"""What is known of the question before any search, each a stage of an answer (D2, U2, V2, V9, A2, C3).
+
+The question without its conversation, its kind, the plan that follows from it, and other forms to search with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, cast, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ragcore.answering.pipeline import answer_stage
+from ragcore.labels import gettext_noop as _
+from ragcore.llm.client import LlmClient
+from ragcore.stage_ports import StagePorts
+from ragcore.text.scripts import language_of
+from ragcore.types import Profile
+from ragcore.types.answering import (
+    Analysis,
+    AnswerState,
+    FactTarget,
+    Question,
+    QuestionType,
+    Rewrite,
+    Step,
+    StrategyName,
+)
+from ragcore.understanding.analysis import analyse_by_rules, analyse_question
+from ragcore.understanding.rewriting import choose_method, rewrite_question, validate_form
+from ragcore.understanding.rewriting_rules import full_forms, other_names
+from ragcore.understanding.standalone import MOST_TERMS, Standalone, render_history, standalone_by_rules
+
+NAME = "understand.standalone"
+MOST_QUERIES = 3  # D2
+REPLY_TOKENS = 600
+_LANGUAGES = {"zh": "Chinese", "en": "English", "other": "the language of the question"}
+
+
+class Understood(BaseModel):
+    """What a model is asked for."""
+
+    model_config = ConfigDict(extra="ignore")
+    standalone: str
+    terms: list[str] = Field(default_factory=list, max_length=50)
+    queries: list[str] = Field(default_factory=list, max_length=20)
+
+
+@answer_stage(NAME, label=_("standalone question"), timing="rewrite")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderstandStandalone:
+    """Sets state.standalone, and state.rewrites to related queries (abbreviations written out, those of the model).
+
+    A model is asked in a conversation, and for words of time or of the user; what it says is used if it is valid and
+    comes within `seconds`. Otherwise, and for all other questions, the rules decide.
+    """
+
+    model: bool = True
+    seconds: float = 1.0  # D2
+    related: bool = True
+
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
+        question = state.question
+        found = standalone_by_rules(question, ports.tokenizer)
+        depends, queries, method = found.depends_on, full_forms(found.text, ports.tokenizer, ports.lexicon), "rules"
+        if self.model and ports.llm is not None and (question.history or depends):
+            understood = await self._ask_model(ports.llm, question, ports)
+            if understood is not None:
+                found, queries, method = _merged(found, understood, question), understood.queries, "model"
+        related = tuple(Rewrite(text=text, method="related") for text in queries if self.related and text != found.text)
+        figures = {
+            "method": method,
+            "changed": found.changed,
+            "depends_on": sorted(found.depends_on),
+            "terms": list(found.terms),
+            "standalone": found.text,
+            "queries": [form.text for form in related],
+        }
+        if found.changed:
+            step = Step(name="standalone", detail=figures)
+            await ports.report(step)
+            state = state.with_steps(step)
+        return replace(state, standalone=found.text, rewrites=(*state.rewrites, *related)).with_stats(NAME, **figures)
+
+    async def _ask_model(self, llm: LlmClient, question: Question, ports: StagePorts) -> Understood | None:
+        """What the model says, with its texts checked; None if the question itself is not valid."""
+        hasty = replace(llm, seconds=min(self.seconds, llm.seconds))
+        reply = await hasty.json(
+            "standalone", Understood, temperature=0.0, max_tokens=REPLY_TOKENS, **_values(question)
+        )
+        if reply is None:
+            return None
+        said = [text for turn in question.history for text in (turn.question, turn.answer)]
+        text = validate_form(reply.standalone, question.text, said, ports.tokenizer)
+        if not text:
+            llm.counts["invalid"] += 1
+            return None
+        said += other_names(text, ports.tokenizer, ports.lexicon)
+        forms = (validate_form(q, text, said, ports.tokenizer, any_language=True) for q in reply.queries)
+        queries = [form for form in dict.fromkeys(forms) if form and form.lower() != text.lower()]
+        terms = [term.strip() for term in reply.terms if 0 < len(term.strip()) <= 60]
+        return Understood(standalone=text, terms=terms[:MOST_TERMS], queries=queries[:MOST_QUERIES])
+
+
+def _merged(found: Standalone, understood: Understood, question: Question) -> Standalone:
+    """The model's form; a question that it changed in a conversation depends on that."""
+    changed = understood.standalone != question.text
+    by_history = changed and bool(question.history) and not found.depends_on
+    return replace(
+        found,
+        text=understood.standalone,
+        changed=changed,
+        terms=tuple(understood.terms) or found.terms,
+        depends_on=found.depends_on | ({"history"} if by_history else set()),
+    )
+
+
+def _values(question: Question) -> dict[str, str]:
+    return {
+        "question": question.text,
+        "conversation": render_history(question.history),
+        "today": question.today.strftime("%A, %Y-%m-%d") if question.today else "unknown",
+        "profile": _described(question.profile),
+        "language": _LANGUAGES[language_of(question.text)],
+    }
+
+
+def _described(profile: Profile | None) -> str:
+    if profile is None:
+        return "unknown"
+    known = {"department": profile.department, "product": profile.product, "role": profile.role}
+    return "; ".join(f"{name}: {value}" for name, value in known.items() if value) or "unknown"
+
+
+@answer_stage("understand.analysis", label=_("analysis of the question"), timing="rewrite")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderstandAnalysis:
+    """Sets state.analysis, and the same as figures. By rules unless `model` is on and there is one."""
+
+    model: bool = True
+    target: str = ""  # C3: given by the caller instead of found; no word of FactTarget: found
+
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
+        llm = ports.llm if self.model else None
+        analysis = await analyse_question(
+            state.query, history=state.question.history, tokenizer=ports.tokenizer, llm=llm
+        )
+        if self.target in get_args(FactTarget):
+            analysis = replace(analysis, target=cast(FactTarget, self.target))
+        figures = asdict(analysis) | {"reasons": list(analysis.reasons)}
+        step = Step(name="analysis", detail=figures)
+        await ports.report(step)
+        return replace(state, analysis=analysis).with_steps(step).with_stats("understand.analysis", **figures)
+
+
+LoopName = Literal["none", "agentic", "self_rag", "iterative"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How one question is answered."""
+
+    strategy: StrategyName
+    rewrite_method: str  # one of ragcore.options.REWRITE_METHODS
+    loop: LoopName = "none"
+    top_k: int = 10  # passages of one search
+    max_chunks: int = 10  # of them in the context, at most
+    whole_sections: bool = False  # steps and lists are worth more in one piece (D37)
+    reasons: tuple[str, ...] = ()
+
+
+PLANS: Mapping[StrategyName, Plan] = {
+    "direct": Plan(strategy="direct", rewrite_method="none"),
+    "hyde": Plan(strategy="hyde", rewrite_method="hyde"),
+    "decomposition": Plan(strategy="decomposition", rewrite_method="decompose", top_k=15, max_chunks=12),
+    "iterative": Plan(strategy="iterative", rewrite_method="none", loop="iterative", top_k=12, max_chunks=12),
+    "hybrid": Plan(strategy="hybrid", rewrite_method="multi", top_k=15, max_chunks=12),
+}
+# What the cue of a question changes besides (A2).
+BY_CUE: Mapping[QuestionType, Mapping[str, int | bool]] = {
+    "definition": {},
+    "process": {"whole_sections": True},
+    "comparison": {"top_k": 16, "max_chunks": 14},
+    "application": {"top_k": 12},
+    "general": {},
+}
+
+
+def build_plan(analysis: Analysis) -> Plan:
+    """The plan of a strategy, widened by the cue of the question, never narrowed. `reasons`: those of the analysis."""
+    plan = PLANS[analysis.strategy]
+    wider = {name: max(getattr(plan, name), value) for name, value in BY_CUE[analysis.cue].items()}
+    if analysis.kind == "aggregation":
+        wider |= {"top_k": max(20, int(wider.get("top_k", plan.top_k))), "max_chunks": 15}
+    return replace(plan, **wider, reasons=(*analysis.reasons, f"cue:{analysis.cue}"))  # type: ignore[arg-type]
+
+
+@answer_stage("plan.adaptive", label=_("choice of a strategy"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanAdaptive:
+    """Chooses by the analysis (made by rules if no stage has made one) and tells why; the caller asks `plan_of`."""
+
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
+        analysis = state.analysis or analyse_by_rules(
+            state.query, history=state.question.history, tokenizer=ports.tokenizer
+        )
+        figures = asdict(build_plan(analysis)) | {"reasons": list(build_plan(analysis).reasons)}
+        step = Step(name="plan", detail=figures)
+        await ports.report(step)
+        return replace(state, analysis=analysis).with_steps(step).with_stats("plan.adaptive", **figures)
+
+
+@answer_stage("rewrite", label=_("other forms of the question"), timing="rewrite")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteQuestion:
+    """Adds to state.rewrites; the method "none" (and every unknown one) leaves the question alone in all its forms."""
+
+    method: str = "auto"
+    streaming: bool = False  # the reader waits for the first word
+    most: int | None = None  # other forms in all, those of the method first; None: any number
+
+    async def __call__(self, state: AnswerState, ports: StagePorts) -> AnswerState:
+        question, query = state.question, state.query
+        chosen = choose_method(self.method, query=query, question=question, streaming=self.streaming)
+        found = await rewrite_question(query, chosen, question=question, ports=ports, streaming=self.streaming)
+        # "auto" may come to "none" for itself; only who asks for no other form loses those that are there
+        kept = () if chosen == "none" and self.method != "auto" else state.rewrites
+        forms = (*kept, *found) if self.most is None else (*found, *kept)
+        rewrites = tuple({form.text: form for form in forms}.values())[: self.most]
+        figures = {"method": chosen, "queries": [form.text for form in rewrites]}
+        shown = [form.text for form in rewrites if form.is_for_people]
+        step = Step(name="rewrite", detail={**figures, "queries": shown})
+        if found:
+            await ports.report(step)
+            state = state.with_steps(step)
+        return replace(state, rewrites=rewrites).with_stats("rewrite", **figures)
