@@ -191,8 +191,8 @@ class RetrievalOptions:
     neighbours: int = option(
         0, _("Include neighbouring passages"), _("Passages before and after each one."), low=0, high=3
     )
-    # Where nothing is near enough, a page of search results is the answer (D23, ragcore.retrieval.stages.selection). The
-    # match of words is the best BM25 score divided by the sum of the question's idf.
+    # Where nothing is near enough, a page of search results is the answer (D23, ragcore.retrieval.stages.selection).
+    # The match of words is the best BM25 score divided by the sum of the question's idf.
     min_match: float = option(
         1.5,
         _("Keyword answer threshold"),

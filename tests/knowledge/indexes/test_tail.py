@@ -27,7 +27,7 @@ def test_after_a_large_load_the_planner_looks_again():
 
 
 def analyses():
-    """Numbers of ANALYZE runs, by table. They are counted at once, unlike changed rows, which every connection tells late."""
+    """Numbers of ANALYZE runs, by table. They are counted at once; changed rows are told late by every connection."""
     tables = "('knowledge_indexentry', 'knowledge_document', 'knowledge_document_sets')"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT relname, analyze_count FROM pg_stat_user_tables WHERE relname IN {tables}")
