@@ -109,6 +109,16 @@ def chinese_encoding(content: bytes) -> str | None:
     return {"big5": "cp950"}.get(encoding, encoding)  # supersets in daily use
 
 
+def east_asian_encoding(content: bytes) -> str | None:
+    """GB18030, Big5 or Shift-JIS by the same measure; None if none is convincing. For text that is not UTF-8."""
+    if _strict(content, "utf-8") is not None:
+        return None
+    japanese = _level_one_share(content[:SAMPLE_BYTES], "cp932", _JIS_LEVEL_ONE)
+    pages = {"gb18030": _GB_LEVEL_ONE, "cp950": _BIG5_LEVEL_ONE}
+    chinese = max(_level_one_share(content[:SAMPLE_BYTES], *one) for one in pages.items())
+    return "cp932" if japanese >= MIN_CHINESE_SCORE and japanese > chinese else chinese_encoding(content)
+
+
 def _chinese(content: bytes) -> str | None:
     encoding = chinese_encoding(content)
     # one damaged byte should not cost the whole text
@@ -118,6 +128,7 @@ def _chinese(content: bytes) -> str | None:
 # punctuation and symbols, then the frequent characters, as two-byte codes of the encoding itself
 _GB_LEVEL_ONE = ((0xA1A1, 0xA3FE), (0xB0A1, 0xD7FE))
 _BIG5_LEVEL_ONE = ((0xA140, 0xA3BF), (0xA440, 0xC67E))
+_JIS_LEVEL_ONE = ((0x8140, 0x84BE), (0x889F, 0x9872))  # with kana
 
 
 def _level_one_share(sample: bytes, encoding: str, pages: tuple[tuple[int, int], ...]) -> float:

@@ -64,10 +64,10 @@ def html_blocks(source: str, collector: WebPictureCollector | None = None) -> li
     return main_blocks(read_html(source), collector or WebPictureCollector())
 
 
-def decode_html(content: bytes) -> str:
-    """Text of a page by the encoding that it declares, if its bytes obey."""
+def decode_html(content: bytes, *, declared: str | None = None) -> str:
+    """Text of a page by the encoding that it declares, else by the one that its container does, if its bytes obey."""
     found = next((found for pattern in _DECLARED if (found := pattern.search(content[:4096]))), None)
-    return decode(content, declared=found[1].decode() if found else None)
+    return decode(content, declared=found[1].decode() if found else declared)
 
 
 def read_html(text: str) -> BeautifulSoup:

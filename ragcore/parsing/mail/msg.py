@@ -1,20 +1,28 @@
-"""Messages as Outlook saves them: .msg (MS-OXMSG) (D9)."""
+"""Messages as Outlook saves them: .msg (MS-OXMSG) (D9).
+
+Older versions store text in 8 bits, in a code page that the message names or does not. Its recipients and attachments
+never name one: theirs is that of the message.
+"""
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import cast
 
 from compressed_rtf import decompress
 from oxmsg import Message
-from oxmsg.attachment import Attachment as StoredFile
 from oxmsg.domain import constants as c
+from oxmsg.domain import model
 from oxmsg.properties import Properties
 from oxmsg.storage import Storage
 from striprtf.striprtf import rtf_to_text
 
 from ragcore.errors import CorruptDocumentError
 from ragcore.parsing.archive.sections import MAX_DEPTH, enter_container
+from ragcore.parsing.charset import decode, east_asian_encoding
 from ragcore.parsing.html.parser import decode_html
 from ragcore.parsing.mail.eml import date_shown, decoded_words
 from ragcore.parsing.mail.message import (
@@ -32,6 +40,13 @@ _COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 _EMBEDDED = "__substg1.0_3701000D"  # PidTagAttachDataObject: a message inside the message
 _EMBEDDED_HEADER_BYTES = 24  # of its property stream; that of the outer message has 32
 _RTF_COMPRESSED = 0x1009  # PidTagRtfCompressed
+_CODE_PAGE, _BODY_CODE_PAGE = 0x3FFD, 0x3FDE  # PidTagMessageCodepage, PidTagInternetCodepage
+_UTF16_CODE_PAGE = 1200  # of a message in Unicode; says nothing about text in 8 bits
+_CODE_PAGES = {65001: "utf-8", 936: "gb18030", 54936: "gb18030", 20936: "gb18030", 52936: "hz", 28591: "cp1252"}
+_CODE_PAGES |= {20932: "euc-jp", 51932: "euc-jp", 50220: "iso-2022-jp", 50221: "iso-2022-jp", 50222: "iso-2022-jp"}
+_CODE_PAGES |= {51949: "euc-kr", 20866: "koi8-r", 21866: "koi8-u", 20127: "cp1252"}
+_DOUBLE_BYTE = ("cp932", "gb18030", "cp949", "cp950")
+_STRING8 = "001E"  # ending of the names of streams with text in 8 bits
 _SENDER, _TO, _CC = 0x0C1A, 0x0E04, 0x0E03  # PidTagSenderName, PidTagDisplayTo, PidTagDisplayCc
 _SEALED_CLASS = "ipm.note.smime"  # signed ones end in .multipartsigned and are readable
 
@@ -50,18 +65,88 @@ class MsgParser:
         if not content.startswith(_COMPOUND_FILE):
             raise CorruptDocumentError(name=name, problem="no compound file")
         with coded_errors(name), enter_container(name=name) as here:
-            return message_document(_mail_message(Message.load(content), depth=here.depth), name=name, here=here)
+            return message_document(
+                _mail_message(cast(_Message, _Message.load(content)), depth=here.depth), name=name, here=here
+            )
 
 
-class _EmbeddedMessage(Message):
-    """A message attached to a message: the same storage with a shorter header."""
+class _DecodedProperties(Properties):
+    """Properties of a message or of a part of it, whose 8-bit text is in the encoding of the message."""
+
+    # what the library would use; it refuses a message whose code page it does not know
+    _str_prop_encoding = body_encoding = "utf-8"
+
+    def __init__(
+        self, storage: Storage, offset: int, encoding: str | None = None, body_encoding: str | None = None
+    ) -> None:
+        super().__init__(storage, properties_header_offset=offset)
+        self._encoding, self._of_body = encoding, body_encoding
+
+    def str_prop_value(self, pid: int) -> str | None:
+        """Text of a property in Unicode or in 8 bits; None where it is not present."""
+        if self._get_property(pid, c.PTYP_STRING8) is None:
+            return super().str_prop_value(pid)
+        content = cast(Storage, self._storage).property_stream_bytes(pid, c.PTYP_STRING8)
+        return decode(content, declared=self._of_body if pid in (c.PID_BODY, c.PID_BODY_HTML) else self._encoding)
+
+
+class _Message(Message):
+    """A message whose text in 8 bits is read in its code page."""
+
+    _header_bytes = model.MSG_HDR_OFFSET
 
     @property
-    def properties(self) -> Properties:
-        return Properties(self._storage, properties_header_offset=_EMBEDDED_HEADER_BYTES)
+    def storage(self) -> Storage:
+        """The library has no public way to it."""
+        return cast(Storage, self._storage)
+
+    @cached_property
+    def encodings(self) -> tuple[str | None, str | None]:
+        """Of text in 8 bits in general, and in the body."""
+        plain = _DecodedProperties(self.storage, self._header_bytes)
+        named = [_code_page_encoding(plain.int_prop_value(pid)) for pid in (_CODE_PAGE, _BODY_CODE_PAGE)]
+        if not any(named):
+            named = [east_asian_encoding(b"\n".join(_strings(self.storage)))]
+        return named[0] or named[-1], named[-1] or named[0]
+
+    @cached_property
+    def _properties(self) -> Properties:  # type: ignore[override]
+        return self.properties_of(self.storage, self._header_bytes)
+
+    def properties_of(self, storage: Storage, offset: int) -> Properties:
+        """The properties of a recipient or attachment."""
+        return _DecodedProperties(storage, offset, *self.encodings)
 
 
-def _mail_message(message: Message, *, depth: int) -> MailMessage:
+class _EmbeddedMessage(_Message):
+    """A message attached to a message: the same storage with a shorter header."""
+
+    _header_bytes = _EMBEDDED_HEADER_BYTES
+
+
+def _code_page_encoding(code_page: int | None) -> str | None:
+    """Python's name for a code page of Windows; None where there is none. Chinese ones as their superset."""
+    if code_page is None or code_page == _UTF16_CODE_PAGE:
+        return None
+    if 28592 <= code_page <= 28605:
+        return f"iso8859-{code_page - 28590}"
+    try:
+        return codecs.lookup(_CODE_PAGES.get(code_page, f"cp{code_page}")).name
+    except LookupError:
+        return None
+
+
+def _strings(storage: Storage) -> Iterator[bytes]:
+    """The text in 8 bits of a message, its recipients and attachments; not that of messages attached to it."""
+    for stream in storage.streams:
+        if stream.name.endswith(_STRING8):
+            yield stream.bytes_
+    for part in storage.storages:
+        if part.name != _EMBEDDED:
+            yield from _strings(part)
+
+
+def _mail_message(message: _Message, *, depth: int) -> MailMessage:
     kind = message.message_class.lower()
     bodies = _bodies(message)
     files = list(_files(message))
@@ -81,26 +166,59 @@ def _mail_message(message: Message, *, depth: int) -> MailMessage:
     )
 
 
-def _bodies(message: Message) -> list[tuple[str, str]]:
+def _bodies(message: _Message) -> list[tuple[str, str]]:
     """HTML where there is any, else the plain text."""
     if page := message.properties.binary_prop_value(c.PID_HTML):
-        return [("html", decode_html(page))]
+        return [("html", decode_html(page, declared=message.encodings[1]))]
     if text := message.properties.str_prop_value(c.PID_BODY_HTML):
         return [("html", text)]
     plain = message.body or _rich_text(message)
     return [("plain", plain.replace("\r\n", "\n"))] if plain.strip() else []
 
 
-def _rich_text(message: Message) -> str:
+def _rich_text(message: _Message) -> str:
     """The text of a body that exists as compressed RTF only, as Outlook writes inside an organisation (MS-OXRTFCP)."""
     packed = message.properties.binary_prop_value(_RTF_COMPRESSED)
     if not packed:
         return ""
     rich: bytes = decompress(packed)
-    return str(rtf_to_text(rich.decode("latin-1"), errors="replace"))  # type: ignore[no-untyped-call]
+    encoding = message.encodings[1] or "cp1252"
+    text = _with_escaped_trail_bytes(rich.decode("latin-1"), encoding)
+    return str(rtf_to_text(text, encoding=encoding, errors="replace"))  # type: ignore[no-untyped-call]
 
 
-def _headers(message: Message) -> list[tuple[str, str]]:
+_RTF_CODE_PAGE = re.compile(r"\\ansicpg(\d{1,5})")
+_RTF_BYTES = re.compile(r"((?:\\'[0-9a-fA-F]{2})+)(?:\\([\\{}])|([@-\[\]-z|~]))")
+
+
+def _with_escaped_trail_bytes(rich: str, encoding: str) -> str:
+    """RTF in which each character of two bytes is escaped as a whole.
+
+    Writers leave a second byte below 0x80 as the character that it looks like, which no reader of escapes puts
+    together with the first.
+    """
+    if found := _RTF_CODE_PAGE.search(rich):
+        encoding = _code_page_encoding(int(found[1])) or encoding
+    if encoding not in _DOUBLE_BYTE:
+        return rich
+
+    def joined(found: re.Match[str]) -> str:
+        is_cut = _ends_with_lead_byte(bytes.fromhex(found[1].replace("\\'", "")), encoding)
+        return f"{found[1]}\\'{ord(found[2] or found[3]):02x}" if is_cut else found[0]
+
+    return _RTF_BYTES.sub(joined, rich)
+
+
+def _ends_with_lead_byte(content: bytes, encoding: str) -> bool:
+    """Whether the last byte begins a character of two bytes."""
+    at = 0
+    while at < len(content):
+        is_lead = content[at] > 0x80 and not (encoding == "cp932" and 0xA0 <= content[at] <= 0xDF)
+        at += 2 if is_lead else 1
+    return at > len(content)
+
+
+def _headers(message: _Message) -> list[tuple[str, str]]:
     """The headers of the message on its way, else what Outlook noted of them."""
     said = {key.lower(): decoded_words(str(value)) for key, value in message.message_headers.items()}
     text = message.properties.str_prop_value
@@ -113,29 +231,33 @@ def _headers(message: Message) -> list[tuple[str, str]]:
     ]
 
 
-def _recipients(message: Message) -> str:
-    return ", ".join(filter(None, (person.name or person.email_address for person in message.recipients)))
+def _recipients(message: _Message) -> str:
+    people = [message.properties_of(one, model.RECIP_HDR_OFFSET) for one in message.storage.iter_recipient_storages()]
+    keys = (c.PID_DISPLAY_NAME, c.PID_SMTP_ADDRESS, c.PID_EMAIL_ADDRESS)
+    return ", ".join(filter(None, (_first_text(person, *keys) for person in people)))
 
 
-def _files(message: Message) -> Iterator[tuple[str, Attachment]]:
+def _files(message: _Message) -> Iterator[tuple[str, Attachment]]:
     """Content-ID and file of each attachment that lies in the message itself."""
-    for number, stored in enumerate(message.attachments, 1):
-        content = stored.file_bytes
+    for number, storage in enumerate(message.storage.iter_attachment_storages(), 1):
+        stored = message.properties_of(storage, model.ATTACH_HDR_OFFSET)
+        content = stored.binary_prop_value(c.PID_ATTACH_DATA_BINARY)
         if content:
-            said = stored.file_name or stored.properties.str_prop_value(c.PID_ATTACH_FILENAME) or ""
-            name = attachment_name(said.replace("\x00", ""), stored.mime_type or "", number=number)
-            key = stored.properties.str_prop_value(c.PID_ATTACH_CONTENT_ID) or ""
+            said = _first_text(stored, c.PID_ATTACH_LONG_FILENAME, c.PID_ATTACH_FILENAME)
+            media_type = _first_text(stored, c.PID_ATTACH_MIME_TAG) or "application/octet-stream"
+            name = attachment_name(said.replace("\x00", ""), media_type, number=number)
+            key = _first_text(stored, c.PID_ATTACH_CONTENT_ID)
             yield key.strip("<>\x00"), Attachment(name=name, content=content)
 
 
-def _attached_messages(message: Message, depth: int) -> Iterator[MailMessage]:
+def _first_text(properties: Properties, *pids: int) -> str:
+    """The first of these properties that is present and not empty; "" where none is."""
+    return next(filter(None, (properties.str_prop_value(pid) for pid in pids)), "")
+
+
+def _attached_messages(message: _Message, depth: int) -> Iterator[MailMessage]:
     """Messages attached to this one, down to the depth that is allowed."""
-    for stored in message.attachments if depth < MAX_DEPTH else ():
-        for storage in _storage(stored).storages:
+    for stored in message.storage.iter_attachment_storages() if depth < MAX_DEPTH else ():
+        for storage in stored.storages:
             if storage.name == _EMBEDDED:
                 yield _mail_message(_EmbeddedMessage(storage), depth=depth + 1)
-
-
-def _storage(stored: StoredFile) -> Storage:
-    """The library has no public way to a message inside an attachment."""
-    return cast(Storage, stored._storage)

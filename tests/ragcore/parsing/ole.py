@@ -102,24 +102,44 @@ def _padded(data: bytes, filler: bytes) -> bytes:
 
 # ── messages ────────────────────────────────────────────────────────────────────────────────────
 
-STRING, BINARY = 0x001F, 0x0102
+STRING, STRING8, BINARY, INTEGER = 0x001F, 0x001E, 0x0102, 0x0003
 
 
 def message(
-    *, texts: Mapping[int, str], html: bytes = b"", rich: bytes = b"", parts: Tree | None = None, head: int = 32
+    *,
+    texts: Mapping[int, str],
+    html: bytes = b"",
+    rich: bytes = b"",
+    parts: Tree | None = None,
+    head: int = 32,
+    narrow: Mapping[int, bytes] | None = None,
+    numbers: Mapping[int, int] | None = None,
 ) -> dict[str, bytes | Tree]:
-    """The streams of a message: text properties by their id, HTML or compressed RTF body, folders of attachments."""
+    """The streams of a message: text properties by their id, HTML or compressed RTF body, folders of attachments.
+
+    `narrow` are text properties in 8 bits.
+    """
     values: dict[tuple[int, int], bytes] = {(key, STRING): text.encode("utf-16-le") for key, text in texts.items()}
     if html:
         values[0x1013, BINARY] = html
     if rich:
         values[0x1009, BINARY] = rich
-    return {**_properties(values, head), **(parts or {})}
+    values |= {(key, STRING8): content for key, content in (narrow or {}).items()}
+    return {**_properties(values, head, numbers or {}), **(parts or {})}
 
 
-def attachment(name: str, content: bytes, *, key: str = "") -> dict[str, bytes | Tree]:
-    """The streams of an attached file."""
-    values = {(0x3707, STRING): name.encode("utf-16-le"), (0x3701, BINARY): content}
+def recipient(name: bytes) -> dict[str, bytes | Tree]:
+    """The streams of a recipient with a name in 8 bits."""
+    return _properties({(0x3001, STRING8): name}, 8)
+
+
+def attachment(name: str | bytes, content: bytes, *, key: str = "") -> dict[str, bytes | Tree]:
+    """The streams of an attached file. A name in bytes is one in 8 bits."""
+    values = {(0x3701, BINARY): content}
+    if isinstance(name, bytes):
+        values[0x3707, STRING8] = name
+    else:
+        values[0x3707, STRING] = name.encode("utf-16-le")
     if key:
         values[0x3712, STRING] = key.encode("utf-16-le")
     return _properties(values, 8)
@@ -129,10 +149,13 @@ def attached_message(inner: Tree) -> dict[str, bytes | Tree]:
     return {**_properties({}, 8), "__substg1.0_3701000D": inner}
 
 
-def _properties(values: Mapping[tuple[int, int], bytes], head: int) -> dict[str, bytes | Tree]:
+def _properties(
+    values: Mapping[tuple[int, int], bytes], head: int, numbers: Mapping[int, int] | None = None
+) -> dict[str, bytes | Tree]:
     table = bytes(head) + b"".join(
         struct.pack("<HHIQ", kind, key, 6, len(data)) for (key, kind), data in values.items()
     )
+    table += b"".join(struct.pack("<HHIQ", INTEGER, key, 6, value) for key, value in (numbers or {}).items())
     return {
         "__properties_version1.0": table,
         **{f"__substg1.0_{key:04X}{kind:04X}": data for (key, kind), data in values.items()},

@@ -5,7 +5,7 @@ from compressed_rtf import compress
 
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError
 from ragcore.parsing import parse
-from tests.ragcore.parsing.ole import attached_message, attachment, message, ole_bytes
+from tests.ragcore.parsing.ole import attached_message, attachment, message, ole_bytes, recipient
 from tests.ragcore.parsing.pack import PNG
 
 CLASS, SUBJECT, HEADERS, SENDER, ADDRESS, TO, BODY = 0x001A, 0x0037, 0x007D, 0x0C1A, 0x0C1F, 0x0E04, 0x1000
@@ -95,3 +95,67 @@ def test_a_body_that_is_rich_text_only_is_read(is_packed):
 def test_a_damaged_rich_body_is_an_error_with_a_code(rich):
     with pytest.raises((CorruptDocumentError, EmptyDocumentError)):
         blocks(message(texts=WITHOUT_BODY, rich=rich))
+
+
+# ── text in 8 bits ──────────────────────────────────────────────────────────────────────────────
+
+MESSAGE_CODE_PAGE, BODY_CODE_PAGE = 0x3FFD, 0x3FDE
+LETTERS = {  # code page -> encoding, subject, name, body
+    950: ("cp950", "隨機接入參數", "李偉", "終端與基站建立上行同步的過程，第一步是前導碼。"),
+    936: ("gb18030", "随机接入参数", "李伟", "终端与基站建立上行同步的过程，镕字不在国标里。"),
+    54936: ("gb18030", "随机接入参数", "李伟", "终端与基站建立上行同步的过程，䶮字四字节。"),
+    932: ("cp932", "基地局の設定", "田中", "端末は基地局と同期を取ります。ソフトウェア①を更新してください。"),
+    1251: ("cp1251", "Настройка", "Иван", "Базовая станция работает."),
+}
+
+
+def narrow_letter(code_page: int, numbers: dict[int, int], **more) -> dict:
+    encoding, subject, name, body = LETTERS[code_page]
+    texts = {SUBJECT: subject, SENDER: name, BODY: body}
+    narrow = {key: text.encode(encoding) for key, text in texts.items()}
+    parts = {
+        "__recip_version1.0_#00000000": recipient(name.encode(encoding)),
+        "__attach_version1.0_#00000000": attachment(f"{subject}.exe".encode(encoding), b"MZ"),
+    }
+    return message(texts={}, narrow=narrow, numbers=numbers, parts=parts, **more)
+
+
+def narrow_blocks(code_page: int) -> list[str]:
+    _, subject, name, body = LETTERS[code_page]
+    headers = f"- From: {name}\n- To: {name}\n- Subject: {subject}"
+    return [f"# {subject}", headers, body, f"Files that could not be read: {subject}.exe (unsupported format)."]
+
+
+@pytest.mark.parametrize("code_page", LETTERS)
+def test_text_in_eight_bits_is_read_in_the_code_page_of_the_message_also_names_of_people_and_files(code_page):
+    numbers = {MESSAGE_CODE_PAGE: code_page, BODY_CODE_PAGE: code_page}
+
+    assert blocks(narrow_letter(code_page, numbers)) == narrow_blocks(code_page)
+
+
+@pytest.mark.parametrize("code_page", [950, 936, 932])
+@pytest.mark.parametrize("numbers", [{}, {MESSAGE_CODE_PAGE: 1200}], ids=["none", "unicode"])
+def test_where_no_code_page_is_named_the_whole_text_shows_which_it_is(code_page, numbers):
+    assert blocks(narrow_letter(code_page, numbers)) == narrow_blocks(code_page)
+
+
+def test_an_unknown_code_page_does_not_cost_the_message():
+    assert blocks(narrow_letter(950, {MESSAGE_CODE_PAGE: 64999})) == narrow_blocks(950)
+
+
+def test_a_page_that_names_no_encoding_is_in_the_code_page_of_the_message():
+    page = "<p>基地局</p>".encode("cp932")
+
+    assert blocks(message(texts=PLAIN, html=page, numbers={BODY_CODE_PAGE: 932}))[-1] == "基地局"
+
+
+@pytest.mark.parametrize(
+    ("rich", "expected"),
+    [
+        (rb"{\rtf1\ansi\ansicpg950 \'a4@\'a5\\\'a4\'a4 ab\par}", "一功中 ab"),
+        (rb"{\rtf1\ansi\ansicpg932 \'83\\\'83t\'83g v1\par}", "ソフト v1"),
+        (rb"{\rtf1\ansi\ansicpg1252 caf\'e9@x\par}", "café@x"),
+    ],
+)
+def test_characters_of_two_bytes_in_rich_text_are_read_also_where_the_second_is_not_escaped(rich, expected):
+    assert blocks(message(texts=WITHOUT_BODY, rich=compress(rich)))[-1] == expected
