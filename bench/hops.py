@@ -21,7 +21,7 @@ from ragcore.grading.hops import hop_by_rules
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage
 from ragcore.types.answering import Ranked
-from ragcore.understanding.question_kinds import extract_features
+from ragcore.understanding.analysis import extract_features
 
 FIRST = 10  # places
 _LABEL_END = "/"  # "bridge/easy" is counted as "bridge"

@@ -25,8 +25,7 @@ from ragcore.ports import (
 from ragcore.types import Passage, Query
 
 if TYPE_CHECKING:
-    from ragcore.llm.routing import RoutingDecision
-    from ragcore.llm.tiers import Tier
+    from ragcore.llm.tiers import RoutingDecision, Tier
     from ragcore.stage_ports import Lexicon
 
 logger = logging.getLogger(__name__)

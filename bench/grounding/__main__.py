@@ -28,8 +28,7 @@ from ragcore.ports import Embedder
 from ragcore.prompts.refusals import is_refusal, refusal
 from ragcore.text.scripts import language_of
 from ragcore.text.tokenise import JiebaTokenizer
-from ragcore.training.support_figures import HEAD, annotated, findings
-from ragcore.training.support_training import table
+from ragcore.training.support_training import HEAD, annotated, findings, table
 
 WRITTEN = 5  # digits of a weight
 EMBEDDED = 1000  # sentences from which the weights with vectors are fitted

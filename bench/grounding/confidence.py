@@ -17,8 +17,7 @@ from ragcore.text.matching import keywords
 from ragcore.text.normalise import squeeze
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.training.support_examples import rows
-from ragcore.training.support_figures import auc
-from ragcore.training.support_training import sources_of
+from ragcore.training.support_training import auc, sources_of
 from ragcore.types import Source
 
 SOURCES = 5

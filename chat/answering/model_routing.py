@@ -18,8 +18,7 @@ from ragcore.grounding.context import render_context
 from ragcore.llm.client import fenced
 from ragcore.llm.fallback import FallbackGenerator
 from ragcore.llm.generators import EndEvent, RoutedGenerator, UnavailableGenerator
-from ragcore.llm.routing import RoutingDecision, choose_tier, generation_complexity
-from ragcore.llm.tiers import Price, Tier, parse_prices
+from ragcore.llm.tiers import Price, RoutingDecision, Tier, choose_tier, generation_complexity, parse_prices
 from ragcore.llm.usage import CostBudget, MeteredStream, UsageEntry
 from ragcore.ports import ChatMessage, GenerationRequest, LLMGenerator
 from ragcore.prompts import load

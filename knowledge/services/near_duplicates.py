@@ -20,7 +20,7 @@ from knowledge.indexes.minhash_bands import versions_sharing_a_band
 from knowledge.models import DocumentVersion, DuplicatePair, IngestItem, SketchBand
 from knowledge.queue import RECORD_DUPLICATES, enqueue_on_commit
 from knowledge.selectors.comparisons import pair_get
-from ragcore.text.minhash import bands, similarity, sketch
+from ragcore.text.near_duplicates import bands, similarity, sketch
 
 NEAR_FROM = 0.8  # estimated Jaccard of the shingles
 CANDIDATES = 500  # versions whose sketches are compared: those with most common bands

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from ragcore.answerability.match_scopes import find_match_scopes, pairs_kept, source_shares, window_shares
 from ragcore.answerability.question_parts import YEAR, count_opposites, cue, is_negated, split_question
 from ragcore.extractive.answer_patterns import PATTERNS, definition_subject
-from ragcore.extractive.sentence_features import SentenceFeatures, compute_sentence_features
-from ragcore.extractive.sentence_model import SentenceScorer
+from ragcore.extractive.sentence_model import SentenceFeatures, SentenceScorer, compute_sentence_features
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.lexical_features import heaviest_missing, pair_share

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ragcore.cleaning.block_rules import drop_contents, drop_cover, drop_side_notes
-from ragcore.cleaning.text_rules import (
+from ragcore.cleaning.rules import (
+    drop_contents,
+    drop_cover,
+    drop_side_notes,
     normalise_characters,
     remove_invisible,
     repair_mojibake,

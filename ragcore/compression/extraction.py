@@ -1,13 +1,203 @@
-"""Keeping the sentences of a passage that matter, word for word and in their order (U9)."""
+"""Keeping the sentences of a passage that matter, word for word and in their order: units, their scores, choice (U9).
+
+A unit is a sentence, or a code block, table or formula, which mean nothing in parts. Units joined are the text again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from ragcore.compression.scoring import importance, similarities
-from ragcore.compression.units import SHORTEST, Unit, units_of, width
 from ragcore.ports import Embedder, TokenCounter, Tokenizer
+from ragcore.text.matching import cosine_matrix, keywords
+from ragcore.text.scripts import cjk_share
+from ragcore.text.sentences import split_sentences
+
+UnitKind = Literal["sentence", "item", "head", "heading", "block"]
+
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+_ROW = re.compile(r"\s*\|")
+_HEADING = re.compile(r"\s*#{1,6}\s")
+_ITEM = re.compile(r"\s*(?:[-*+•·●▪◦]\s|\d{1,3}[.)、．]\s?|[(（]\d{1,3}[)）]|[一二三四五六七八九十]{1,3}、)")
+_FORMULA = re.compile(r"\s*(\$\$|\\\[|\\begin\{(\w+\*?)\})")
+_COLON = re.compile(r"[:：][*_\s]*\Z")
+_WIDE = "\u2e7f"
+SHORTEST = 20  # columns; what is not longer is no sentence worth keeping (U9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A piece of a passage with the white space behind it."""
+
+    text: str
+    kind: UnitKind = "sentence"
+    head: int | None = None  # the heading or the sentence before a list without which the unit hangs in the air
+
+
+def units_of(text: str) -> list[Unit]:
+    """The units of a passage in reading order; "".join of their texts is the passage."""
+    units: list[Unit] = []
+    heading: int | None = None  # of what follows
+    introduction: int | None = None  # of the items that follow
+    for piece, is_block in _pieces(text):
+        kind = _kind(piece, is_block)
+        if kind == "item" and units and units[-1].kind == "sentence" and _COLON.search(units[-1].text):
+            introduction = len(units) - 1
+            units[-1] = replace(units[-1], kind="head")
+        elif kind not in ("item", "block"):
+            introduction = None
+        if kind == "item" and units and _is_short_list(units[-1], piece):
+            units[-1] = replace(units[-1], text=units[-1].text + piece)
+            continue
+        head = introduction if introduction is not None else heading
+        units.append(Unit(text=piece, kind=kind, head=head))
+        if kind == "heading":
+            heading = len(units) - 1
+            units[-1] = replace(units[-1], head=None)
+    return units
+
+
+def width(text: str) -> int:
+    """Length in columns: a character of Chinese, which says about as much as two Latin letters, counts twice."""
+    return sum(2 if char > _WIDE else 1 for char in text.strip())
+
+
+def _is_short_list(before: Unit, piece: str) -> bool:
+    """Items of a word or two are no sentences of their own: they stay with their neighbour."""
+    return before.kind == "item" and min(width(before.text), width(piece)) <= SHORTEST
+
+
+def _kind(piece: str, is_block: bool) -> UnitKind:
+    if is_block:
+        return "block"
+    if _HEADING.match(piece):
+        return "heading"
+    return "item" if _ITEM.match(piece) else "sentence"
+
+
+def _pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """Blocks as they stand, and the sentences between them."""
+    prose = ""
+    for lines, is_block in _runs(text):
+        if not is_block:
+            prose += lines
+            continue
+        yield from ((sentence, False) for sentence in split_sentences(prose))
+        prose = ""
+        yield lines, True
+    yield from ((sentence, False) for sentence in split_sentences(prose))
+
+
+def _runs(text: str) -> Iterator[tuple[str, bool]]:
+    """Runs of lines: code, tables and formulas with the blank lines behind them, and single other lines."""
+    lines = text.splitlines(keepends=True)
+    at = 0
+    while at < len(lines):
+        end = _block_end(lines, at)
+        is_block = end > at
+        end = max(end, at + 1)
+        while is_block and end < len(lines) and not lines[end].strip():
+            end += 1
+        yield "".join(lines[at:end]), is_block
+        at = end
+
+
+def _block_end(lines: list[str], at: int) -> int:
+    """Behind the last line of the block that begins here; `at` where none does."""
+    line = lines[at]
+    if fence := _FENCE.match(line):
+        return _closed(lines, at, lambda other: other.strip().startswith(fence[1]))
+    if formula := _FORMULA.match(line):
+        closing = {"$$": "$$", "\\[": "\\]"}.get(formula[1], f"\\end{{{formula[2]}}}")
+        if closing in line[formula.end() :]:
+            return at + 1
+        return _closed(lines, at, lambda other: closing in other)
+    end = at
+    while end < len(lines) and _ROW.match(lines[end]):
+        end += 1
+    return end
+
+
+def _closed(lines: list[str], at: int, closes: Callable[[str], bool]) -> int:
+    """Behind the closing line; a block that is never closed goes on to the end of the passage."""
+    return next((number + 1 for number in range(at + 1, len(lines)) if closes(lines[number])), len(lines))
+
+
+ENOUGH = 0.5  # words that are found decide; vectors, which take a hundred times as long, are asked only below this
+LONG = 20  # words from which a unit counts as long
+GOOD_ENOUGH = 0.7
+USUAL_RATIO = (0.3, 0.8)  # of the tokens after and before; beyond it much was lost, or little was gained
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+def importance(*, similarity: float, is_edge: bool, words: int) -> float:
+    """0.7 of the similarity to the question, 0.2 for the first and the last of a chunk, 0.1 of min(words/20, 1)."""
+    return 0.7 * similarity + 0.2 * is_edge + 0.1 * min(words / LONG, 1.0)
+
+
+def similarities(
+    query: str, groups: Sequence[Sequence[str]], *, tokenizer: Tokenizer, embedder: Embedder | None
+) -> list[list[float]]:
+    """Similarity of each text to the question, 0 to 1, by group: shared keywords, or the higher of them and meaning.
+
+    Keywords of the question count by how few of all the texts have them. A group in which a text has half of their
+    weight is decided by words; all others are embedded in one call, the question in another. The cosine is limited by
+    how far the embedder can be relied on for the script of the question.
+    """
+    shared = iter(_coverage(query, [text for group in groups for text in group], tokenizer))
+    found = [[next(shared) for _ in group] for group in groups]
+    open_groups = [at for at, values in enumerate(found) if values and max(values) < ENOUGH]
+    trust = embedder.trust(cjk_share(query)) if embedder is not None and open_groups else 0.0
+    if embedder is None or trust <= 0:
+        return found
+    texts = [text for at in open_groups for text in groups[at]]
+    cosines = iter(cosine_matrix(embedder.embed_queries([query]), embedder.embed_documents(texts))[0].tolist())
+    for at in open_groups:
+        found[at] = [max(words, min(1.0, max(0.0, trust * next(cosines)))) for words in found[at]]
+    return found
+
+
+def _coverage(query: str, texts: Sequence[str], tokenizer: Tokenizer) -> list[float]:
+    """Weighted share of the question's keywords that each text has."""
+    have = [frozenset(tokenizer.words(text)) for text in texts]
+    wanted = keywords(query, tokenizer)
+    holders = Counter(word for words in have for word in wanted if word in words)
+    weight = {word: math.log(1 + len(texts) / (holders[word] + 0.5)) for word in wanted}
+    total = sum(weight.values())
+    return [sum(weight[word] for word in wanted if word in words) / total if total else 0.0 for words in have]
+
+
+# ── a text shortened by a language model (U9) ─────────────────────────────────────────────────────
+
+
+def quality(*, retention: float, before: float, after: float, ratio: float) -> float:
+    """0.4 retention + 0.4 min(after / max(before, 0.1), 1) + 0.2 (1 within 0.3 to 0.8 of the tokens, else 0.5).
+
+    `retention`: share of keywords that are still there; `before`, `after`: similarity of the passage and of what is
+    left of it to the question, 0 to 1.
+    """
+    low, high = USUAL_RATIO
+    return 0.4 * retention + 0.4 * min(after / max(before, 0.1), 1.0) + 0.2 * (1.0 if low <= ratio <= high else 0.5)
+
+
+def keyword_retention(query: str, before: str, after: str, tokenizer: Tokenizer) -> float:
+    """Share of the question's keywords in a passage that are left; of the passage's own where it has none of them."""
+    had, has = set(tokenizer.words(before)), set(tokenizer.words(after))
+    wanted = [word for word in keywords(query, tokenizer) if word in had] or keywords(before, tokenizer)
+    return sum(word in has for word in wanted) / len(wanted) if wanted else 1.0
+
+
+def invents_figures(before: str, after: str) -> bool:
+    """Whether a figure stands in the shorter text only."""
+    return not _figures(after) <= _figures(before)
+
+
+def _figures(text: str) -> set[str]:
+    return {number.replace(",", "").rstrip(".") for number in _NUMBER.findall(text)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,11 @@ import numpy as np
 
 from ragcore.extractive.answer_patterns import definition_subject
 from ragcore.extractive.choice import Limits, SentenceChoice, choose_sentences, with_tables
-from ragcore.extractive.comparison import compare_in_table, find_compared
 from ragcore.extractive.formatting import (
     Wording,
     cite,
+    compare_in_table,
+    find_compared,
     listing,
     passage_block,
     section_blocks,
@@ -22,8 +23,7 @@ from ragcore.extractive.formatting import (
     wording_for,
 )
 from ragcore.extractive.sections import find_list_around, find_section_answer
-from ragcore.extractive.sentence_features import SentenceFeatures, compute_sentence_features, refers_back
-from ragcore.extractive.sentence_model import SentenceScorer
+from ragcore.extractive.sentence_model import SentenceFeatures, SentenceScorer, compute_sentence_features, refers_back
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.ports import Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_type import question_type

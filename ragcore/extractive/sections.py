@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 
-from ragcore.extractive.markdown import Table, is_row, plain_text, tables
 from ragcore.extractive.sentences import Statement, is_question, plain_sentences, strip_question_mark
 from ragcore.ports import Tokenizer
+from ragcore.text.markdown import Table, is_row, plain_text, tables
 from ragcore.text.scripts import columns
 from ragcore.text.tokenise import stop_words
 from ragcore.text.word_lists import read_spaced_words

@@ -1,20 +1,281 @@
-"""How well a sentence of the sources answers a question: a linear model over signs in its words (A2, A4).
+"""How well a sentence of the sources answers a question: a linear model over features of its words (A2, A4).
 
-The weights ship in extractive_weights.json with the record of their training; `python -m ragcore.training sentences`
-makes them. Listwise: the softmax of the scores of one question is the probability that a sentence holds the answer.
+Features are about 0 to 1. The weights ship in extractive_weights.json with the record of their training;
+`python -m ragcore.training sentences` makes them. Listwise: the softmax of the scores of one question is the
+probability that a sentence holds the answer.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 
 import numpy as np
 
-from ragcore.extractive.sentence_features import FEATURES, SentenceFeatures
-from ragcore.ports import FloatArray
+from ragcore.extractive.answer_patterns import PATTERNS, answer_cues, definition_test
+from ragcore.extractive.sentences import Statement
+from ragcore.ports import Embedder, FloatArray, Tokenizer
+from ragcore.text.lexical_features import (
+    TermWeights,
+    adjacent_share,
+    bm25_saturation,
+    idf_in,
+    log_length,
+    longest_literal_run,
+    share_by_beginning,
+)
+from ragcore.text.question_type import Wanted, wanted
+from ragcore.text.request_cache import cached
+from ragcore.text.scripts import CJK, cjk_share
+
+FEATURES = (
+    "coverage",  # idf-weighted share of the question's terms in the sentence
+    "dense_coverage",  # the same, discounted by the sentence's length as in BM25
+    "rare_coverage",  # the share with squared idf: are the telling terms there?
+    "soft_coverage",  # share of the terms of which only the beginning is there: invade, invasion
+    "before",  # what the sentence before it adds to the coverage
+    "behind",  # what the sentence behind it adds
+    "leader",  # coverage of the sentence before it: what it says of the subject often goes on here
+    "passage",  # coverage of its whole source with title and headings
+    "share_of_passage",  # its coverage by that of its source
+    "title",  # coverage of the title and headings alone
+    "only_here",  # share of the terms that no other sentence of the source has
+    "prior",  # the ranking's score of the source
+    "log_prior",  # logarithm of that score by the best one's: the log-odds of a ranking model
+    "rank",  # 1 by the place of the source
+    "adjacency",  # share of the question's neighbouring terms that are neighbours here
+    "run",  # longest literal piece of the question, by the question's length
+    "number",  # a number was asked for, and here is one that the question does not name
+    "time",  # the same for times
+    "name",  # the same for names of persons, places and things
+    "near",  # coverage around what was asked for
+    "definition",  # it says what the asked-for term is or stands for
+    "sign",  # words that such answers have: because, by means of, such as
+    "question",  # it is a question itself
+    "novelty",  # logarithm of the terms that the question does not have
+    "length",  # logarithm of its terms
+    "opening",  # first sentence of its source
+    "pronoun",  # it begins with a word for what the sentence before it named
+    "unfinished",  # no full stop: a title, a row, a fragment
+    "row",  # cells of a table
+    "item",  # point of a list
+    "similarity",  # cosine to the question, with an embedder
+)
+NEAR_CHARACTERS = {"cjk": 24, "latin": 70}
+MATCHES = 8  # of what was asked for, looked at in one sentence
+MOST_DISCOUNT = 1.2  # of short sentences
+LENGTH_B = 0.5  # of BM25
+PREFIX = 5  # letters that two forms of a word share
+LEAST_PRIOR = 1e-3
+
+_PRONOUN = re.compile(
+    r"(?:it|its|they|their|he|his|she|her|this|these|that|those|such|both)\b|[该該此这這其他她它]|[他她它]们|同年|[当當]时",
+    re.IGNORECASE,
+)
+_FINISHED = re.compile(r"[。！？.!?;；…」』”\")）]\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceFeatures:
+    """The features of every sentence of a question's sources; the rows stand in the order of the sentences."""
+
+    found: tuple[Statement, ...]
+    matrix: FloatArray  # float32[n, len(FEATURES)]
+    cjk_share: float  # of the question
+    kind: Wanted
+
+    def column(self, name: str) -> FloatArray:
+        """float32[n]: one feature of all sentences."""
+        return np.asarray(self.matrix[:, FEATURES.index(name)], dtype=np.float32)
+
+
+def refers_back(text: str) -> bool:
+    """Whether a sentence begins with a word for what the sentence before it named."""
+    return _PRONOUN.match(text) is not None
+
+
+def compute_sentence_features(
+    question: str, found: Sequence[Statement], tokenizer: Tokenizer, embedder: Embedder | None = None
+) -> SentenceFeatures:
+    """Every feature of every sentence; similarity is 0 without an embedder."""
+    found = tuple(found)
+    key = ("sentence features", tokenizer, question, tuple(map(id, found)))  # by identity: `found` is kept with them
+    table = cached(key, lambda: (found, _table(question, found, tokenizer)))[1].copy()
+    if found and embedder is not None:
+        vectors = embedder.embed_documents([statement.text for statement in found])
+        table[:, FEATURES.index("similarity")] = vectors @ embedder.embed_queries([question])[0]
+    return SentenceFeatures(found, table, cjk_share(question), wanted(question))
+
+
+def _table(question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> FloatArray:
+    """float32[n, len(FEATURES)] without similarity, which is 0."""
+    table = np.zeros((len(found), len(FEATURES)), dtype=np.float32)
+    if found:
+        prepared = _Question.of(question, found, tokenizer)
+        for at in range(len(found)):
+            named = prepared.features(at) | {"similarity": 0.0}
+            table[at] = [named[name] for name in FEATURES]
+    return table
+
+
+@dataclass(slots=True)
+class _Question:
+    """A question and its sentences, prepared."""
+
+    question: str  # lower case
+    asked: tuple[str, ...]  # terms in order
+    found: Sequence[Statement]
+    terms: TermWeights  # those that some sentence has: others cannot tell sentences apart
+    sets: list[frozenset[str]]  # terms of each sentence
+    own: list[float]  # coverage of each sentence
+    passages: dict[int, tuple[float, float]]  # number of a source -> coverage of all of it, of its title and headings
+    holders: dict[int, Counter[str]]  # number of a source -> term -> sentences of it
+    mean_terms: float
+    best_prior: float
+    pairs: frozenset[tuple[str, str]]
+    pieces: list[str]
+    joiner: str
+    kind: Wanted
+    signs: re.Pattern[str] | None
+    defines: Callable[[str], float]
+
+    @classmethod
+    def of(cls, question: str, found: Sequence[Statement], tokenizer: Tokenizer) -> _Question:
+        asked = tuple(tokenizer.terms(question))
+        sets = [frozenset(statement.terms) for statement in found]
+        known = set[str]().union(*sets)
+        terms = TermWeights.of(idf_in((term for term in asked if term in known), sets))
+        is_cjk = cjk_share(question) >= 0.3
+        lower = question.lower()
+        holders: dict[int, Counter[str]] = {}
+        for statement, present in zip(found, sets, strict=True):
+            holders.setdefault(statement.source.number, Counter()).update(present & terms.weights.keys())
+        return cls(
+            question=lower,
+            asked=asked,
+            found=found,
+            terms=terms,
+            sets=sets,
+            own=[terms.coverage(present) for present in sets],
+            passages=_passage_coverage(terms, found, holders, tokenizer),
+            holders=holders,
+            mean_terms=sum(len(s.terms) for s in found) / len(found) or 1.0,
+            best_prior=max(s.source.score for s in found),
+            pairs=frozenset(zip(asked, asked[1:], strict=False)),
+            pieces=re.findall(rf"[{CJK}]|[^\W{CJK}]+", lower) if is_cjk else re.findall(r"\w+", lower),
+            joiner="" if is_cjk else " ",
+            kind=wanted(question),
+            signs=answer_cues(question),
+            defines=definition_test(question),
+        )
+
+    def features(self, at: int) -> dict[str, float]:
+        """Every feature of one sentence by name, without similarity."""
+        return self._coverage(at) | self._source(at) | self._answer_form(at) | self._wording(at)
+
+    def _coverage(self, at: int) -> dict[str, float]:
+        """How much of the question the sentence has, and what its neighbours add."""
+        statement, present, own, cover = self.found[at], self.sets[at], self.own[at], self.terms
+        has_before = at > 0 and self.found[at - 1].source is statement.source
+        has_behind = at + 1 < len(self.found) and self.found[at + 1].source is statement.source
+        before: frozenset[str] = self.sets[at - 1] if has_before else frozenset()
+        behind: frozenset[str] = self.sets[at + 1] if has_behind else frozenset()
+        discount = 2.2 * bm25_saturation(1, len(statement.terms) / self.mean_terms, b=LENGTH_B)
+        return {
+            "coverage": own,
+            "dense_coverage": own * min(MOST_DISCOUNT, discount),
+            "rare_coverage": cover.rare_coverage(present),
+            "soft_coverage": share_by_beginning(set(self.asked), present, letters=PREFIX),
+            "before": cover.coverage(present | before) - own,
+            "behind": cover.coverage(present | behind) - own,
+            "leader": self.own[at - 1] if before else 0.0,
+            "adjacency": adjacent_share(self.pairs, statement.terms),
+            "run": self._run(statement.text),
+        }
+
+    def _source(self, at: int) -> dict[str, float]:
+        """How its source covers the question, and how it was ranked."""
+        statement, present = self.found[at], self.sets[at]
+        number, prior = statement.source.number, statement.source.score
+        whole, head = self.passages[number]
+        holders = self.holders[number]
+        relative = prior / self.best_prior if self.best_prior > 0 else 1.0
+        return {
+            "passage": whole,
+            "share_of_passage": self.own[at] / whole if whole else 0.0,
+            "title": head,
+            "only_here": self.terms.coverage({term for term in present if holders[term] == 1}),
+            "prior": prior,
+            "log_prior": math.log(max(relative, LEAST_PRIOR)) / 7,
+            "rank": 1 / max(number, 1),
+        }
+
+    def _answer_form(self, at: int) -> dict[str, float]:
+        """Whether it holds what was asked for, or says it as answers do."""
+        text = self.found[at].text
+        is_there, near = self._wanted(text)
+        return {
+            "number": is_there * (self.kind == "number"),
+            "time": is_there * (self.kind == "time"),
+            "name": is_there * (self.kind in ("person", "place", "name")),
+            "near": near,
+            "definition": self.defines(text),
+            "sign": float(bool(self.signs and self.signs.search(text.lower()))),
+            "question": float(text.endswith(("?", "？"))),
+        }
+
+    def _wording(self, at: int) -> dict[str, float]:
+        """Its length and form, whatever the question."""
+        statement = self.found[at]
+        return {
+            "novelty": log_length(len(self.sets[at].difference(self.asked)), 4),
+            "length": log_length(len(statement.terms), 4),
+            "opening": float(statement.position == 0),
+            "pronoun": float(refers_back(statement.text)),
+            "unfinished": float(not _FINISHED.search(statement.text)),
+            "row": float(statement.is_row),
+            "item": float(statement.is_item),
+        }
+
+    def _run(self, text: str) -> float:
+        body = text.lower() if not self.joiner else " ".join(re.findall(r"\w+", text.lower()))
+        return longest_literal_run(self.pieces, body, joiner=self.joiner)
+
+    def _wanted(self, text: str) -> tuple[float, float]:
+        """Whether what was asked for stands here and not in the question, and the best coverage around it."""
+        pattern = PATTERNS.get(self.kind)
+        if pattern is None:
+            return 0.0, 0.0
+        lower, is_there, best = text.lower(), 0.0, 0.0
+        width = NEAR_CHARACTERS["latin" if self.joiner else "cjk"]
+        for match in islice(pattern.finditer(text), MATCHES):
+            if match.group().lower().strip() in self.question:
+                continue
+            is_there = 1.0
+            around = lower[max(0, match.start() - width) : match.end() + width]
+            best = max(best, self.terms.coverage({t for t in self.terms.weights if t.removesuffix("i") in around}))
+        return is_there, best
+
+
+def _passage_coverage(
+    terms: TermWeights, found: Sequence[Statement], holders: dict[int, Counter[str]], tokenizer: Tokenizer
+) -> dict[int, tuple[float, float]]:
+    """Coverage of each source with its title and headings, and of these alone."""
+    shares: dict[int, tuple[float, float]] = {}
+    for statement in found:
+        passage, number = statement.source.passage, statement.source.number
+        if number not in shares:
+            head = set(tokenizer.terms(" ".join((passage.title, *passage.heading_path))))
+            shares[number] = terms.coverage(head | set(holders[number])), terms.coverage(head)
+    return shares
+
 
 WEIGHTS_FILE = "extractive_weights.json"
 

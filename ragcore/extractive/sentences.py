@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragcore.extractive.markdown import cells_of, is_row, labelled, plain_text
 from ragcore.ports import Tokenizer
+from ragcore.text.markdown import cells_of, is_row, is_rule, labelled, plain_text
 from ragcore.text.request_cache import cached
 from ragcore.text.sentences import split_sentences
-from ragcore.text.table_rows import is_rule
 from ragcore.types import Source
 
 MIN_LETTERS = 2  # without them it is a row of dots or figures

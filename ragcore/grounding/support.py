@@ -13,8 +13,7 @@ from typing import Any
 from ragcore.errors import fill
 from ragcore.grounding.context import render_context
 from ragcore.grounding.source_texts import MARKER, SourceSimilarity
-from ragcore.grounding.support_features import SupportFeatures
-from ragcore.grounding.support_model import SupportModel
+from ragcore.grounding.support_model import SupportFeatures, SupportModel
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.text.normalise import squeeze

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from ragcore.errors import ModelUnavailableError
-from ragcore.llm.routing import RoutingDecision
-from ragcore.llm.tiers import Tier
+from ragcore.llm.tiers import RoutingDecision, Tier
 from ragcore.llm.usage import TooExpensiveError
 from ragcore.ports import ChatModel, GenerationEvent, GenerationRequest, LLMGenerator
 from ragcore.types import Usage

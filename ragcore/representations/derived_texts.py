@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ragcore.chunking.captions import caption_kind
-from ragcore.extractive.markdown import plain_text
+from ragcore.chunking.atoms import caption_kind
 from ragcore.ports import TokenCounter
+from ragcore.text.markdown import is_rule, plain_text, row_cells
 from ragcore.text.scripts import language_of
 from ragcore.text.sentences import split_sentences
-from ragcore.text.table_rows import is_rule, row_cells
 from ragcore.types import Block, BlockKind, ChunkDraft, Language
 
 MAX_COLUMNS = 12  # of one sentence; the row of a wider table becomes several, each with the first column

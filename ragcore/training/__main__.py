@@ -27,18 +27,26 @@ import ragcore.extractive.sentence_model
 from ragcore.answerability.features import FEATURES as GATE_FEATURES
 from ragcore.answerability.model import Script, design, script_of
 from ragcore.embedding.packaged import EmbeddedEmbedder
-from ragcore.extractive.sentence_features import FEATURES as SENTENCE_FEATURES
-from ragcore.grounding.support_features import FEATURES as SUPPORT_FEATURES
-from ragcore.grounding.support_features import MEANING
+from ragcore.extractive.sentence_model import FEATURES as SENTENCE_FEATURES
+from ragcore.grounding.support_model import FEATURES as SUPPORT_FEATURES
+from ragcore.grounding.support_model import MEANING
 from ragcore.ports import Embedder, FloatArray
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.training import refusal_training, sentence_training
 from ragcore.training.answer_sets import AnswerSet, answer_set
-from ragcore.training.refusal_thresholds import visible_thresholds
+from ragcore.training.refusal_training import visible_thresholds
 from ragcore.training.support_examples import examples
-from ragcore.training.support_figures import HEAD, best_threshold, by_kind, score_method
-from ragcore.training.support_training import cross_validated, fitted, probabilities, table
+from ragcore.training.support_training import (
+    HEAD,
+    best_threshold,
+    by_kind,
+    cross_validated,
+    fitted,
+    probabilities,
+    score_method,
+    table,
+)
 
 DIGITS = 5  # of a weight
 WITH_VECTORS = 1000  # sentences from which the weights with vectors are fitted

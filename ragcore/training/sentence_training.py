@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from ragcore.extractive.sentence_features import compute_sentence_features
-from ragcore.extractive.sentence_model import design
+from ragcore.extractive.sentence_model import compute_sentence_features, design
 from ragcore.extractive.sentences import read_statements
 from ragcore.ports import FloatArray
 from ragcore.text.normalise import squeeze

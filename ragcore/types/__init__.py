@@ -1,6 +1,6 @@
 """Frozen values that travel between parsers, splitters, stages and answerers."""
 
-from ragcore.types.answers import Answer, AnswerStatus, Citation, Sentence, Source, Support, Usage
+from ragcore.types.answering import Answer, AnswerStatus, Citation, Sentence, Source, Support, Usage
 from ragcore.types.documents import (
     Block,
     BlockKind,
@@ -14,6 +14,7 @@ from ragcore.types.documents import (
     RecognisedLine,
 )
 from ragcore.types.retrieval import (
+    EMPTY,
     Candidate,
     DocumentFacts,
     Drop,
@@ -23,8 +24,8 @@ from ragcore.types.retrieval import (
     Query,
     ScoreScale,
     StageRecord,
+    State,
 )
-from ragcore.types.state import EMPTY, State
 
 __all__ = [
     "Answer",

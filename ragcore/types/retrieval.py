@@ -1,9 +1,10 @@
-"""Questions, what is found for them, and what a stage did."""
+"""Questions, what is found for them, and the state that stages of a search pass on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ragcore.types.documents import ChunkKind, Language
@@ -131,3 +132,142 @@ class StageRecord:
     after: int
     note: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None  # code of the error for which the stage was skipped
+
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What stages pass on: the query, what was found, the candidates best first, and the record of what happened.
+
+    `arms` holds the complete rankings of the index searches by name ("lexical", "coarse", "dense"), each a mapping
+    chunk -> score (higher is better) in rank order. `pool` is their union; candidates are made of it by the first
+    stage that ranks, so that thousands of hits cost no objects.
+    """
+
+    query: Query
+    pool: Mapping[int, Hit] = field(default_factory=dict)
+    candidates: tuple[Candidate, ...] = ()
+    arms: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    records: tuple[StageRecord, ...] = ()
+    drops: tuple[Drop, ...] = ()
+    fallen: Mapping[int, Candidate] = field(default_factory=dict)  # chunk -> the candidate as it was when dropped
+    is_ranked: bool = False  # whether `candidates`, not `pool`, says what is left
+    # arm -> chunk -> the representation that hit there, for chunks where it was not the body (U6)
+    via: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    boosts: Mapping[int, float] = field(default_factory=dict)  # document -> factor of its fused scores, around 1 (D4)
+    reasons: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # document -> why it has a boost
+    alpha_shift: float = 0.0  # what the profile adds to alpha, in [-0.1, 0.1]
+    scale: ScoreScale | None = None  # of the scores "rerank"; None: nothing was reranked
+    # the running stage's note; the runner moves it into the stage's record
+    pending_note: Mapping[str, Any] = field(default_factory=dict)
+
+    def ids(self) -> list[int]:
+        """Chunk ids of what is left, best first once a stage has ranked them."""
+        return [c.chunk for c in self.candidates] if self.is_ranked else list(self.pool)
+
+    def item_count(self) -> int:
+        """How many candidates are left."""
+        return len(self.candidates) if self.is_ranked else len(self.pool)
+
+    def stage_note(self, stage: str) -> Mapping[str, Any]:
+        """What the running stage has noted so far."""
+        return self.pending_note
+
+    def with_record(self, record: StageRecord) -> State:
+        """The state after a stage: with its record, and no note for the next one."""
+        return replace(self, records=(*self.records, record), pending_note=EMPTY)
+
+    def with_arm(self, name: str, hits: Sequence[Hit]) -> State:
+        """Add one index ranking, best first; of several entries of a chunk the first counts."""
+        if name in self.arms:
+            raise ValueError(f"arm {name!r} is already there")
+        scores: dict[int, float] = {}
+        others: dict[int, str] = {}
+        pool = dict(self.pool)
+        for hit in hits:
+            if hit.chunk not in scores and hit.representation != "body":
+                others[hit.chunk] = hit.representation
+            scores.setdefault(hit.chunk, hit.score)
+            pool.setdefault(hit.chunk, hit)
+        via = {**self.via, name: others} if others else self.via
+        return replace(self, pool=pool, arms={**self.arms, name: scores}, via=via)
+
+    def boosted(self, factors: Mapping[int, float], reasons: Mapping[int, tuple[str, ...]]) -> State:
+        """Multiply the factors of documents and add the reasons."""
+        boosts = {d: self.boosts.get(d, 1.0) * factor for d, factor in factors.items()}
+        told = {d: (*self.reasons.get(d, ()), *why) for d, why in reasons.items()}
+        return replace(self, boosts={**self.boosts, **boosts}, reasons={**self.reasons, **told})
+
+    def ranked(
+        self, stage: str, scores: Mapping[int, float], *, keep: int, note: Mapping[str, Any] | None = None
+    ) -> State:
+        """Order what is left by a new score, keep the best and record the others as dropped.
+
+        Whatever has no score is dropped too. Ties keep their present order.
+        """
+        left = self.ids()
+        order = sorted((chunk for chunk in left if chunk in scores), key=lambda chunk: scores[chunk], reverse=True)
+        kept = self._as_candidates(order[:keep])
+        return (
+            replace(
+                self,
+                candidates=tuple(c.scored(stage, scores[c.chunk], rank) for rank, c in enumerate(kept, 1)),
+                is_ranked=True,
+                pending_note={**self.pending_note, **(note or {})},
+            )
+            ._dropping(
+                (tuple(order[keep:]), stage, f"below the best {keep}"),
+                (tuple(chunk for chunk in left if chunk not in scores), stage, "not in the ranking"),
+            )
+            ._keeping_fallen(self)
+        )
+
+    def narrowed(self, candidates: Sequence[Candidate], *, stage: str, reason: str) -> State:
+        """Keep these candidates, in this order, and record the others as dropped for one reason."""
+        kept = {c.chunk for c in candidates}
+        gone = tuple(chunk for chunk in self.ids() if chunk not in kept)
+        narrowed = replace(self, candidates=tuple(candidates), is_ranked=True)._dropping((gone, stage, reason))
+        return narrowed._keeping_fallen(self)
+
+    def _dropping(self, *groups: tuple[tuple[int, ...], str, str]) -> State:
+        drops = [Drop(chunks=chunks, stage=stage, reason=reason) for chunks, stage, reason in groups if chunks]
+        return replace(self, drops=(*self.drops, *drops))
+
+    def _keeping_fallen(self, before: State) -> State:
+        """Remember the candidates that `before` had and this state has no more, with all their scores."""
+        left = {c.chunk for c in self.candidates}
+        gone = {c.chunk: c for c in before.candidates if c.chunk not in left}
+        return replace(self, fallen={**self.fallen, **gone}) if gone else self
+
+    def _as_candidates(self, chunks: Sequence[int]) -> list[Candidate]:
+        """Candidates with the scores and ranks of every arm, made of the pool unless they exist already."""
+        if self.is_ranked:
+            known = {c.chunk: c for c in self.candidates}
+            return [known[chunk] for chunk in chunks]
+        wanted = set(chunks)
+        ranks = {
+            name: {chunk: rank for rank, chunk in enumerate(arm, 1) if chunk in wanted}
+            for name, arm in self.arms.items()
+        }
+        return [
+            Candidate(
+                chunk=chunk,
+                document=self.pool[chunk].document,
+                representation=self.pool[chunk].representation,
+                scores={name: self.arms[name][chunk] for name in self.arms if chunk in self.arms[name]},
+                ranks={name: found[chunk] for name, found in ranks.items() if chunk in found},
+                detail=self._via(chunk),
+            )
+            for chunk in chunks
+        ]
+
+    def _via(self, chunk: int) -> Mapping[str, Any]:
+        """The detail "via" of a chunk: arm -> representation, where an arm found it by another than its body."""
+        via = {arm: found[chunk] for arm, found in self.via.items() if chunk in found}
+        return {"via": via} if via else {}
+
+    def noted(self, **note: Any) -> State:
+        """Add to the note of the running stage."""
+        return replace(self, pending_note={**self.pending_note, **note})

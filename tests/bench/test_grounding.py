@@ -10,16 +10,26 @@ from bench.grounding import __main__ as grounding
 from bench.grounding.rgb import cases, contains, measured, mixed
 from bench.grounding.scripted_model import looking_up
 from ragcore.grounding.facts import figures, figures_offered, negations, plain_figure
-from ragcore.grounding.support_features import FEATURES
-from ragcore.grounding.support_model import SupportModel
+from ragcore.grounding.support_model import FEATURES, SupportModel
 from ragcore.prompts.refusals import is_refusal
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.training import __main__ as training
 from ragcore.training.support_edits import Corpus, faithful, unfaithful
 from ragcore.training.support_examples import Example, examples, statement
-from ragcore.training.support_figures import annotated, auc, best_threshold, findings
 from ragcore.training.support_summaries import _caused, _certain, _swapped, condensed, invented
-from ragcore.training.support_training import COSINE, Table, cross_validated, fitted, folds, probabilities, table
+from ragcore.training.support_training import (
+    COSINE,
+    Table,
+    annotated,
+    auc,
+    best_threshold,
+    cross_validated,
+    findings,
+    fitted,
+    folds,
+    probabilities,
+    table,
+)
 
 TOWNS = ["Ulm", "Graz", "Linz", "Bern", "Jena", "Kiel", "Lodz", "Nice", "Porto", "Riga"]
 

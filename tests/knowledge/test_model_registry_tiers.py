@@ -4,7 +4,7 @@ import pytest
 from django.test import override_settings
 
 from knowledge import model_registry
-from ragcore.llm.routing import RoutingDecision, choose_tier
+from ragcore.llm.tiers import RoutingDecision, choose_tier
 
 CACHED = (
     model_registry.tiers,

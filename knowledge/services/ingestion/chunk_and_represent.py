@@ -25,7 +25,7 @@ from ragcore.chunking import splitter_for
 from ragcore.errors import EmptyDocumentError
 from ragcore.ocr.documents import unread_counts
 from ragcore.ports import FloatArray
-from ragcore.text.minhash import sketch
+from ragcore.text.near_duplicates import sketch
 from ragcore.types import ChunkDraft
 
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ragcore.answering.pipeline import answer_stage
-from ragcore.compression.compress import compress_passages
-from ragcore.compression.fitting import fit_passages
+from ragcore.compression.compress import compress_passages, fit_passages
 from ragcore.grounding.context import build_context, header_tokens, render_context
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import TokenCounter
 from ragcore.stage_ports import StagePorts
-from ragcore.text.joining import join_passages
+from ragcore.text.markdown import join_passages
 from ragcore.types import Passage, Source
 from ragcore.types.answering import AnswerState, Ranked
 

@@ -12,7 +12,7 @@ import numpy as np
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import Ports
 from ragcore.retrieval.pipeline import stage
-from ragcore.text.joining import join_passages
+from ragcore.text.markdown import join_passages
 from ragcore.text.near_duplicates import WORDS, fingerprint, same_facts, similarities, size, stands_in
 from ragcore.types import Candidate, Passage, State
 

@@ -6,8 +6,7 @@ from django.utils import translation
 from chat.answering.progress import explain_reasons, step_event, tier_step
 from ragcore.answering.pipeline import build_stages, run_stages
 from ragcore.answering.stages.question import build_plan
-from ragcore.llm.routing import choose_tier
-from ragcore.llm.tiers import build_tier
+from ragcore.llm.tiers import build_tier, choose_tier
 from ragcore.types.answering import Analysis, AnswerState, Question, Step
 from tests.ragcore.understanding.stage_ports import ports
 

@@ -1,6 +1,6 @@
 import pytest
 
-from ragcore.chunking.captions import caption_kind
+from ragcore.chunking.atoms import caption_kind
 
 
 @pytest.mark.parametrize(

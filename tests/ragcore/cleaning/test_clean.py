@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ragcore.cleaning import CleaningOptions, clean, clean_with_counts
-from ragcore.cleaning.text_rules import strip_log_timestamps
+from ragcore.cleaning.rules import strip_log_timestamps
 from ragcore.errors import InvalidOptionsError
 from ragcore.options import resolve
 from ragcore.types import Block, Box, ParsedDocument

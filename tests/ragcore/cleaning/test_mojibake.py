@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragcore.cleaning.text_rules import repair_mojibake
+from ragcore.cleaning.rules import repair_mojibake
 
 
 def garbled(text: str, encoding: str) -> str:

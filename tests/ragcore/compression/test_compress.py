@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.compression.compress import compress_passages
-from ragcore.compression.scoring import invents_figures, keyword_retention, quality
-from ragcore.compression.units import units_of
+from ragcore.compression.extraction import invents_figures, keyword_retention, quality, units_of
 from ragcore.errors import InvalidOptionsError
 from ragcore.llm.client import LlmClient
 from ragcore.llm.openai_chat import OpenAIChatModel

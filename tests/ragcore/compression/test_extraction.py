@@ -2,9 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.compression.extraction import extracted
-from ragcore.compression.scoring import importance, similarities
-from ragcore.compression.units import units_of
+from ragcore.compression.extraction import extracted, importance, similarities, units_of
 from ragcore.text.token_count import EstimateCounter
 from tests.ragcore.compression.stage_ports import CountingEmbedder, tokenizer
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.compression.units import units_of, width
+from ragcore.compression.extraction import units_of, width
 
 CASES = """
 # Setup

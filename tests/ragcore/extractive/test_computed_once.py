@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ragcore.extractive.sentence_features import compute_sentence_features
+from ragcore.extractive.sentence_model import compute_sentence_features
 from ragcore.extractive.sentences import read_statements
 from ragcore.text.request_cache import request_cache
 from ragcore.text.tokenise import JiebaTokenizer

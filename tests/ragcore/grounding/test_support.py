@@ -4,8 +4,7 @@ import numpy as np
 
 from ragcore.grounding.source_texts import SourceTexts
 from ragcore.grounding.support import support_states
-from ragcore.grounding.support_features import SupportFeatures
-from ragcore.grounding.support_model import SupportModel
+from ragcore.grounding.support_model import SupportFeatures, SupportModel
 
 
 class Oracle:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ragcore.grounding.source_texts import MAX_SENTENCES, SourceText, SourceTexts
-from ragcore.grounding.support_features import FEATURES, SupportFeatures
+from ragcore.grounding.support_model import FEATURES, SupportFeatures
 from ragcore.types import Passage, Source
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from ragcore.grounding import support_model
 from ragcore.grounding.source_texts import SourceTexts
-from ragcore.grounding.support_features import FEATURES, MEANING, SupportFeatures
-from ragcore.grounding.support_model import MODEL_FILE, SupportModel, design
+from ragcore.grounding.support_model import FEATURES, MEANING, MODEL_FILE, SupportFeatures, SupportModel, design
 
 
 def test_the_file_says_how_it_was_trained_and_fits_the_features():

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.llm.routing import generation_complexity, reasoning_cues, technical_terms
+from ragcore.llm.tiers import generation_complexity, reasoning_cues, technical_terms
 from ragcore.text.tokenise import JiebaTokenizer
 
 TOKENIZER = JiebaTokenizer()

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.llm.routing import choose_tier
-from ragcore.llm.tiers import Price, build_tier, compute_cost, estimate_cost, parse_prices
+from ragcore.llm.tiers import Price, build_tier, choose_tier, compute_cost, estimate_cost, parse_prices
 from ragcore.types import Usage
 
 

@@ -7,8 +7,7 @@ import pytest
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.fallback import FallbackGenerator, TieredGenerator
 from ragcore.llm.generators import UnavailableGenerator
-from ragcore.llm.routing import choose_tier
-from ragcore.llm.tiers import Price, build_tier
+from ragcore.llm.tiers import Price, build_tier, choose_tier
 from ragcore.ports import GenerationEvent, GenerationRequest
 
 REQUEST = GenerationRequest(question="q", sources=())

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from ragcore.chunking import HeadingTreeSplitter
 from ragcore.options import ChunkingOptions
-from ragcore.text.joining import join_passages, overlap_length
+from ragcore.text.markdown import join_passages, overlap_length
 from ragcore.types import Block, ParsedDocument
 from tests.ragcore.chunking.counting import SimpleCounter
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from ragcore.answerability.features import FEATURES, compute_features
-from ragcore.extractive.sentence_features import FEATURES as SENTENCE_FEATURES
-from ragcore.extractive.sentence_features import compute_sentence_features
+from ragcore.extractive.sentence_model import FEATURES as SENTENCE_FEATURES
+from ragcore.extractive.sentence_model import compute_sentence_features
 from ragcore.extractive.sentences import read_statements
 from ragcore.grounding.source_texts import SourceTexts
-from ragcore.grounding.support_features import FEATURES as SUPPORT_FEATURES
-from ragcore.grounding.support_features import SupportFeatures
+from ragcore.grounding.support_model import FEATURES as SUPPORT_FEATURES
+from ragcore.grounding.support_model import SupportFeatures
 from ragcore.ports import RerankInput
 from ragcore.reranking.linear import FEATURES as RERANK_FEATURES
 from ragcore.reranking.linear import LinearReranker

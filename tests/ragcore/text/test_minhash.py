@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.minhash import BANDS, bands, shingles, similarity, sketch
+from ragcore.text.near_duplicates import BANDS, bands, shingles, similarity, sketch
 
 VOCABULARY = ["alpha", "beta", "gamma", "delta", "cell", "slice", "5g", "随机", "接入", "网络", "切片", "过程"]
 
@@ -97,7 +97,7 @@ def test_stored_sketches_stay_valid():
 
 
 def test_another_process_computes_the_same():
-    code = "from ragcore.text.minhash import sketch; print(sketch('网络切片 and slices').tolist())"
+    code = "from ragcore.text.near_duplicates import sketch; print(sketch('网络切片 and slices').tolist())"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert said.stdout.strip() == str(sketch("网络切片 and slices").tolist())

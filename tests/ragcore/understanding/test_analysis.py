@@ -12,9 +12,10 @@ from ragcore.understanding.analysis import (
     choose_strategy,
     compute_complexity,
     count_relations,
+    extract_features,
+    fact_target,
     written_words,
 )
-from ragcore.understanding.question_kinds import extract_features, fact_target
 from tests.ragcore.grading.world import USELESS, model_server, says, tokenizer
 
 MODEL = (

@@ -1,4 +1,4 @@
-"""Markdown of a source: marks taken off a sentence that is quoted, and tables as rows that read alone (A2, A4)."""
+"""Markdown of sources: rows of tables, sentences and tables without marks (A2, A4, D24), passages joined."""
 
 from __future__ import annotations
 
@@ -6,7 +6,21 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ragcore.text.table_rows import is_rule, row_cells
+_RULE = re.compile(r"\s*\|?(?:\s*:?-{1,}:?\s*\|)*\s*:?-{1,}:?\s*\|?\s*")
+_BORDER = re.compile(r"(?<!\\)\|")
+
+
+def is_rule(line: str) -> bool:
+    """Whether it is the line between the head of a table and its rows."""
+    return _RULE.fullmatch(line) is not None
+
+
+def row_cells(line: str) -> list[str]:
+    """The cells of a row as written, without their borders; \\| inside one is a plain |."""
+    inner = line.strip().removeprefix("|")
+    inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
+    return [cell.replace("\\|", "|") for cell in _BORDER.split(inner)]
+
 
 _MARKS = re.compile(
     r"^\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)+|`{1,3}|\*{2,3}|__|!?\[(?=[^\]]+\]\()|(?<=\w)\]\([^)\s]*\)|<[^>]{1,40}>"
@@ -86,3 +100,50 @@ def _groups(lines: Iterable[str]) -> Iterator[list[str]]:
             group = []
     if group:
         yield group
+
+
+SHORTEST = 8  # characters that are an overlap and no chance
+LONGEST = 4000
+_HEAD_RULE = re.compile(r"\s*\|?[\s:|-]+\|?\s*")
+
+
+def join_passages(texts: Sequence[str]) -> tuple[str, list[int]]:
+    """The texts in one, and where each of them begins in it.
+
+    The end of one that the next repeats stands once, and so do the caption and the head of a table that goes on.
+    """
+    whole = ""
+    starts: list[int] = []
+    for text in (text.strip() for text in texts):
+        if not whole:
+            starts.append(0)
+            whole = text
+        elif shared := overlap_length(whole, text):
+            starts.append(len(whole) - shared)
+            whole += text[shared:]
+        else:
+            rows = _rows_behind(whole, text)
+            gap = "\n\n" if rows is None else "\n"
+            starts.append(len(whole) + len(gap))
+            whole = f"{whole}{gap}{text if rows is None else rows}"
+    return whole, starts
+
+
+def overlap_length(first: str, second: str) -> int:
+    """How many characters at the end of the first text the second one begins with; 0 where it is chance."""
+    for size in range(min(len(first), len(second), LONGEST), SHORTEST - 1, -1):
+        if first.endswith(second[:size]):
+            return size
+    return 0
+
+
+def _rows_behind(first: str, second: str) -> str | None:
+    """The second text without caption and head, where it goes on with the table in which the first one ends."""
+    if not first.rsplit("\n", 1)[-1].lstrip().startswith("|"):
+        return None
+    lines = second.split("\n")
+    rule = next((at for at, line in enumerate(lines[:8]) if "-" in line and _HEAD_RULE.fullmatch(line)), None)
+    if not rule or "\n".join(lines[rule - 1 : rule + 1]) not in first:
+        return None
+    caption = "\n".join(lines[: rule - 1]).strip()
+    return "\n".join(lines[rule + 1 :]) if not caption or caption in first else None
