@@ -15,6 +15,13 @@ from django.core.asgi import get_asgi_application
 
 http: Any = get_asgi_application()  # loads the apps, which the imports below need
 
+from django import db
+from django.core.signals import request_started
+
+# Each request has a thread of its own for what is synchronous in it. When it begins there is no connection in there.
+request_started.disconnect(db.close_old_connections)
+request_started.disconnect(db.reset_queries)
+
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator

@@ -35,20 +35,20 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "django_prometheus.middleware.PrometheusBeforeMiddleware",
-    "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "ragsite.middleware.PrometheusBeforeMiddleware",
+    "ragsite.middleware.SecurityMiddleware",
+    "ragsite.middleware.StaticFilesMiddleware",
     "corsheaders.middleware.CorsMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
-    "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "ragsite.middleware.SessionMiddleware",
+    "ragsite.middleware.LocaleMiddleware",
+    "ragsite.middleware.CommonMiddleware",
+    "ragsite.middleware.CsrfViewMiddleware",
+    "ragsite.middleware.AuthenticationMiddleware",
+    "ragsite.middleware.MessageMiddleware",
+    "ragsite.middleware.XFrameOptionsMiddleware",
     "ragsite.middleware.ContentSecurityPolicyMiddleware",
     "axes.middleware.AxesMiddleware",
-    "django_prometheus.middleware.PrometheusAfterMiddleware",
+    "ragsite.middleware.PrometheusAfterMiddleware",
 ]
 
 TEMPLATES = [
