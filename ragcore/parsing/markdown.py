@@ -27,7 +27,8 @@ _KINDS: dict[str, BlockKind] = {
     "math_block_label": "formula",
 }
 _LONE_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
-_PAGE_BREAK = re.compile(r"[ \t]*<page[_-]?(?:div|break)\s*/?>[ \t]*", re.IGNORECASE)  # left by converters
+# the look behind lets a run of blanks be tried once, not from each of its characters
+_PAGE_BREAK = re.compile(r"(?<![ \t])[ \t]*<page[_-]?(?:div|break)\s*/?>[ \t]*", re.IGNORECASE)  # left by converters
 _DATA_IMAGE = re.compile(
     r"!\[(?P<alt>[^\]\n]{0,1000})\]\(\s*<?(?P<data>data:image/[^)>\s]+)>?(?:\s+\"[^\"\n]{0,1000}\")?\s*\)"
 )

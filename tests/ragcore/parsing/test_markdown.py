@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from base64 import b64encode
 
 from ragcore.parsing import parse
@@ -108,3 +109,13 @@ def test_pictures_in_the_text_are_taken_out_in_place_and_by_reference():
         "![a](picture:picture-1.png)",
         "see ![b](picture:picture-1.png) and ![c][far]",
     ]
+
+
+def test_a_long_run_of_blanks_costs_no_time():
+    source = f"# a\n\ntext{' ' * 200_000}end\n\none \t<page_break/> two"
+    begin = time.process_time()
+
+    found = kinds_and_texts(source)
+
+    assert time.process_time() - begin < 2
+    assert [text for _, text in found][-2:] == ["one", "two"]
