@@ -21,6 +21,8 @@ def pdfs() -> Iterator[Hostile]:
         refused=True,
     )
     yield made("pdf", "pages that are each other", "a.pdf", lambda _: _mutual(), refused=True)
+    yield made("pdf", "blank page and page tree in a circle", "a.pdf", lambda _: _blank_circle(), refused=True)
+    yield made("pdf", "page tree in a circle without a table", "a.pdf", lambda _: _untabled_circle(), refused=True)
     yield made("pdf", "table in a circle", "a.pdf", lambda _: _circular_table())
     yield made("pdf", "a billion pages", "a.pdf", lambda _: _page(count=1_000_000_000))
     yield made("pdf", "one page 100 000 times", "a.pdf", lambda _: _repeated(100_000))
@@ -86,6 +88,16 @@ def _page(
 def _mutual() -> bytes:
     first = b"<</Type/Pages/Count 1/Kids[3 0 R]/Parent 3 0 R>>"
     return _pdf([_CATALOG, first, b"<</Type/Pages/Count 1/Kids[2 0 R]/Parent 2 0 R>>"])
+
+
+def _blank_circle() -> bytes:
+    pages = b"<</Type/Pages/Count 3/Kids[3 0 R 2 0 R 4 0 R]>>"
+    inner = b"<</Type/Pages/Count 1/Kids[2 0 R]/Parent 2 0 R>>"
+    return _pdf([_CATALOG, pages, b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]>>", inner])
+
+
+def _untabled_circle() -> bytes:
+    return b"%%PDF-1.7\n1 0 obj%sendobj 2 0 obj<</Type/Pages/Count 1/Kids[2 0 R]>>endobj\n" % _CATALOG
 
 
 def _circular_table() -> bytes:
