@@ -24,8 +24,7 @@ from knowledge.services.ingestion.parse_cache import (
 from ragcore.cleaning import clean
 from ragcore.errors import EmptyDocumentError, ResourceLimitError
 from ragcore.options import ParsingOptions
-from ragcore.parsing import parse
-from ragcore.parsing.sandbox.parse import needs_sandbox, parse_in_sandbox
+from ragcore.parsing.sandbox.parse import needs_sandbox, parse_in_sandbox, parse_small
 from ragcore.types import ParsedDocument
 
 MAX_LOSSES = 5  # workers that may crash on a document before it fails
@@ -76,12 +75,11 @@ def _as_handled(version: DocumentVersion, options: PipelineOptions) -> PipelineO
 def _stored(version: DocumentVersion, options: PipelineOptions, lease: ItemLease, fingerprint: str) -> ParsedVersion:
     with version.file.open("rb") as file:
         content = file.read()
-    contained = needs_sandbox(version.file_name, len(content))
+    small = None if needs_sandbox(version.file_name, len(content)) else parse_small(content, name=version.file_name)
+    contained = small is None
     if contained:
         lease.alive(seconds=CONTAINED_SECONDS + CONTAINED_SECONDS_A_MB * len(content) / 2**20)
-        parsed = parse_in_sandbox(content, name=version.file_name)
-    else:
-        parsed = parse(content, name=version.file_name)
+    parsed = small or parse_in_sandbox(content, name=version.file_name)
     stored = ParsedVersion(
         document=clean(parsed, options=options.cleaning), recognised=not _is_unread(parsed, options.parsing)
     )

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from tempfile import TemporaryFile
 
 from ragcore.errors import CorruptDocumentError
-from ragcore.parsing import format_of
+from ragcore.parsing import format_of, parse
 from ragcore.parsing.office.legacy import convert_legacy
 from ragcore.parsing.sandbox.process import DEFAULT_LIMITS, SandboxLimits, run_in_sandbox
 from ragcore.parsing.sandbox.serialization import load_document
 from ragcore.types import ParsedDocument
 
-__all__ = ["SandboxLimits", "needs_sandbox", "parse_in_sandbox", "run_in_sandbox"]
+__all__ = ["SandboxLimits", "needs_sandbox", "parse_in_sandbox", "parse_small", "run_in_sandbox"]
 
 SMALL_BYTES = 256 * 1024
+SMALL_SECONDS = 5.0  # far more than any honest file of that size takes
 _HARMLESS = frozenset({".txt", ".log", ".md", ".markdown", ".html", ".htm"})  # no nested or compressed structure
 
 
@@ -23,6 +28,40 @@ def needs_sandbox(name: str, size: int) -> bool:
     Raises UnsupportedFormatError.
     """
     return format_of(name) not in _HARMLESS or size >= SMALL_BYTES
+
+
+def parse_small(content: bytes, *, name: str, seconds: float = SMALL_SECONDS) -> ParsedDocument | None:
+    """Like `parse`, but None when it takes longer, or in a thread where no deadline can be set.
+
+    Such a file belongs in `parse_in_sandbox`, whose limits hold for whatever it does. Raises what `parse` raises.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals reach no other thread
+        return None
+    try:
+        with _deadline(seconds):
+            return parse(content, name=name)
+    except _DeadlinePassedError:
+        return None
+
+
+class _DeadlinePassedError(BaseException):
+    """No Exception: parsers make coded errors of those."""
+
+
+@contextmanager
+def _deadline(seconds: float) -> Iterator[None]:
+    """Raises _DeadlinePassedError inside when the time is over: in Python code and in regular expressions."""
+
+    def stop(*_: object) -> None:
+        raise _DeadlinePassedError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def parse_in_sandbox(content: bytes, *, name: str, limits: SandboxLimits = DEFAULT_LIMITS) -> ParsedDocument:

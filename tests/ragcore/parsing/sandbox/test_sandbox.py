@@ -3,8 +3,12 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 import pytest
 
@@ -16,9 +20,11 @@ from ragcore.errors import (
     UnsupportedFormatError,
 )
 from ragcore.parsing import parse
+from ragcore.parsing.parser_errors import coded_errors
 from ragcore.parsing.sandbox import serialization
-from ragcore.parsing.sandbox.parse import SMALL_BYTES, needs_sandbox, parse_in_sandbox
+from ragcore.parsing.sandbox.parse import SMALL_BYTES, needs_sandbox, parse_in_sandbox, parse_small
 from ragcore.parsing.sandbox.process import SandboxLimits
+from ragcore.parsing.text import TextParser
 from ragcore.types import Block, Box, ParsedDocument
 from tests.ragcore.parsing.build import docx_bytes, lines, pdf_bytes
 
@@ -195,6 +201,31 @@ def test_small_text_needs_no_process_and_everything_else_does():
     assert needs_sandbox("a.docx", 100)
     with pytest.raises(UnsupportedFormatError):
         needs_sandbox("a.exe", 1)
+
+
+def test_a_small_file_is_parsed_here_and_its_errors_pass():
+    assert parse_small("文本".encode(), name="a.txt") == parse("文本".encode(), name="a.txt")
+    with pytest.raises(EmptyDocumentError):
+        parse_small(b"", name="a.md")
+
+
+@pytest.mark.parametrize("work", [lambda: re.match(r"(a|aa)+$", "a" * 60 + "b"), lambda: all(n >= 0 for n in count())])
+def test_a_small_file_that_takes_too_long_is_given_up(work, monkeypatch):
+    def parse_for_ever(self, content, *, name):
+        with coded_errors(name):
+            work()
+
+    monkeypatch.setattr(TextParser, "parse", parse_for_ever)
+    before = signal.getsignal(signal.SIGALRM)
+
+    assert parse_small(b"text", name="a.txt", seconds=0.2) is None
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_in_a_thread_that_knows_no_deadline_no_file_is_parsed_outside_a_process():
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(parse_small, b"text", name="a.txt").result() is None
 
 
 def test_a_document_survives_the_wire():
