@@ -45,9 +45,15 @@ def tokenizer() -> Tokenizer:
 
 @cache
 def counter() -> TokenCounter:
-    """Counts model tokens."""
-    from ragcore.text.token_count import counter as make
+    """Counts model tokens: exactly with the vocabulary of TOKENIZER_FILE, otherwise by an estimate.
 
+    Raises ValueError when the file cannot be used, which the check of `knowledge.checks` reports before that.
+    """
+    from ragcore.text.token_count import counter as make
+    from ragcore.text.token_count import load_counter
+
+    if settings.TOKENIZER_FILE:
+        return load_counter(Path(settings.TOKENIZER_FILE))
     return make(cache_dir=_models_dir() / "tiktoken")
 
 

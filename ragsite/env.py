@@ -98,6 +98,15 @@ def _local_model(value: str | None) -> str | None:
     return value
 
 
+def _vocabulary(value: Path | None) -> Path | None:
+    if value is None:
+        return None
+    file = _absolute(value)
+    if file.suffix.lower() not in (".tiktoken", ".json") or not file.is_file():
+        raise ValueError("must name a file that exists and ends in .tiktoken or .json (a model's tokenizer.json)")
+    return file
+
+
 def _prices(value: str | None) -> str | None:
     if value is not None:
         from ragcore.llm.tiers import parse_prices
@@ -179,6 +188,7 @@ class Environment(BaseSettings):
     LLM_JUDGE_MODEL: str | None = Field(default=None, validate_default=True)
     LLM_LOCAL_MODEL: Annotated[str | None, AfterValidator(_local_model)] = None
     LLM_PRICES: Annotated[str | None, AfterValidator(_prices)] = None  # JSON by model, of a million tokens
+    TOKENIZER_FILE: Annotated[Path | None, AfterValidator(_vocabulary)] = None  # unset: tokens are estimated
     EMBEDDING_BASE_URL: HttpUrl = None
     EMBEDDING_API_KEY: str | None = Field(default=None, repr=False)
     EMBEDDER: str = "embedded"

@@ -28,6 +28,13 @@ _CL100K_PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
     r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
+_CASED = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_O200K_PATTERN = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?{_CASED[0]}*{_CASED[1]}+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    rf"|[^\r\n\p{{L}}\p{{N}}]?{_CASED[0]}+{_CASED[1]}*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_O200K_MIN_RANKS = 190_000  # o200k_base has 199,998 tokens, cl100k_base 100,256
 
 _PIECE = re.compile(
     rf"[{HAN}]|[A-Za-z]{{1,24}}|[0-9]{{1,3}}|[ \t]*[\r\n]|[ \t]{{2,16}}"
@@ -89,16 +96,20 @@ class EstimateCounter:
 
 
 class TiktokenCounter:
-    """Implements ports.TokenCounter exactly for cl100k_base, from a local vocabulary file."""
+    """Implements ports.TokenCounter exactly for the encodings of tiktoken, from a local vocabulary file.
+
+    Text is cut by the pattern of o200k_base where the vocabulary is as large, otherwise by that of cl100k_base.
+    Raises ValueError when the vocabulary is none.
+    """
 
     def __init__(self, vocabulary: bytes) -> None:
         import tiktoken
 
-        pairs = (line.split() for line in vocabulary.splitlines() if line)
+        ranks = _ranks(vocabulary)
         self._encoding: Any = tiktoken.Encoding(
-            name="cl100k_base",
-            pat_str=_CL100K_PATTERN,
-            mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in pairs},
+            name="local",
+            pat_str=_O200K_PATTERN if len(ranks) > _O200K_MIN_RANKS else _CL100K_PATTERN,
+            mergeable_ranks=ranks,
             special_tokens={},  # special tokens in a document are plain text
         )
 
@@ -112,11 +123,78 @@ class TiktokenCounter:
         if len(tokens) <= limit:
             return text
         raw: bytes = self._encoding.decode_bytes(tokens[: max(limit, 0)])
-        end = len(raw.decode("utf-8", "ignore"))
-        cut = _at_a_boundary(text, end)
-        while cut and self.count(cut) > limit:  # a prefix may encode longer than its share of the whole
-            cut = _at_a_boundary(text, len(cut) - 1)
-        return cut
+        return _cut_within(text, len(raw.decode("utf-8", "ignore")), limit, self.count)
+
+
+class TokenizerJsonCounter:
+    """Implements ports.TokenCounter exactly for a model, from the `tokenizer.json` that comes with it.
+
+    Tokens that a model adds at the begin and end of a text are not counted. Raises ValueError when it is no tokenizer.
+    """
+
+    def __init__(self, definition: bytes) -> None:
+        from tokenizers import Tokenizer
+
+        try:
+            self._tokenizer: Any = Tokenizer.from_buffer(definition)
+        except Exception as problem:  # the library raises nothing more precise
+            raise ValueError(f"is no tokenizer.json: {problem}") from problem
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._tokenizer.encode_special_tokens = True  # special tokens in a document are plain text
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def truncate(self, text: str, limit: int) -> str:
+        """See ports.TokenCounter."""
+        places = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        if len(places) <= limit:
+            return text
+        return _cut_within(text, places[limit - 1][1] if limit > 0 else 0, limit, self.count)
+
+
+def load_counter(file: Path) -> TokenCounter:
+    """The exact counter of a vocabulary file: `*.tiktoken`, or `*.json` as `tokenizer.json` of a model.
+
+    Raises ValueError, whose message says what is wrong with the file.
+    """
+    kinds: dict[str, type[TiktokenCounter | TokenizerJsonCounter]]
+    kinds = {".tiktoken": TiktokenCounter, ".json": TokenizerJsonCounter}
+    kind = kinds.get(file.suffix.lower())
+    if kind is None:
+        raise ValueError("must end in .tiktoken or .json")
+    try:
+        content = file.read_bytes()
+    except OSError as problem:
+        raise ValueError(f"cannot be read: {problem.strerror}") from problem
+    return kind(content)
+
+
+def _ranks(vocabulary: bytes) -> dict[bytes, int]:
+    """Tokens with their ranks: a token in base64 and its rank on each line. Raises ValueError."""
+    ranks: dict[bytes, int] = {}
+    for number, line in enumerate(vocabulary.splitlines(), 1):
+        if line.strip():
+            try:
+                token, rank = line.split()
+                ranks[base64.b64decode(token, validate=True)] = int(rank)
+            except ValueError as problem:
+                raise ValueError(f"is no vocabulary of tiktoken: line {number} is no token and its rank") from problem
+    missing = 256 - sum(bytes([byte]) in ranks for byte in range(256))
+    if missing or len(set(ranks.values())) < len(ranks):
+        problem_found = f"{missing} of the 256 bytes are missing" if missing else "tokens share a rank"
+        raise ValueError(f"is no vocabulary of tiktoken: {problem_found}")
+    return ranks
+
+
+def _cut_within(text: str, end: int, limit: int, count: Callable[[str], int]) -> str:
+    """text[:end] up to a boundary, and shorter where a prefix encodes longer than its share of the whole."""
+    cut = _at_a_boundary(text, end)
+    while cut and count(cut) > limit:
+        cut = _at_a_boundary(text, len(cut) - 1)
+    return cut
 
 
 def counter(cache_dir: Path | None = None) -> TokenCounter:

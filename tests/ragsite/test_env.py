@@ -224,3 +224,14 @@ def test_keys_of_models_do_not_appear_when_the_environment_is_printed(monkeypatc
         monkeypatch.setenv(f"LLM_{tier}_API_KEY", "hunter2")
 
     assert "hunter2" not in repr(read_environment())
+
+
+@pytest.mark.parametrize("name", ["missing.tiktoken", "words.txt"])
+def test_a_vocabulary_must_be_a_file_that_exists(monkeypatch, tmp_path, name):
+    (tmp_path / "words.txt").write_text("a")
+    monkeypatch.setenv("TOKENIZER_FILE", str(tmp_path / name))
+
+    with pytest.raises(InvalidEnvironmentError) as caught:
+        read_environment()
+
+    assert set(caught.value.faults) == {"TOKENIZER_FILE"}
