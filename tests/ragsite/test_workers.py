@@ -40,6 +40,24 @@ def test_ingestion_in_containers_leaves_the_processor_to_people():
     assert worker["environment"]["EMBEDDER_THREADS"] == "${EMBEDDER_THREADS:-1}"
 
 
+def test_every_variable_of_the_environment_file_reaches_every_process_in_containers():
+    services = yaml.safe_load((PROJECT_ROOT / "docker" / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    own = [one for one in services.values() if one["image"] == "ragsite"]
+
+    assert len(own) == 6
+    for service in own:
+        assert service["env_file"] == [".env"]
+        fixed = {name for name, value in service["environment"].items() if f"${{{name}" not in value}
+        assert fixed == {"DATABASE_URL", "REDIS_URL", "DATA_DIR", "HOST", "PORT"}
+
+
+def test_the_example_of_the_environment_file_names_variables_that_exist():
+    lines = (PROJECT_ROOT / "docker" / "env.example").read_text(encoding="utf-8").splitlines()
+    named = {line.partition("=")[0] for line in lines if line and not line.startswith("#")}
+
+    assert named - {"POSTGRES_PASSWORD", "REDIS_PASSWORD", "HTTP_PORT"} <= set(Environment.model_fields)
+
+
 def test_what_watches_over_ingestion_does_not_queue_behind_it():
     by_task = {entry["task"]: entry["options"]["queue"] for entry in app.conf.beat_schedule.values()}
 
