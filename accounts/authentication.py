@@ -1,14 +1,22 @@
-"""API keys and browser sessions for Django REST framework."""
+"""Who calls: API keys and browser sessions for the API, and signed-in people for HTML views."""
 
 from __future__ import annotations
 
-from django.http import HttpRequest
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, cast
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.request import Request
 
-from accounts.errors import NotAuthenticatedError
+from accounts.errors import NotAllowedError, NotAuthenticatedError, NotFoundError
 from accounts.models import User
-from accounts.selectors import api_key_user
+from accounts.scope import Scope
+from accounts.selectors import api_key_user, scope_for
 
 
 def bearer_token(request: HttpRequest) -> str | None:
@@ -40,3 +48,27 @@ def request_user(request: HttpRequest) -> User:
     if isinstance(request.user, User) and request.user.is_active:
         return request.user
     raise NotAuthenticatedError
+
+
+P = ParamSpec("P")
+View = Callable[..., HttpResponseBase]
+
+
+def page(view: Callable[Concatenate[HttpRequest, Scope, P], HttpResponseBase]) -> View:
+    """A view for signed-in people that gets their scope; what they may not see is a 404 page."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return view(request, scope_for(signed_in(request)), *args, **kwargs)
+        except NotFoundError as error:
+            raise Http404(error.message) from error
+        except NotAllowedError as error:
+            raise PermissionDenied(error.message) from error
+
+    return cast(View, login_required(wrapped))
+
+
+def signed_in(request: HttpRequest) -> User:
+    """The user of a view behind `page`."""
+    return cast(User, request.user)

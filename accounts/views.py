@@ -1,19 +1,66 @@
-"""Sign-in, sign-out, and a person's own page."""
+"""Sign-in, sign-out, and a person's own page, with their forms."""
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.postgres.forms import SimpleArrayField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import services
-from accounts.decorators import page, signed_in
-from accounts.forms import ApiKeyForm, ProfileForm
+from accounts.authentication import page, signed_in
+from accounts.models import ApiKey, User
 from accounts.scope import Scope
+
+SEPARATORS = str.maketrans({"，": ",", "、": ",", "；": ",", ";": ","})  # what people type in Chinese
+
+
+class InterestsField(SimpleArrayField):
+    """Words between commas of any script, each once."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(forms.CharField(max_length=64), *args, max_length=20, **options)
+
+    def to_python(self, value: Any) -> list[str]:  # type: ignore[override]  # its base is a CharField
+        text = value.translate(SEPARATORS) if isinstance(value, str) else value
+        return list(dict.fromkeys(item for item in super().to_python(text) if item))
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(value) if isinstance(value, list) else value
+
+
+class ProfileForm(forms.ModelForm):
+    """What retrieval may know about a person's work (D2, D4)."""
+
+    interests = InterestsField(
+        required=False, label=gettext_lazy("interests"), help_text=gettext_lazy("Separated by commas.")
+    )
+
+    class Meta:
+        model = User
+        fields = ("department", "product", "role", "interests", "use_profile")
+        widgets: ClassVar = {
+            "department": forms.TextInput(attrs={"autocomplete": "organization"}),
+            "role": forms.TextInput(attrs={"autocomplete": "organization-title"}),
+        }
+
+
+class ApiKeyForm(forms.ModelForm):
+    """The name under which its owner will recognise a key."""
+
+    class Meta:
+        model = ApiKey
+        fields = ("name",)
+        widgets: ClassVar = {"name": forms.TextInput(attrs={"autocomplete": "off"})}
+
 
 sign_in = LoginView.as_view(template_name="accounts/sign_in.html", redirect_authenticated_user=True)
 sign_out = LogoutView.as_view()

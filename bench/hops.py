@@ -3,7 +3,8 @@
     python -m bench.hops DIR …
 
 DIR holds corpus.jsonl, queries.jsonl and qrels.tsv. Both searches are BM25 over the product's terms; the second query
-is ragcore.grading.hops.hop_by_rules, half of the places go to each, as when the product merges two forms of a question.
+is ragcore.grading.query_refinement.hop_by_rules, half of the places go to each, as when the product
+merges two forms of a question.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.bootstrap import mean_interval, paired_difference
-from ragcore.grading.hops import hop_by_rules
+from ragcore.grading.query_refinement import hop_by_rules
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage
 from ragcore.types.answering import Ranked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from chat.queue import SWEEP_TURNS
-from chat.turns.turn_sweeper import turns_sweep
+from chat.turns.message_store import turns_sweep
 
 
 @shared_task(name=SWEEP_TURNS)

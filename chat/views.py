@@ -4,21 +4,43 @@ from __future__ import annotations
 
 import uuid
 
+from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.decorators import page
+from accounts.authentication import page
 from accounts.scope import Scope
 from chat import selectors, view_models
 from chat.conversations import edits
 from chat.filter_summary import initial_filters
-from chat.forms import PinForm, RenameForm, SetsForm
 from chat.js_messages import js_messages
 from chat.models import Conversation
 from chat.types import MAX_QUERY_CHARACTERS
+
+
+class RenameForm(forms.Form):
+    """A conversation's new title."""
+
+    title = forms.CharField(max_length=200)
+
+
+class PinForm(forms.Form):
+    """Whether a conversation stays on top."""
+
+    pinned = forms.BooleanField(required=False)
+
+
+class SetsForm(forms.Form):
+    """Where a conversation asks; nothing chosen: everywhere."""
+
+    sets = forms.TypedMultipleChoiceField(coerce=int, required=False)
+
+    def __init__(self, *args: object, listed: list[int], **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        self.fields["sets"].choices = [(number, number) for number in listed]  # type: ignore[attr-defined]
 
 
 @require_safe

@@ -1,14 +1,17 @@
-"""Models of this process: made once, loaded on first use, never on the event loop."""
+"""Models of this process: made once, loaded on first use, never on the event loop; reranker scores in Redis (D5)."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import math
+import struct
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from redis import Redis, RedisError
 
 from ragcore.client_registry import ClientSettings
 from ragcore.errors import RagError
@@ -23,6 +26,57 @@ from ragcore.ports import (
     Tokenizer,
 )
 from ragcore.types import Passage, Query
+
+logger = logging.getLogger(__name__)
+
+TTL_SECONDS = 6 * 3600
+TIMEOUT_SECONDS = 0.5
+_NUMBER = struct.Struct("<d")
+
+
+class RedisScoreCache:
+    """Implements ScoreCache of ragcore.reranking.pairs: a hash for each question, which expires as a whole.
+
+    Without Redis nothing is known, and nothing fails.
+    """
+
+    def __init__(self, url: str, *, ttl_seconds: int = TTL_SECONDS) -> None:
+        self._redis: Redis = Redis.from_url(url, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS)
+        self._ttl_seconds = ttl_seconds
+
+    def get(self, question: str, texts: Sequence[str]) -> list[float | None]:
+        """Known scores in the order of the digests."""
+        try:
+            return [_number(value) for value in self._redis.hmget(_key(question), list(texts))]
+        except RedisError as error:
+            logger.warning("scores of the reranker cannot be read: %s", error)
+            return [None] * len(texts)
+
+    def put(self, question: str, scores: Mapping[str, float]) -> None:
+        """Keep scores by digest."""
+        if not scores:
+            return
+        key = _key(question)
+        try:
+            with self._redis.pipeline() as pipeline:
+                pipeline.hset(key, mapping={text: _NUMBER.pack(score) for text, score in scores.items()})
+                pipeline.expire(key, self._ttl_seconds)
+                pipeline.execute()
+        except RedisError as error:
+            logger.warning("scores of the reranker cannot be kept: %s", error)
+
+
+def _key(question: str) -> str:
+    return f"rerank:{question}"
+
+
+def _number(value: bytes | str | None) -> float | None:
+    """None for what is missing or was not written by us."""
+    if not isinstance(value, bytes) or len(value) != _NUMBER.size:
+        return None
+    number = float(_NUMBER.unpack(value)[0])
+    return number if math.isfinite(number) else None
+
 
 if TYPE_CHECKING:
     from ragcore.llm.tiers import RoutingDecision, Tier
@@ -76,7 +130,6 @@ def reranker() -> Reranker | None:
     """The configured reranker (RERANKER), or None."""
     if settings.RERANKER == "none":
         return None
-    from knowledge.score_cache import RedisScoreCache
     from ragcore.reranking import RERANKERS
     from ragcore.reranking.pairs import PairReranker, PairScorer
 

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-from accounts.decorators import page
+from accounts.authentication import page
 from accounts.scope import Scope
 from knowledge import view_models
 from knowledge.view_models import PDF

@@ -26,7 +26,7 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 
-from chat.mcp.http import McpEndpoint
+from chat.mcp.server import McpEndpoint
 from chat.routing import websocket_urlpatterns
 from ragsite.lifespan import shut_down, start_up
 

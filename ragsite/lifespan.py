@@ -11,8 +11,8 @@ from redis.exceptions import RedisError
 
 from chat import redis_client
 from chat.turns.lifecycle import turns_shutdown
+from chat.turns.message_store import turns_sweep
 from chat.turns.stream_hub import close_hub
-from chat.turns.turn_sweeper import turns_sweep
 from knowledge import model_registry
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from asgiref.sync import SyncToAsync
 from django.db import connection, connections, transaction
 from psycopg import sql
 
-from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.processes import wait_until
 
 T = TypeVar("T")
 CORPUS = "knowledge_"  # tables with this prefix are never put back row by row: caches know them by their ids

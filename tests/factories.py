@@ -16,7 +16,7 @@ from accounts.services import tenant_ensure_default
 from knowledge.indexes.lexical_statistics import reweigh_begin, reweigh_step
 from knowledge.models import Document, IngestItem, KnowledgeSet, LexicalStatistics
 from knowledge.services import documents_bulk, ingestion_advance
-from knowledge.services.ingestion.item_claims import items_free
+from knowledge.services.ingestion.item_state import items_free
 
 numbers = itertools.count(1)
 

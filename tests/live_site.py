@@ -11,8 +11,7 @@ from pathlib import Path
 import httpx
 from django.db import connection
 
-from ragsite.embedded.processes import Process, free_port
-from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.processes import Process, free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 START_SECONDS = 60

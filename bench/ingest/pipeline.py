@@ -21,11 +21,10 @@ from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, 
 from knowledge.selectors.options import pipeline_options
 from knowledge.services import document_upload, documents_bulk
 from knowledge.services.ingestion.chunk_and_represent import item_represent
-from knowledge.services.ingestion.item_claims import ItemLease
+from knowledge.services.ingestion.item_state import ItemLease
 from knowledge.services.ingestion.parse_and_ocr import item_read
-from ragsite.embedded.processes import Process
+from ragsite.embedded.processes import Process, wait_until
 from ragsite.embedded.programs import Program, programs
-from ragsite.embedded.waiting import wait_until
 from ragsite.env import Environment, read_environment
 
 END_SECONDS = 1800

@@ -11,8 +11,8 @@ from pgvector import SparseVector
 
 from accounts.models import Tenant
 from bench.ingest.figures import Figure
-from knowledge.indexes.bm25 import TERM_SPACE
 from knowledge.indexes.copy import EntryRow, entries_copy
+from knowledge.indexes.lexical import TERM_SPACE
 from knowledge.models import IndexEntry
 
 TERMS = 80  # different ones of an entry

@@ -109,7 +109,7 @@ def run(*, folders: Sequence[Path], size: int, rounds: int, cache: Path, bases: 
     from bench.scale.load import Corpus
     from bench.scale.measure import embedded, questions_chosen
     from knowledge import model_registry
-    from knowledge.indexes import access_paths
+    from knowledge.indexes import search_space
     from knowledge.services import maintenance
 
     corpus_bootstrap()
@@ -117,7 +117,7 @@ def run(*, folders: Sequence[Path], size: int, rounds: int, cache: Path, bases: 
         size // 4,
         size // 2,
     )  # large for its size, and fed row by row afterwards
-    access_paths.NEAR_START = -1e9  # what is measured is the index, whatever an exact scan would cost
+    search_space.NEAR_START = -1e9  # what is measured is the index, whatever an exact scan would cost
     embedder = model_registry.embedder()
     pool = pool_made(
         folders, embedder=embedder, tokenizer=model_registry.tokenizer(), cache=cache, bases=bases or BASES

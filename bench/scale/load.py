@@ -13,13 +13,13 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from bench.scale.corpus import MAX_PASSAGES, SEED, Draft, Pool, document_lengths, draft_made, vectors_made
-from knowledge.indexes.bm25 import document_side
 from knowledge.indexes.copy import EntryRow, chunk_ids, entries_copy
 from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.indexes.lexical import document_side
 from knowledge.indexes.lexical_statistics import reference_length_set, statistics_lock, term_ids, versions_count
 from knowledge.models import Chunk, Document, DocumentVersion, KnowledgeSet
+from knowledge.services.deletion import documents_withdraw
 from knowledge.services.registration import DEFAULT_SOURCE, source_ensure
-from knowledge.services.soft_delete import documents_withdraw
 from ragcore.ports import FloatArray
 
 BATCH = 200  # documents a transaction

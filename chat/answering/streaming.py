@@ -21,13 +21,12 @@ from ragcore.errors import ModelUnavailableError
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.grounding.links import LinkStream
 from ragcore.grounding.markers import MarkerStream
-from ragcore.llm.cancellation import StoppedError, run_unless_stopped
-from ragcore.llm.continuation import ContinuationJoiner, RestartedError
-from ragcore.llm.generators import EndEvent
-from ragcore.llm.language_check import is_other_language
+from ragcore.llm.client import StoppedError, run_unless_stopped
+from ragcore.llm.generators import ContinuationJoiner, EndEvent, RestartedError
 from ragcore.llm.usage import MeteredStream, TooExpensiveError, UsageEntry, total_cost, total_usage
 from ragcore.ports import ChatMessage, GenerationEvent, GenerationRequest, LLMGenerator
 from ragcore.prompts import load
+from ragcore.text.scripts import is_other_language
 from ragcore.types import Usage
 from ragcore.types.answering import WrittenText
 

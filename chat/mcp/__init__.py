@@ -1,6 +1,5 @@
 """The assistant as a tool of other agents: a server of the Model Context Protocol (D37)."""
 
-from chat.mcp.http import McpEndpoint
-from chat.mcp.server import serve_stdio
+from chat.mcp.server import McpEndpoint, serve_stdio
 
 __all__ = ["McpEndpoint", "serve_stdio"]

@@ -1,23 +1,26 @@
-"""The tools, over the services of the HTTP API. A tool never returns more than a search of its caller would."""
+"""The tools, over the services of the HTTP API, and who calls them.
+
+A tool never returns more than a search of its caller would.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 
-from accounts.errors import NotFoundError
+from accounts.errors import NotAuthenticatedError, NotFoundError
 from accounts.scope import Scope
+from accounts.selectors import api_key_user, scope_for
 from chat.answering.context import profile_get
 from chat.answering.retrieval import run_search
 from chat.api.auth import Caller
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
 from chat.limits import Slot, count_questions_or_raise
-from chat.mcp.callers import CallerOf
 from chat.mcp.schemas import (
     SOURCE_CHARACTERS,
     AnswerOut,
@@ -40,6 +43,35 @@ from chat.types import AnswerRequest, Style
 from knowledge.models import Chunk, Document
 from knowledge.selectors import documents_askable, sets_listed, sets_readable
 from knowledge.types import RetrievalRequest
+
+CALLER = "ragsite.caller"  # in the ASGI scope of a request
+
+CallerOf = Callable[[Context[Any, Any]], Awaitable[Caller]]
+
+
+def caller_of_key(key: str) -> Caller:
+    """Uses the ORM. Raises NotAuthenticatedError."""
+    user = api_key_user(key)
+    _ = user.tenant  # read here, where there is a connection
+    return Caller(user, scope_for(user))
+
+
+def caller_of_fixed_key(key: str) -> CallerOf:
+    """The same key for every call. It is read again each time, so that a revoked one ends a running server, too."""
+
+    async def caller(context: Context[Any, Any]) -> Caller:
+        return await run_db(caller_of_key, key)
+
+    return caller
+
+
+async def caller_of_request(context: Context[Any, Any]) -> Caller:
+    """The caller whom `chat.mcp.server` let in with this very request. Raises NotAuthenticatedError."""
+    request = context.request_context.request
+    caller = None if request is None else request.scope.get(CALLER)
+    if not isinstance(caller, Caller):
+        raise NotAuthenticatedError
+    return caller
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,15 @@
-"""The durable copy of questions, answers and citations (B3, D16)."""
+"""The durable copy of questions, answers and citations (B3, D16), and of turns whose process has died."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from datetime import timedelta
 from functools import partial
 
+import redis
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -15,8 +18,10 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import tenant_check
 from chat.models import Conversation, Message, MessageCitation
+from chat.redis_client import alive_key
 from chat.selectors import conversation_keys, conversations_of
 from chat.turns.strategy_statistics import strategy_count
+from chat.turns.stream_reader import interrupted_message
 from chat.types import AnswerRecord, AnswerRequest
 from knowledge.models import Chunk
 from knowledge.selectors import sets_listed
@@ -153,3 +158,23 @@ def _conversation(*, scope: Scope, request: AnswerRequest, channel: str) -> Conv
     keys = conversation_keys(scope=scope, client_id=request.conversation_id)
     new.pk = keys[-1]
     return conversations_of(scope=scope).filter(pk__in=keys).first() or new
+
+
+GRACE_SECONDS = 30  # a turn that has just begun may not have its heartbeat yet
+
+
+def turns_sweep() -> int:
+    """Mark running messages without a heartbeat as failed (code "interrupted"); how many. Safe to run twice."""
+    before = timezone.now() - timedelta(seconds=GRACE_SECONDS)
+    running = list(Message.objects.filter(state=Message.State.RUNNING, created__lt=before).values_list("pk", flat=True))
+    if not running:
+        return 0
+    with redis.Redis.from_url(settings.REDIS_URL) as store:
+        alive = store.mget([alive_key(pk) for pk in running])
+    dead = [pk for pk, beat in zip(running, alive, strict=True) if beat is None]
+    return Message.objects.filter(pk__in=dead, state=Message.State.RUNNING).update(
+        state=Message.State.FAILED,
+        error_code="interrupted",
+        error_message=interrupted_message(),
+        finished=timezone.now(),
+    )

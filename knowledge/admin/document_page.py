@@ -19,8 +19,8 @@ from knowledge.admin.duplicates import side_by_side
 from knowledge.admin.option_forms import layer_label, shown
 from knowledge.models import Attribute, Document, DocumentVersion
 from knowledge.selectors.comparisons import version_diff
+from knowledge.selectors.documents import entries_counted
 from knowledge.selectors.options import group_label, option_label, pipeline_options, pipeline_origin
-from knowledge.selectors.passages import entries_counted
 
 REPRESENTATIONS = {
     "body": gettext_lazy("text of passages"),

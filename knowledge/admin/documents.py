@@ -24,12 +24,18 @@ from accounts.error_messages import error_message, stored_message
 from accounts.errors import NotFoundError
 from knowledge import services
 from knowledge.admin.curation import CuratorAdmin, ids_of, run_action
-from knowledge.admin.document_actions import TITLES, transfer_address, transfer_view, weigh_address, weigh_view
+from knowledge.admin.document_actions import (
+    TITLES,
+    recent_view,
+    transfer_address,
+    transfer_view,
+    upload_view,
+    weigh_address,
+    weigh_view,
+)
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
-from knowledge.admin.jobs import stage_of
+from knowledge.admin.jobs import rows_of, stage_of
 from knowledge.admin.passages import edit_urls, spread_of
-from knowledge.admin.progress import rows_of
-from knowledge.admin.upload import recent_view, upload_view
 from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors.dashboard import documents_managed, items_shown
 from knowledge.services.reingest import document_rebuild

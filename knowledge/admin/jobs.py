@@ -1,8 +1,12 @@
-"""The ingestion pages: stage, place in the queue, sign of life, readable error, retry, pause, cancel (B7)."""
+"""The ingestion pages: stage, place in the queue, sign of life, progress, readable error, retry, pause, cancel (B7)."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
@@ -12,47 +16,184 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.admin.base import OpenFirstFilter, admin_scope, admin_user, ago, badge
+from accounts.scope import Scope
 from knowledge import services
 from knowledge.admin.curation import CuratorAdmin, run_action
-from knowledge.admin.progress import SILENT_AFTER, open_among, rows_of, summary_of
 from knowledge.models import IngestItem, IngestJob
 from knowledge.selectors.dashboard import items_of_job, items_shown, jobs_counted
+from knowledge.selectors.jobs import items_progress
 from knowledge.services.jobs import job_cancel, job_pause, job_resume, job_retry
+
+Stage = IngestItem.Stage
+State = Literal["waiting", "working", "paused", "live", "failed", "cancelled"]
+
+SILENT_AFTER = timedelta(minutes=5)
+ORDER = [
+    *(Stage.RECEIVED, Stage.PARSED, Stage.RECOGNISED, Stage.CLEANED),
+    *(Stage.CHUNKED, Stage.REPRESENTED, Stage.EMBEDDED),
+]
+DOING = {  # by the stage that has been reached: what is being done now
+    Stage.RECEIVED: gettext_lazy("Reading"),
+    Stage.PARSED: gettext_lazy("Reading images (OCR)"),
+    Stage.RECOGNISED: gettext_lazy("Cleaning"),
+    Stage.CLEANED: gettext_lazy("Splitting into passages"),
+    Stage.CHUNKED: gettext_lazy("Enriching and embedding"),
+    Stage.REPRESENTED: gettext_lazy("Embedding"),
+    Stage.EMBEDDED: gettext_lazy("Indexing"),
+}
+WORDS = {
+    "waiting": gettext_lazy("Waiting"),
+    "paused": gettext_lazy("Paused"),
+    "live": gettext_lazy("Searchable"),
+    "failed": gettext_lazy("Failed"),
+    "cancelled": gettext_lazy("Cancelled"),
+}
+ICONS = {
+    "waiting": "hourglass_empty",
+    "working": "autorenew",
+    "paused": "pause_circle",
+    "live": "check_circle",
+    "failed": "error",
+    "cancelled": "cancel",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """One row of the desk."""
+
+    item: IngestItem
+    state: State
+    words: str
+    icon: str
+    share: int  # 0 to 100 of the way
+    detail: str  # 12 of 40 pages
+    position: int | None  # in its queue
+    silent: bool  # held by a worker that has not been heard of for minutes
+    put_off: datetime | None  # tried again then, after a passing fault
+    stages: tuple[tuple[str, str], ...]  # from which it can be tried again: value, words
+
+
+def rows_of(*, scope: Scope, items: Iterable[IngestItem]) -> list[Progress]:
+    """The rows of some items, each with its place in the queue."""
+    found = list(items)
+    places = {one.id: one.position for one in items_progress(scope=scope, items=found)}
+    return [progress_of(item, position=places.get(item.pk)) for item in found]
+
+
+def progress_of(item: IngestItem, *, position: int | None = None) -> Progress:
+    """The row of one item."""
+    state = _state(item)
+    now = timezone.now()
+    working = state == "working"
+    return Progress(
+        item=item,
+        state=state,
+        words=str(DOING[Stage(item.stage)]) if working else str(WORDS[state]),
+        icon=ICONS[state],
+        share=_share(item, state),
+        detail=_detail(item) if working else "",
+        position=position if state == "waiting" else None,
+        silent=working and item.heartbeat is not None and item.heartbeat < now - SILENT_AFTER,
+        put_off=item.not_before if state == "waiting" and item.not_before and item.not_before > now else None,
+        stages=_stages(item) if item.stage in (Stage.FAILED, Stage.CANCELLED) else (),
+    )
+
+
+def open_among(rows: Iterable[Progress]) -> int:
+    """How many rows will change without anybody doing anything, so that a page asks often."""
+    return sum(row.state in ("waiting", "working", "paused") for row in rows)
+
+
+def summary_of(stages: Iterable[str]) -> str:
+    """`12 live · 1 failed · 3 in work`, from the stages of all items."""
+    counts = Counter(_kind(stage) for stage in stages)
+    words = {
+        "live": ngettext("%(count)d searchable", "%(count)d searchable", counts["live"]),
+        "failed": ngettext("%(count)d failed", "%(count)d failed", counts["failed"]),
+        "cancelled": ngettext("%(count)d cancelled", "%(count)d cancelled", counts["cancelled"]),
+        "open": ngettext("%(count)d processing", "%(count)d processing", counts["open"]),
+    }
+    return " · ".join(words[kind] % {"count": counts[kind]} for kind in words if counts[kind])
+
+
+def _kind(stage: str) -> str:
+    return str(stage) if stage in (Stage.LIVE, Stage.FAILED, Stage.CANCELLED) else "open"
+
+
+def _state(item: IngestItem) -> State:
+    if item.stage == Stage.FAILED:
+        return "failed"
+    if item.stage == Stage.CANCELLED or (item.finished is None and item.job.cancelled is not None):
+        return "cancelled"
+    if item.finished is not None:
+        return "live"
+    if item.lease_until is not None:
+        return "working"
+    return "paused" if item.job.paused is not None else "waiting"
+
+
+def _share(item: IngestItem, state: State) -> int:
+    if state == "live":
+        return 100
+    if item.stage not in ORDER:
+        return 0
+    within = min(item.progress_done / item.progress_total, 1.0) if item.progress_total else 0.0
+    return round(100 * (ORDER.index(Stage(item.stage)) + within) / len(ORDER))
+
+
+def _detail(item: IngestItem) -> str:
+    """How much of the stage is done."""
+    if not item.progress_total:
+        return ""
+    numbers = {"done": item.progress_done, "total": item.progress_total}
+    if item.queue == IngestItem.Queue.EMBED:
+        return _("%(done)d of %(total)d passages") % numbers
+    return _("%(done)d of %(total)d pages") % numbers
+
+
+def _stages(item: IngestItem) -> tuple[tuple[str, str], ...]:
+    """Reading anew is always possible; what comes after it only where the text that was read is kept."""
+    found = ((str(Stage.RECEIVED), _("Retry from the beginning")),)
+    if not item.version.parsed:
+        return found
+    return (*found, (str(Stage.CHUNKED), _("Retry from chunking")))
+
 
 ROWS_OF_A_JOB = 200
 JOB_COLOURS = {"open": "info", "paused": "warning", "failed": "danger", "live": "success", "cancelled": "warning"}
 FIGURES = {  # of the report of a synchronisation
-    "found": _("found"),
-    "new": _("new"),
-    "changed": _("changed"),
-    "unchanged": _("unchanged"),
-    "left_out": _("skipped"),
-    "deleted": _("deleted"),
+    "found": gettext_lazy("found"),
+    "new": gettext_lazy("new"),
+    "changed": gettext_lazy("changed"),
+    "unchanged": gettext_lazy("unchanged"),
+    "left_out": gettext_lazy("skipped"),
+    "deleted": gettext_lazy("deleted"),
 }
 VERBS = {
-    "pause": (job_pause, _("Paused. Documents being processed right now are finished first.")),
-    "resume": (job_resume, _("Resumed.")),
-    "cancel": (job_cancel, _("Cancelled. Documents that are already searchable stay.")),
-    "retry": (job_retry, _("Failed and cancelled documents are retried in a new job.")),
+    "pause": (job_pause, gettext_lazy("Paused. Documents being processed right now are finished first.")),
+    "resume": (job_resume, gettext_lazy("Resumed.")),
+    "cancel": (job_cancel, gettext_lazy("Cancelled. Documents that are already searchable stay.")),
+    "retry": (job_retry, gettext_lazy("Failed and cancelled documents are retried in a new job.")),
 }
 
 
 class ProgressFilter(OpenFirstFilter):
     """Opens on what is not finished and what failed."""
 
-    title = _("show")
+    title = gettext_lazy("show")
     parameter_name = "progress"
 
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
         return [
-            ("open", _("Processing or failed")),
-            ("failed", _("Failed")),
-            ("silent", _("Not responding")),
-            ("done", _("Finished")),
+            ("open", gettext_lazy("Processing or failed")),
+            ("failed", gettext_lazy("Failed")),
+            ("silent", gettext_lazy("Not responding")),
+            ("done", gettext_lazy("Finished")),
         ]
 
     def narrowed(self, rows: QuerySet[IngestItem], choice: str) -> QuerySet[IngestItem]:
@@ -107,7 +248,7 @@ class IngestItemAdmin(CuratorAdmin):
                 document_id=item.version.document_id,
                 **stage_of(request),
             ),
-            done=_("The document is being retried."),
+            done=gettext_lazy("The document is being retried."),
             back=reverse("admin:knowledge_ingestitem_changelist"),
         )
 
@@ -171,11 +312,11 @@ class IngestJobAdmin(CuratorAdmin):
 
     # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
-    @admin.display(description=_("job"), ordering="id")
+    @admin.display(description=gettext_lazy("job"), ordering="id")
     def name(self, job: IngestJob) -> str:
         return f"#{job.pk}"
 
-    @admin.display(description=_("documents"), ordering="first_title")
+    @admin.display(description=gettext_lazy("documents"), ordering="first_title")
     def content(self, job: Any) -> str:
         if job.total_count < 2:
             return job.first_title or "–"
@@ -183,32 +324,32 @@ class IngestJobAdmin(CuratorAdmin):
         text = ngettext("%(title)s and %(count)d more", "%(title)s and %(count)d more", others)
         return text % {"title": job.first_title, "count": others}
 
-    @admin.display(description=_("kind"), ordering="kind")
+    @admin.display(description=gettext_lazy("kind"), ordering="kind")
     def kind_label(self, job: IngestJob) -> str:
         return f"{job.get_kind_display()} · {job.source}" if job.source else job.get_kind_display()
 
-    @badge(description=_("state"), ordering="paused", colours=JOB_COLOURS)
+    @badge(description=gettext_lazy("state"), ordering="paused", colours=JOB_COLOURS)
     def state_badge(self, job: Any) -> tuple[str, Any]:
         if job.cancelled:
-            return "cancelled", _("Cancelled")
+            return "cancelled", gettext_lazy("Cancelled")
         if job.paused and job.open_count:
-            return "paused", _("Paused")
+            return "paused", gettext_lazy("Paused")
         if job.open_count:
-            return "open", _("In progress")
-        return ("failed", _("With failures")) if job.failed_count else ("live", _("Finished"))
+            return "open", gettext_lazy("In progress")
+        return ("failed", gettext_lazy("With failures")) if job.failed_count else ("live", gettext_lazy("Finished"))
 
-    @admin.display(description=_("started"), ordering="created")
+    @admin.display(description=gettext_lazy("started"), ordering="created")
     def started(self, job: IngestJob) -> SafeString:
         return ago(job.created)
 
-    @admin.display(description=_("documents"), ordering="total_count")
+    @admin.display(description=gettext_lazy("documents"), ordering="total_count")
     def total(self, job: Any) -> SafeString:
         return format_html('<span class="rs-number">{}</span>', job.total_count)
 
-    @admin.display(description=_("searchable"), ordering="live_count")
+    @admin.display(description=gettext_lazy("searchable"), ordering="live_count")
     def live(self, job: Any) -> int:
         return int(job.live_count)
 
-    @admin.display(description=_("failed"), ordering="failed_count")
+    @admin.display(description=gettext_lazy("failed"), ordering="failed_count")
     def failed(self, job: Any) -> int:
         return int(job.failed_count)

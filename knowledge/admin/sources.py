@@ -20,10 +20,10 @@ from knowledge.admin.curation import CuratorAdmin, run_action
 from knowledge.admin.source_forms import LinesField, PairsField, SourceForm
 from knowledge.models import IngestJob, KnowledgeSet, SetSource, Source
 from knowledge.selectors import sets_managed
-from knowledge.selectors.sources import set_sources, source_list, sources_managed, sources_usable
+from knowledge.selectors.sets import set_sources, source_list, sources_managed, sources_usable
 from knowledge.services.composition import set_sources_put
 from knowledge.services.sources import set_ingest, source_create, source_delete, source_run_start, source_update
-from knowledge.services.sources.items import LISTED_KINDS
+from knowledge.services.sources.sync_runs import LISTED_KINDS
 from knowledge.types import SourceFilter, strictly
 from ragcore.errors import RagError
 

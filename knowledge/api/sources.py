@@ -23,7 +23,7 @@ from knowledge.api.source_fields import (
     UrlBody,
     UrlFields,
 )
-from knowledge.selectors.sources import set_sources, source_get, source_list
+from knowledge.selectors.sets import set_sources, source_get, source_list
 from knowledge.services.composition import set_sources_put
 from knowledge.services.sources import (
     document_from_url,

@@ -10,9 +10,9 @@ from typing import Any
 from django.db import transaction
 
 from accounts.scope import Scope
-from knowledge.indexes.access_paths import PlannedHits
 from knowledge.indexes.fuzzy import characters_between, terms_alike, terms_unseen, titles_near
 from knowledge.indexes.lexical import LexicalQuery, lexical_many_search, lexical_query
+from knowledge.indexes.search_space import PlannedHits
 from knowledge.indexes.vectors import coarse_many_search, fine_search
 from knowledge.indexes.visibility import Visible
 from knowledge.indexes.visible_passages import (

@@ -12,7 +12,7 @@ from struct import pack
 import numpy as np
 from django.db import connection
 
-from knowledge.indexes.bm25 import TERM_SPACE
+from knowledge.indexes.lexical import TERM_SPACE
 from knowledge.indexes.statements import fetch
 from knowledge.models.index import COARSE_DIMENSIONS
 from ragcore.ports import FloatArray

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accounts.scope import Scope
-from knowledge.indexes.bm25 import sparse_text
+from knowledge.indexes.lexical import sparse_text
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.vectors import vector_text
 from knowledge.indexes.visibility import Visible

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from knowledge.indexes.bm25 import document_side, length_norm, sparse_parse, sparse_text, term_frequency
+from knowledge.indexes.lexical import document_side, length_norm, sparse_parse, sparse_text, term_frequency
 from knowledge.indexes.statements import execute, fetch
 
 TEXTS = frozenset({"body", "window"})  # representations in the document's own words

@@ -1,6 +1,6 @@
 """Nearest neighbours in Postgres: exact where that is cheap, HNSW plus an exactly scanned tail beyond (D27).
 
-There are three access paths (`knowledge.indexes.access_paths`). Two of them fetch more hits than wanted and check the
+There are three access paths (`knowledge.indexes.search_space`). Two of them fetch more hits than wanted and check the
 asker's rights in the order of distance, in the same statement. Where too few hits are visible, they fetch more; the
 last resort, the third path, goes through every visible document. So k hits come back wherever k exist, at any share
 of the corpus.
@@ -16,8 +16,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts.scope import Scope
-from knowledge.indexes.access_paths import AccessPlan, PlannedHits, vector_plan
-from knowledge.indexes.search_space import search_space_of
+from knowledge.indexes.search_space import AccessPlan, PlannedHits, search_space_of, vector_plan
 from knowledge.indexes.statements import fetch, fetch_many
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
 from knowledge.models.index import COARSE_DIMENSIONS

@@ -38,7 +38,6 @@ from knowledge.backends.milvus.collection import (
     rows_compared,
 )
 from knowledge.errors import BackendBusyError, BackendNotConfiguredError, BackendRefusedError, BackendUnavailableError
-from knowledge.indexes.advisory_locks import backend_try_lock
 from knowledge.indexes.backend_outbox import (
     Change,
     LiveEntry,
@@ -57,6 +56,7 @@ from knowledge.indexes.backend_outbox import (
     outbox_is_watching,
     outbox_watch,
 )
+from knowledge.indexes.statements import backend_try_lock
 from knowledge.models import Document, KnowledgeSet, TenantBackend
 from knowledge.queue import APPLY_BACKEND_CHANGES, enqueue_on_commit
 

@@ -28,7 +28,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet, SetSource, Source
 from knowledge.queue import SETTLE_SOURCE, enqueue_on_commit
 from knowledge.selectors import set_owned
-from knowledge.selectors.sources import source_get, sources_usable
+from knowledge.selectors.sets import source_get, sources_usable
 from knowledge.types import SourceFilter, strictly
 
 BATCH = 500  # documents a transaction

@@ -2,7 +2,7 @@
 
 An edit takes effect at once: the passage in the live version is retired, which keeps it for citations, and a new one
 takes its place. The edit is stored with its anchor, the text as it was cut, and applied again whenever the document is
-ingested (`knowledge.services.edit_reapply`).
+ingested (`knowledge.services.reingest`).
 
 Slow work, writing representations and embedding them, is done before anything is locked. Then, in one transaction, the
 lock of the tenant's statistics comes first: publishing and deleting take it first as well, so its holder knows which
@@ -28,11 +28,11 @@ from knowledge.indexes.lexical_statistics import Totals, entries_remove, passage
 from knowledge.model_registry import counter, embedder
 from knowledge.models import Chunk, ChunkEdit
 from knowledge.selectors import chunk_get
+from knowledge.selectors.documents import edit_get
 from knowledge.selectors.options import pipeline_options
-from knowledge.selectors.passages import edit_get
 from knowledge.services.documents import document_managed
-from knowledge.services.edit_reapply import text_sha256
 from knowledge.services.ingestion.publish import NewEntry, entries_create
+from knowledge.services.reingest import text_sha256
 from knowledge.services.representations import Representation, document_represent, question_representation
 from ragcore.cleaning import normalise_text
 from ragcore.errors import EmptyDocumentError

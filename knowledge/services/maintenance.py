@@ -11,7 +11,6 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from knowledge.errors import MaintenanceRunningError
-from knowledge.indexes.advisory_locks import maintenance_try_lock
 from knowledge.indexes.checks import (
     Drift,
     frequencies_drift,
@@ -39,7 +38,8 @@ from knowledge.indexes.index_maintenance import (
     tail_merge,
 )
 from knowledge.indexes.lexical_statistics import reweigh_begin, reweigh_step, reweighing_due, statistics_lock
-from knowledge.services.purge import purge
+from knowledge.indexes.statements import maintenance_try_lock
+from knowledge.services.deletion import purge
 
 # ── weekly: purge, rebuild, check ─────────────────────────────────────────────────────────────────
 

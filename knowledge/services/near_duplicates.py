@@ -15,8 +15,8 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.indexes.advisory_locks import comparison_try_lock
 from knowledge.indexes.minhash_bands import versions_sharing_a_band
+from knowledge.indexes.statements import comparison_try_lock
 from knowledge.models import DocumentVersion, DuplicatePair, IngestItem, SketchBand
 from knowledge.queue import RECORD_DUPLICATES, enqueue_on_commit
 from knowledge.selectors.comparisons import pair_get

@@ -16,7 +16,7 @@ from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from knowledge.errors import ClearanceTooHighError, MixedTenantsError, SetNotOwnedError
-from knowledge.indexes.advisory_locks import files_lock_shared
+from knowledge.indexes.statements import files_lock_shared
 from knowledge.models import Document, DocumentVersion, KnowledgeSet, Source
 from knowledge.selectors import documents_readable, set_owned, sets_managed
 from knowledge.services.composition import documents_settle, memberships_by_hand_record

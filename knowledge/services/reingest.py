@@ -1,22 +1,32 @@
-"""Ingest documents again with the present options: a new version of the same bytes (D14, D28)."""
+"""Ingest documents again with the present options (D14, D28), and apply owners' edits again in a new version.
+
+A new version has the same bytes. Edits are found again by the texts they were made on (architecture.md).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import cast
 
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
+from django.utils import timezone
 
 from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.models import Document, DocumentVersion, IngestJob
+from knowledge.model_registry import counter
+from knowledge.models import ChunkEdit, Document, DocumentVersion, IngestJob
 from knowledge.selectors import set_owned
 from knowledge.selectors.dashboard import documents_rebuildable
 from knowledge.services.composition import batches
 from knowledge.services.documents import document_managed, items_add, job_hold, job_start, job_work
+from ragcore.types import ChunkDraft
 
 BATCH = 500  # documents a transaction
 REBUILT_WITH = ("sha256", "file", "file_name", "size_bytes", "sent_as")
@@ -64,3 +74,136 @@ def _next_versions(document_ids: Sequence[int]) -> list[DocumentVersion]:
         values = {name: getattr(live, name) for name in REBUILT_WITH}
         fresh.append(DocumentVersion(document=document, number=live.number + 1, **values))
     return DocumentVersion.objects.bulk_create(fresh)
+
+
+EditsSeen = frozenset[tuple[int, datetime]]  # (edit id, when it was last changed) of all edits of a document
+Kind = ChunkEdit.Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReappliedEdits:
+    """Passages of a new version with the edits of the old one. All keys are ordinals of drafts."""
+
+    drafts: tuple[ChunkDraft, ...]
+    disabled: frozenset[int] = frozenset()
+    questions: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    edit_ids: Mapping[int, int] = field(default_factory=dict)  # of the edit that a passage shows
+    applied: tuple[int, ...] = ()  # edit ids
+    lost: tuple[int, ...] = ()  # edit ids whose passage is gone
+    moved: Mapping[int, tuple[str, str]] = field(default_factory=dict)  # edit id → its new anchor and text
+    merged: tuple[int, ...] = ()  # edit ids that became part of another one, because their passages became one
+    seen: EditsSeen = frozenset()  # the edits that were considered
+
+
+def edits_reapply(*, document_id: int, drafts: Sequence[ChunkDraft]) -> ReappliedEdits:
+    """Apply the edits to the passages of a new version, by their anchors. Changes nothing in the database.
+
+    A passage is the same if its text is the same. Otherwise a replacement is made inside the one passage that still
+    contains the anchor. Edits whose anchor is not found are lost, and reported.
+    """
+    edits = list(ChunkEdit.objects.filter(document_id=document_id).order_by("pk"))
+    if not edits:
+        return ReappliedEdits(drafts=tuple(drafts))
+    matcher = _EditMatcher(drafts)
+    for edit in edits:
+        matcher.take(edit)
+    return replace(matcher.done(), seen=frozenset((edit.pk, edit.updated) for edit in edits))
+
+
+def edits_present(*, document_ids: Iterable[int]) -> Mapping[int, EditsSeen]:
+    """The present edits of documents; they differ from `Reapplied.seen` if somebody has edited since."""
+    found: dict[int, set[tuple[int, datetime]]] = defaultdict(set)
+    rows = ChunkEdit.objects.filter(document__in=list(document_ids)).order_by()
+    for document_id, pk, updated in rows.values_list("document_id", "pk", "updated"):
+        found[document_id].add((pk, updated))
+    return {document_id: frozenset(edits) for document_id, edits in found.items()}
+
+
+def edits_settle(reapplied: ReappliedEdits) -> None:
+    """Store the outcome of the edits of a document, within the publishing transaction."""
+    now = timezone.now()
+    ChunkEdit.objects.filter(pk__in=reapplied.merged).delete()
+    for edit_id, (anchor, text) in reapplied.moved.items():
+        ChunkEdit.objects.filter(pk=edit_id).update(anchor_text=anchor, anchor_sha256=text_sha256(anchor), text=text)
+    for state, ids in ((ChunkEdit.State.APPLIED, reapplied.applied), (ChunkEdit.State.LOST, reapplied.lost)):
+        ChunkEdit.objects.filter(pk__in=ids).exclude(state=state).update(state=state, updated=now)
+
+
+class _EditMatcher:
+    """The passages of one version while edits are applied; anchors are looked up in the texts as cut."""
+
+    def __init__(self, drafts: Sequence[ChunkDraft]) -> None:
+        self._cut = {draft.ordinal: draft for draft in drafts if draft.kind != "section"}
+        self._squeezed = {ordinal: _squeezed(draft.text) for ordinal, draft in self._cut.items()}
+        self._drafts = {draft.ordinal: draft for draft in drafts}
+        self._disabled: set[int] = set()
+        self._questions: dict[int, tuple[str, ...]] = {}
+        self._replaced_by: dict[int, int] = {}  # ordinal → edit id
+        self._shown: dict[int, int] = {}
+        self._applied: list[int] = []
+        self._lost: list[int] = []
+        self._moved: dict[int, tuple[str, str]] = {}
+        self._merged: list[int] = []
+
+    def take(self, edit: ChunkEdit) -> None:
+        ordinal, is_whole = self._place(edit.anchor_text)
+        if ordinal is None:
+            self._lost.append(edit.pk)
+        elif edit.kind == Kind.QUESTIONS:
+            self._questions[ordinal] = (*self._questions.get(ordinal, ()), *edit.questions)
+            self._applied.append(edit.pk)
+        elif edit.kind == Kind.REPLACE:
+            self._replace(edit, ordinal, is_whole=is_whole)
+        elif is_whole:
+            self._disabled.add(ordinal)
+            self._shown[ordinal] = edit.pk
+            self._applied.append(edit.pk)
+        else:  # a passage cannot be disabled in part
+            self._lost.append(edit.pk)
+
+    def _place(self, anchor: str) -> tuple[int | None, bool]:
+        """The ordinal of the passage with this text, and whether it is all of it; None unless there is exactly one."""
+        wanted = _squeezed(anchor)
+        same = [ordinal for ordinal, text in self._squeezed.items() if text == wanted]
+        if same:
+            return same[0], True
+        around = [ordinal for ordinal, text in self._squeezed.items() if wanted in text]
+        return (around[0], False) if len(around) == 1 else (None, False)
+
+    def _replace(self, edit: ChunkEdit, ordinal: int, *, is_whole: bool) -> None:
+        """Replace the whole passage, or the anchor inside of it; then the edit becomes one of the whole passage."""
+        now = self._drafts[ordinal]
+        if not is_whole and now.text.count(edit.anchor_text) != 1:
+            self._lost.append(edit.pk)
+            return
+        text = edit.text if is_whole else now.text.replace(edit.anchor_text, edit.text)
+        self._drafts[ordinal] = replace(now, text=text, tokens=counter().count(text))
+        first = self._replaced_by.setdefault(ordinal, edit.pk)
+        self._shown.setdefault(ordinal, first)
+        if first == edit.pk:
+            self._applied.append(edit.pk)
+        else:
+            self._merged.append(edit.pk)
+        if first != edit.pk or not is_whole:
+            self._moved[first] = (self._cut[ordinal].text, text)
+
+    def done(self) -> ReappliedEdits:
+        return ReappliedEdits(
+            drafts=tuple(self._drafts.values()),
+            disabled=frozenset(self._disabled),
+            questions=self._questions,
+            edit_ids=self._shown,
+            applied=tuple(self._applied),
+            lost=tuple(self._lost),
+            moved=self._moved,
+            merged=tuple(self._merged),
+        )
+
+
+def text_sha256(text: str) -> str:
+    """Hash of a text; white space does not count."""
+    return hashlib.sha256(_squeezed(text).encode()).hexdigest()
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())

@@ -13,8 +13,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ragcore.answerability.match_scopes import find_match_scopes, pairs_kept, source_shares, window_shares
-from ragcore.answerability.question_parts import YEAR, count_opposites, cue, is_negated, split_question
+from ragcore.answerability.question_parts import (
+    YEAR,
+    count_opposites,
+    cue,
+    find_match_scopes,
+    is_negated,
+    pairs_kept,
+    source_shares,
+    split_question,
+    window_shares,
+)
 from ragcore.extractive.answer_patterns import PATTERNS, definition_subject
 from ragcore.extractive.sentence_model import SentenceFeatures, SentenceScorer, compute_sentence_features
 from ragcore.extractive.sentences import Statement, read_statements

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, Protocol, TypeVar
 
-from ragcore.llm.cancellation import StoppedError, run_unless_stopped
+from ragcore.llm.client import StoppedError, run_unless_stopped
 from ragcore.pipeline import PlannedStage, Registry, StageInfo, StageRun
 from ragcore.stage_ports import StagePorts
 from ragcore.types.answering import AnswerState

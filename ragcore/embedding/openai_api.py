@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ragcore.client_registry import ClientKind, ClientSettings
+from ragcore.client_registry import ClientKind, ClientSettings, delays, is_retryable
 from ragcore.embedding.vectors import DIMENSIONS, matryoshka
 from ragcore.errors import EmbedderRefusedError, ModelUnavailableError
-from ragcore.retry import delays, is_retryable
 
 FloatArray = npt.NDArray[np.float32]
 

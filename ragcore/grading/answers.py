@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from ragcore.grading.coverage import Coverage
+from ragcore.grading.passages import Coverage
 from ragcore.grounding.citations import answer_confidence, extract_citations
 from ragcore.grounding.context import render_context
 from ragcore.grounding.support import support_states

@@ -1,28 +1,98 @@
-"""How good the passages of a search are for a question, in four dimensions (U7, V10)."""
+"""How good the passages of a search are for a question (U7, V10), and how much evidence they bring (A3)."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
-from pydantic.dataclasses import dataclass
+from pydantic.dataclasses import dataclass as validated
 
-from ragcore.grading.coverage import text_of
 from ragcore.grounding.context import render_context
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.stage_ports import StagePorts
-from ragcore.text.matching import cosine_matrix, jaccard, keywords
+from ragcore.text.matching import cosine_matrix, jaccard, keywords, overlap
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import cjk_share
 from ragcore.text.sentences import split_sentences
+from ragcore.text.word_lists import Cues, read_cues
 from ragcore.types import Source
 from ragcore.types.answering import Ranked
+
+CoverageStatus = Literal["excellent", "good", "adequate", "insufficient"]
+STOP_AT = 0.7
+LOW = 0.5  # below it the next query adds terms of the topic, from it on details
+CATEGORIES = 5
+_STATUS: tuple[tuple[float, CoverageStatus], ...] = ((0.8, "excellent"), (0.6, "good"), (0.4, "adequate"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """`confidence` 0 to 1; which categories some passage covers and which none does; keywords that no passage has."""
+
+    confidence: float = 0.0
+    status: CoverageStatus = "insufficient"
+    covered: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    missing_words: tuple[str, ...] = ()
+
+    def short(self) -> dict[str, Any]:
+        """Confidence, rounded, and status, for a step."""
+        return {"confidence": round(self.confidence, 3), "status": self.status}
+
+    def figures(self) -> dict[str, Any]:
+        """All of it in plain values, for responses and traces."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+def coverage_categories() -> Mapping[str, Cues]:
+    """The product's five: definition, mechanism, procedure, figures, application."""
+    return read_cues("ragcore.grading", "evidence_categories.txt")
+
+
+def compute_coverage(
+    query: str, passages: Sequence[Ranked], tokenizer: Tokenizer, categories: Mapping[str, Cues] | None = None
+) -> Coverage:
+    """min(1, 0.7 * mean keyword relevance + 0.3 * (categories covered / 5)); 0 without evidence.
+
+    Keyword relevance of a passage: the share of the query's keywords that it has. Passages that have none are no
+    evidence: they neither cover a category nor count in the mean.
+    """
+    categories = coverage_categories() if categories is None else categories
+    words = keywords(query, tokenizer)
+    texts = [text_of(ranked) for ranked in passages]
+    relevance = {text: share for text in texts if (share := overlap(query, text, tokenizer)) > 0}
+    if not relevance:
+        return Coverage(missing=tuple(categories), missing_words=tuple(words))
+    covered = tuple(name for name, cues in categories.items() if any(cues.matches(text) for text in relevance))
+    mean = sum(relevance.values()) / len(relevance)
+    confidence = min(1.0, 0.7 * mean + 0.3 * min(len(covered) / CATEGORIES, 1.0))
+    have = {word for text in relevance for word in tokenizer.words(text)}
+    return Coverage(
+        confidence=confidence,
+        status=coverage_status(confidence),
+        covered=covered,
+        missing=tuple(name for name in categories if name not in covered),
+        missing_words=tuple(word for word in words if word not in have),
+    )
+
+
+def coverage_status(confidence: float) -> CoverageStatus:
+    """Excellent from 0.8, good from 0.6, adequate from 0.4, insufficient below."""
+    return next((status for least, status in _STATUS if confidence >= least), "insufficient")
+
+
+def text_of(ranked: Ranked) -> str:
+    """What a passage says, with the title and headings that it stands under."""
+    passage = ranked.passage
+    return "\n".join((passage.title, *passage.heading_path, passage.text))
+
 
 Dimension = Literal["relevance", "completeness", "accuracy", "coherence"]
 DIMENSIONS: tuple[Dimension, ...] = ("relevance", "completeness", "accuracy", "coherence")
@@ -36,7 +106,7 @@ _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 Unit = Annotated[float, Field(ge=0, le=1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@validated(frozen=True, slots=True, kw_only=True)
 class PassageScores:
     """0 to 1 each, higher is better. `missing`: what a model says is not there."""
 
@@ -61,7 +131,7 @@ class PassageScores:
         return {name: round(getattr(self, name), 3) for name in DIMENSIONS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@validated(frozen=True, slots=True, kw_only=True)
 class _Said:
     relevance: Unit
     completeness: Unit
@@ -102,7 +172,7 @@ async def retrieval_grade(
     return 10 * (0.5 * scores.relevance + 0.5 * scores.completeness), "rules"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@validated(frozen=True, slots=True, kw_only=True)
 class _Grade:
     grade: Annotated[float, Field(ge=0, le=10)]
 

@@ -1,4 +1,4 @@
-"""Putting prompts to a chat model within a time, and reading JSON from what it says."""
+"""Putting prompts to a chat model within a time, reading JSON from what it says, ending when the reader stops (V13)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,44 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from ragcore.errors import ModelUnavailableError
-from ragcore.llm.cancellation import StoppedError, run_unless_stopped
+from ragcore.errors import ModelUnavailableError, RagError
 from ragcore.llm.usage import MeteredStream
 from ragcore.ports import ChatMessage, ChatModel
 from ragcore.prompts import load
 from ragcore.types import Usage
+
+
+class StoppedError(RagError):
+    """The reader wants no more of this answer. Never told: whoever makes the answer ends it with what there is."""
+
+    code = "stopped"
+    default_message = "The user has stopped this answer."
+
+
+async def run_unless_stopped(stop: asyncio.Event | None, work: Coroutine[Any, Any, T]) -> T:
+    """What the work returns. Cancels it, and waits for its end, when `stop` is set first; None: nobody can stop it.
+
+    Work that has ended when both are noticed counts as done. Raises StoppedError, and what the work raises.
+    """
+    if stop is None:
+        return await work
+    task, stopped = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise StoppedError
+        return task.result()
+    finally:
+        for each in (task, stopped):
+            each.cancel()
+        await asyncio.gather(task, stopped, return_exceptions=True)
+
 
 SECONDS = 10.0  # V6, of one request
 MAX_TOKENS = 600

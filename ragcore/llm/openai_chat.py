@@ -10,11 +10,18 @@ from copy import copy
 from functools import cache
 from typing import Any
 
-from ragcore.client_registry import ClientKind, ClientSettings
+from ragcore.client_registry import (
+    RETRY_DELAYS_SECONDS,
+    SHORT_DELAYS_SECONDS,
+    ClientKind,
+    ClientSettings,
+    delays,
+    is_retryable,
+    retry_after,
+)
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.generators import EndEvent
 from ragcore.ports import ChatMessage, GenerationEvent, TokenCounter
-from ragcore.retry import RETRY_DELAYS_SECONDS, SHORT_DELAYS_SECONDS, delays, is_retryable, retry_after
 from ragcore.text.token_count import EstimateCounter, message_tokens
 from ragcore.types import Usage
 

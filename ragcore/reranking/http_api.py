@@ -8,9 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ragcore.client_registry import ClientKind, ClientSettings
+from ragcore.client_registry import ClientKind, ClientSettings, is_retryable
 from ragcore.errors import ModelUnavailableError, RerankerRefusedError
-from ragcore.retry import is_retryable
 
 WAITS_SECONDS = (0.2, 0.6)  # before each repetition: somebody is waiting for the answer
 MAX_BYTES = 4 * 1024 * 1024  # of an answer

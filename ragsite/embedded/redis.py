@@ -12,8 +12,15 @@ from typing import ClassVar
 import redis
 
 from ragsite.embedded.data_dir import Secrets, write_private
-from ragsite.embedded.processes import Process, ServiceError, free_port, processes_in
-from ragsite.embedded.waiting import START_SECONDS, wait_until, wait_until_ready
+from ragsite.embedded.processes import (
+    START_SECONDS,
+    Process,
+    ServiceError,
+    free_port,
+    processes_in,
+    wait_until,
+    wait_until_ready,
+)
 
 CONFIGURATION = """\
 bind 127.0.0.1

@@ -24,10 +24,10 @@ from ragsite.embedded.processes import (
     exit_description,
     indented,
     launcher,
+    wait_until,
 )
 from ragsite.embedded.programs import Program, bootstrap_command, child_environment, programs
 from ragsite.embedded.services import Services
-from ragsite.embedded.waiting import wait_until
 from ragsite.env import Environment
 
 HEALTHY_SECONDS = 180  # slow disks, cold caches

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from accounts.models import User
-from knowledge.admin.progress import progress_of, summary_of
+from knowledge.admin.jobs import progress_of, summary_of
 from knowledge.models import IngestItem, IngestJob, KnowledgeSet
 from tests.admin.conftest import make_document, signed_in
 
@@ -121,7 +121,7 @@ def test_the_list_says_how_many_are_still_open(owner, own_set):
 
 
 def test_of_many_uploads_those_that_want_attention_are_shown(owner, own_set, monkeypatch):
-    monkeypatch.setattr("knowledge.admin.upload.ROWS", 2)
+    monkeypatch.setattr("knowledge.admin.document_actions.ROWS", 2)
     for title in ("a", "b"):
         make_item(owner, own_set, title=title, stage="live", finished=timezone.now())
     make_item(owner, own_set, title="broken", stage="failed")

@@ -60,10 +60,10 @@ def test_a_small_corpus_is_loaded_measured_and_without_drift(tmp_path):
 @pytest.mark.django_db(transaction=True)
 def test_documents_come_and_go_beside_a_reader(tmp_path, monkeypatch):
     from bench.scale import churn
-    from knowledge.indexes import access_paths
+    from knowledge.indexes import search_space
     from knowledge.services import maintenance
 
-    for module, name in ((access_paths, "NEAR_START"), (maintenance, "MERGE_FROM"), (maintenance, "BULK_FROM")):
+    for module, name in ((search_space, "NEAR_START"), (maintenance, "MERGE_FROM"), (maintenance, "BULK_FROM")):
         monkeypatch.setattr(module, name, getattr(module, name))  # what the benchmark sets is put back
 
     table = churn.run(folders=[], size=150, rounds=2, cache=tmp_path, bases=12)

@@ -22,8 +22,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from accounts.selectors import scope_for
 from knowledge.models import Attribute, Document
 from knowledge.services import document_upload
-from ragsite.embedded.processes import Process, free_port
-from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.processes import Process, free_port, wait_until
 from tests.browser.content import DOCUMENTS, LABELS, English
 from tests.database import database
 from tests.factories import make_admin, make_set, make_user

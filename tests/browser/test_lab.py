@@ -14,7 +14,7 @@ from evaluation.models import GoldenSet
 from knowledge.demo import demo_documents
 from knowledge.models import Document, KnowledgeSet
 from knowledge.services import document_upload
-from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.processes import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.first, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(300)]
 

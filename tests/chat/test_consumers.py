@@ -7,7 +7,7 @@ from chat.answering import retrieval
 from chat.consumers import NOT_SIGNED_IN
 from chat.executors import run_db
 from chat.models import Message
-from chat.turns.turn_sweeper import turns_sweep
+from chat.turns.message_store import turns_sweep
 from knowledge.errors import RetrievalUnavailableError
 from tests.chat.sockets import LIMIT_SECONDS, Socket
 from tests.scripted_llm import Reply
@@ -121,7 +121,7 @@ async def test_a_question_to_a_set_that_does_not_exist_is_a_problem(connect):
 
 
 async def test_a_turn_whose_process_died_is_marked_and_living_ones_are_not(connect, llm, redis_client, monkeypatch):
-    monkeypatch.setattr("chat.turns.turn_sweeper.GRACE_SECONDS", 0)
+    monkeypatch.setattr("chat.turns.message_store.GRACE_SECONDS", 0)
     llm.script(Reply(texts=("First. ", "Second."), hold_before=1))
     socket = await connect()
     await socket.send(type="ask", question=QUESTION)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from knowledge import model_registry
-from knowledge.indexes.bm25 import sparse_parse
+from knowledge.indexes.lexical import sparse_parse
 from knowledge.models import Document, IndexEntry, KnowledgeSet, LexicalStatistics, Term
 from knowledge.services import document_delete
 from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace

@@ -14,7 +14,7 @@ import pytest
 
 from accounts.services import api_key_create
 from knowledge.models import Document, IngestJob
-from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.processes import wait_until
 from tests.database import database
 from tests.factories import ingest, make_set, make_user, run_job
 from tests.live_site import serving_site

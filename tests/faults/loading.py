@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.processes import wait_until
 from tests.faults.documents import Sent
 from tests.faults.product import Product
 

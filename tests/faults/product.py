@@ -15,8 +15,7 @@ from typing import Any
 import httpx
 import psycopg
 
-from ragsite.embedded.processes import free_port, processes_in
-from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.processes import free_port, processes_in, wait_until
 from ragsite.env import PROJECT_ROOT
 
 NOT_INHERITED = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ADMIN_PASSWORD", "LLM_BASE_URL", "DJANGO_SETTINGS_MODULE")

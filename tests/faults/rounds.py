@@ -13,7 +13,7 @@ from random import Random
 
 import psycopg
 
-from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.processes import wait_until
 from tests.faults.checks import faults_now, faults_of_documents, faults_of_jobs, faults_of_search, open_items
 from tests.faults.documents import Sent, documents_of_round
 from tests.faults.loading import Load

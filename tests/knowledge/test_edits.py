@@ -11,10 +11,9 @@ from knowledge import model_registry
 from knowledge.errors import PassageChangedError
 from knowledge.models import Chunk, ChunkEdit, IndexEntry
 from knowledge.selectors import chunk_get, chunks_of
-from knowledge.services.edit_reapply import edits_reapply
 from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace, edit_undo
 from knowledge.services.maintenance import index_check
-from knowledge.services.reingest import document_rebuild
+from knowledge.services.reingest import document_rebuild, edits_reapply
 from knowledge.services.retrieval import retrieve
 from knowledge.types import RetrievalRequest
 from ragcore.errors import EmptyDocumentError

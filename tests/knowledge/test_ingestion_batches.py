@@ -4,8 +4,8 @@ import pytest
 
 from knowledge.models import IngestJob
 from knowledge.services.documents import job_start
-from knowledge.services.ingestion import item_claims
-from knowledge.services.ingestion.item_claims import items_claim
+from knowledge.services.ingestion import item_state
+from knowledge.services.ingestion.item_state import items_claim
 from knowledge.services.registration import Arrival, source_ensure
 from knowledge.services.registration_batch import Addressed, documents_register
 from tests.factories import scope_of
@@ -43,10 +43,10 @@ def test_batches_become_smaller_towards_the_end_so_that_workers_end_together(job
     assert sum(sizes) == 100
     assert sizes[0] == 25, "a quarter of what is left"
     assert sizes == sorted(sizes, reverse=True)
-    assert all(size == item_claims.SMALLEST_BATCH for size in sizes[-4:-1])
+    assert all(size == item_state.SMALLEST_BATCH for size in sizes[-4:-1])
 
 
 def test_no_batch_is_larger_than_its_queue_allows(job, monkeypatch):
-    monkeypatch.setitem(item_claims.BATCH_ITEMS, item_claims.Queue.INGEST, 10)
+    monkeypatch.setitem(item_state.BATCH_ITEMS, item_state.Queue.INGEST, 10)
 
     assert batches(job)[:5] == [10, 10, 10, 10, 10]

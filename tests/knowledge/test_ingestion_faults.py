@@ -16,9 +16,9 @@ from knowledge.models import Document, DocumentVersion, IndexEntry, IngestItem, 
 from knowledge.selectors import job_get
 from knowledge.selectors.options import pipeline_options
 from knowledge.services import documents_bulk, ingestion_advance, leases_sweep
-from knowledge.services.ingestion import advance, chunk_and_represent, item_claims, item_state, parse_and_ocr
+from knowledge.services.ingestion import advance, chunk_and_represent, item_state, parse_and_ocr
 from knowledge.services.ingestion.chunk_and_represent import item_represent
-from knowledge.services.ingestion.item_claims import ItemLease, items_claim
+from knowledge.services.ingestion.item_state import ItemLease, items_claim
 from knowledge.services.leases import LeaseLostError
 from ragcore.errors import CorruptDocumentError
 from tests.factories import ingest, run_job, scope_of
@@ -192,7 +192,7 @@ def test_a_long_document_keeps_its_lease_while_it_is_embedded(owner, common, mon
     monkeypatch.setattr(Slow, "leases", ())
     monkeypatch.setattr(chunk_and_represent, "embedder", Slow)
     monkeypatch.setattr(chunk_and_represent, "EMBEDDED_TEXTS", 1)
-    monkeypatch.setattr(item_claims, "RENEW_SECONDS", 0)
+    monkeypatch.setattr(item_state, "RENEW_SECONDS", 0)
     text = "\n\n".join(f"# Part {n}\n\n" + "A sentence about beams. " * 120 for n in range(3))
     uploaded = upload(owner, common, content=text.encode())
 

@@ -18,7 +18,7 @@ from knowledge.services import (
     job_retry,
     leases_sweep,
 )
-from knowledge.services.ingestion import advance, chunk_and_represent, item_claims
+from knowledge.services.ingestion import advance, chunk_and_represent, item_state
 from ragcore.errors import CorruptDocumentError
 from tests.factories import ingest, make_user, run_job, scope_of
 from tests.knowledge.uploads import upload
@@ -53,7 +53,7 @@ def during_embedding(monkeypatch, act):
     """Let something happen while the batch is embedded, just before the next checkpoint."""
     stopping = StoppingEmbedder(chunk_and_represent.embedder(), act)
     monkeypatch.setattr(chunk_and_represent, "embedder", lambda: stopping)
-    monkeypatch.setattr(item_claims, "RENEW_SECONDS", 0)
+    monkeypatch.setattr(item_state, "RENEW_SECONDS", 0)
 
 
 # ── pausing ─────────────────────────────────────────────────────────────────────────────────────
@@ -85,7 +85,7 @@ def test_a_running_item_stops_at_the_next_checkpoint_and_goes_on_where_it_was(ow
 
 
 def test_signs_of_life_that_come_fast_cost_nothing(owner, common, django_assert_num_queries):
-    lease = item_claims.ItemLease(item_claims.items_claim(job_id=load(owner, common, "a")))
+    lease = item_state.ItemLease(item_state.items_claim(job_id=load(owner, common, "a")))
 
     with django_assert_num_queries(0):
         for _ in range(50):
@@ -123,7 +123,7 @@ def test_a_cancelled_job_is_over_and_says_so_on_its_documents(owner, common):
 
 
 def test_what_is_live_stays_live_when_the_rest_is_cancelled(owner, common, monkeypatch):
-    monkeypatch.setitem(item_claims.BATCH_ITEMS, "ingest", 1)
+    monkeypatch.setitem(item_state.BATCH_ITEMS, "ingest", 1)
     job_id = load(owner, common, "a", "b")
     ingestion_advance(job_id=job_id, queue="ingest")
 
@@ -201,7 +201,7 @@ def test_what_failed_or_was_cancelled_is_tried_again_in_a_new_job(owner, common,
             raise CorruptDocumentError
         return read(item, *args)
 
-    monkeypatch.setitem(item_claims.BATCH_ITEMS, "ingest", 2)
+    monkeypatch.setitem(item_state.BATCH_ITEMS, "ingest", 2)
     with monkeypatch.context() as patch:
         patch.setattr(advance, "item_read", fails)
         ingestion_advance(job_id=job_id, queue="ingest")

@@ -13,8 +13,8 @@ from reportlab.pdfgen.canvas import Canvas
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, IngestItem, KnowledgeSet
 from knowledge.selectors import job_get
 from knowledge.services import documents_bulk, ingestion_advance, leases_sweep, rendition_make
-from knowledge.services.ingestion import advance, item_claims, parse_and_ocr, rendition
-from knowledge.services.ingestion.item_claims import items_claim
+from knowledge.services.ingestion import advance, item_state, parse_and_ocr, rendition
+from knowledge.services.ingestion.item_state import items_claim
 from knowledge.services.ingestion.parse_cache import (
     ParsedVersion,
     parse_cache_load,
@@ -274,7 +274,7 @@ def test_a_document_that_ends_its_worker_again_and_again_is_set_aside(owner, com
 
 
 def test_a_batch_is_bounded_in_bytes_but_takes_one_document_of_any_size(owner, common, monkeypatch):
-    monkeypatch.setattr(item_claims, "BATCH_BYTES", 10)
+    monkeypatch.setattr(item_state, "BATCH_BYTES", 10)
     rows = [f'{{"external_id": "{i}", "text": "Note number {i}", "sets": [{common.pk}]}}'.encode() for i in range(2)]
     job_id = documents_bulk(scope=scope_of(owner), actor=owner, lines=rows).job_id
 

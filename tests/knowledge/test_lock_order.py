@@ -9,8 +9,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import statistics_lock
 from knowledge.models import Document, IngestItem
 from knowledge.services.composition import set_sources_put
-from knowledge.services.ingestion.item_claims import items_claim
-from knowledge.services.ingestion.item_state import items_put_off_or_fail
+from knowledge.services.ingestion.item_state import items_claim, items_put_off_or_fail
 from knowledge.services.sources import source_delete
 from knowledge.types import SourceFilter
 from ragcore.errors import CorruptDocumentError
@@ -97,7 +96,7 @@ def locked(tenant_id, language):
 
 
 def test_removing_a_source_lets_others_work_between_its_documents(owner, shelf, monkeypatch):
-    monkeypatch.setattr("knowledge.services.soft_delete.BATCH", 1)
+    monkeypatch.setattr("knowledge.services.deletion.BATCH", 1)
     source = folder_source(owner, shelf)
     run(owner, source)
     ingest(owner, make_set(owners=[owner]), x="Something to have statistics of.")

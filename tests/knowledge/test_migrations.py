@@ -12,7 +12,7 @@ from django.db.migrations.executor import MigrationExecutor
 from knowledge.models import IngestJob, SyncRun
 from knowledge.selectors import job_get
 from knowledge.services.sources import sources_start_due, sync_run
-from knowledge.services.sources.sync_claims import LEASE_SECONDS
+from knowledge.services.sources.sync_runs import LEASE_SECONDS
 from tests.factories import make_admin, scope_of
 from tests.knowledge.sources.building import folder_source
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from knowledge.score_cache import RedisScoreCache
+from knowledge.model_registry import RedisScoreCache
 
 
 @pytest.fixture

@@ -12,10 +12,9 @@ import pytest
 import redis
 
 from ragsite.embedded.data_dir import AlreadyRunningError, DataLock
-from ragsite.embedded.identity import NamespaceIdentity, UserIdentity, choose_identity
-from ragsite.embedded.processes import Process, ServiceError, launcher, processes_in
+from ragsite.embedded.postgres import NamespaceIdentity, UserIdentity, choose_identity
+from ragsite.embedded.processes import Process, ServiceError, launcher, processes_in, wait_until
 from ragsite.embedded.services import EmbeddedServices
-from ragsite.embedded.waiting import wait_until
 
 
 @pytest.fixture
@@ -210,7 +209,7 @@ def test_in_a_namespace_root_is_nobody_to_itself_and_still_owns_its_files(tmp_pa
 
 @as_root
 def test_where_namespaces_are_forbidden_an_unprivileged_user_takes_over(tmp_path, monkeypatch):
-    monkeypatch.setattr("ragsite.embedded.identity._is_allowed", lambda identity: False)
+    monkeypatch.setattr("ragsite.embedded.postgres._is_allowed", lambda identity: False)
 
     identity = choose_identity(tmp_path / "new")
 

@@ -17,8 +17,7 @@ import psycopg
 import pytest
 
 from ragsite.embedded.data_dir import is_running
-from ragsite.embedded.processes import Process, SupervisedProcess, free_port, processes_in
-from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.processes import Process, SupervisedProcess, free_port, processes_in, wait_until
 from ragsite.env import PROJECT_ROOT
 
 SERVED = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ADMIN_PASSWORD")

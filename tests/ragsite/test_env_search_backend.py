@@ -67,7 +67,7 @@ def test_the_client_is_loaded_by_nobody_who_does_not_search_there():
 def test_the_client_is_kept_from_reading_the_address_by_itself(tmp_path):
     """It would refuse a file while it is loaded."""
     script = (
-        "import os, django; django.setup(); from knowledge.backends.milvus.client import builders\n"
+        "import os, django; django.setup(); from knowledge.backends.milvus.collection import builders\n"
         "print(builders().__name__, os.environ['MILVUS_URI'])"
     )
     file = str(tmp_path / "lite.db")

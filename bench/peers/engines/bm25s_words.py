@@ -10,7 +10,7 @@ from bench.peers.exchange import TOP_K, Task
 from bench.peers.worker import Search
 
 DISTRIBUTIONS = ("bm25s",)
-PARITY = {"method": "lucene", "k1": 1.2, "b": 0.75}  # knowledge/indexes/bm25.py; the factor k1 + 1 changes no order
+PARITY = {"method": "lucene", "k1": 1.2, "b": 0.75}  # knowledge/indexes/lexical.py; the factor k1 + 1 changes no order
 
 
 def build(task: Task, variant: str) -> Search:

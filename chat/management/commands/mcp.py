@@ -12,8 +12,7 @@ import uvicorn
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.errors import NotAuthenticatedError
-from chat.mcp.http import McpEndpoint
-from chat.mcp.server import serve_stdio, serving
+from chat.mcp.server import McpEndpoint, serve_stdio, serving
 
 KEY_VARIABLE = "RAGSITE_KEY"
 

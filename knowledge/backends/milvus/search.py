@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from accounts.scope import Scope
-from knowledge.backends.milvus.client import SEARCH_SECONDS, call, is_lite
-from knowledge.backends.milvus.collection import number_of
+from knowledge.backends.milvus.collection import SEARCH_SECONDS, call, is_lite, number_of
 from knowledge.backends.postgres import ScopedLexicalIndex
 from knowledge.errors import BackendTooDeepError
 from knowledge.indexes.visibility import Bounds, Visible

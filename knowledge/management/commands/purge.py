@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from knowledge.services.purge import purge
+from knowledge.services.deletion import purge
 
 
 class Command(BaseCommand):

@@ -15,7 +15,7 @@ from knowledge.management.progress import ProgressLine, jobs_wait
 from knowledge.models import IngestJob, KnowledgeSet, Source
 from knowledge.selectors import job_get, sets_managed
 from knowledge.services.sources import folder_source_ensure, run_open, sync_run
-from knowledge.services.sources.sync_report import RunReport
+from knowledge.services.sources.sync_runs import RunReport
 from ragcore.errors import RagError
 
 SETTLE_MILLISECONDS = 1600  # changes that come within it are taken together

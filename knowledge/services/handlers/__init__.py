@@ -8,9 +8,10 @@ from knowledge.services.handlers.rules import (
     handler_evaluate,
     handler_value,
     pattern_check,
+    series_settle,
     template_check,
+    version_key,
 )
-from knowledge.services.handlers.series import series_settle, version_key
 
 __all__ = [
     "HandlerOutcome",

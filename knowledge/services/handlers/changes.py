@@ -20,8 +20,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Attribute, Document, DocumentVersion, HandlerRule, Source, SourceHandler
 from knowledge.seeds import seed_attributes, seed_handlers
 from knowledge.services.composition import documents_settle
-from knowledge.services.handlers.rules import Handler, HandlerOutcome, handler_evaluate, handler_value
-from knowledge.services.handlers.series import newer_in_series
+from knowledge.services.handlers.rules import Handler, HandlerOutcome, handler_evaluate, handler_value, newer_in_series
 from ragcore.errors import RagError
 
 

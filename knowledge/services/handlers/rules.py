@@ -1,4 +1,4 @@
-"""What a source handler says, and what its rules make of one document; nothing is written (D10).
+"""What the rules of a source handler make of one document, and of a series: only its latest stays (D10).
 
 Patterns run in the `regex` library because it can stop in the middle of a match. The standard library cannot, and one
 pattern such as `(a|aa)+$` would block a worker for ever.
@@ -11,16 +11,20 @@ from __future__ import annotations
 import fnmatch
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
 import regex
+from django.db import transaction
+from django.db.models import QuerySet
 
-from knowledge.errors import RuleInvalidError
-from knowledge.models import HandlerRule, SourceHandler
+from knowledge.errors import RuleInvalidError, SupersededError
+from knowledge.models import Document, HandlerRule, SourceHandler
+from knowledge.services.deletion import documents_withdraw
 
 # ── values ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -238,3 +242,55 @@ def _known(attributes: Mapping[str, Any], *, path: str, name: str, title: str) -
     """What templates may name, as text."""
     texts = {key: str(value) for key, value in attributes.items() if isinstance(value, (str, int, float))}
     return {"path": path, "name": name, "stem": PurePosixPath(name).stem, "title": title, **texts}
+
+
+Key = tuple[tuple[int, int, str], ...]
+
+
+def version_key(version: str) -> Key:
+    """Natural order: numbers by value, text by letters, a leading v ignored: 9.2 < 10.0 < 10.0a."""
+    parts = re.findall(r"\d+|[^\d\W_]+", version.casefold().removeprefix("v"))
+    return tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts)
+
+
+def newer_in_series(*, document: Document, series: str, version: str) -> Document | None:
+    """Another document of the same series and source with a higher version that is there or on its way."""
+    others = _series(document.source_id, [series]).exclude(pk=document.pk).exclude(state=Document.State.FAILED)
+    newer = [other for other in others if version_key(version_of(other)) > version_key(version)]
+    return max(newer, key=lambda other: version_key(version_of(other)), default=None)
+
+
+def version_of(document: Document) -> str:
+    """The version within the series that the handler wrote."""
+    return str(document.handled.get("series_version", ""))
+
+
+@transaction.atomic
+def series_settle(*, document_ids: Iterable[int]) -> int:
+    """Delete (softly) what newer live documents of the same series replace; returns how many.
+
+    Called once documents have gone live, never before: a new version that cannot be read replaces nothing.
+    Idempotent; documents without a series are ignored.
+    """
+    arrived = Document.objects.filter(pk__in=document_ids, deleted=None).exclude(series="")
+    wanted: dict[int, set[str]] = defaultdict(set)
+    for source_id, series in arrived.values_list("source_id", "series"):
+        wanted[source_id].add(series)
+    return sum(_settle(source_id, sorted(names)) for source_id, names in sorted(wanted.items()))
+
+
+def _settle(source_id: int, names: list[str]) -> int:
+    by_series: dict[str, list[Document]] = defaultdict(list)
+    for document in _series(source_id, names).filter(live_version__isnull=False):
+        by_series[document.series].append(document)
+    gone = 0
+    for rows in by_series.values():
+        newest = max(rows, key=lambda row: version_key(version_of(row)))
+        old = [row.pk for row in rows if version_key(version_of(row)) < version_key(version_of(newest))]
+        reason = SupersededError("replaced", title=newest.title)
+        gone += documents_withdraw(tenant_id=newest.tenant_id, document_ids=old, reason=reason)
+    return gone
+
+
+def _series(source_id: int, names: list[str]) -> QuerySet[Document]:
+    return Document.objects.filter(source_id=source_id, series__in=names, deleted=None).exclude(series="")

@@ -22,11 +22,14 @@ from knowledge.models import IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
 from knowledge.selectors.options import PipelineOptions, pipeline_options
 from knowledge.services.ingestion.chunk_and_represent import PreparedVersion, item_represent, texts_embed
-from knowledge.services.ingestion.item_claims import ItemLease, has_free_items, items_claim, items_free
 from knowledge.services.ingestion.item_state import (
     IngestionFaultError,
+    ItemLease,
     StoreUnavailableError,
+    has_free_items,
     item_hand_over,
+    items_claim,
+    items_free,
     items_put_off_or_fail,
 )
 from knowledge.services.ingestion.parse_and_ocr import ReadDocument, item_ocr, item_read

@@ -16,10 +16,10 @@ import numpy as np
 from knowledge.model_registry import counter, embedder
 from knowledge.models import DocumentVersion, IngestItem
 from knowledge.models.index import FINE_DIMENSIONS
-from knowledge.services.edit_reapply import ReappliedEdits, edits_reapply
-from knowledge.services.ingestion.item_claims import ItemLease
+from knowledge.services.ingestion.item_state import ItemLease
 from knowledge.services.ingestion.parse_and_ocr import ReadDocument
 from knowledge.services.model_slots import background_model, embedding_slot
+from knowledge.services.reingest import ReappliedEdits, edits_reapply
 from knowledge.services.representations import Representation, document_represent, question_representation
 from ragcore.chunking import splitter_for
 from ragcore.errors import EmptyDocumentError

@@ -10,7 +10,7 @@ from knowledge.model_registry import recogniser
 from knowledge.models import DocumentVersion, IngestItem
 from knowledge.selectors.options import PipelineOptions
 from knowledge.services.handlers import handlers_apply
-from knowledge.services.ingestion.item_claims import ItemLease
+from knowledge.services.ingestion.item_state import ItemLease
 from knowledge.services.ingestion.parse_cache import (
     ParsedVersion,
     parse_cache_load,

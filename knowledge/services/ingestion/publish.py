@@ -11,9 +11,9 @@ from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
 from knowledge.errors import error_columns
-from knowledge.indexes.bm25 import document_side
 from knowledge.indexes.copy import EntryRow, chunk_ids, entries_copy
 from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.indexes.lexical import document_side
 from knowledge.indexes.lexical_statistics import (
     Totals,
     drifted_statistics,
@@ -25,11 +25,11 @@ from knowledge.indexes.lexical_statistics import (
 )
 from knowledge.models import Chunk, Document, DocumentVersion, IngestItem
 from knowledge.queue import RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
-from knowledge.services.edit_reapply import edits_present, edits_settle
 from knowledge.services.handlers import series_settle
 from knowledge.services.ingestion.chunk_and_represent import PreparedVersion
-from knowledge.services.ingestion.item_claims import items_held
+from knowledge.services.ingestion.item_state import items_held
 from knowledge.services.ingestion.rendition import rendition_enqueue
+from knowledge.services.reingest import edits_present, edits_settle
 from knowledge.services.representations import Representation
 from ragcore.ports import FloatArray
 from ragcore.types import ChunkDraft

@@ -1,6 +1,5 @@
 """Sources of documents: create them, run them, and receive what they send (D12, D28)."""
 
-from knowledge.services.sources.archives import ArchiveUpload, archive_upload
 from knowledge.services.sources.changes import (
     credentials_set,
     folder_source_ensure,
@@ -9,9 +8,10 @@ from knowledge.services.sources.changes import (
     source_delete,
     source_update,
 )
-from knowledge.services.sources.single_page import document_from_url
+from knowledge.services.sources.folders import ArchiveUpload, archive_upload
 from knowledge.services.sources.sync_execution import sync_run
-from knowledge.services.sources.sync_schedule import run_open, set_ingest, source_run_start, sources_start_due
+from knowledge.services.sources.sync_runs import run_open, set_ingest, source_run_start, sources_start_due
+from knowledge.services.sources.web import document_from_url
 from knowledge.services.sources.webhooks import (
     EventsResult,
     WebhookEvent,

@@ -18,14 +18,13 @@ from accounts.services import audit_record
 from knowledge.errors import SourceInUseError, SourceSettingsError, UnknownPeopleError
 from knowledge.models import Document, SetSource, Source, SourceHandler
 from knowledge.selectors import set_owned, sets_managed
-from knowledge.selectors.sources import handlers_listed, source_managed
+from knowledge.selectors.sets import handlers_listed, source_managed
 from knowledge.services.composition import sources_settle_soon
+from knowledge.services.deletion import documents_withdraw
 from knowledge.services.registration import clearance_check, source_ensure
-from knowledge.services.soft_delete import documents_withdraw
 from knowledge.services.sources.credentials import credentials_check, credentials_encrypt, credentials_normalise
 from knowledge.services.sources.folders import folder_allowed
-from knowledge.services.sources.items import LISTED_KINDS
-from knowledge.services.sources.sync_claims import next_run_after
+from knowledge.services.sources.sync_runs import LISTED_KINDS, next_run_after
 from knowledge.services.sources.web import hosts_of, location_check
 from knowledge.types import SourceOptions, strictly
 

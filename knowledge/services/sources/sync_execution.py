@@ -21,22 +21,20 @@ from knowledge.services.composition import source_settle
 from knowledge.services.ingestion.item_state import IngestionFaultError
 from knowledge.services.leases import LeaseLostError
 from knowledge.services.sources.folders import folder_allowed, folder_items
-from knowledge.services.sources.items import Item, UnreadableItem
-from knowledge.services.sources.single_page import address_fetch
-from knowledge.services.sources.sync_claims import (
+from knowledge.services.sources.sync_items import Item, ItemSync, UnreadableItem
+from knowledge.services.sources.sync_runs import (
     BEAT_SECONDS,
+    RunReport,
     run_claim,
     run_lease,
     run_release,
     run_store,
+    runs_next_start,
     source_claim,
     source_release,
     source_renew,
 )
-from knowledge.services.sources.sync_items import ItemSync
-from knowledge.services.sources.sync_report import RunReport
-from knowledge.services.sources.sync_schedule import runs_next_start
-from knowledge.services.sources.web import page_items, sitemap_items
+from knowledge.services.sources.web import address_fetch, page_items, sitemap_items
 from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)

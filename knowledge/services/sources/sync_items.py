@@ -1,9 +1,11 @@
-"""Synchronise the items of one source one by one, and delete missing documents at the end."""
+"""Items of a source: synchronise them one by one, and delete missing documents at the end."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import transaction
 
@@ -20,15 +22,45 @@ from knowledge.errors import (
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, IngestJob, Source
 from knowledge.services.composition import glob_matches
+from knowledge.services.deletion import documents_withdraw
 from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.handlers import Handler, arrival_refusal, handler_value
 from knowledge.services.leases import LeaseLostError
 from knowledge.services.registration import Arrival, document_register
-from knowledge.services.soft_delete import documents_withdraw
-from knowledge.services.sources.items import FetchedItem, Item, Stamp, UnreadableItem
-from knowledge.services.sources.sync_report import RunReport
+from knowledge.services.sources.sync_runs import RunReport
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
+
+Stamp = Mapping[str, Any]  # changes when the item changes; JSON values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedItem:
+    """The bytes of an item and their stamp."""
+
+    name: str  # file name with its ending
+    content: bytes
+    stamp: Stamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One document of a source. An empty stamp says nothing: the item must be read."""
+
+    external_id: str
+    name: str
+    stamp: Stamp = field(default_factory=dict)
+    read: Callable[[Stamp], FetchedItem | None]  # takes the stamp of last time; None: it has not changed since
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadableItem:
+    """An item that cannot be fetched. `hides`: it may contain more items, so the list is incomplete."""
+
+    path: str
+    error: RagError
+    hides: bool = False
+
 
 CALL_WORKERS_EVERY = 20  # versions: reading them begins while others are still fetched
 FEW = 10  # documents that may always be deleted, whatever their share

@@ -18,14 +18,13 @@ from accounts.errors import NotAuthenticatedError
 from knowledge.errors import CredentialsUnreadableError, WebhookReplayedError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, IngestJob, Source
+from knowledge.services.deletion import documents_withdraw
 from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.registration import Arrival, document_register
-from knowledge.services.soft_delete import documents_withdraw
 from knowledge.services.sources.credentials import credentials_decrypt
-from knowledge.services.sources.single_page import fetch_open
 from knowledge.services.sources.sync_items import source_scope
-from knowledge.services.sources.sync_report import RunReport
-from knowledge.services.sources.web import address_check
+from knowledge.services.sources.sync_runs import RunReport
+from knowledge.services.sources.web import address_check, fetch_open
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
 

@@ -11,8 +11,7 @@ from ragcore.answering.pipeline import answer_stage
 from ragcore.answering.stages.loops import LoopRun, limited_seconds, run_guarded
 from ragcore.grading.answers import confidence_in
 from ragcore.grading.budget import UNFINISHED, Budget, Meter
-from ragcore.grading.coverage import STOP_AT, Coverage, compute_coverage
-from ragcore.grading.passages import PassageScores, grade_passages
+from ragcore.grading.passages import STOP_AT, Coverage, PassageScores, compute_coverage, grade_passages
 from ragcore.grading.query_refinement import RefinedQuery, refine_query, strategies_for
 from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient

@@ -9,8 +9,7 @@ from ragcore.answering.pipeline import answer_stage
 from ragcore.answering.stages.loops import LoopRun, limited_seconds, run_guarded
 from ragcore.grading.answers import AnswerGrades, grade_answer
 from ragcore.grading.budget import UNFINISHED, Budget, Meter
-from ragcore.grading.coverage import Coverage, compute_coverage
-from ragcore.grading.passages import grade_passages, retrieval_grade
+from ragcore.grading.passages import Coverage, compute_coverage, grade_passages, retrieval_grade
 from ragcore.grading.query_refinement import refine_query, strategies_for
 from ragcore.labels import gettext_noop as _
 from ragcore.llm.client import LlmClient

@@ -15,9 +15,9 @@ from ragcore.answering.pipeline import answer_stage
 from ragcore.answering.stages.context import BuildContext
 from ragcore.errors import RagError
 from ragcore.grading.budget import Budget, Meter
-from ragcore.grading.hops import next_hop
+from ragcore.grading.query_refinement import next_hop
 from ragcore.labels import gettext_noop as _
-from ragcore.llm.cancellation import StoppedError, run_unless_stopped
+from ragcore.llm.client import StoppedError, run_unless_stopped
 from ragcore.stage_ports import StagePorts
 from ragcore.types.answering import AnswerState, Rewrite, SearchResult, Step, WrittenText
 

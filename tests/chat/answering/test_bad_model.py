@@ -6,8 +6,8 @@ import pytest
 
 from knowledge import model_registry
 from ragcore.llm.generators import LLMAnswerGenerator
-from ragcore.llm.language_check import is_other_language
 from ragcore.llm.openai_chat import OpenAIChatModel
+from ragcore.text.scripts import is_other_language
 from tests.chat.conftest import sse
 from tests.scripted_llm import Reply
 

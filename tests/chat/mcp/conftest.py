@@ -12,8 +12,8 @@ from mcp import Client
 from accounts.models import ApiKey, User
 from accounts.services import api_key_create
 from chat.executors import run_db
-from chat.mcp.callers import caller_of_fixed_key
 from chat.mcp.server import mcp_server
+from chat.mcp.tools import caller_of_fixed_key
 from knowledge.models import Chunk, Document, KnowledgeSet
 from tests.factories import ingest, make_admin, make_set, make_tenant
 

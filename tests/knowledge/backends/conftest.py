@@ -12,7 +12,7 @@ from django.db import connection
 from accounts.models import Tenant
 from knowledge import model_registry
 from knowledge.backends import backend_of
-from knowledge.backends.milvus import client
+from knowledge.backends.milvus import collection
 from knowledge.backends.milvus.collection import collection_ensure
 from knowledge.indexes.backend_outbox import outbox_watch
 from knowledge.indexes.visibility import visible_sql
@@ -36,12 +36,12 @@ def milvus(settings, lite_file) -> Iterator[str]:
     """
     settings.SEARCH_BACKEND, settings.MILVUS_URI, settings.MILVUS_COLLECTION = "milvus", lite_file, "tests"
     cache.clear()
-    client.rested()
+    collection.rested()
     collection_ensure("tests")
     yield "tests"
-    client.rested()
+    collection.rested()
     settings.MILVUS_URI = lite_file
-    client.call("delete", seconds=10, collection_name="tests", filter="id > 0")
+    collection.call("delete", seconds=10, collection_name="tests", filter="id > 0")
 
 
 def watch():

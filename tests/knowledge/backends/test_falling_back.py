@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from accounts.scope import Scope
-from knowledge.backends.milvus import client, search
+from knowledge.backends.milvus import collection, search
 from knowledge.backends.milvus.collection import number_of
 from knowledge.backends.milvus.search import expression_of
 from knowledge.errors import BackendRefusedError, BackendUnavailableError
@@ -70,20 +70,20 @@ def test_a_dead_address_costs_a_moment_once_and_postgres_answers(copied, owner, 
     assert titles(done)[0] == "d3"
     reasons = dict.fromkeys(("lexical", "coarse"), "backend_unavailable")
     assert notes(done) == {"search.coarse": reasons, "search.fine": {**reasons, "dense": "backend_unavailable"}}
-    assert first < 2 * client.CONNECT_SECONDS + 1
+    assert first < 2 * collection.CONNECT_SECONDS + 1
     with pytest.raises(BackendUnavailableError):  # at once: nobody waits for it again
-        client.call("search", seconds=60, collection_name="tests")
+        collection.call("search", seconds=60, collection_name="tests")
 
 
 def test_an_address_that_swallows_packets_costs_no_more_than_the_time_limit(milvus, settings, monkeypatch):
-    monkeypatch.setattr(client, "CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(collection, "CONNECT_SECONDS", 0.3)
     with socket.socket() as silent:  # accepts connections and never says a word
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         settings.MILVUS_URI = f"http://127.0.0.1:{silent.getsockname()[1]}"
         begin = time.monotonic()
         with pytest.raises(BackendUnavailableError):
-            client.call("has_collection", seconds=0.3, collection_name="tests")
+            collection.call("has_collection", seconds=0.3, collection_name="tests")
 
     assert time.monotonic() - begin < 3
 
@@ -129,7 +129,7 @@ def test_nothing_of_what_is_not_visible_reaches_the_trace(copied, owner):
 def test_filters_that_milvus_does_not_know_become_a_list_of_documents(copied, owner, monkeypatch):
     Document.objects.filter(external_id="d2").update(metadata={"product": "BTS"})
     asked = []
-    real = client.call
+    real = collection.call
     monkeypatch.setattr(search, "call", lambda name, **given: asked.append(given["filter"]) or real(name, **given))
 
     done = ask(owner, filters=Filters(metadata={"product": "BTS"}))
@@ -188,6 +188,6 @@ def test_a_scope_without_bounds_still_sees_its_tenant_only(copied, owner):
 
 def test_refusals_do_not_put_milvus_to_rest(milvus):
     with pytest.raises(BackendRefusedError):
-        client.call("query", seconds=3, collection_name="tests", filter="nonsense ==", output_fields=["id"])
+        collection.call("query", seconds=3, collection_name="tests", filter="nonsense ==", output_fields=["id"])
 
-    assert client.call("has_collection", seconds=3, collection_name="tests") is True
+    assert collection.call("has_collection", seconds=3, collection_name="tests") is True

@@ -9,14 +9,14 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.utils import timezone
 
-from knowledge.backends.milvus import client
+from knowledge.backends.milvus import collection
 from knowledge.backends.milvus import collection as milvus_rows
 from knowledge.errors import BackendRefusedError, BackendUnavailableError
-from knowledge.indexes import advisory_locks, backend_outbox
+from knowledge.indexes import backend_outbox, statements
 from knowledge.models import BackendChange, Document, IndexEntry, TenantBackend
 from knowledge.services import backend_changes_apply, backend_sync, document_delete
+from knowledge.services.deletion import purge
 from knowledge.services.edits import chunk_disable, chunk_replace
-from knowledge.services.purge import purge
 from knowledge.services.sets import set_delete
 from tests.factories import ingest, make_set, make_tenant, scope_of
 from tests.knowledge.backends.conftest import copy_all, watch
@@ -241,9 +241,9 @@ def test_a_second_writer_goes_at_once(milvus, owner, copied):
     delete(owner, copied)
     beside = connection.copy()
     with beside.cursor() as cursor:
-        cursor.execute(advisory_locks.TRY_SESSION, {"name": "ragsite.backend"})
+        cursor.execute(statements.TRY_SESSION, {"name": "ragsite.backend"})
         assert backend_changes_apply() == 0
-        cursor.execute(advisory_locks.UNLOCK_SESSION, {"name": "ragsite.backend"})
+        cursor.execute(statements.UNLOCK_SESSION, {"name": "ragsite.backend"})
     beside.close()
 
     assert backend_changes_apply() > 0
@@ -273,4 +273,4 @@ def test_entries_are_read_as_they_were_written(owner, common):
 @pytest.mark.usefixtures("milvus")
 def test_errors_of_milvus_become_ours():
     with pytest.raises(BackendRefusedError):
-        client.call("query", seconds=3, collection_name="tests", filter="nonsense ==", output_fields=["id"])
+        collection.call("query", seconds=3, collection_name="tests", filter="nonsense ==", output_fields=["id"])

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.indexes.access_paths import fetched_for, lexical_plan, vector_plan
-from knowledge.indexes.search_space import SearchSpace
+from knowledge.indexes.search_space import SearchSpace, fetched_for, lexical_plan, vector_plan
 
 PER_DOCUMENT = 10
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.indexes.bm25 import (
+from knowledge.indexes.lexical import (
     K1,
     B,
     document_side,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from knowledge.indexes.bm25 import document_side
+from knowledge.indexes.lexical import document_side
 from knowledge.indexes.lexical_statistics import (
     DRIFT,
     drifted_statistics,

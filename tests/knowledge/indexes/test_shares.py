@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from knowledge.backends import ScopedLexicalIndex, ScopedVectorIndex
-from knowledge.indexes import access_paths, lexical, search_space, vectors
+from knowledge.indexes import lexical, search_space, vectors
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import Document, IndexEntry, KnowledgeSet
 from knowledge.selectors import documents_askable
@@ -76,11 +76,11 @@ def corpus():
 def forced(monkeypatch, way):
     """Every plan goes this way, and asks for no more hits than are wanted, so that more have to be fetched."""
     for module, name in ((vectors, "vector_plan"), (lexical, "lexical_plan")):
-        original = getattr(access_paths, name)
+        original = getattr(search_space, name)
 
         def plan(space, *, limit, original=original, **given):
             made = original(space, limit=limit, **given)
-            return access_paths.AccessPlan(
+            return search_space.AccessPlan(
                 path=way if way in made.costs else made.path, fetched=limit, costs=made.costs
             )
 

@@ -8,10 +8,10 @@ from django.core.management import call_command
 from django.db import transaction
 
 from chat.models import Conversation, Message, MessageCitation
-from knowledge.indexes.advisory_locks import files_lock_exclusive
+from knowledge.indexes.statements import files_lock_exclusive
 from knowledge.models import Chunk, Document, DocumentVersion, IndexEntry, IngestItem, Term
+from knowledge.services.deletion import PurgeResult, purge
 from knowledge.services.maintenance import index_check
-from knowledge.services.purge import PurgeResult, purge
 from tests.factories import ingest
 from tests.knowledge.locks import Beside
 from tests.knowledge.maintenance.conftest import ago

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection, connections, transaction
 
-from knowledge.indexes import access_paths, advisory_locks, index_maintenance
+from knowledge.indexes import index_maintenance, search_space, statements
 from knowledge.models import IndexEntry
 from knowledge.services.maintenance import indexes_rebuild, maintenance_run
 from knowledge.services.retrieval import retrieve
@@ -50,7 +50,7 @@ class Searching(threading.Thread):
 
 
 def test_people_search_while_the_indexes_are_built_anew(owner, document, monkeypatch):
-    monkeypatch.setattr(access_paths, "NEAR_START", -1e9)  # always through the index
+    monkeypatch.setattr(search_space, "NEAR_START", -1e9)  # always through the index
     searching = Searching(owner)
     searching.start()
 
@@ -117,7 +117,7 @@ def test_two_rebuilds_at_once_are_refused():
 
 def hold(held, free):
     try:
-        with advisory_locks.maintenance_try_lock() as alone:
+        with statements.maintenance_try_lock() as alone:
             assert alone
             held.set()
             free.wait(20)

@@ -14,7 +14,7 @@ from knowledge.errors import (
     UnknownPeopleError,
 )
 from knowledge.models import Document, Source
-from knowledge.selectors.sources import source_list, sources_usable
+from knowledge.selectors.sets import source_list, sources_usable
 from knowledge.services.sources import credentials_set, source_create, source_delete, source_update
 from knowledge.services.sources.credentials import credentials_decrypt, credentials_encrypt
 from ragcore.errors import InvalidOptionsError

@@ -11,9 +11,15 @@ from knowledge.queue import RUN_SYNC
 from knowledge.selectors import job_get
 from knowledge.services import documents_bulk, job_cancel, job_pause, job_resume
 from knowledge.services.sources import source_run_start, sync_run
-from knowledge.services.sources.single_page import fetch_open
-from knowledge.services.sources.sync_claims import FETCHES_AT_ONCE, RUNS_AT_ONCE, run_claim, run_lease, run_release
-from knowledge.services.sources.sync_report import RunReport
+from knowledge.services.sources.sync_runs import (
+    FETCHES_AT_ONCE,
+    RUNS_AT_ONCE,
+    RunReport,
+    run_claim,
+    run_lease,
+    run_release,
+)
+from knowledge.services.sources.web import fetch_open
 from tests.factories import run_job, scope_of
 from tests.knowledge.sources.building import folder_source, here
 from tests.knowledge.test_ingestion_faults import lines_of

@@ -9,15 +9,15 @@ from django.utils import timezone
 
 from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.services.sources import run_open, source_run_start, sources_start_due, sync_run
-from knowledge.services.sources.sync_claims import (
+from knowledge.services.sources.sync_runs import (
     LEASE_SECONDS,
+    RunReport,
     next_run_after,
     run_claim,
     run_lease,
     run_store,
     source_claim,
 )
-from knowledge.services.sources.sync_report import RunReport
 from tests.factories import scope_of
 from tests.knowledge.sources.building import folder_source, run
 

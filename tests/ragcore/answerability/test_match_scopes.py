@@ -1,7 +1,12 @@
 """Where the words of a question stand, from the best sentence outwards."""
 
-from ragcore.answerability.match_scopes import find_match_scopes, pairs_kept, source_shares, window_shares
-from ragcore.answerability.question_parts import split_question
+from ragcore.answerability.question_parts import (
+    find_match_scopes,
+    pairs_kept,
+    source_shares,
+    split_question,
+    window_shares,
+)
 from ragcore.extractive.sentences import read_statements
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source

@@ -3,7 +3,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from ragcore.fetching.names import MAX_NAME_CHARACTERS, file_name, media_type_of
+from ragcore.fetching.fetcher import MAX_NAME_CHARACTERS, file_name, media_type_of
 from ragcore.parsing import MEDIA_TYPE_ENDINGS, SUPPORTED_FORMATS
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from ragcore.grading.answers import REFUSED, confidence_in, grade_answer, grades_by_rules
-from ragcore.grading.coverage import Coverage
+from ragcore.grading.passages import Coverage
 from ragcore.prompts.refusals import refusal
 from ragcore.types import Source
 from tests.ragcore.grading.world import (

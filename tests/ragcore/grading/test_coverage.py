@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.grading.coverage import compute_coverage, coverage_categories, coverage_status
+from ragcore.grading.passages import compute_coverage, coverage_categories, coverage_status
 from ragcore.text.word_lists import read_cues
 from tests.ragcore.grading.world import LIBRARY, ranked, tokenizer
 

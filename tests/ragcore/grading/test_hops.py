@@ -1,6 +1,6 @@
 import pytest
 
-from ragcore.grading.hops import hop_by_rules, next_hop
+from ragcore.grading.query_refinement import hop_by_rules, next_hop
 from tests.ragcore.grading.world import USELESS, World, model_server, ranked, says, tokenizer
 
 QUESTION = "Who directed the film that was shot in Leland, North Carolina in 1986?"

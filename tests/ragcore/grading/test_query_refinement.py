@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.grading.coverage import Coverage, compute_coverage
-from ragcore.grading.passages import PassageScores
+from ragcore.grading.passages import Coverage, PassageScores, compute_coverage
 from ragcore.grading.query_refinement import STRATEGIES, refine_by_rules, refine_query, strategies_for, technical_terms
 from tests.ragcore.grading.world import LIBRARY, QUESTION, USELESS, World, model_server, ranked, says, tokenizer
 

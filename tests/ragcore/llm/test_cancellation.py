@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from ragcore.answering.pipeline import AnswerStage, answer_stage, run_stages
-from ragcore.llm.cancellation import StoppedError, run_unless_stopped
-from ragcore.llm.client import LlmClient
+from ragcore.llm.client import LlmClient, StoppedError, run_unless_stopped
 from ragcore.ports import GenerationEvent
 from ragcore.types.answering import AnswerState, Question
 from tests.ragcore.grading.world import World

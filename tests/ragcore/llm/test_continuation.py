@@ -2,7 +2,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ragcore.llm.continuation import ContinuationJoiner, RestartedError, overlap_length
+from ragcore.llm.generators import ContinuationJoiner, RestartedError, overlap_length
 
 BEFORE = "The procedure has four steps [1]. First the terminal sends a preamble, then the"
 

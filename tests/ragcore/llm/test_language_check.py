@@ -1,6 +1,6 @@
 import pytest
 
-from ragcore.llm.language_check import is_other_language
+from ragcore.text.scripts import is_other_language
 
 ENGLISH = "The random access procedure has four steps, and the terminal begins with a preamble [1]."
 CHINESE = "随机接入过程共有四个步骤，终端首先发送前导码，然后网络给出应答，接着终端发送请求消息，最后完成竞争解决过程。"

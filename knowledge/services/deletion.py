@@ -1,13 +1,14 @@
-"""Remove for good what was deleted or replaced long ago and what no citation needs (D28, B3).
+"""Soft deletion by the system, and removal for good of what was deleted or replaced long ago (D28, B3).
 
-A model that needs passages for ever has a foreign key to a document, version or chunk with PROTECT, which keeps the
-version. Files are removed last, independently of rows: every file that no row names, also after a killed process.
+What a citation needs stays: a model that needs passages for ever has a foreign key to a document, version or chunk with
+PROTECT, which keeps the version. Files are removed last, independently of rows: every file that no row names, also
+after a killed process.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -17,10 +18,42 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from accounts.models import Tenant
-from knowledge.indexes.advisory_locks import files_lock_exclusive
+from knowledge.errors import error_columns
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.index_maintenance import orphaned_terms_count, terms_purge, terms_until
-from knowledge.indexes.lexical_statistics import statistics_lock
+from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
+from knowledge.indexes.statements import files_lock_exclusive
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, IndexEntry, IngestItem
+from ragcore.errors import RagError
+
+BATCH = 500  # documents a transaction
+
+
+def documents_withdraw(*, tenant_id: int, document_ids: Sequence[int], reason: RagError | None = None) -> int:
+    """Remove documents of one tenant from every search and answer; returns how many were still there.
+
+    `reason` is stored on the documents, to explain where they went. Idempotent.
+    """
+    ids = sorted(document_ids)
+    return sum(_withdraw(tenant_id, ids[start : start + BATCH], reason) for start in range(0, len(ids), BATCH))
+
+
+@transaction.atomic
+def _withdraw(tenant_id: int, ids: Sequence[int], reason: RagError | None) -> int:
+    """Locks in the order of publishing: statistics, documents, epoch."""
+    statistics_lock(tenant_id=tenant_id)
+    rows = Document.objects.select_for_update().filter(tenant_id=tenant_id, pk__in=ids, deleted=None).order_by("pk")
+    found = dict(rows.values_list("pk", "live_version_id"))
+    if not found:
+        return 0
+    live = [version for version in found.values() if version]
+    versions_count(tenant_id=tenant_id, versions=live, sign=-1)
+    now = timezone.now()
+    said = error_columns(reason) if reason else {}
+    Document.objects.filter(pk__in=found).update(deleted=now, state=Document.State.DELETED, updated=now, **said)
+    epoch_advance(tenant_id=tenant_id)
+    return len(found)
+
 
 logger = logging.getLogger(__name__)
 
