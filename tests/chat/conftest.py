@@ -43,7 +43,11 @@ class World:
 
 
 @pytest.fixture
-def world(transactional_db, redis_client) -> World:
+def world(shared_rows, redis_client) -> World:
+    return shared_rows(world_make)
+
+
+def world_make() -> World:
     owner, reader = make_user(), make_user()
     knowledge_set = make_set("radio", owners=[owner])
     documents = ingest(owner, knowledge_set, **TEXTS)
