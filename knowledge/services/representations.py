@@ -9,6 +9,7 @@ from knowledge.model_registry import counter, tokenizer
 from ragcore.options import RepresentationOptions
 from ragcore.ports import ChatModel
 from ragcore.representations import EntryKind, represent
+from ragcore.representations.derived_texts import without_picture_links
 from ragcore.text.scripts import language_of
 from ragcore.types import ChunkDraft, ParsedDocument
 
@@ -66,7 +67,8 @@ def document_represent(
 
 
 def _entry(title: str, draft: ChunkDraft, kind: EntryKind, text: str) -> Representation:
-    """The entry, with title and headings, except for a question, which should read like one."""
+    """The entry, with title and headings, except for a question, which should read like one. Links of pictures go."""
+    text = without_picture_links(text)
     indexed = text if kind == "question" else indexed_text(title=title, heading_path=draft.heading_path, text=text)
     return Representation(
         ordinal=draft.ordinal,

@@ -148,6 +148,11 @@ def image_captions(blocks: Sequence[Block]) -> list[str]:
     return [caption for caption in found if caption]
 
 
+def without_picture_links(text: str) -> str:
+    """The text as it is searched: of a picture only its description, neither its address nor its file name (D9)."""
+    return _IMAGE.sub(lambda found: _description(found[0]), text) if "![" in text else text
+
+
 def _caption(blocks: Sequence[Block], index: int) -> str:
     lines = [_description(blocks[index].text), _figure_line(blocks, index), _recognised(blocks[index].text)]
     lines += [_nearest_sentence(blocks, index, step=-1), _nearest_sentence(blocks, index, step=+1)]

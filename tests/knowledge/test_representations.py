@@ -64,6 +64,23 @@ def test_a_table_is_found_by_its_rows_in_its_own_language():
     assert "t300" in table.terms
 
 
+def test_a_picture_is_found_by_its_description_and_not_by_its_file_name():
+    parsed = document(
+        heading("Slides", 1),
+        paragraph(
+            "The mast ![view of the mast](picture:slide-2-img1.png) stands ![](https://e.org/p/IMG_77.jpg) here."
+        ),
+        Block(kind="image", text="![slide-2-img2.png](picture:slide-2-img2.png)"),
+    )
+
+    result = made(parsed)
+
+    body, *captions = result.representations
+    assert body.embedded_text.split("\n\n")[:2] == ["Manual\n# Slides", "The mast view of the mast stands  here."]
+    assert not {term for entry in [body, *captions] for term in entry.terms if "img" in term or term in ("png", "jpg")}
+    assert "picture:slide-2-img1.png" in result.drafts[0].text
+
+
 def test_a_question_reads_like_one():
     options = RepresentationOptions(questions=True)
     text = "A network slice is a logical network that one operator runs for another."
