@@ -154,13 +154,18 @@ def forms_of(question: str) -> list[str]:
 def retrieval_options(
     *, scope: Scope, sets: Sequence[KnowledgeSet], request: RetrievalRequest
 ) -> Resolved[RetrievalOptions]:
-    """Options by layer: default, purpose, site, the set if it is searched alone (D14), request."""
+    """Options by layer: default, purpose, site, the set if it is searched alone (D14), mode, request.
+
+    A search by one arm alone is reranked where the request asks for it, and not because the site does so for hybrid.
+    """
     layers: list[tuple[str, Mapping[str, Any]]] = [
         ("purpose", request.defaults),
         ("site", site_options(tenant_id=scope.tenant_id).get("retrieval", {})),
     ]
     if len(sets) == 1:
         layers.append((f"set {sets[0].code}", sets[0].options.get("retrieval", {})))
+    if request.mode != "hybrid":
+        layers.append((f"mode {request.mode}", {"rerank": False}))
     asked = {"top_k": request.top_k, "rerank": request.rerank, "cliff": request.cliff, **request.options}
     return resolve(RetrievalOptions, *layers, ("request", asked))
 

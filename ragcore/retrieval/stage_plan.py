@@ -59,7 +59,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
             ("search.coarse", coarse),
             *by_mode[mode],
             ("load.passages", {}),
-            *_stage_if(options.rerank and mode == "hybrid", "rerank"),
+            *_stage_if(options.rerank, "rerank"),
             *_stage_if(options.quality, "weigh.quality"),
             *_stage_if(options.cliff, "cutoff.cliff"),
             *_stage_if(

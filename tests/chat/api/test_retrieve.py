@@ -53,6 +53,17 @@ async def test_the_trace_tells_where_and_why_a_passage_was_dropped_and_with_whic
     assert "fuse.rsf" in drop["candidates"][0]["scores"]
 
 
+@pytest.mark.parametrize("mode", ["vector", "bm25"])
+async def test_a_search_by_one_arm_is_reranked_where_the_client_says_so(api, mode):
+    hits = {asks: (await asked(api, mode=mode, **asks_with))["hits"] for asks, asks_with in RERANKS.items()}
+
+    assert all("rerank" in hit["scores"] for hit in hits["yes"])
+    assert not any("rerank" in hit["scores"] for hit in [*hits["no"], *hits["unsaid"]])
+
+
+RERANKS = {"yes": {"rerank": True}, "no": {"rerank": False}, "unsaid": {}}
+
+
 async def test_a_boost_is_shown_with_its_reason(api, world):
     await run_db(User.objects.filter(pk=world.reader.pk).update, product="BTS")
     await run_db(Document.objects.filter(pk=world.documents["ra"].pk).update, metadata={"product": "BTS"})

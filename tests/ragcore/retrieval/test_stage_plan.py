@@ -20,8 +20,15 @@ def test_a_plan_holds_the_stages_of_its_mode_in_their_order():
     assert names(rerank=False) == [
         *("correct.terms", "search.coarse", "search.fine", "boost.profile", "fuse.rsf", "load.passages", "cutoff.top_k")
     ]
-    assert names("vector") == ["search.coarse", "search.fine", "rank.single_arm", "load.passages", "cutoff.top_k"]
-    assert names("bm25", fuzzy=False) == ["search.coarse", "rank.single_arm", "load.passages", "cutoff.top_k"]
+    vector = ["search.coarse", "search.fine", "rank.single_arm", "load.passages", "cutoff.top_k"]
+    assert names("vector", rerank=False) == vector
+    bm25 = ["search.coarse", "rank.single_arm", "load.passages", "cutoff.top_k"]
+    assert names("bm25", rerank=False, fuzzy=False) == bm25
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "bm25"])
+def test_every_mode_reranks_where_that_is_wanted_and_only_there(mode):
+    assert ("rerank" in names(mode, rerank=True), "rerank" in names(mode, rerank=False)) == (True, False)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "bm25"])
@@ -59,4 +66,4 @@ def test_a_new_stage_joins_the_plans_behind_the_stage_that_it_names(monkeypatch)
     plan = names(rerank=False)
 
     assert plan[plan.index("load.passages") + 1] == "drop.short"
-    assert names("vector")[-2:] == ["drop.short", "cutoff.top_k"]
+    assert names("vector", rerank=False)[-2:] == ["drop.short", "cutoff.top_k"]
