@@ -108,6 +108,7 @@ class Retrieved:
     timings_ms: Mapping[str, float]  # coarse, fine, rerank, total
     searched: int  # passages that the asker may see, narrowed by sets and filters
     warnings: tuple[FilterWarning, ...] = ()  # why filters left nothing to search
+    duplicate_similarity: float | None = None  # from which a passage repeats a better one; None: none was dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

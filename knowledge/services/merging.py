@@ -8,6 +8,7 @@ from itertools import chain
 from statistics import fmean
 
 from knowledge.types import Retrieved
+from ragcore.retrieval.stages.selection import find_repetitions
 from ragcore.types import Candidate, Drop, StageRecord, State
 
 STAGE = "merge.queries"
@@ -20,22 +21,27 @@ def merge_results(results: Sequence[Retrieved], *, top_k: int, parts: int = 0) -
     The last `parts` results are for sub-questions; the results before them are for forms of the same question. The
     first `top_k // len(results)` of each result are kept; the remaining places, because results share passages, go to
     the best of the others. Passages are ordered by the score "merge.queries", the last one of every candidate, higher
-    is better: see `_fused`. Query, arms and stages are those of the first result; the note of the stage
-    "merge.queries" says what each form contributed.
+    is better: see `_fused`. A passage that repeats a better one of another ranking is dropped where each ranking was
+    rid of its own repetitions (V16), and another takes its place. Query, arms and stages are those of the first result;
+    the note of the stage "merge.queries" says what each form contributed.
     """
     if len(results) == 1:
         return results[0]
     values = _fused(results, parts=parts)
     best = _best_candidates(results)
+    repeated = _repeated(sorted(best.values(), key=lambda one: -values[one.chunk]), results[0].duplicate_similarity)
+    gone = set(chain.from_iterable(repeated.values()))
+    best = {chunk: candidate for chunk, candidate in best.items() if chunk not in gone}
     share = max(1, top_k // len(results))
-    kept = dict.fromkeys(chain.from_iterable(_chunks(result)[:share] for result in results))
+    own = ([chunk for chunk in _chunks(result) if chunk not in gone] for result in results)
+    kept = dict.fromkeys(chain.from_iterable(chunks[:share] for chunks in own))
     others = sorted((chunk for chunk in best if chunk not in kept), key=lambda chunk: -values[chunk])
     kept |= dict.fromkeys(others[: max(top_k - len(kept), 0)])
     order = sorted(kept, key=lambda chunk: -values[chunk])[:top_k]
     ranked = [best[chunk].scored(STAGE, values[chunk], rank) for rank, chunk in enumerate(order, 1)]
     return replace(
         results[0],
-        state=_merged(results, ranked, share),
+        state=_merged(results, ranked, share, repeated),
         relevant=any(result.relevant for result in results),
         timings_ms={name: round(sum(r.timings_ms[name] for r in results), 2) for name in results[0].timings_ms},
     )
@@ -112,14 +118,25 @@ def _best_candidates(results: Sequence[Retrieved]) -> dict[int, Candidate]:
     return {chunk: replace(c, detail={**c.detail, "queries": forms[chunk]}) for chunk, c in best.items()}
 
 
-def _merged(results: Sequence[Retrieved], candidates: Sequence[Candidate], share: int) -> State:
+def _repeated(candidates: Sequence[Candidate], similarity: float | None) -> Mapping[int, Sequence[int]]:
+    """By chunk the chunks behind it that repeat it; none where repetitions may stay."""
+    if similarity is None:
+        return {}
+    return find_repetitions(candidates, similarity=similarity, keep=len(candidates))[0]
+
+
+def _merged(
+    results: Sequence[Retrieved], candidates: Sequence[Candidate], share: int, repeated: Mapping[int, Sequence[int]]
+) -> State:
     """The first state with these candidates; its records of dropped ones are extended by the other forms."""
     first, others = results[0].state, [result.state for result in results[1:]]
     kept = {candidate.chunk for candidate in candidates}
     found = dict.fromkeys(chain.from_iterable(_chunks(result) for result in results))
-    left_out = tuple(chunk for chunk in found if chunk not in kept)
+    gone = set(chain.from_iterable(repeated.values()))
+    left_out = tuple(chunk for chunk in found if chunk not in kept and chunk not in gone)
     drops = [replace(drop, chunks=tuple(c for c in drop.chunks if c not in found)) for drop in first.drops]
     drops.append(Drop(chunks=left_out, stage=STAGE, reason="not among the best of all forms of the question"))
+    drops += [Drop(chunks=tuple(c), stage=STAGE, reason=f"repeats passage {chunk}") for chunk, c in repeated.items()]
     record = StageRecord(
         stage=STAGE,
         seconds=sum(record.seconds for state in others for record in state.records),

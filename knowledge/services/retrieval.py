@@ -128,6 +128,7 @@ def retrieve_many(
             timings_ms=_timings(state),
             searched=searched,
             warnings=warnings,
+            duplicate_similarity=options.duplicate_similarity if options.deduplicate else None,
         )
         for state in states
     ]

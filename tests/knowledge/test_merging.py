@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from knowledge.services import retrieve
 from knowledge.services.merging import STAGE, merge_results
 from knowledge.types import RetrievalRequest, Retrieved
-from ragcore.types import Candidate, Query, State
+from ragcore.types import Candidate, Passage, Query, State
 from tests.factories import ingest, scope_of
 
 
@@ -245,3 +245,29 @@ def test_what_the_conversation_was_about_makes_nothing_near(owner, common):
     assert searched(owner, context=OTHER).relevant
     elliptical = RetrievalRequest(query="Really? Why?", top_k=3, context=QUESTION)
     assert retrieve(scope=scope_of(owner), request=elliptical).relevant
+
+
+# ── repetitions (V16) ─────────────────────────────────────────────────────────────────────────────
+
+
+def with_texts(result, texts, similarity):
+    passages = {
+        chunk: Passage(chunk=chunk, document=chunk, version=1, ordinal=0, text=text, title="")
+        for chunk, text in texts.items()
+    }
+    candidates = tuple(replace(one, passage=passages.get(one.chunk)) for one in result.state.candidates)
+    return replace(result, state=replace(result.state, candidates=candidates), duplicate_similarity=similarity)
+
+
+MAST = "The mast on the roof carries three antennas and a lamp that burns at night. "
+REPEATING = {1: MAST * 4, 2: MAST * 4 + "It", 3: "Water flows into the tank below the stairs.", 4: "Trains leave at noon."}
+
+
+def test_a_repetition_that_another_form_found_goes_and_the_next_passage_takes_its_place():
+    every = [found({1: 0.95, 3: 0.4}), found({2: 0.8, 4: 0.3})]
+
+    merged = merge_results([with_texts(one, REPEATING, 0.9) for one in every], top_k=3)
+
+    assert (order(merged)[0], set(order(merged))) == (1, {1, 3, 4})
+    assert [drop.chunks for drop in merged.state.drops if drop.reason == "repeats passage 1"] == [(2,)]
+    assert order(merge_results([with_texts(one, REPEATING, None) for one in every], top_k=3))[:2] == [1, 2]

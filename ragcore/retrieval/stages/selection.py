@@ -86,16 +86,23 @@ class DropDuplicates:
     keep: int = 10
 
     def __call__(self, state: State, ports: Ports) -> State:
-        seen = _Seen(self.similarity, min(self.keep, len(state.candidates)))
-        repeated: dict[int, list[int]] = defaultdict(list)
-        for candidate in state.candidates:
-            if len(seen.chunks) >= self.keep:
-                break  # the rest is cut off anyway
-            same = seen.add(candidate.chunk, _text(candidate))
-            if same is not None:
-                repeated[same].append(candidate.chunk)
-        dropped = sum(map(len, repeated.values()))
-        return _without(state, repeated).noted(compared=len(seen.chunks) + dropped, dropped=dropped)
+        repeated, compared = find_repetitions(state.candidates, similarity=self.similarity, keep=self.keep)
+        return _without(state, repeated).noted(compared=compared, dropped=sum(map(len, repeated.values())))
+
+
+def find_repetitions(
+    candidates: Sequence[Candidate], *, similarity: float, keep: int
+) -> tuple[dict[int, list[int]], int]:
+    """By chunk the later chunks that repeat it, until `keep` different ones are found; and how many were compared."""
+    seen = _Seen(similarity, min(keep, len(candidates)))
+    repeated: dict[int, list[int]] = defaultdict(list)
+    for candidate in candidates:
+        if len(seen.chunks) >= keep:
+            break  # the rest is cut off anyway
+        same = seen.add(candidate.chunk, _text(candidate))
+        if same is not None:
+            repeated[same].append(candidate.chunk)
+    return repeated, len(seen.chunks) + sum(map(len, repeated.values()))
 
 
 class _Seen:
