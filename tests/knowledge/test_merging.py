@@ -260,7 +260,12 @@ def with_texts(result, texts, similarity):
 
 
 MAST = "The mast on the roof carries three antennas and a lamp that burns at night. "
-REPEATING = {1: MAST * 4, 2: MAST * 4 + "It", 3: "Water flows into the tank below the stairs.", 4: "Trains leave at noon."}
+REPEATING = {
+    1: MAST * 4,
+    2: MAST * 4 + "It",
+    3: "Water flows into the tank below the stairs.",
+    4: "Trains leave at noon.",
+}
 
 
 def test_a_repetition_that_another_form_found_goes_and_the_next_passage_takes_its_place():
