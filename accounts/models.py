@@ -11,7 +11,18 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-MAX_CLEARANCE = 4
+
+class ClearanceLevel(models.IntegerChoices):
+    """How secret a document is, and up to which level a person may read."""
+
+    PUBLIC = 0, _("Public")
+    INTERNAL = 1, _("Internal")
+    CONFIDENTIAL = 2, _("Confidential")
+    STRICTLY_CONFIDENTIAL = 3, _("Strictly confidential")
+    SECRET = 4, _("Secret")
+
+
+MAX_CLEARANCE = max(ClearanceLevel.values)
 
 
 class Tenant(models.Model):
@@ -40,7 +51,10 @@ class User(AbstractUser):
 
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="users", verbose_name=_("tenant"))
     clearance = models.PositiveSmallIntegerField(
-        _("clearance"), default=0, validators=[MinValueValidator(0), MaxValueValidator(MAX_CLEARANCE)]
+        _("clearance"),
+        choices=ClearanceLevel.choices,
+        default=ClearanceLevel.PUBLIC,
+        validators=[MinValueValidator(0), MaxValueValidator(MAX_CLEARANCE)],
     )
     department = models.CharField(_("department"), max_length=128, blank=True)
     product = models.CharField(_("product"), max_length=128, blank=True)

@@ -31,7 +31,7 @@ def case_open(*, message: Message, actor: User) -> BadCase:
     if case.state == BadCase.State.CLOSED:
         case.state, case.closed = BadCase.State.OPEN, None
         case.save(update_fields=["state", "closed"])
-        audit_record(actor=actor, action="case.reopen", target=str(message.pk), case=case.pk)
+        audit_record(actor=actor, action="case.reopen", target=str(message), case=case.pk)
     return case
 
 
@@ -54,9 +54,7 @@ def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadC
     elif target == BadCase.State.OPEN:
         case.assignee = None
     case.save(update_fields=["state", "note", "closed", "assignee"])
-    audit_record(
-        actor=actor, action="case.move", target=str(case.message_id), case=case.pk, before=before, after=target
-    )
+    audit_record(actor=actor, action="case.move", target=str(case.message), case=case.pk, before=before, after=target)
     return case
 
 

@@ -27,7 +27,7 @@ from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
-from accounts.models import MAX_CLEARANCE
+from accounts.models import ClearanceLevel
 from knowledge import services
 from knowledge.admin.curation import CuratorAdmin, ids_of, is_curator
 from knowledge.admin.jobs import open_among, rows_of, summary_of
@@ -168,7 +168,7 @@ def upload_view(request: HttpRequest, *, model_admin: CuratorAdmin) -> HttpRespo
         "title": _("Upload documents"),
         "sets": sets_managed(scope=scope).filter(tenant=scope.tenant_id),
         "chosen": set(ids_of(request.GET.getlist("set"))),
-        "clearances": range(MAX_CLEARANCE + 1),
+        "clearances": ClearanceLevel.choices,
         "max_mb": settings.MAX_UPLOAD_BYTES // (1024 * 1024),
         "max_bytes": settings.MAX_UPLOAD_BYTES,
     }

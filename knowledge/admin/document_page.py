@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.errors import NotFoundError
+from accounts.models import ClearanceLevel
 from accounts.scope import Scope
 from knowledge.admin.curation import ids_of
 from knowledge.admin.duplicates import side_by_side
@@ -99,7 +100,7 @@ def _basic(document: Document, version: DocumentVersion | None) -> list[Fact]:
         (_("external id"), document.external_id),
         (_("path in the source"), version.sent_as if version else ""),
         (_("file name"), version.file_name if version else ""),
-        (_("clearance"), document.clearance),
+        (_("clearance"), ClearanceLevel(document.clearance).label),
         (_("added by"), str(document.created_by or "")),
         (_("created"), formats.date_format(timezone.localtime(document.created), "DATETIME_FORMAT")),
     ]

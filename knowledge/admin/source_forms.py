@@ -12,13 +12,14 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminPasswordWidget,
+    UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanSwitchWidget,
 )
 
 from accounts.error_messages import error_message
-from accounts.models import MAX_CLEARANCE
+from accounts.models import ClearanceLevel
 from accounts.scope import Scope
 from knowledge.models import Source
 from knowledge.services.sources import source_check
@@ -114,7 +115,13 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     tags = LinesField(label=_("tags"), help_text=_("For all documents of the source, one per line."))
     metadata = PairsField(label=_("attributes"), help_text=_("For all its documents: name = value, one per line."))
     max_documents = number(_("maximum documents"), 1, 1_000_000)
-    clearance = number(_("clearance"), 0, MAX_CLEARANCE, _("Required to read its documents."))
+    clearance = forms.TypedChoiceField(
+        label=_("clearance"),
+        choices=ClearanceLevel.choices,
+        coerce=int,
+        widget=UnfoldAdminSelectWidget,
+        help_text=_("Required to read its documents."),
+    )
     delete_missing = switch(
         _("delete missing documents"), _("Documents that are gone from the source are deleted here.")
     )

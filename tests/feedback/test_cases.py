@@ -42,7 +42,7 @@ def test_a_closed_case_is_opened_again_by_another_vote_down(world):
 
     case.refresh_from_db()
     assert (case.state, case.closed, case.note) == ("open", None, "Fixed.")
-    assert AuditEvent.objects.filter(action="case.reopen").count() == 1
+    assert AuditEvent.objects.get(action="case.reopen").target == str(case.message)
 
 
 def test_a_case_in_work_is_not_disturbed_by_votes(world):
