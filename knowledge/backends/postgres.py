@@ -151,11 +151,15 @@ class ScopedFactsIndex:
 
     @transaction.atomic
     def documents(self, documents: Sequence[int]) -> dict[int, DocumentFacts]:
-        rows = sets_readable(scope=self.scope)
-        if self.within is not None:
-            rows = rows.filter(pk__in=sets_readable(scope=self.within).order_by().values("pk"))
-        readable = list(rows.order_by().values_list("pk", flat=True))
-        return facts_load(scope=self.scope, visible=self.visible, readable=readable, documents=documents)
+        return facts_load(scope=self.scope, visible=self.visible, readable=self._readable(), documents=documents)
 
     def heads(self, chunks: Sequence[int]) -> dict[int, str]:
         return heads_load(scope=self.scope, visible=self.visible, chunks=chunks)
+
+    def _readable(self) -> Sequence[int]:
+        if self.visible.readable is not None:
+            return self.visible.readable
+        rows = sets_readable(scope=self.scope)
+        if self.within is not None:
+            rows = rows.filter(pk__in=sets_readable(scope=self.within).order_by().values("pk"))
+        return list(rows.order_by().values_list("pk", flat=True))

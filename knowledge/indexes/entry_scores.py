@@ -61,7 +61,7 @@ def entry_scores_load(
         "terms": [sparse_text({term: 1.0}) for term in terms],
         "chunks": list(chunks),
     }
-    rows = fetch(EVIDENCE.format(visible=visible.sql), params)
+    rows = fetch(visible.applied(EVIDENCE), params)
     return [
         EntryScores(
             chunk=chunk, representation=name, is_of_model=same, coarse=coarse, fine=fine, weights=tuple(weights)

@@ -90,7 +90,7 @@ def terms_unseen(*, scope: Scope, visible: Visible, words: Sequence[str]) -> set
     if not words:
         return set()
     params = {**visible.params, "tenant": scope.tenant_id, "words": sorted(set(words)), "common": COMMON}
-    return set(words) - {text for (text,) in fetch(SEEN.format(visible=visible.sql), params)}
+    return set(words) - {text for (text,) in fetch(visible.applied(SEEN), params)}
 
 
 def terms_alike(*, scope: Scope, visible: Visible, words: Sequence[str], limit: int) -> dict[str, dict[str, float]]:
@@ -138,7 +138,7 @@ def characters_between(
         "read": READ,
         "limit": limit,
     }
-    return dict(fetch(BETWEEN.format(visible=visible.sql), params))
+    return dict(fetch(visible.applied(BETWEEN), params))
 
 
 def titles_near(*, scope: Scope, visible: Visible, text: str, least: float) -> list[Hit]:

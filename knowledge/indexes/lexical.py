@@ -211,7 +211,7 @@ def lexical_many_search(
     found: dict[int, list[tuple[Any, ...]]] = {}
     for way, sql in (("terms", SEARCH), ("documents", DOCUMENTS)):
         mine = [place for place, one in enumerate(asked) if one.plan.path == way and queries[place].weights]
-        answers = fetch_many(sql.format(visible=visible.sql), [asked[place].params for place in mine]) if mine else []
+        answers = fetch_many(visible.applied(sql), [asked[place].params for place in mine]) if mine else []
         found |= dict(zip(mine, answers, strict=True))
     return [
         PlannedHits(_hits(one.completed(found.get(place, []), visible)), one.plan) for place, one in enumerate(asked)
@@ -260,7 +260,7 @@ class _QueryPlan:
 
     def _all_with(self, terms: Sequence[int], visible: Visible) -> list[tuple[Any, ...]]:
         everything = {**self.params, "terms": _any_of(terms), "fetched": NO_LIMIT}
-        return fetch(SEARCH.format(visible=visible.sql), everything)
+        return fetch(visible.applied(SEARCH), everything)
 
 
 def _any_of(terms: Iterable[int]) -> str:
@@ -329,8 +329,8 @@ def local_counts(*, scope: Scope, visible: Visible, terms: Sequence[int]) -> Loc
 
 def _counted(visible: Visible, terms: Sequence[int]) -> dict[int, int]:
     params = {**visible.params, "ids": list(terms), "vectors": [sparse_text({term: 1.0}) for term in terms]}
-    return dict(fetch(FREQUENCIES.format(visible=visible.sql), params))
+    return dict(fetch(visible.applied(FREQUENCIES), params))
 
 
 def _totals(visible: Visible) -> dict[str, int]:
-    return dict(fetch(TOTALS.format(visible=visible.sql), visible.params))
+    return dict(fetch(visible.applied(TOTALS), visible.params))

@@ -87,7 +87,7 @@ def visible_size(*, scope: Scope, visible: Visible, epoch: int) -> CorpusSize:
     """What the asker may see."""
 
     def make() -> CorpusSize:
-        return _size(VISIBLE.format(visible=visible.sql), {**visible.params, "tenant": scope.tenant_id})
+        return _size(visible.applied(VISIBLE), {**visible.params, "tenant": scope.tenant_id})
 
     return counts.get((scope.tenant_id, visible_key(visible)), epoch=epoch, make=make, stale=STALE_SECONDS)
 

@@ -119,7 +119,7 @@ def _all_rows(
 
 
 def _rows(plan: AccessPlan, visible: Visible, params: Sequence[Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
-    sql = PATHS[plan.path].format(visible=visible.sql)
+    sql = visible.applied(PATHS[plan.path])
     limits: AbstractContextManager[None] = hnsw_scan_settings() if plan.path == "index" else nullcontext()
     with limits:
         return fetch_many(sql, [{**one, "fetched": plan.fetched} for one in params])
@@ -140,7 +140,7 @@ def fine_search(
     """The nearest of these chunks by exact 768-d cosine, best first."""
     del scope  # bound in `visible`; asked for so that no caller can forget it
     params = {**visible.params, "model": model, "vector": vector_text(vector), "chunks": list(chunks), "limit": limit}
-    return _hits(fetch(FINE.format(visible=visible.sql), params))
+    return _hits(fetch(visible.applied(FINE), params))
 
 
 def _hits(rows: list[tuple[Any, ...]]) -> list[Hit]:

@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
 from psycopg.types.json import Jsonb
 
 from knowledge.models import Document
 
+DOCUMENT_TABLE = '"knowledge_document"'
+IDS_OF_DOCUMENTS = f'SELECT {DOCUMENT_TABLE}."id" AS "pk" FROM {DOCUMENT_TABLE}'  # noqa: S608 - two constants
+IS_VISIBLE = "d.id IN ({visible})"
 SEEN_IN_ORDER = """
 SELECT near.chunk_id, seen.id, near.representation, {score}
 FROM ({near}) near
@@ -36,16 +40,26 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """A subquery that yields document ids, with its named parameters.
+    """What the asker may see: a subquery that yields document ids, with its named parameters.
 
     `bounds` approximates it for another backend than Postgres; computed only if there is one. `epoch`: the corpus epoch
-    when the search began, so that it is read once per search; None if it was not read.
+    when the search began, so that it is read once per search; None if it was not read. `readable`: all sets that the
+    asker could read then, for the same reason. `condition`: the same as a condition on a document `d`, which spares a
+    look-up for each checked hit; "" if there is none.
     """
 
     sql: str
     params: Mapping[str, Any]
     bounds: Callable[[], Bounds] | None = field(default=None, compare=False)
     epoch: int | None = field(default=None, compare=False)
+    readable: tuple[int, ...] | None = field(default=None, compare=False)
+    condition: str = field(default="", compare=False)
+
+    def applied(self, sql: str) -> str:
+        """A statement with what the asker may see in its placeholder."""
+        if self.condition:
+            sql = sql.replace(IS_VISIBLE, f"({self.condition})")
+        return sql.format(visible=self.sql)
 
 
 def visible_in_order_sql(near: str, *, score: str) -> str:
@@ -61,10 +75,34 @@ def visible_sql(
     documents: QuerySet[Document], *, bounds: Callable[[], Bounds] | None = None, epoch: int | None = None
 ) -> Visible:
     """`documents` (from documents_askable) as a subquery of ids with parameters named v0, v1, …"""
-    text, values = documents.order_by().values("pk").query.sql_with_params()
+    text, params = ids_sql(documents)
+    return Visible(text, params, bounds, epoch)
+
+
+def ids_sql(rows: QuerySet[Any]) -> tuple[str, dict[str, Any]]:
+    """A query for the primary keys of `rows`, as text with parameters named v0, v1, …"""
+    try:
+        text, values = rows.order_by().values("pk").query.sql_with_params()
+    except EmptyResultSet:  # the ORM sees by itself that there are none
+        return "SELECT NULL::bigint WHERE false", {}
     parts = text.split("%s")
     named = "".join(part + (f"%(v{i})s" if i < len(values) else "") for i, part in enumerate(parts))
-    return Visible(named, {f"v{i}": _plain(value) for i, value in enumerate(values)}, bounds, epoch)
+    return named, {f"v{i}": _plain(value) for i, value in enumerate(values)}
+
+
+def with_numbers(text: str, params: Mapping[str, Any]) -> str | None:
+    """A query of `ids_sql` with its parameters in the text, where all of them are numbers or truth values."""
+    if not all(isinstance(value, int) for value in params.values()):
+        return None
+    return text % {name: str(bool(v)) if isinstance(v, bool) else str(int(v)) for name, v in params.items()}
+
+
+def condition_of(text: str) -> str:
+    """A query of `ids_sql` for documents, as a condition on a document `d`; "" where it is more than one condition."""
+    start, _, condition = text.partition(" WHERE ")
+    if start != IDS_OF_DOCUMENTS or DOCUMENT_TABLE in condition.replace(f"{DOCUMENT_TABLE}.", ""):
+        return ""
+    return condition.replace(f"{DOCUMENT_TABLE}.", "d.")
 
 
 def _plain(value: Any) -> Any:

@@ -59,7 +59,7 @@ ORDER BY c.parent_id, c.ordinal
 def passages_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> dict[int, Passage]:
     """Passages by chunk id; chunks that the asker may not see are left out."""
     del scope  # bound in `visible`
-    rows = fetch(LOAD.format(visible=visible.sql), {**visible.params, "chunks": list(chunks)})
+    rows = fetch(visible.applied(LOAD), {**visible.params, "chunks": list(chunks)})
     return {row[0]: _passage(row) for row in rows}
 
 
@@ -67,7 +67,7 @@ def passages_around(*, scope: Scope, visible: Visible, chunks: Sequence[int], ar
     """Up to `around` passages before and after each chunk, of its live version and under its headings, each once."""
     del scope  # bound in `visible`
     params = {**visible.params, "chunks": list(chunks), "around": around}
-    rows = fetch(NEIGHBOURS.format(visible=visible.sql), params)
+    rows = fetch(visible.applied(NEIGHBOURS), params)
     given = set(chunks)
     return list({row[0]: _passage(row) for row in rows if row[0] not in given}.values())
 
@@ -83,7 +83,7 @@ def passages_of_sections(
     limits = {"least": 1, "share": 0.0} if any_share else {"least": 2, "share": 0.5}
     params = {**visible.params, **limits, "chunks": list(chunks), "tokens": max_tokens}
     sections: dict[int, list[Passage]] = defaultdict(list)
-    for row in fetch(SECTIONS.format(visible=visible.sql), params):
+    for row in fetch(visible.applied(SECTIONS), params):
         sections[row[-1]].append(_passage(row))
     return [tuple(passages) for passages in sections.values()]
 
@@ -135,7 +135,7 @@ def facts_load(
     if not documents:
         return {}
     params = {**visible.params, "readable": list(readable), "documents": sorted(set(documents))}
-    rows = fetch(FACTS.format(visible=visible.sql), params)
+    rows = fetch(visible.applied(FACTS), params)
     return {row[0]: _facts(row[1], json.loads(row[2]), json.loads(row[3] or "[]")) for row in rows}
 
 
@@ -144,7 +144,7 @@ def heads_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> dict
     del scope  # bound in `visible`
     if not chunks:
         return {}
-    rows = fetch(HEADS.format(visible=visible.sql), {**visible.params, "chunks": list(chunks)})
+    rows = fetch(visible.applied(HEADS), {**visible.params, "chunks": list(chunks)})
     return {chunk: " ".join([title, *headings]) for chunk, title, headings in rows}
 
 
@@ -185,7 +185,7 @@ class ConfirmedHit:
 def confirmed_hits_load(*, scope: Scope, visible: Visible, entries: Sequence[int]) -> dict[int, ConfirmedHit]:
     """The entries that the asker may find now, by id."""
     params = {**visible.params, "tenant": scope.tenant_id, "ids": list(entries)}
-    return {row[0]: ConfirmedHit(*row) for row in fetch(CONFIRM.format(visible=visible.sql), params)}
+    return {row[0]: ConfirmedHit(*row) for row in fetch(visible.applied(CONFIRM), params)}
 
 
 def document_ids_load(*, scope: Scope, visible: Visible, limit: int) -> list[int]:

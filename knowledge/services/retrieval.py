@@ -15,23 +15,24 @@ from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge import model_registry
 from knowledge.errors import GraphNotBuiltError, RetrievalTimeoutError, RetrievalUnavailableError
+from knowledge.indexes.corpus_epoch import epoch_of
 from knowledge.indexes.entry_scores import EntryScores, entry_scores_load
 from knowledge.indexes.lexical import known_terms, lexical_query
 from knowledge.indexes.search_space import passages_visible
 from knowledge.indexes.statements import run_concurrently, statement_timeout
-from knowledge.indexes.visibility import Visible, visible_sql
+from knowledge.indexes.visibility import Visible
 from knowledge.indexes.visible_passages import passages_load, passages_of_sections
 from knowledge.models import KnowledgeSet
-from knowledge.selectors import corpus_epoch, documents_askable, sets_listed
-from knowledge.selectors.documents import search_bounds
+from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import filters_check
 from knowledge.selectors.options import site_options
+from knowledge.selectors.visibility import visible_to
 from knowledge.services.filters import filters_explained
 from knowledge.services.merging import merge_results
 from knowledge.types import Filters, RetrievalRequest, Retrieved
 from knowledge.wiring import query_of, retrieval_pipeline
 from ragcore.options import Resolved, RetrievalOptions, resolve
-from ragcore.ports import one_after_the_other
+from ragcore.ports import Together, one_after_the_other
 from ragcore.retrieval.pipeline import stage_infos
 from ragcore.retrieval.stage_plan import run_queries
 from ragcore.retrieval.stages.selection import is_near
@@ -41,6 +42,7 @@ from ragcore.text.spelling import corrected_text, topic_text
 from ragcore.types import Passage, Query, StageRecord, State
 
 STATEMENT_SECONDS = 10  # V6
+APART_FROM = 15_000  # passages, from which both arms are searched at the same time
 OWN_WORDS = 2  # keywords; a question with that many is understood without its conversation
 
 
@@ -104,18 +106,17 @@ def retrieve_many(
             sets = _sets(scope=scope, set_ids=request.sets)
             filters_check(scope=scope, filters=request.filters)
             options = retrieval_options(scope=scope, sets=sets, request=request).value
-            epoch = corpus_epoch(scope=scope)
-            visible = _visible(scope=scope, request=request, within=within, epoch=epoch)
+            visible = visible_to(scope=scope, sets=request.sets, filters=request.filters, within=within)
+            searched = passages_visible(scope=scope, visible=visible, epoch=epoch_of(scope=scope, visible=visible))
             pipeline = retrieval_pipeline(
                 scope=scope,
                 visible=visible,
                 mode=request.mode,
                 options=options,
                 within=within,
-                together=partial(run_concurrently, seconds=STATEMENT_SECONDS) if sees_all else one_after_the_other,
+                together=_together(searched) if sees_all else one_after_the_other,
             )
             states = run_queries(pipeline, asked, on_stage=on_stage)
-            searched = passages_visible(scope=scope, visible=visible, epoch=epoch)
             warnings = filters_explained(scope=scope, filters=request.filters, searched=searched)
     except OperationalError as error:
         if isinstance(error.__cause__, QueryCanceled):
@@ -141,7 +142,7 @@ def sections_around(
 
     Within what the request may search.
     """
-    visible = _visible(scope=scope, request=request, within=None)
+    visible = visible_to(scope=scope, sets=request.sets, filters=request.filters)
     with statement_timeout(seconds=STATEMENT_SECONDS):
         return passages_of_sections(scope=scope, visible=visible, chunks=chunks, max_tokens=max_tokens, any_share=True)
 
@@ -171,19 +172,17 @@ def retrieval_options(
     return resolve(RetrievalOptions, *layers, ("request", asked))
 
 
-def _visible(*, scope: Scope, request: RetrievalRequest, within: Scope | None, epoch: int | None = None) -> Visible:
-    """The documents that the search may find."""
-    asked, filters = request.sets, request.filters
-    documents = documents_askable(scope=scope, sets=asked, filters=filters, within=within)
-    return visible_sql(
-        documents,
-        bounds=partial(search_bounds, scope=scope, sets=asked, filters=filters, within=within),
-        epoch=epoch,
-    )
+def _together(passages: int) -> Together:
+    """Two searches at once, where that saves more time than a second connection costs."""
+    if passages < APART_FROM:
+        return one_after_the_other
+    return partial(run_concurrently, seconds=STATEMENT_SECONDS)
 
 
 def _sets(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
     """The requested sets. Everyone may know that a set exists; the search decides what they see of it."""
+    if not set_ids:
+        return []
     found = list(sets_listed(scope=scope).filter(pk__in=set_ids))
     if missing := set(set_ids) - {s.pk for s in found}:
         raise NotFoundError("set", sets=sorted(missing), set=min(missing))
@@ -263,7 +262,7 @@ def passages_explain(
 
     `query`: of a finished search (State.query); its vector and weights are reused.
     """
-    visible = visible_sql(documents_askable(scope=scope, sets=sets, filters=filters, within=within))
+    visible = visible_to(scope=scope, sets=sets, filters=filters, within=within)
     passages = passages_load(scope=scope, visible=visible, chunks=chunks)
     asked = _query_terms(scope=scope, visible=visible, query=query)
     entries = entry_scores_load(

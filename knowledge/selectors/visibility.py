@@ -1,0 +1,51 @@
+"""What a search of one asker may touch, as SQL.
+
+Rights are read anew for each search: which sets the asker may read, in the same statement as the corpus epoch. What is
+kept is only the text of the queries, which follows from these sets and the asker's tenant and clearance, so that a
+right that was taken away is gone with the next search, however it was taken away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from accounts.scope import Scope
+from knowledge.indexes.corpus_epoch import epoch_and_ids
+from knowledge.indexes.visibility import Visible, condition_of, ids_sql, visible_sql, with_numbers
+from knowledge.selectors.documents import corpus_epoch, documents_askable, documents_in_sets, search_bounds
+from knowledge.selectors.sets import sets_readable
+from knowledge.types import Filters
+
+KEPT = 4096  # texts of queries, a few kilobytes each
+
+
+def visible_to(
+    *, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None, within: Scope | None = None
+) -> Visible:
+    """`documents_askable` with the same arguments as a subquery, with the corpus epoch of this moment."""
+    filters = filters or Filters()
+    bounds = partial(search_bounds, scope=scope, sets=sets, filters=filters, within=within)
+    if filters or within is not None:
+        documents = documents_askable(scope=scope, sets=sets, filters=filters, within=within)
+        return visible_sql(documents, bounds=bounds, epoch=corpus_epoch(scope=scope))
+    ids, params = _sets_sql(scope)
+    epoch, readable = epoch_and_ids(tenant_id=scope.tenant_id, ids=ids, params=params)
+    asked = tuple(one for one in readable if one in sets) if sets else readable
+    text, params, condition = _documents_sql(scope.tenant_id, scope.clearance, asked)
+    return Visible(text, params, bounds, epoch, readable, condition)
+
+
+@lru_cache(maxsize=KEPT)
+def _sets_sql(scope: Scope) -> tuple[str, Mapping[str, Any]]:
+    """The query for the sets that the asker may read; everything that it depends on is part of the scope."""
+    return ids_sql(sets_readable(scope=scope))
+
+
+@lru_cache(maxsize=KEPT)
+def _documents_sql(tenant_id: int, clearance: int, sets: tuple[int, ...]) -> tuple[str, Mapping[str, Any], str]:
+    text, params = ids_sql(documents_in_sets(tenant_id=tenant_id, clearance=clearance, groups=[sets]))
+    plain = with_numbers(text, params)  # the driver would write the same numbers into every statement
+    text, params = (text, params) if plain is None else (plain, {})
+    return text, params, condition_of(text)
