@@ -64,6 +64,7 @@ async def retrieve(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
     steps = answer_steps(options, streaming=context.is_streaming, rewrites=_wants_rewrites(context), loop=loop)
     ports.reports_first_search = steps[-1][0].startswith("loop.")  # its iterations are shown while they run
     after = await run_stages(build_stages(steps), state, ports.stage_ports)
+    strategy = _followed(strategy, after)
     if context.stop.is_set():
         return Preparation(state=after, mode=options.mode, strategy=strategy)
     mode = "fallback" if _has_failed(after) else options.mode
@@ -71,6 +72,15 @@ async def retrieve(context: AnswerContext, ports: AnswerPorts, state: AnswerStat
         return Preparation(state=_limit_ungraded(after, options), mode=mode, strategy=strategy)
     after = await run_stages(build_stages(basic_steps(options)), replace(after, rewrites=()), ports.stage_ports)
     return Preparation(state=after, mode=mode, strategy=strategy)
+
+
+def _followed(strategy: str, state: AnswerState) -> str:
+    """The strategy under which the answer counts: "hyde" only where a possible answer was searched for.
+
+    Streams never wait for one (V2), and a client may have chosen another method.
+    """
+    is_hyde = any(rewrite.is_hypothetical for rewrite in state.rewrites)
+    return "direct" if strategy == "hyde" and not is_hyde else strategy
 
 
 def _wants_rewrites(context: AnswerContext) -> bool:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from ragcore.answering.stages.question import PLANS
 from tests.chat.conftest import sse
 from tests.scripted_llm import Reply
 
@@ -36,6 +37,18 @@ async def test_every_strategy_answers_without_a_language_model(api, strategy):
         assert answer["iterations"] >= 1
     else:
         assert answer["metadata"]["strategy"] in ("direct", "hyde", "decomposition", "iterative", "hybrid")
+
+
+async def test_a_stream_that_waits_for_no_possible_answer_does_not_count_as_hyde(api, monkeypatch):
+    monkeypatch.setattr("chat.answering.preparation.build_plan", lambda analysis: PLANS["hyde"])
+
+    at_once = await api.generate(QUESTION, strategy="adaptive", cache=False)
+    body = {"query": QUESTION, "strategy": "adaptive", "cache": False}
+    events = await sse(await api.post("/api/v1/rag/generate/stream", body))
+    done = next(event for event in events if event["type"] == "done")
+
+    assert at_once["metadata"]["strategy"] == "hyde"
+    assert done["metadata"]["strategy"] == "direct"
 
 
 @pytest.mark.parametrize("preset", ["accurate", "fast", "balanced", "cheap"])
