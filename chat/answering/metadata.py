@@ -7,15 +7,19 @@ from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
+
 from chat import metrics
 from chat.answering.answer_config import AnswerConfig
 from chat.answering.context import AnswerContext
+from chat.answering.model_routing import is_cost_limited, is_routed
 from chat.answering.preparation import Preparation
 from chat.answering.progress import tier_step
 from chat.answering.retrieval import SearchOutcome, final_score
 from chat.answering.stage_ports import AnswerPorts
 from chat.answering.streaming import Draft
 from chat.types import AnswerMetadata, AnswerRecord, AnswerRequest
+from knowledge import model_registry
 from ragcore.answering.pipeline import answer_stage_infos
 from ragcore.llm.usage import UsageEntry, group_by_purpose, total_cost, total_usage
 from ragcore.types import Candidate, Drop, State, Usage
@@ -60,11 +64,20 @@ def build_reasoning(state: AnswerState, draft: Draft) -> dict[str, Any]:
 
 
 def unused_options(request: AnswerRequest, config: AnswerConfig) -> list[str]:
-    """Options that the client sent and that had no effect on this answer."""
+    """Options that the client sent and that had no effect on this answer.
+
+    Where no model is chosen by tier, or all are of one kind, none is preferred; without a limit of cost no tokens are
+    estimated.
+    """
+    kinds = {tier.is_local for tier in model_registry.tiers()} if is_routed(config) else set()
+    has_estimate = request.constraints.estimated_tokens is not None
     unused = {
         "system_prompt": bool(request.system_prompt) and not config.system_prompt,
         # Self-RAG has iterations of its own
         "use_agentic_rag": request.use_agentic_rag is not None and config.options.strategy == "self_rag",
+        "rerank": "rerank" in request.given and request.rerank and settings.RERANKER == "none",
+        "prefer_api_models": "prefer_api_models" in request.given and request.prefer_api_models and len(kinds) < 2,
+        "constraints.estimated_tokens": has_estimate and not (is_cost_limited(config) and is_routed(config)),
         "enable_kg_enhancement": "enable_kg_enhancement" in request.given and request.enable_kg_enhancement,
     }
     return sorted(name for name, is_unused in unused.items() if is_unused)

@@ -104,8 +104,8 @@ def _generator(
     A limit of cost holds for every model of a fallback: those that it does not allow are not asked.
     """
     options, tiers = config.options, model_registry.tiers()
-    is_limited = config.is_free_only or options.max_cost > 0
-    if not tiers or not (options.tiered or is_limited or options.max_latency):
+    is_limited = is_cost_limited(config)
+    if not is_routed(config):
         return model_registry.generator()
     left = Decimal(0) if config.is_free_only else Decimal(str(options.max_cost)) - spent
     budget = CostBudget(left=left, count=model_registry.counter().count, estimated_tokens=estimated_tokens)
@@ -123,6 +123,17 @@ def _generator(
         budget.takes_unknown = "price_unknown" in choice.reasons
         generator = generator.within(budget)
     return RoutedGenerator(generator=generator, choice=choice)
+
+
+def is_cost_limited(config: AnswerConfig) -> bool:
+    """Whether the answer has a limit of cost, also of 0."""
+    return config.is_free_only or config.options.max_cost > 0
+
+
+def is_routed(config: AnswerConfig) -> bool:
+    """Whether the model of an answer is chosen by tier."""
+    is_wanted = config.options.tiered or is_cost_limited(config) or config.options.max_latency > 0
+    return is_wanted and bool(model_registry.tiers())
 
 
 def exclude_models(generator: LLMGenerator, names: Collection[str]) -> LLMGenerator:

@@ -5,7 +5,9 @@ import pytest
 from chat.answering.answer_config import LEAST_LATENCY, resolve_answer_config
 from chat.answering.metadata import unused_options
 from chat.types import AnswerRequest, Constraints
+from knowledge import model_registry
 from knowledge.models import SiteOptions
+from ragcore.llm.tiers import build_tier
 from tests.factories import make_set, make_user, scope_of
 
 OWN = "Answer in two words."
@@ -126,3 +128,42 @@ def test_a_switch_that_self_rag_does_not_read_is_told(owner):
 
     assert unused_options(request, config) == ["use_agentic_rag"]
     assert unused_options(*asked(owner, mode="ultimate", use_agentic_rag=False)) == []
+
+
+# ── what had no effect ──────────────────────────────────────────────────────────────────────────
+
+LOCAL, REMOTE = build_tier("fast", "small", is_local=True), build_tier("standard", "large")
+
+
+@pytest.mark.parametrize(
+    ("tiers", "tiered", "unused"),
+    [
+        ([LOCAL, REMOTE], True, []),
+        ([LOCAL, REMOTE], False, ["prefer_api_models"]),  # the model is not chosen
+        ([REMOTE], True, ["prefer_api_models"]),
+        ([], True, ["prefer_api_models"]),
+    ],
+)
+def test_a_preference_for_remote_models_is_named_where_there_is_no_choice(owner, monkeypatch, tiers, tiered, unused):
+    monkeypatch.setattr(model_registry, "tiers", lambda: tuple(tiers))
+
+    found = unused_options(*asked(owner, prefer_api_models=True, use_tiered_generation=tiered))
+
+    assert found == unused
+    assert unused_options(*asked(owner, prefer_api_models=False)) == []
+
+
+@pytest.mark.parametrize(("cost", "unused"), [(None, ["constraints.estimated_tokens"]), (0.5, []), (0, [])])
+def test_an_estimate_of_tokens_is_named_where_no_cost_is_limited(owner, monkeypatch, cost, unused):
+    monkeypatch.setattr(model_registry, "tiers", lambda: (REMOTE,))
+    constraints = Constraints(max_cost_per_query=cost, estimated_tokens=500)
+
+    assert unused_options(*asked(owner, constraints=constraints)) == unused
+
+
+@pytest.mark.parametrize(("reranker", "unused"), [("none", ["rerank"]), ("linear", [])])
+def test_reranking_is_named_where_nothing_can_rerank(owner, settings, reranker, unused):
+    settings.RERANKER = reranker
+
+    assert unused_options(*asked(owner, rerank=True)) == unused
+    assert unused_options(*asked(owner, rerank=False)) == []
