@@ -77,7 +77,8 @@ def retrieve(
         corrected = corrected_text(found[0].state.query, model_registry.tokenizer())
         found += retrieve_many(scope=scope, request=request, queries=[corrected], within=within)
     if request.hypothetical and request.mode != "bm25":
-        by_meaning = replace(request, mode="vector", rerank=False, cliff=False)
+        others = {name: value for name, value in request.options.items() if name != "rerank"}  # that of a preset
+        by_meaning = replace(request, mode="vector", rerank=False, cliff=False, options=others)
         found += retrieve_many(scope=scope, request=by_meaning, queries=request.hypothetical, within=within)
     found += own
     top_k = request.top_k or max(len(one.state.candidates) for one in found)
