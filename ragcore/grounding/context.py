@@ -11,6 +11,7 @@ from ragcore.ports import TokenCounter
 from ragcore.types import Passage, Source
 
 SEPARATOR = "\n\n---\n\n"
+MAX_SECTION_CHARACTERS = 160  # of the path of headings in the head of a source
 MOST_SOURCES = 50  # of one answer (ragcore.options.AnswerOptions.max_chunks)
 _SPACE = re.compile(r"\s+")
 _OWN_REFERENCE = re.compile(
@@ -61,7 +62,7 @@ def _fits(blocks: Sequence[str], used: int, *, budget_tokens: int, counter: Toke
 
 
 def render_context(sources: Sequence[Source]) -> str:
-    """`[Source N] (File: …, Page: …)` blocks as they stand in the prompt."""
+    """`[Source N] (File: …, Section: …, Page: …)` blocks as they stand in the prompt."""
     return SEPARATOR.join(f"{_header(source)}\n{_harmless(source.text)}" for source in sources)
 
 
@@ -88,8 +89,24 @@ def scaled_scores(scores: Sequence[float]) -> list[float]:
 def _header(source: Source) -> str:
     passage = source.passage
     name = _SPACE.sub(" ", passage.title or passage.external_id or f"document {passage.document}").strip()
+    section = _section(passage, name)
     page = f", Page: {passage.page}" if passage.page is not None else ""
-    return f"[Source {source.number}] (File: {_harmless(name)}{page})"
+    return f"[Source {source.number}] (File: {_harmless(name)}{_harmless(section)}{page})"
+
+
+def _section(passage: Passage, name: str) -> str:
+    """The headings above a passage, as far as name and text do not say them; the innermost ones where they are long."""
+    headings = [_SPACE.sub(" ", heading).strip() for heading in passage.heading_path]
+    begin = _SPACE.sub(" ", passage.text[: 2 * MAX_SECTION_CHARACTERS])
+    path = ""
+    for heading in reversed(headings):
+        if not heading or heading == name or heading in begin[: len(heading) + 8]:
+            continue
+        longer = f"{heading} > {path}" if path else heading
+        if len(longer) > MAX_SECTION_CHARACTERS:
+            break
+        path = longer
+    return f", Section: {path}" if path else ""
 
 
 def _harmless(text: str) -> str:

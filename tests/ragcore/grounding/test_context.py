@@ -33,6 +33,26 @@ def test_a_block_names_its_file_and_page():
     assert context == f"[Source 1] (File: Manual, Page: 3)\nalpha{SEPARATOR}[Source 2] (File: Manual)\nbeta"
 
 
+def headed(text: str, *headings: str) -> str:
+    found = Passage(chunk=1, document=1, version=1, text=text, title="Manual", heading_path=headings, page=3)
+    return render_context([Source(number=1, passage=found, text=text, score=1.0)]).split("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("headings", "text", "section"),
+    [
+        (("4 Timers", "4.2  T300"), "It is 400 ms.", ", Section: 4 Timers > 4.2 T300"),
+        (("Manual", "4.2 T300"), "It is 400 ms.", ", Section: 4.2 T300"),
+        (("4 Timers", "4.2 T300"), "## 4.2 T300\n\nIt is 400 ms.", ", Section: 4 Timers"),
+        (("x" * 100, "y" * 100), "It is 400 ms.", f", Section: {'y' * 100}"),
+        (("T [3]",), "It is 400 ms.", ", Section: T ［3］"),
+        ((), "It is 400 ms.", ""),
+    ],
+)
+def test_a_block_names_the_section_as_far_as_name_and_text_do_not(headings, text, section):
+    assert headed(text, *headings) == f"[Source 1] (File: Manual{section}, Page: 3)"
+
+
 def test_the_first_passage_is_truncated_rather_than_dropped():
     long = "The station starts the procedure. " * 200
 
