@@ -9,7 +9,7 @@ WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost snapshot-answers code-figures lint install install-dev browser lock clean
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost snapshot-answers code-figures lint install install-dev browser lock clean
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -33,6 +33,9 @@ pytest: install-dev
 
 faults: install-dev ## kill -9 parts of the product at random moments; nothing may be lost (ROUNDS, SEED)
 	$(BIN)/python -m tests.faults --rounds $(or $(ROUNDS),50) --seed $(or $(SEED),1) --first $(or $(FIRST),0)
+
+load: install-dev ## Scripted people over WebSocket and REST: USERS=100 MINUTES=2, DATA=DIR for a public set
+	$(BIN)/python -m bench.load --users $(or $(USERS),100) --minutes $(or $(MINUTES),2) $(DATA)
 
 bench: install ## Retrieval quality and speed; DATA="DIR …" for public sets, otherwise the demo sets
 	$(BIN)/python -m bench $(DATA)

@@ -9,7 +9,7 @@ from ragcore.errors import PermanentError, RagError, Sentence, TransientError
 
 
 class BusyError(TransientError):
-    """This process answers as many questions as it may (V13)."""
+    """As many questions are being answered as may be (V13)."""
 
     code = "busy"
     default_message = "Too many questions are being answered at the moment. Please try again shortly."

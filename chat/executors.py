@@ -1,7 +1,8 @@
 """Database and CPU work of asynchronous code.
 
 Turns outlive the request that started them, so Django's thread-sensitive executors cannot be used for them. Each call
-gives its connection back to the pool, so that none is held while a model writes.
+gives its connection back to the pool, so that none is held while a model writes. Steps of questions take turns
+(`chat.fair_queue`); what belongs to no question is run at once.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from django.conf import settings
 from django.db import connections
 from django.utils import translation
+
+from chat.fair_queue import current, fair_queue
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MAX_DATABASE_THREADS = 16  # the pool has 24 connections; the rest is for synchronous views
 MAX_CPU_THREADS = 4
 
-_database = ThreadPoolExecutor(MAX_DATABASE_THREADS, thread_name_prefix="chat-db")
+_database = ThreadPoolExecutor(settings.DATABASE_THREADS, thread_name_prefix="chat-db")
 _cpu = ThreadPoolExecutor(MAX_CPU_THREADS, thread_name_prefix="chat-cpu")
 
 
@@ -39,7 +42,10 @@ async def run_cpu(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -
 async def _run(pool: ThreadPoolExecutor, call: Callable[[], T]) -> T:
     context = contextvars.copy_context()  # the log fields of the request
     in_language = partial(_in_language, translation.get_language(), call)
-    return await asyncio.get_running_loop().run_in_executor(pool, context.run, in_language)
+    loop = asyncio.get_running_loop()
+    if (question := current.get()) is None:
+        return await loop.run_in_executor(pool, context.run, in_language)
+    return await fair_queue().run(question, lambda: loop.run_in_executor(pool, context.run, in_language))
 
 
 def _in_language(language: str | None, call: Callable[[], T]) -> T:

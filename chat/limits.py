@@ -1,11 +1,10 @@
-"""How many questions one process answers at a time, and how many one person may ask in a minute (V13)."""
+"""How many questions one person may ask in a minute (V13)."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from math import ceil
-from types import TracebackType
 from typing import Final
 
 from django.conf import settings
@@ -13,13 +12,12 @@ from redis.exceptions import RedisError
 
 from accounts.models import User
 from chat import metrics
-from chat.errors import BusyError, InvalidAnswerRequestError
+from chat.errors import InvalidAnswerRequestError
 from chat.redis_client import client
 from ragcore.errors import TransientError
 
 logger = logging.getLogger(__name__)
 
-RETRY_AFTER_SECONDS = 2
 WINDOW_SECONDS = 60
 REDIS_SECONDS = 1.0  # then the question is answered uncounted
 
@@ -48,33 +46,6 @@ class RateLimitedError(TransientError):
 
     code = "rate_limited"
     default_message = "Too many requests."
-
-
-class Slot:
-    """One of the places for running questions; free again at the end of its context.
-
-    Raises BusyError when made while all are taken: a question is refused at the door, it does not wait unseen.
-    """
-
-    _taken = 0
-
-    def __init__(self) -> None:
-        if Slot._taken >= settings.MAX_IN_FLIGHT:
-            raise BusyError(retry_after_seconds=RETRY_AFTER_SECONDS)
-        Slot._taken += 1
-        metrics.IN_FLIGHT.set(Slot._taken)
-
-    def __enter__(self) -> Slot:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
-
-    def release(self) -> None:
-        Slot._taken -= 1
-        metrics.IN_FLIGHT.set(Slot._taken)
 
 
 async def count_questions_or_raise(user: User, *, questions: int = 1) -> None:

@@ -20,7 +20,7 @@ COST = Counter("ragsite_answer_cost_total", "Cost of language models, in the cur
 CHUNKS = Histogram(
     "ragsite_answer_chunks", "Passages that an answer was written from", buckets=(0, 1, 2, 3, 5, 8, 10, 15, 25, 50)
 )
-IN_FLIGHT = Gauge("ragsite_answers_in_flight", "Questions being answered by this process")
+IN_FLIGHT = Gauge("ragsite_answers_in_flight", "Questions being answered", multiprocess_mode="livesum")
 CITATIONS = Counter("ragsite_answer_citations_total", "Citations of answers", ["strength"])
 RATE_LIMITED = Counter("ragsite_rate_limited_total", "Questions refused because their asker had asked too many")
 UNCOUNTED = Counter("ragsite_rate_uncounted_total", "Questions answered uncounted because Redis did not answer")

@@ -43,7 +43,7 @@ async def lifespan(
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                start_up()
+                await start_up()
                 await stack.enter_async_context(mcp.running())
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":

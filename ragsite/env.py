@@ -7,10 +7,12 @@ management command in another shell with the same `DATA_DIR` reaches the running
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -23,6 +25,13 @@ from ragcore.client_registry import ClientRegistry
 from ragsite.embedded.data_dir import Runtime, Secrets
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
+# connections of a web process to PostgreSQL, one for each thread that can use one
+QUESTION_THREADS = 8  # more would wait for the interpreter, not for the database
+VIEW_THREADS = 6  # pages and the synchronous API; more at a time wait for a connection
+RESERVED_CONNECTIONS = 40  # of workers, scheduler, commands and administrators
+LEAST_POOL = 4
+
+CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 HUB_PATTERN = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 
@@ -143,6 +152,17 @@ Folders = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items), AfterVal
 HttpUrl = Annotated[str | None, _url("http", "https")]
 
 
+def usable_cores() -> int:
+    """Processor cores that this process may use: of the machine, its affinity, and the quota of its container."""
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    if CPU_QUOTA.is_file():
+        quota, _, period = CPU_QUOTA.read_text(encoding="ascii").partition(" ")
+        if quota.isdigit():
+            cores = min(cores, ceil(int(quota) / int(period)))
+    return max(1, cores)
+
+
 class Environment(BaseSettings):
     """Every variable that the product understands, with its default. An empty variable counts as unset."""
 
@@ -154,6 +174,8 @@ class Environment(BaseSettings):
     DATA_DIR: Annotated[Path, AfterValidator(_absolute)] = PROJECT_ROOT / "var"
     HOST: str = "127.0.0.1"
     PORT: int = Field(default=8000, ge=1, le=65535)
+    WEB_PROCESSES: int = Field(default_factory=usable_cores, ge=1, le=256)
+    PROMETHEUS_MULTIPROC_DIR: Path | None = None  # set by ragsite.web_server for its processes
     DEMO: bool = True
     DEBUG: bool = False
     LOG_LEVEL: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -164,6 +186,8 @@ class Environment(BaseSettings):
     # services; unset: the embedded ones of DATA_DIR
     DATABASE_URL: Annotated[str | None, _url("postgres", "postgresql")] = Field(default=None, repr=False)
     REDIS_URL: Annotated[str | None, _url("redis", "rediss", "unix")] = Field(default=None, repr=False)
+
+    DATABASE_POOL: int = Field(default=0, ge=0, le=1000)  # connections of a process; 0: as its threads need
 
     # access
     SECRET_KEY: str | None = Field(default=None, min_length=32, repr=False, validate_default=True)
@@ -301,6 +325,15 @@ class Environment(BaseSettings):
     def redis_url(self) -> str | None:
         """The configured Redis, else the running embedded one, else None."""
         return self.REDIS_URL or Runtime.read(self.DATA_DIR).redis_url
+
+    def pool_size(self) -> int:
+        """Connections to PostgreSQL that a web process may keep: as configured, or one for each of its threads."""
+        second_arms = min(max(1, (os.cpu_count() or 1) - 1), 8)
+        return self.DATABASE_POOL or QUESTION_THREADS + VIEW_THREADS + second_arms
+
+    def needed_connections(self) -> int:
+        """Connections that PostgreSQL has to allow for all processes of the product."""
+        return self.WEB_PROCESSES * self.pool_size() + RESERVED_CONNECTIONS
 
     def secret_key(self) -> str:
         """The configured key, else the one of DATA_DIR, which is generated on first use."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 
@@ -10,10 +11,13 @@ from django.db import connections
 from redis.exceptions import RedisError
 
 from chat import redis_client
+from chat.admission import close_places
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.message_store import turns_sweep
 from chat.turns.stream_hub import close_hub
 from knowledge import model_registry
+from ragsite.env import env
+from ragsite.web_server import is_complete, mark_ready
 
 logger = logging.getLogger(__name__)
 
@@ -21,22 +25,31 @@ logger = logging.getLogger(__name__)
 _preparation: threading.Thread | None = None
 
 
-def start_up() -> None:
-    """Begin to load the models, and mark turns that an earlier process left behind."""
+async def start_up() -> None:
+    """Load the models, and mark turns that an earlier process left behind.
+
+    One of several web processes returns when that is done: it listens afterwards, and until then the others answer.
+    """
     global _preparation  # noqa: PLW0603 (one per process, as the event loop has one start)
     _preparation = threading.Thread(target=_prepare, name="start-up", daemon=True)
     _preparation.start()
+    if env.PROMETHEUS_MULTIPROC_DIR is not None:
+        await asyncio.to_thread(_preparation.join)
+        mark_ready(env.PROMETHEUS_MULTIPROC_DIR)
 
 
 def is_preparing() -> bool:
-    """Whether the models are still being loaded; until then a question would wait for them."""
-    return _preparation is not None and _preparation.is_alive()
+    """Whether this or, at the start of all, another web process still loads the models."""
+    if _preparation is not None and _preparation.is_alive():
+        return True
+    return not is_complete(env.PROMETHEUS_MULTIPROC_DIR, env.WEB_PROCESSES)
 
 
 async def shut_down() -> None:
     """Let running turns end, tell the readers of those that cannot."""
     await turns_shutdown()
     await close_hub()
+    await close_places()
     await redis_client.close()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.views import redirect_to_login
@@ -13,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views import defaults
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
-from django_prometheus.exports import ExportToDjangoView
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from accounts.authentication import request_user
 from accounts.errors import NotAllowedError
@@ -21,6 +19,7 @@ from accounts.selectors import scope_for
 from ragcore.errors import RagError
 from ragsite.errors import Problem, problem_of, sent
 from ragsite.health import is_local
+from ragsite.metrics_page import metrics_page
 from ragsite.openapi import merged_schema
 
 API_PATHS = ("/api/", "/v1/")
@@ -35,7 +34,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
             raise NotAllowedError
     except RagError as error:
         return sent(request.path, problem_of(error))
-    return cast(HttpResponse, ExportToDjangoView(request))
+    return HttpResponse(metrics_page(), content_type=CONTENT_TYPE_LATEST)
 
 
 @never_cache

@@ -9,6 +9,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Query, Router
 
 from accounts.selectors import tenant_check
+from chat.admission import take_place
 from chat.answering.passage_search import conversation_turns, passages_find
 from chat.api.auth import CallerAuth, caller_of
 from chat.api.health import health_report
@@ -28,7 +29,7 @@ from chat.api.schemas import BatchIn, FilterCountIn, FilterQuery, GenerateIn, Qu
 from chat.api.sse import event_stream, generate_vocabulary, query_vocabulary
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
-from chat.limits import Slot, count_questions_or_raise
+from chat.limits import count_questions_or_raise
 from chat.selectors import message_get, sources_of
 from chat.serializers import (
     serialize_answer,
@@ -59,7 +60,7 @@ async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
     value = body.value()
     await check_search_options(scope=caller.scope, sets=value.sets, top_k=value.top_k)
     await count_questions_or_raise(caller.user)
-    with Slot():
+    async with await take_place(caller.user):
         turns = [turn.value() for turn in body.history]
         if body.conversation_id is not None:
             turns = [*await conversation_turns(scope=caller.scope, conversation_id=body.conversation_id), *turns]

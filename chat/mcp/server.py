@@ -20,6 +20,7 @@ from mcp_types import ToolAnnotations
 
 from accounts.errors import NotAuthenticatedError
 from chat import redis_client
+from chat.admission import close_places
 from chat.executors import run_db
 from chat.mcp.schemas import UNAVAILABLE
 from chat.mcp.tools import CALLER, CallerOf, Tools, caller_of_fixed_key, caller_of_key, caller_of_request
@@ -86,6 +87,7 @@ async def serving() -> AsyncIterator[None]:
     finally:
         await turns_shutdown()
         await close_hub()
+        await close_places()
         await redis_client.close()
 
 

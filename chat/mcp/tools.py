@@ -15,12 +15,13 @@ from mcp_types import CallToolResult
 from accounts.errors import NotAuthenticatedError, NotFoundError
 from accounts.scope import Scope
 from accounts.selectors import api_key_user, scope_for
+from chat.admission import take_place
 from chat.answering.context import profile_get
 from chat.answering.retrieval import run_search
 from chat.api.auth import Caller
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
-from chat.limits import Slot, count_questions_or_raise
+from chat.limits import count_questions_or_raise
 from chat.mcp.schemas import (
     SOURCE_CHARACTERS,
     AnswerOut,
@@ -129,7 +130,7 @@ class Tools:
 async def search_passages(caller: Caller, *, query: str, sets: tuple[int, ...], top_k: int) -> SearchOut:
     """As `POST /api/v1/rag/retrieve`."""
     await count_questions_or_raise(caller.user)
-    with Slot():
+    async with await take_place(caller.user):
         profile = await run_db(profile_get, caller.user, sets=sets)
         request = RetrievalRequest(query=query, sets=sets, top_k=top_k, profile=profile)
         found = serialize_hits(await run_search(scope=caller.scope, request=request), trace=False)

@@ -17,17 +17,18 @@ from redis.exceptions import RedisError
 from accounts.models import User
 from accounts.scope import Scope
 from chat import metrics
+from chat.admission import REDIS_SECONDS, Place, take_place
 from chat.answering.context import Deadline, build_context
 from chat.answering.pipeline import answer
 from chat.conversations.memory import session_append, session_history, session_turn
 from chat.errors import AnswerTimeoutError, BusyError, TurnFailedError
 from chat.executors import run_db
-from chat.limits import Slot
 from chat.models import Conversation, Message
-from chat.redis_client import alive_key, client, stop_key
+from chat.redis_client import alive_key, client, events_key, stop_key
 from chat.selectors import message_get
 from chat.serializers import serialize_citation, serialize_metadata
 from chat.turns.message_store import message_fail, message_finish, message_open, message_prepare
+from chat.turns.stream_hub import hub
 from chat.turns.stream_log import ALIVE_SECONDS, TurnLog
 from chat.turns.stream_reader import interrupted_message
 from chat.types import AnswerRecord, AnswerRequest, EventSink, ignore_event
@@ -72,7 +73,7 @@ async def answer_now(
     Raises BusyError, NotFoundError, AnswerTimeoutError, ConversationBusyError, and what `answering.pipeline.answer`
     raises.
     """
-    with Slot():
+    async with await take_place(user):
         deadline = Deadline()
         message = await run_db(message_prepare, scope=scope, user=user, request=request, channel=channel)
         try:
@@ -91,21 +92,28 @@ async def turn_start(*, scope: Scope, user: User, request: AnswerRequest, channe
 
     Raises BusyError, NotFoundError.
     """
-    slot = Slot()
+    place = await take_place(user)
     try:
-        message = await run_db(message_open, scope=scope, user=user, request=request, channel=channel)
-        await client().set(alive_key(message.pk), "1", ex=ALIVE_SECONDS)
+        with place.steps():
+            message = await run_db(message_open, scope=scope, user=user, request=request, channel=channel)
+        await _show_alive(message.pk)
     except BaseException:
-        slot.release()
+        await asyncio.shield(place.release())
         raise
     stop = asyncio.Event()
+    hub().adopt(events_key(message.pk))
     task = asyncio.create_task(
-        _run_turn(scope=scope, user=user, request=request, message=message, stop=stop, slot=slot),
+        _run_turn(scope=scope, user=user, request=request, message=message, stop=stop, place=place),
         name=f"turn {message.pk}",
     )
     _running[message.pk] = RunningTurn(task, stop)
-    task.add_done_callback(lambda _task: _running.pop(message.pk, None))
+    task.add_done_callback(lambda _task: _forget(message.pk))
     return message
+
+
+def _forget(message_id: uuid.UUID) -> None:
+    _running.pop(message_id, None)
+    hub().abandon(events_key(message_id))
 
 
 async def turn_stop(*, scope: Scope, message_id: uuid.UUID | str) -> None:
@@ -132,35 +140,34 @@ async def turns_shutdown() -> None:
 
 
 async def _run_turn(
-    *, scope: Scope, user: User, request: AnswerRequest, message: Message, stop: asyncio.Event, slot: Slot
+    *, scope: Scope, user: User, request: AnswerRequest, message: Message, stop: asyncio.Event, place: Place
 ) -> None:
     """Run a turn to its last event, whatever happens on the way."""
-    with slot:
-        async with _heartbeat(message.pk, stop), TurnLog(message.pk) as log:
-            try:
-                async with _time_limit(TURN_LIMIT_SECONDS):
-                    record = await _answer_and_store(
-                        scope=scope,
-                        user=user,
-                        request=request,
-                        message=message,
-                        events=log,
-                        deadline=Deadline(),
-                        stop=stop,
-                        is_streaming=True,
-                    )
-                await _report_end(log, record, message)
-            except RagError as error:
-                await _store_failure(message, error)
-                await log("error", **_error_event(error))
-            except asyncio.CancelledError:
-                await asyncio.shield(_report_interruption(message, log))
-                raise
-            except Exception as error:
-                logger.exception("a turn failed")
-                failure = TurnFailedError("internal", _("Something went wrong. It has been logged."))
-                await _store_failure(message, failure)
-                await log("error", code=failure.code, message=failure.message, kind=type(error).__name__)
+    async with place, _heartbeat(message.pk, stop), TurnLog(message.pk) as log:
+        try:
+            async with _time_limit(TURN_LIMIT_SECONDS):
+                record = await _answer_and_store(
+                    scope=scope,
+                    user=user,
+                    request=request,
+                    message=message,
+                    events=log,
+                    deadline=Deadline(),
+                    stop=stop,
+                    is_streaming=True,
+                )
+            await _report_end(log, record, message)
+        except RagError as error:
+            await _store_failure(message, error)
+            await log("error", **_error_event(error))
+        except asyncio.CancelledError:
+            await asyncio.shield(_report_interruption(message, log))
+            raise
+        except Exception as error:
+            logger.exception("a turn failed")
+            failure = TurnFailedError("internal", _("Something went wrong. It has been logged."))
+            await _store_failure(message, failure)
+            await log("error", code=failure.code, message=failure.message, kind=type(error).__name__)
 
 
 async def _answer_and_store(
@@ -268,8 +275,18 @@ async def _heartbeat(message_id: uuid.UUID, stop: asyncio.Event) -> AsyncIterato
         yield
     finally:
         task.cancel()
-        with suppress(RedisError):  # both keys expire by themselves
-            await client().delete(alive_key(message_id), stop_key(message_id))
+        with suppress(RedisError, TimeoutError):  # both keys expire by themselves
+            async with asyncio.timeout(REDIS_SECONDS):
+                await client().delete(alive_key(message_id), stop_key(message_id))
+
+
+async def _show_alive(message_id: uuid.UUID) -> None:
+    """Readers in other processes may follow the turn from now on; without Redis only those in this one can."""
+    try:
+        async with asyncio.timeout(REDIS_SECONDS):
+            await client().set(alive_key(message_id), "1", ex=ALIVE_SECONDS)
+    except (RedisError, TimeoutError) as error:
+        logger.warning("turn %s can be followed in this process only: %s", message_id, error)
 
 
 async def _send_heartbeats(message_id: uuid.UUID, stop: asyncio.Event) -> None:

@@ -1,4 +1,7 @@
-"""One blocking XREAD a process for all streams that someone follows; each reader costs a queue, not a connection."""
+"""Events of turns to those who follow them; each reader costs a queue, not a connection.
+
+Turns of this process hand their events over directly. For those of other processes there is one blocking XREAD.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import asyncio
 import json
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -34,11 +37,20 @@ class Followed:
     queues: set[Queue] = field(default_factory=set)
 
 
+@dataclass
+class LocalStream:
+    """A stream that a turn of this process writes: all its events so far, and who listens."""
+
+    events: list[Event] = field(default_factory=list)
+    queues: set[Queue] = field(default_factory=set)
+
+
 class Hub:
     """Delivers the entries of followed streams to queues. Belongs to one event loop."""
 
     def __init__(self) -> None:
-        self._streams: dict[str, Followed] = {}
+        self._streams: dict[str, Followed] = {}  # written by other processes
+        self._local: dict[str, LocalStream] = {}  # written by this one
         self._wake_key = f"reader:{uuid.uuid4()}:wake"
         self._wake_id = "0-0"
         self._task: asyncio.Task[None] | None = None
@@ -46,9 +58,14 @@ class Hub:
     async def follow(self, key: str, *, after: int) -> Queue:
         """A queue that gets what is appended from now on, and perhaps some events before; for the rest read the stream.
 
-        `after`: where to begin if nobody follows this stream yet.
+        `after`: where to begin if nobody follows this stream yet. A stream of this process comes from its beginning.
         """
         queue: Queue = asyncio.Queue()
+        if local := self._local.get(key):
+            for event in local.events:
+                queue.put_nowait(event)
+            local.queues.add(queue)
+            return queue
         self._streams.setdefault(key, Followed(after)).queues.add(queue)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
@@ -62,10 +79,40 @@ class Hub:
 
     def leave(self, key: str, queue: Queue) -> None:
         """Stop filling a queue; the last one of a stream takes the stream with it."""
+        if local := self._local.get(key):
+            local.queues.discard(queue)
         if followed := self._streams.get(key):
             followed.queues.discard(queue)
             if not followed.queues:
                 del self._streams[key]
+
+    # ── turns of this process ───────────────────────────────────────────────────────────────────
+
+    @property
+    def local_streams(self) -> int:
+        """How many turns of this process write at the moment."""
+        return len(self._local)
+
+    def adopt(self, key: str) -> None:
+        """From now on this process writes the stream, and `deliver` is told of every event."""
+        self._local.setdefault(key, LocalStream())
+
+    def is_local(self, key: str) -> bool:
+        return key in self._local
+
+    def deliver(self, key: str, events: Sequence[Event]) -> None:
+        """Hand events over, in their order."""
+        if local := self._local.get(key):
+            local.events.extend(events)
+            for queue in local.queues:
+                for event in events:
+                    queue.put_nowait(event)
+
+    def abandon(self, key: str) -> None:
+        """The stream has ended; who comes later reads it from Redis or the stored message."""
+        self._local.pop(key, None)
+
+    # ── turns of other processes ────────────────────────────────────────────────────────────────
 
     async def close(self) -> None:
         """Stop reading; who still listens hears nothing any more."""

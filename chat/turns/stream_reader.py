@@ -51,6 +51,12 @@ async def read_events(message_id: uuid.UUID | str, after: int = 0, *, scope: Sco
 
 async def _follow(message_id: uuid.UUID | str, queue: Queue, after: int) -> AsyncIterator[Event]:
     """What is there, then what comes; each event once, whichever way it arrives."""
+    key = events_key(message_id)
+    if hub().is_local(key):  # a turn of this process: the queue began with its first event
+        while hub().is_local(key) or not queue.empty():
+            if (found := await _next_event(queue, after)) is not None:
+                after = found.sequence
+                yield found
     for event in await _read_entries(message_id, after):
         after = event.sequence
         yield event

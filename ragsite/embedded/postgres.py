@@ -126,7 +126,6 @@ SHARED_MEMORY_BYTES = 512 * 1024 * 1024  # a parallel index build takes maintena
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",  # their paths may have 107 bytes only
-    "max_connections": "120",
     "maintenance_work_mem": "256MB",  # HNSW builds are several times slower once their graph does not fit
     "random_page_cost": "1.1",
     "wal_level": "minimal",  # nobody replicates from here, and a COPY into a new table skips the log
@@ -171,6 +170,7 @@ class Postgres:
     """The server of one DATA_DIR. `start` returns at once, `wait_ready` when it can be used."""
 
     data_dir: Path
+    connections: int = 120  # at most
     durable: bool = True  # False: faster, and lost when the machine fails; for tests
     title: ClassVar[str] = "PostgreSQL"
     process: Process = field(init=False)
@@ -221,6 +221,7 @@ class Postgres:
         settings = (
             SETTINGS
             | {"shared_buffers": shared_buffers(), "port": str(self.port)}
+            | {"max_connections": str(self.connections)}
             | ({} if self.durable else NOT_DURABLE)
         )
         if _shared_memory_bytes() < SHARED_MEMORY_BYTES:

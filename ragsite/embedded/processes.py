@@ -10,10 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 PAUSE_SECONDS = 0.05
 START_SECONDS = 30  # an older instance may still be writing
@@ -88,7 +88,7 @@ class Process:
 
     name: str
     command: Sequence[str]
-    log: Path
+    log: Path | None  # None: where our own output goes
     stop_signal: int = signal.SIGTERM
     death_signal: int = signal.SIGKILL  # what it gets when we vanish
     identity: Mapping[str, object] | None = None
@@ -98,14 +98,13 @@ class Process:
 
     def start(self) -> None:
         """Start it; raises ServiceError where the program cannot be executed at all."""
-        self.log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        rotate(self.log)
-        with self.log.open("ab") as output:
+        with ExitStack() as stack:
+            output = stack.enter_context(_opened(self.log)) if self.log else None
             self._child = subprocess.Popen(
                 [*launcher(self.identity, death_signal=self.death_signal), *self.command],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
-                stderr=subprocess.STDOUT,
+                stderr=subprocess.STDOUT if output else None,
                 env=self.environment,
                 cwd=self.folder,
                 start_new_session=True,
@@ -151,11 +150,17 @@ class Process:
 
     def log_tail(self, lines: int = 12) -> str:
         """The end of its log, for people."""
-        if not self.log.exists():
+        if self.log is None or not self.log.exists():
             return ""
         with self.log.open("rb") as file:
             file.seek(max(0, self.log.stat().st_size - 16_384))
             return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-lines:])
+
+
+def _opened(log: Path) -> BinaryIO:
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    rotate(log)
+    return log.open("ab")
 
 
 def rotate(log: Path) -> None:
@@ -215,10 +220,9 @@ class SupervisedProcess:
         pause = min(FIRST_PAUSE_SECONDS * 2**self.failures, LONGEST_PAUSE_SECONDS)
         self.failures += 1
         self._due_at = self.now() + pause
-        self.say(
-            f"{self.process.name} {exit_description(self.process.exit_code())}; it is started again in {pause:g} s. "
-            f"The end of {self.process.log}:\n{indented(self.process.log_tail())}"
-        )
+        ended = f"{self.process.name} {exit_description(self.process.exit_code())}; it is started again in {pause:g} s."
+        log = self.process.log
+        self.say(f"{ended} The end of {log}:\n{indented(self.process.log_tail())}" if log else ended)
 
 
 def exit_description(exit_code: int | None) -> str:

@@ -58,13 +58,11 @@ def bootstrap_command(env: Environment) -> list[str]:
 
 def programs(env: Environment) -> tuple[Program, ...]:
     """All programs in the order in which they are started and stopped."""
-    return (_web(env), _ingestion(env), _recognition(env), _background(env), _scheduler(env.LOG_LEVEL))
+    return (_web(), _ingestion(env), _recognition(env), _background(env), _scheduler(env.LOG_LEVEL))
 
 
-def _web(env: Environment) -> Program:
-    address = ("--host", env.HOST, "--port", str(env.PORT))
-    limits = ("--timeout-graceful-shutdown", "5", "--ws", "websockets-sansio", "--no-access-log")
-    return Program("web", ("-m", "uvicorn", "ragsite.asgi:application", *address, *limits))
+def _web() -> Program:
+    return Program("web", ("-m", "ragsite.web_server", "--graceful-seconds", "5", "--stop-seconds", "6"))
 
 
 def _ingestion(env: Environment) -> Program:

@@ -22,10 +22,12 @@ class Services:
     redis: Redis | None
 
     @classmethod
-    def of(cls, data_dir: Path, *, postgres: bool = True, redis: bool = True, durable: bool = True) -> Services:
+    def of(
+        cls, data_dir: Path, *, postgres: bool = True, redis: bool = True, durable: bool = True, connections: int = 120
+    ) -> Services:
         return cls(
             data_dir=data_dir,
-            postgres=Postgres(data_dir, durable=durable) if postgres else None,
+            postgres=Postgres(data_dir, durable=durable, connections=connections) if postgres else None,
             redis=Redis(data_dir) if redis else None,
         )
 

@@ -111,7 +111,10 @@ class Supervisor:
 
     def _start_services(self) -> None:
         self.services = Services.of(
-            self.env.DATA_DIR, postgres=self.env.DATABASE_URL is None, redis=self.env.REDIS_URL is None
+            self.env.DATA_DIR,
+            postgres=self.env.DATABASE_URL is None,
+            redis=self.env.REDIS_URL is None,
+            connections=self.env.needed_connections(),
         )
         names = " and ".join(service.title for service in self.services)
         if names:

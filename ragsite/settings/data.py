@@ -2,7 +2,7 @@
 
 from kombu import Exchange, Queue
 
-from ragsite.env import env
+from ragsite.env import QUESTION_THREADS, env
 from ragsite.settings.urls import database_from_url
 
 _database_url = env.database_url() or "postgresql://unconfigured@127.0.0.1:1/unconfigured"
@@ -13,10 +13,11 @@ DATABASES = {
         "ENGINE": "psqlextra.backend",
         "ATOMIC_REQUESTS": False,
         "CONN_MAX_AGE": 0,  # the pool keeps connections, Django gives them back after each request
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": 24, "timeout": 10}},
+        "OPTIONS": {"pool": {"min_size": 1, "max_size": env.pool_size(), "timeout": 10}},
         **database_from_url(_database_url),
     }
 }
+DATABASE_THREADS = min(QUESTION_THREADS, env.pool_size())
 POSTGRES_EXTRA_DB_BACKEND_BASE = "django_prometheus.db.backends.postgresql"
 POSTGRES_EXTRA_AUTO_EXTENSION_SET_UP = False  # it would ask for hstore; migrations create what is needed
 

@@ -14,6 +14,7 @@ from django.test import AsyncClient
 from accounts.models import User
 from accounts.services import api_key_create
 from chat import redis_client as chat_redis
+from chat.admission import close_places
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.stream_hub import close_hub
 from knowledge import model_registry
@@ -61,6 +62,7 @@ async def end_of_turns():
     yield
     await turns_shutdown()
     await close_hub()
+    await close_places()
     await chat_redis.close()
 
 

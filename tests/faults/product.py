@@ -21,6 +21,7 @@ from ragsite.env import PROJECT_ROOT
 NOT_INHERITED = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ADMIN_PASSWORD", "LLM_BASE_URL", "DJANGO_SETTINGS_MODULE")
 START_SECONDS = 120
 SUPERVISOR, WEB, SCHEDULER, POSTGRES, REDIS = "supervisor", "web", "scheduler", "postgres", "redis"
+WEB_PROCESS = "web process"  # one of those that the web server starts
 
 
 @dataclass
@@ -90,6 +91,8 @@ class Product:
         for pid in children_of(self.child.pid):
             if part := part_of(arguments_of(pid)):
                 found[part] = pid
+        if processes := [pid for pid in children_of(found.get(WEB, 0)) if part_of(arguments_of(pid)) == WEB]:
+            found[WEB_PROCESS] = min(processes)
         return found
 
     def is_complete(self) -> bool:
@@ -148,7 +151,7 @@ def part_of(arguments: list[str]) -> str | None:
     """Which part of the product a command line is; None for the launcher on its way and for one-off programs."""
     if not arguments or any(argument.endswith("launch.py") for argument in arguments):
         return None
-    if "uvicorn" in arguments:
+    if "ragsite.web_server" in arguments:
         return WEB
     if "beat" in arguments:
         return SCHEDULER

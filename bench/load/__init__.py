@@ -1,0 +1,1 @@
+"""Many people at once: `make load USERS=100 MINUTES=2`."""

@@ -1,0 +1,69 @@
+"""The page of `/metrics`: one process, or all web processes together (V15).
+
+Several processes keep values in files of PROMETHEUS_MULTIPROC_DIR (`prometheus_client.multiprocess`): counters and
+histograms are sums, also of processes that have ended; gauges are those of living ones. What `prometheus_client` says
+about memory and processor time of a process is missing there, so it is added here as sums over the living ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from prometheus_client import REGISTRY, CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from ragsite.embedded.data_dir import is_running
+from ragsite.env import env
+from ragsite.web_server import READY_SUFFIX
+
+SMALLEST = "process_start_time_seconds"  # of all processes the earliest counts
+SHARED_LIMIT = "process_max_fds"  # a limit of each process, no sum
+
+
+def metrics_page() -> bytes:
+    """In the text format of Prometheus."""
+    if env.PROMETHEUS_MULTIPROC_DIR is None:
+        return generate_latest(REGISTRY)
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, str(env.PROMETHEUS_MULTIPROC_DIR))  # type: ignore[no-untyped-call]
+    registry.register(WebProcesses(env.PROMETHEUS_MULTIPROC_DIR))
+    return generate_latest(registry)
+
+
+class WebProcesses(Collector):
+    """`process_*` of all living web processes together, and their number."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def collect(self) -> Iterator[Metric]:
+        pids = living_processes(self._folder)
+        count = Metric("ragsite_web_processes", "Web processes that run", "gauge")
+        count.add_sample("ragsite_web_processes", {}, len(pids))
+        yield count
+        yield from _together([_of_process(pid) for pid in pids])
+
+
+def living_processes(folder: Path) -> list[int]:
+    """Ids of the web processes that have been ready and run."""
+    pids = (int(file.name.removesuffix(READY_SUFFIX)) for file in folder.glob(f"*{READY_SUFFIX}"))
+    return sorted(pid for pid in pids if is_running(pid))
+
+
+def _of_process(pid: int) -> list[Metric]:
+    return list(ProcessCollector(pid=lambda: pid, registry=None).collect())
+
+
+def _together(processes: Sequence[Sequence[Metric]]) -> Iterator[Metric]:
+    """Metrics of several processes as one each; nothing where the system has no /proc."""
+    for metrics in zip(*processes, strict=False):
+        values = [sample.value for metric in metrics for sample in metric.samples]
+        first = metrics[0]
+        name = first.samples[0].name
+        combine = {SMALLEST: min, SHARED_LIMIT: max}.get(name, sum)
+        together = Metric(first.name, first.documentation, first.type)
+        together.add_sample(name, {}, combine(values))
+        yield together

@@ -1,0 +1,231 @@
+"""Many clients, and unfriendly ones, against two web processes, a scripted model, and a Redis of their own.
+
+The full form (TESTS_FULL=1) has as many clients as people fear; the short one a tenth.
+"""
+
+import asyncio
+import json
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+import httpx
+import pytest
+import pytest_asyncio
+import websockets
+from asgiref.sync import sync_to_async
+from django.db import connection
+
+from bench.load.people import make_people
+from ragsite.embedded.processes import Process, free_port
+from ragsite.embedded.redis import Redis
+from ragsite.embedded.waiting import wait_until
+from tests.factories import ingest, make_set, make_user
+from tests.forms_plugin import is_full
+from tests.live_site import await_answer, running
+from tests.scripted_llm import Reply, ScriptedLLM, serving
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+STREAM = "/api/v1/rag/generate/stream"
+QUESTION = "What does a handover do?"
+ANSWER = Reply(texts=("A handover moves ", "a terminal from one cell ", "to another [1]."))
+HELD = Reply(texts=("A handover moves ", "a terminal from one cell ", "to another [1]."), hold_before=1)
+SILENT = 200 if is_full() else 40
+LEAVING = 100 if is_full() else 20
+EQUAL = 50
+STREAMS = 20
+DEADLINE_SECONDS = 60
+
+
+@dataclass
+class Site:
+    """A running site and who may ask there."""
+
+    url: str
+    model: ScriptedLLM
+    redis: Redis
+    process: Process
+    key: str
+    session: str
+
+    def client(self, **options):
+        headers = {"Authorization": f"Bearer {self.key}"}
+        limits = httpx.Limits(max_connections=None)
+        return httpx.AsyncClient(
+            base_url=self.url, headers=headers, timeout=DEADLINE_SECONDS, trust_env=False, limits=limits, **options
+        )
+
+    def socket(self):
+        cookie = {"Cookie": f"sessionid={self.session}"}
+        address = f"{self.url.replace('http', 'ws', 1)}/ws/chat"
+        return websockets.connect(address, origin=self.url, additional_headers=cookie, proxy=None)
+
+    async def in_flight(self):
+        async with self.client() as client:
+            page = (await client.get("/metrics")).text
+        line = next(line for line in page.splitlines() if line.startswith("ragsite_answers_in_flight "))
+        return float(line.rpartition(" ")[2])
+
+
+@pytest_asyncio.fixture
+async def site(transactional_db, redis_client, tmp_path):
+    """Two web processes with a model that answers at once, unless a test changes that."""
+
+    def prepare():
+        owner = make_user()
+        ingest(owner, make_set("radio", owners=[owner]), ho="A handover moves a terminal from one cell to another.")
+        return make_people(1)[0]
+
+    account = await sync_to_async(prepare)()
+    redis = Redis(tmp_path)
+    redis.start()
+    redis.wait_ready()
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with serving() as model:
+        model.default = ANSWER
+        variables = {"PORT": str(port), "WEB_PROCESSES": "2", "REDIS_URL": redis.url, "LLM_BASE_URL": model.url}
+        with running("-m", "ragsite.web_server", "--stop-seconds", "3", folder=tmp_path, **variables) as process:
+            await_answer(f"{url}/health", process)
+            assert wait_until(lambda: httpx.get(f"{url}/health", trust_env=False).status_code == 200, seconds=60)
+            yield Site(url, model, redis, process, account.key, account.session)
+            model.release.set()
+    redis.stop()
+
+
+async def stream(client, question, **options):
+    """Types of the events of an answer, or the status that was given instead."""
+    async with client.stream("POST", STREAM, json={"query": question, **options}) as answer:
+        if answer.status_code != httpx.codes.OK:
+            return [answer.status_code]
+        return [json.loads(line[6:])["type"] async for line in answer.aiter_lines() if line.startswith("data: {")]
+
+
+async def until(condition, seconds=30.0):
+    async with asyncio.timeout(seconds):
+        while not await condition():  # noqa: ASYNC110 (another process)
+            await asyncio.sleep(0.1)
+
+
+async def test_it_bears_what_unfriendly_clients_do(site):
+    """One start of the site for all of them: it takes longer than each."""
+    await equal_questions_at_once_are_computed_once(site)
+    await clients_that_vanish_leave_nothing_behind(site)
+    await sockets_that_never_read_hold_nobody_up(site)
+    await no_connection_is_held_while_a_model_writes(site)
+    await answers_end_while_redis_is_away(site)
+
+
+async def equal_questions_at_once_are_computed_once(site):
+    before = len(site.model.requests)
+    async with site.client() as client:
+        answers = await asyncio.gather(*(stream(client, QUESTION, cache=True) for _ in range(EQUAL)))
+
+    assert {events[-1] for events in answers} == {"done"}
+    assert len(site.model.requests) - before == 1
+
+
+async def clients_that_vanish_leave_nothing_behind(site):
+    async def ask_and_leave(client, number):
+        body = {"query": f"{QUESTION} {number}", "cache": False}
+        async with client.stream("POST", STREAM, json=body) as answer:
+            async for _line in answer.aiter_lines():
+                return  # the connection is closed in the middle of the answer
+
+    async with site.client() as client:
+        await asyncio.gather(*(ask_and_leave(client, number) for number in range(LEAVING)))
+        await until(lambda: is_zero(site))
+        assert (await stream(client, QUESTION, cache=False))[-1] == "done"
+
+
+async def is_zero(site):
+    return await site.in_flight() == 0
+
+
+async def sockets_that_never_read_hold_nobody_up(site):
+    host, port = site.url.removeprefix("http://").split(":")
+    request = f"GET /api/schema HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode()
+    writers, sockets = [], []
+    for number in range(SILENT):
+        if number % 2:
+            _reader, writer = await asyncio.open_connection(host, int(port), limit=2**12)
+            writer.write(request if number % 4 == 1 else request[:20])
+            writers.append(writer)
+        else:
+            socket = await site.socket()
+            socket.transport.pause_reading()
+            await socket.send(json.dumps({"type": "ask", "question": f"{QUESTION} {number}"}) if number < 40 else "{}")
+            sockets.append(socket)
+
+    started = time.monotonic()
+    async with site.client() as client:
+        events = await stream(client, QUESTION, cache=False)
+
+    assert events[-1] == "done"
+    assert time.monotonic() - started < 30
+    await until(lambda: is_zero(site), DEADLINE_SECONDS)
+    for each in writers:
+        each.close()
+    for each in sockets:
+        each.transport.abort()
+
+
+async def no_connection_is_held_while_a_model_writes(site):
+    """Every stream has had its first words and waits for the model: no session of theirs is in a transaction."""
+    site.model.default, first = HELD, asyncio.Event()
+    begun = []
+
+    async def ask(client, number):
+        kinds = []
+        async with client.stream("POST", STREAM, json={"query": f"{QUESTION} {number}", "cache": False}) as answer:
+            async for line in answer.aiter_lines():
+                if line.startswith("data: {"):
+                    kinds.append(json.loads(line[6:])["type"])
+                    if kinds[-1] == "chunk" and kinds.count("chunk") == 1:
+                        begun.append(number)
+                        if len(begun) == STREAMS:
+                            first.set()
+        return kinds
+
+    async with site.client() as client:
+        asking = asyncio.gather(*(ask(client, number) for number in range(STREAMS)))
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            await first.wait()
+        busy, sessions = await sync_to_async(sessions_of_others)()
+        site.model.release.set()
+        answers = await asking
+    site.model.default = ANSWER
+
+    assert {kinds[-1] for kinds in answers} == {"done"}
+    assert busy == 0
+    assert sessions < 2 * 16 + 1
+
+
+def sessions_of_others():
+    """Sessions of the site that are in a transaction, and all of them."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FILTER (WHERE state <> 'idle'), count(*) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        )
+        return cursor.fetchone()
+
+
+async def answers_end_while_redis_is_away(site):
+    async with site.client() as client:
+        site.redis.process.kill_group()
+        site.redis.process.wait(5)
+        without = await asyncio.gather(*(stream(client, f"{QUESTION} without {n}", cache=False) for n in range(5)))
+        whole = await client.post("/api/v1/rag/generate", json={"query": QUESTION})
+        site.redis.start()
+        site.redis.wait_ready()
+
+        async def works_again():
+            with suppress(httpx.HTTPError):
+                return (await stream(client, QUESTION))[-1] == "done"
+
+        await until(works_again)
+
+    assert {events[-1] for events in without} == {"done"}
+    assert whole.status_code == 200
