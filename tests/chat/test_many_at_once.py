@@ -17,9 +17,8 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 
 from bench.load.people import make_people
-from ragsite.embedded.processes import Process, free_port
+from ragsite.embedded.processes import Process, free_port, wait_until
 from ragsite.embedded.redis import Redis
-from ragsite.embedded.waiting import wait_until
 from tests.factories import ingest, make_set, make_user
 from tests.forms_plugin import is_full
 from tests.live_site import await_answer, running

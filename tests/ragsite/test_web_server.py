@@ -9,8 +9,7 @@ import httpx
 import pytest
 
 from ragsite.embedded.data_dir import is_running
-from ragsite.embedded.processes import free_port
-from ragsite.embedded.waiting import wait_until
+from ragsite.embedded.processes import free_port, wait_until
 from ragsite.env import LEAST_POOL, read_environment
 from ragsite.web_server import READY_SUFFIX, affordable_pool, bind_sockets, forget_process, is_complete
 from tests.faults.product import arguments_of, children_of
