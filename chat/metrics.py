@@ -10,6 +10,11 @@ from prometheus_client import Counter, Gauge, Histogram
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
 ANSWERS = Counter("ragsite_answers_total", "Finished answers", ["status", "cache"])
+CACHE = Counter(
+    "ragsite_answer_cache_total",
+    "Questions that were looked up among kept answers; refused: a similar question that is not the same",
+    ["kind", "result"],  # exact or semantic; hit, miss or refused
+)
 FAILURES = Counter("ragsite_answer_failures_total", "Questions that ended with an error", ["code"])
 STAGE_SECONDS = Histogram("ragsite_answer_stage_seconds", "Time of the parts of an answer", ["stage"], buckets=_SECONDS)
 FIRST_TOKEN_SECONDS = Histogram(

@@ -10,8 +10,9 @@ from django.db.models import QuerySet
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from chat.models import Conversation, Message, MessageCitation
-from knowledge.models import Document
-from knowledge.selectors import chunk_get, documents_askable, documents_readable
+from chat.types import AnswerRecord, AnswerRequest
+from knowledge.selectors import chunk_get, documents_readable
+from knowledge.selectors.answer_space import citations_askable
 
 NAMESPACE = uuid.UUID("5b0e2a5e-8d57-4f6b-9d0c-4a1c4c1f3f61")
 
@@ -87,10 +88,10 @@ def documents_openable(*, scope: Scope, document_ids: set[int]) -> set[int]:
     return set(documents_readable(scope=scope).filter(pk__in=document_ids).values_list("pk", flat=True))
 
 
-def documents_still_askable(*, scope: Scope, document_ids: set[int]) -> bool:
-    """Whether a search of this asker could find all these documents at this moment."""
-    known = documents_askable(scope=scope).filter(pk__in=document_ids, state=Document.State.LIVE)
-    return known.count() == len(document_ids)
+def citations_still_askable(*, scope: Scope, request: AnswerRequest, record: AnswerRecord) -> bool:
+    """Whether a search of this asker could find every source of an answer at this moment."""
+    cited = [(one.chunk_id, one.version_id, one.document_id) for one in record.citations]
+    return citations_askable(scope=scope, cited=cited, sets=request.sets, filters=request.filters)
 
 
 def sources_of(message_id: str) -> list[MessageCitation]:

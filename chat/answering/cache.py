@@ -1,116 +1,185 @@
-"""The exact answer cache (D17): the same question under the same rights is answered once."""
+"""The answer cache (D17): the same question under the same rights is answered once, also by several at once.
+
+Of equal questions at the same time one is computed: in a process the others wait for its task, over processes for a
+lock in Redis with a lease, which ends soon after its process has died. Without Redis each process computes by itself.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import asdict, replace
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
 
 from redis.exceptions import RedisError
 
-from chat.answering.context import AnswerContext, profile_key
 from chat.answering.grounding import UNCHECKED
 from chat.redis_client import client, redis_lock
 from chat.types import AnswerRecord
-from knowledge.selectors import corpus_epoch, sets_readable
-from ragcore.text.normalise import normalise_query
 
 logger = logging.getLogger(__name__)
 
 TTL_SECONDS = 24 * 3600
 POLL_SECONDS = (0.02, 0.05, 0.1)  # the last one is repeated
-WAIT_SECONDS = 60
+WAIT_SECONDS = 30.0  # for the answer of another request; then each computes its own
 UNSHARED = "unshared"  # the first answer is not for others: each request computes its own
 UNSHARED_SECONDS = 2
 CACHED_STATUSES = frozenset({"answered", "refused", "search_results"})
 
-# How an answer is shown or kept has no part in what it says.
-_NOT_IN_KEY = frozenset(
-    {"query", "cache", "conversation_id", "tenant_id", "strict", "given", "history", "include_citations"}
-    | {"include_inline", "citation_format"}
-)
+IsUsable = Callable[[AnswerRecord], Awaitable[bool]]
+Compute = Callable[[], Awaitable[AnswerRecord]]
+MayKeep = Callable[[AnswerRecord], bool]
 
 
-def cache_key(context: AnswerContext, *, understood: str) -> str:
-    """Where the answer to this question is kept: everything that it may depend on is part of the key.
+@dataclass(slots=True)
+class _Flight:
+    """One computation of this process. `record`: its answer, if that is for others, too."""
 
-    `understood`: the question with its days and people resolved. Users without a profile in the search share their
-    answers. Uses the ORM.
-    """
-    scope, request = context.scope, context.request
-    values = asdict(request)
-    parts = {
-        "question": normalise_query(request.query).casefold(),
-        "understood": understood.casefold(),
-        "options": {key: values[key] for key in sorted(values.keys() - _NOT_IN_KEY)},
-        "tenant": scope.tenant_id,
-        "clearance": scope.clearance,
-        "readable": sorted(sets_readable(scope=scope).values_list("pk", flat=True)),
-        "profile": profile_key(context.profile),
-        "history": [asdict(turn) for turn in context.history],
-        "epoch": corpus_epoch(scope=scope),
-        "configuration": context.config.sha256(),
-    }
-    return f"answer:{hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()}"
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+    record: AnswerRecord | None = None
+    is_unshared: bool = False  # it has ended, and what it brought is not for others
+
+
+_flights: dict[tuple[int, str], _Flight] = {}  # by event loop and key
 
 
 async def through_cache(
     key: str,
     *,
-    is_usable: Callable[[AnswerRecord], Awaitable[bool]],
-    compute: Callable[[], Awaitable[AnswerRecord]],
+    is_usable: IsUsable,
+    compute: Compute,
     is_stopped: Callable[[], bool] = lambda: False,
+    may_keep: MayKeep = lambda record: True,
+    wait_seconds: float = WAIT_SECONDS,
 ) -> tuple[AnswerRecord, bool]:
     """The answer and whether it came from the cache; of several requests at once one computes it, the others wait.
 
-    `is_usable` is asked before a kept answer is given out. Without Redis each request computes its own. A stopped
-    request does not wait: `compute` knows how to end.
+    `is_usable` is asked before a kept answer is given out; `may_keep` before a new one is kept. Without Redis each
+    process computes its own. Nobody waits longer than `wait_seconds`, and a stopped request does not wait at all:
+    `compute` knows how to end.
     """
-    deadline, tries = time.monotonic() + WAIT_SECONDS, 0
-    while time.monotonic() < deadline and not is_stopped():
+    until, place = time.monotonic() + wait_seconds, (id(asyncio.get_running_loop()), key)
+    while not is_stopped() and time.monotonic() < until:
+        if (earlier := _flights.get(place)) is None:
+            flight = _flights[place] = _Flight()
+            try:
+                return await _lead(key, flight, is_usable, compute, is_stopped, may_keep, until)
+            finally:
+                _flights.pop(place, None)
+                flight.done.set()
+        await _wait(earlier, until, is_stopped)
+        if earlier.is_unshared:
+            break
+        if earlier.record is not None and await is_usable(earlier.record):
+            return earlier.record, True
+    return await compute(), False
+
+
+async def _wait(flight: _Flight, until: float, is_stopped: Callable[[], bool]) -> None:
+    """Until the other request has ended, the time is up, or this request is stopped."""
+    while not flight.done.is_set() and not is_stopped() and (left := until - time.monotonic()) > 0:
+        try:
+            async with asyncio.timeout(min(left, 1.0)):
+                await flight.done.wait()
+        except TimeoutError:
+            continue
+
+
+async def _lead(
+    key: str,
+    flight: _Flight,
+    is_usable: IsUsable,
+    compute: Compute,
+    is_stopped: Callable[[], bool],
+    may_keep: MayKeep,
+    until: float,
+) -> tuple[AnswerRecord, bool]:
+    """The kept answer, or that of another process, or a new one; only one request of this process is here."""
+    tries = 0
+    while True:
         try:
             kept = await client().get(key)
         except RedisError:
             logger.exception("the answer cache cannot be read")
-            break
+            return await _compute(flight, compute, may_keep), False
         if kept == UNSHARED:
-            break
+            flight.is_unshared = True
+            return await compute(), False
         if record := await _load_usable(kept, is_usable):
+            flight.record = record
             return record, True
-        async with redis_lock(f"{key}:lock", wait_seconds=0) as first:
+        async with _lock(key) as first:
+            if first is None:
+                return await _compute(flight, compute, may_keep), False
             if first:
-                since = await client().get(key)  # the holder of the lock may have ended since the first look
+                since = await _get(key)  # the holder of the lock may have ended since the first look
                 if since != kept and (record := await _load_usable(since, is_usable)):
+                    flight.record = record
                     return record, True
-                return await _compute_and_keep(key, compute), False
+                return await _compute_and_keep(key, flight, compute, may_keep), False
+        if is_stopped() or time.monotonic() > until:
+            return await compute(), False
         await asyncio.sleep(POLL_SECONDS[min(tries, len(POLL_SECONDS) - 1)])
         tries += 1
-    return await compute(), False
 
 
-async def _load_usable(
-    kept: str | bytes | None, is_usable: Callable[[AnswerRecord], Awaitable[bool]]
-) -> AnswerRecord | None:
+@asynccontextmanager
+async def _lock(key: str) -> AsyncIterator[bool | None]:
+    """Whether this process may compute; None: Redis does not say."""
+    async with AsyncExitStack() as stack:
+        try:
+            first: bool | None = await stack.enter_async_context(redis_lock(f"{key}:lock", wait_seconds=0))
+        except RedisError:
+            logger.exception("the lock of an answer cannot be had")
+            first = None
+        yield first
+
+
+async def _get(key: str) -> str | None:
+    try:
+        kept: str | None = await client().get(key)
+    except RedisError:
+        return None
+    return kept
+
+
+async def _load_usable(kept: str | None, is_usable: IsUsable) -> AnswerRecord | None:
     if kept is None or kept == UNSHARED:
         return None
     record = AnswerRecord.from_json(json.loads(kept))
     return record if await is_usable(record) else None
 
 
-async def _compute_and_keep(key: str, compute: Callable[[], Awaitable[AnswerRecord]]) -> AnswerRecord:
-    """Compute and keep an answer; those who wait learn of a failure, too."""
-    kept, seconds = UNSHARED, UNSHARED_SECONDS
+async def _compute(flight: _Flight, compute: Compute, may_keep: MayKeep) -> AnswerRecord:
+    """Compute an answer for the requests of this process that wait; they learn of a failure, too.
+
+    One that is cut off by its reader tells nothing of the question: another request computes then.
+    """
     try:
         record = await compute()
-        if is_cacheable(record):
-            kept, seconds = json.dumps(record.to_json(), ensure_ascii=False), TTL_SECONDS
-    finally:
-        await asyncio.shield(_keep(key, kept, seconds))
+    except Exception:
+        flight.is_unshared = True
+        raise
+    if is_cacheable(record) and may_keep(record):
+        flight.record = record
+    else:
+        flight.is_unshared = not record.metadata.stopped
     return record
+
+
+async def _compute_and_keep(key: str, flight: _Flight, compute: Compute, may_keep: MayKeep) -> AnswerRecord:
+    """The same for the requests of all processes."""
+    try:
+        return await _compute(flight, compute, may_keep)
+    finally:
+        if flight.record is not None:
+            value = json.dumps(flight.record.to_json(), ensure_ascii=False)
+            await asyncio.shield(_keep(key, value, TTL_SECONDS))
+        elif flight.is_unshared:
+            await asyncio.shield(_keep(key, UNSHARED, UNSHARED_SECONDS))
 
 
 async def _keep(key: str, value: str, seconds: int) -> None:
@@ -127,11 +196,15 @@ def is_cacheable(record: AnswerRecord) -> bool:
     return record.status in CACHED_STATUSES and not record.metadata.stopped and not is_unchecked
 
 
-def from_cache(record: AnswerRecord, *, seconds: float) -> AnswerRecord:
-    """A kept answer with the figures of this request: nothing was generated, nothing was spent."""
+def from_cache(record: AnswerRecord, *, seconds: float, kind: str = "exact", understood: str | None) -> AnswerRecord:
+    """A kept answer with the figures of this request: nothing was generated, nothing was spent.
+
+    `kind`: "exact" or "semantic"; `understood`: this question without its conversation, where that is another one.
+    """
     metadata = replace(
         record.metadata,
-        cache="exact",
+        cache=kind,
+        understood=understood,
         total_time=round(seconds, 4),
         rewrite_time=None,
         retrieve_time=None,

@@ -6,8 +6,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from django.utils import timezone
 
@@ -17,12 +16,10 @@ from chat.answering.answer_config import AnswerConfig, resolve_answer_config
 from chat.executors import run_db
 from chat.models import Conversation, Message
 from chat.types import AnswerRequest, EventSink
-from knowledge import model_registry
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
 from ragcore.types.answering import Question, Turn
-from ragcore.understanding.standalone import standalone_by_rules
 
 ANSWER_SECONDS = 55.0  # from the request to the written text; with checking and storing 60 are not passed (V6)
 RESERVE_SECONDS = 10.0  # of them for the last search and the text
@@ -122,11 +119,6 @@ def build_question(query: str, *, history: Sequence[Turn], profile: Profile | No
     )
 
 
-def standalone_text(question: Question) -> str:
-    """The question without its conversation, by rules: fast, and the same every time."""
-    return standalone_by_rules(question, model_registry.tokenizer()).text
-
-
 # ── the user's profile (D4) ─────────────────────────────────────────────────────────────────────
 
 
@@ -145,15 +137,6 @@ def profile_get(user: User, *, sets: Sequence[int] = ()) -> Profile | None:
         recent_sets=() if sets else _recent_sets(user),
     )
     return profile if profile != Profile() else None
-
-
-def profile_key(profile: Profile | None) -> dict[str, Any] | None:
-    """The part of a profile that answers depend on, for cache keys.
-
-    Recent sets are sorted, because their order does not change the ranking: the key of a person stays the same while
-    they ask in the same sets.
-    """
-    return None if profile is None else {**asdict(profile), "recent_sets": sorted(profile.recent_sets)}
 
 
 def _recent_sets(user: User) -> tuple[int, ...]:

@@ -9,8 +9,9 @@ from functools import partial
 
 from chat import metrics
 from chat.answering.answerability import judge_answerability
-from chat.answering.cache import cache_key, from_cache, through_cache
-from chat.answering.context import AnswerContext, standalone_text
+from chat.answering.cache import WAIT_SECONDS, from_cache, through_cache
+from chat.answering.cache_key import cache_key, understand_by_rules
+from chat.answering.context import AnswerContext
 from chat.answering.generation import (
     generate,
     raise_if_degraded,
@@ -34,7 +35,7 @@ from chat.answering.retrieval import SearchOutcome
 from chat.answering.stage_ports import AnswerPorts, report_context
 from chat.answering.streaming import Draft
 from chat.executors import run_cpu, run_db
-from chat.selectors import documents_still_askable
+from chat.selectors import citations_still_askable
 from chat.types import AnswerRecord
 from ragcore.llm.client import LlmClient
 from ragcore.types import Source
@@ -145,18 +146,23 @@ async def reply_from_cache(context: AnswerContext) -> AnswerRecord:
     start = time.perf_counter()
 
     async def is_usable(record: AnswerRecord) -> bool:
-        """Rights are part of the key; the documents are checked again all the same."""
-        documents = {citation.document_id for citation in record.citations}
-        return await run_db(documents_still_askable, scope=context.scope, document_ids=documents)
+        """Rights are part of the key; each citation is checked again all the same."""
+        return await run_db(citations_still_askable, scope=context.scope, request=context.request, record=record)
 
-    # days and people that the question speaks of stand in it, so that it is another question tomorrow
-    understood = await run_cpu(standalone_text, context.question)
-    key = await run_db(cache_key, context, understood=understood)
+    understood, depends_on_history = await run_cpu(understand_by_rules, context)
+    key = await run_db(cache_key, context, understood, depends_on_history=depends_on_history)
     record, is_hit = await through_cache(
-        key, is_usable=is_usable, compute=partial(compute_answer, context), is_stopped=context.stop.is_set
+        key.name,
+        is_usable=is_usable,
+        compute=partial(compute_answer, context),
+        is_stopped=context.stop.is_set,
+        may_keep=key.may_keep,
+        wait_seconds=min(WAIT_SECONDS, context.deadline.remaining_before_writing()),
     )
+    metrics.CACHE.labels("exact", "hit" if is_hit else "miss").inc()
     if not is_hit:
         return record
     await report_context(context, record.metadata.chunks_found)
     await show_text(context, record.text, [citation.number for citation in record.cited])
-    return from_cache(record, seconds=time.perf_counter() - start)
+    other = understood.text if understood.text != context.question.text else None
+    return from_cache(record, seconds=time.perf_counter() - start, understood=other)

@@ -1,11 +1,11 @@
-"""The corpus epoch of a tenant, and values cached for one epoch (D17)."""
+"""The corpus epoch of a tenant and of its sets, and values cached for one epoch (D17)."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -26,17 +26,40 @@ EPOCH_AND_IDS = """
 SELECT coalesce((SELECT value FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), 0), ARRAY({ids})
 """
 ADVANCE = """
-INSERT INTO knowledge_corpusepoch (tenant_id, value) VALUES (%(tenant)s, 1)
-ON CONFLICT (tenant_id) DO UPDATE SET value = knowledge_corpusepoch.value + 1
+INSERT INTO knowledge_corpusepoch (tenant_id, value, everywhere) VALUES (%(tenant)s, 1, 1)
+ON CONFLICT (tenant_id) DO UPDATE
+SET value = knowledge_corpusepoch.value + 1, everywhere = knowledge_corpusepoch.value + 1
+"""
+ADVANCE_SETS = """
+WITH tenant AS (
+    INSERT INTO knowledge_corpusepoch (tenant_id, value, everywhere) VALUES (%(tenant)s, 1, 0)
+    ON CONFLICT (tenant_id) DO UPDATE SET value = knowledge_corpusepoch.value + 1
+    RETURNING value
+), changed AS (
+    SELECT unnest(%(sets)s::bigint[]) AS id
+    UNION
+    SELECT knowledgeset_id FROM knowledge_document_sets WHERE document_id = ANY(%(documents)s::bigint[])
+)
+INSERT INTO knowledge_setepoch (knowledge_set_id, value) SELECT changed.id, tenant.value FROM tenant, changed
+ON CONFLICT (knowledge_set_id) DO UPDATE SET value = EXCLUDED.value
 """
 
 
-def epoch_advance(*, tenant_id: int) -> None:
-    """Make every cached answer of the tenant stale, as of the commit of the running transaction.
+def epoch_advance(
+    *, tenant_id: int, sets: Collection[int] | None = None, documents: Collection[int] | None = None
+) -> None:
+    """Make cached answers of the tenant stale, as of the commit of the running transaction.
+
+    `sets`, `documents`: only answers from these sets, and from the sets that hold these documents now; without both,
+    answers from any set. A document that leaves a set needs that set in `sets`.
 
     Every change of what people can find calls this, so another search backend is notified from here, too.
     """
-    execute(ADVANCE, {"tenant": tenant_id})
+    if sets is None and documents is None:
+        execute(ADVANCE, {"tenant": tenant_id})
+    else:
+        changed = {"sets": sorted(sets or ()), "documents": sorted(documents or ())}
+        execute(ADVANCE_SETS, {"tenant": tenant_id, **changed})
     if settings.SEARCH_BACKEND != "postgres":
         enqueue_on_commit(APPLY_BACKEND_CHANGES)
 

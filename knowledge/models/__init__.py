@@ -2,7 +2,15 @@
 
 from knowledge.models.chunks import Chunk, ChunkEdit
 from knowledge.models.documents import Document, DocumentPicture, DocumentVersion, DuplicatePair, SketchBand
-from knowledge.models.index import BackendChange, CorpusEpoch, IndexEntry, LexicalStatistics, TenantBackend, Term
+from knowledge.models.index import (
+    BackendChange,
+    CorpusEpoch,
+    IndexEntry,
+    LexicalStatistics,
+    SetEpoch,
+    TenantBackend,
+    Term,
+)
 from knowledge.models.jobs import IngestItem, IngestJob, SyncRun
 from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
@@ -24,6 +32,7 @@ __all__ = [
     "KnowledgeSet",
     "LexicalStatistics",
     "OptionsChange",
+    "SetEpoch",
     "SetSource",
     "SiteOptions",
     "SketchBand",

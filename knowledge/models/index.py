@@ -109,9 +109,23 @@ class CorpusEpoch(models.Model):
 
     tenant = models.OneToOneField("accounts.Tenant", primary_key=True, on_delete=models.CASCADE, related_name="+")
     value = models.PositiveBigIntegerField(default=0)
+    everywhere = models.PositiveBigIntegerField(default=0, db_default=0)  # value at the last change of all sets
 
     def __str__(self) -> str:
         return f"{self.tenant_id} {self.value}"
+
+
+class SetEpoch(models.Model):
+    """The tenant's corpus epoch at the last change of what can be found in one set (D17).
+
+    Without a foreign key: who writes a row must not wait for who deletes the set, because that one waits for the epoch.
+    """
+
+    knowledge_set_id = models.BigIntegerField(primary_key=True)
+    value = models.PositiveBigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.knowledge_set_id} {self.value}"
 
 
 # ── another search backend ────────────────────────────────────────────────────────────────────────

@@ -30,7 +30,7 @@ def visible_to(
     if filters or within is not None:
         documents = documents_askable(scope=scope, sets=sets, filters=filters, within=within)
         return visible_sql(documents, bounds=bounds, epoch=corpus_epoch(scope=scope))
-    ids, params = _sets_sql(scope)
+    ids, params = readable_sets_sql(scope)
     epoch, readable = epoch_and_ids(tenant_id=scope.tenant_id, ids=ids, params=params)
     asked = tuple(one for one in readable if one in sets) if sets else readable
     text, params, condition = _documents_sql(scope.tenant_id, scope.clearance, asked)
@@ -38,7 +38,7 @@ def visible_to(
 
 
 @lru_cache(maxsize=KEPT)
-def _sets_sql(scope: Scope) -> tuple[str, Mapping[str, Any]]:
+def readable_sets_sql(scope: Scope) -> tuple[str, Mapping[str, Any]]:
     """The query for the sets that the asker may read; everything that it depends on is part of the scope."""
     return ids_sql(sets_readable(scope=scope))
 

@@ -51,7 +51,7 @@ def _withdraw(tenant_id: int, ids: Sequence[int], reason: RagError | None) -> in
     now = timezone.now()
     said = error_columns(reason) if reason else {}
     Document.objects.filter(pk__in=found).update(deleted=now, state=Document.State.DELETED, updated=now, **said)
-    epoch_advance(tenant_id=tenant_id)
+    epoch_advance(tenant_id=tenant_id, documents=list(found))
     return len(found)
 
 

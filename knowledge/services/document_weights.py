@@ -41,7 +41,7 @@ def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], w
         document.weight = weight
         document.save(update_fields=["weight", "updated"])
     for tenant_id in sorted({document.tenant_id for document in changed}):
-        epoch_advance(tenant_id=tenant_id)
+        epoch_advance(tenant_id=tenant_id, documents=[d.pk for d in changed if d.tenant_id == tenant_id])
     if changed:
         ids = [document.pk for document in changed]
         audit_record(actor=actor, action="documents.weigh", target=changed[0].title, documents=ids, weight=weight)
@@ -85,7 +85,7 @@ def document_ratings_apply(*, tenant_id: int, ratings: Mapping[int, tuple[float,
             changed.append(document)
     Document.objects.bulk_update(changed, ["rating", "ratings"])  # `updated` stays: the content did not change
     if changed and _takes_part(tenant_id):
-        epoch_advance(tenant_id=tenant_id)
+        epoch_advance(tenant_id=tenant_id, documents=[document.pk for document in changed])
     return len(changed)
 
 

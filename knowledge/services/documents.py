@@ -80,7 +80,7 @@ def document_upload(
             scope=scope, actor=actor, arrival=arrival, source=source_ensure(tenant_id=tenant_id, name=source)
         )
         if found.merged:
-            epoch_advance(tenant_id=tenant_id)
+            epoch_advance(tenant_id=tenant_id, documents=[found.document.pk])
         job = job_start(tenant_id=tenant_id, actor=actor, versions=[found.version]) if found.version else None
         return UploadResult(found.document, job, found.duplicate)
 
@@ -151,7 +151,7 @@ def document_delete(*, scope: Scope, actor: User, document_id: int) -> None:
         versions_count(tenant_id=document.tenant_id, versions=[document.live_version_id], sign=-1)
     document.deleted, document.state = timezone.now(), Document.State.DELETED
     document.save(update_fields=["deleted", "state", "updated"])
-    epoch_advance(tenant_id=document.tenant_id)
+    epoch_advance(tenant_id=document.tenant_id, documents=[document.pk])
     audit_record(actor=actor, action="document.delete", target=document.title, document=document.pk)
 
 

@@ -240,7 +240,7 @@ def passage_substitute(*, old: Chunk, fresh: PreparedPassage | None, totals: Map
         old.save(update_fields=["retired"])
     if fresh is not None:
         _store(fresh, old, totals, tenant_id)
-    epoch_advance(tenant_id=tenant_id)
+    epoch_advance(tenant_id=tenant_id, documents=[old.version.document_id])
 
 
 def _store(fresh: PreparedPassage, old: Chunk, totals: Mapping[str, Totals], tenant_id: int) -> None:

@@ -161,7 +161,7 @@ def _note(
     *, actor: User, tenant_id: int, before: Given, after: Given, row: KnowledgeSet | None, why: ChangeNote
 ) -> OptionsChange:
     """Write the history, and invalidate cached answers that used other options."""
-    epoch_advance(tenant_id=tenant_id)
+    epoch_advance(tenant_id=tenant_id, sets=None if row is None else [row.pk])
     return OptionsChange.objects.create(
         tenant_id=tenant_id,
         knowledge_set=row,

@@ -46,7 +46,7 @@ def set_update(*, scope: Scope, actor: User, set_id: int, values: Mapping[str, A
         setattr(found, name, values[name])
     _save(found)
     if {"visibility", "axis", "code"} & set(changed):  # what a search of somebody finds
-        epoch_advance(tenant_id=found.tenant_id)
+        epoch_advance(tenant_id=found.tenant_id, sets=[found.pk])
     audit_record(actor=actor, action="set.change", target=found.code, set=found.pk, fields=changed)
     return found
 
@@ -87,7 +87,7 @@ def set_members_put(
         found.member_groups.set(_groups(found, groups))
     if owners is not None:
         found.owners.set(_users(found, owners, "owners"))
-    epoch_advance(tenant_id=found.tenant_id)
+    epoch_advance(tenant_id=found.tenant_id, sets=[found.pk])
     given = {"users": users, "groups": groups, "owners": owners}
     audit_record(
         actor=actor,

@@ -135,4 +135,5 @@ def _afterwards(
         to=add.pk if add else None,
         taken_from=take.pk if take else None,
     )
-    epoch_advance(tenant_id=chosen.tenant_id)
+    changed = [one.pk for one in (add, take) if one is not None]
+    epoch_advance(tenant_id=chosen.tenant_id, sets=changed, documents=document_ids)

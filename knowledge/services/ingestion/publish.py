@@ -188,7 +188,7 @@ def _afterwards(tenant_id: int, batch: Sequence[PublishableVersion]) -> None:
             edits_settle(one.prepared.edits)
     if in_series := [one.version.document_id for one in batch if one.version.document.series]:
         series_settle(document_ids=in_series)
-    epoch_advance(tenant_id=tenant_id)
+    epoch_advance(tenant_id=tenant_id, documents=[one.version.document_id for one in batch])
     for one in batch:
         rendition_enqueue(one.version)
     if batch:

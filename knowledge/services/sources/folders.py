@@ -216,7 +216,7 @@ class _Unpacking:
         if done.version is not None:
             self._add(done.version)
         if done.merged:
-            epoch_advance(tenant_id=self._source.tenant_id)
+            epoch_advance(tenant_id=self._source.tenant_id, documents=[done.document.pk])
         self._documents.append(done.document.pk)
 
     def _add(self, version: DocumentVersion) -> None:

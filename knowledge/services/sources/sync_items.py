@@ -174,7 +174,7 @@ class ItemSync:
         if self._versions - self._called_for >= CALL_WORKERS_EVERY:
             self._call_workers()
         if done.merged:
-            epoch_advance(tenant_id=self.source.tenant_id)
+            epoch_advance(tenant_id=self.source.tenant_id, documents=[done.document.pk])
 
     def _call_workers(self) -> None:
         job_work(self.job, workers=1)

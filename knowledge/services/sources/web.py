@@ -221,4 +221,4 @@ def _register(job: IngestJob, run: SyncRun, report: RunReport, fetched: FetchedI
         report.new += 1
     run.request = {**request, "document": done.document.pk}
     if done.merged:
-        epoch_advance(tenant_id=job.tenant_id)
+        epoch_advance(tenant_id=job.tenant_id, documents=[done.document.pk])

@@ -201,7 +201,7 @@ class _EventIntake:
             self._job = self._job or self._job_create()
             items_add(self._job, [done.version])
         if done.merged:
-            epoch_advance(tenant_id=self.source.tenant_id)
+            epoch_advance(tenant_id=self.source.tenant_id, documents=[done.document.pk])
 
     def _job_create(self) -> IngestJob:
         return IngestJob.objects.create(

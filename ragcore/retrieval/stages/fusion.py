@@ -70,13 +70,43 @@ class BoostProfile:
         return list(dict.fromkeys(state.pool[chunk].document for chunk in chunks))
 
     def _shift(self, question: str, profile: Profile) -> float:
-        asked = _plain(question)
-        terms = {_plain(term) for term in (profile.product, *profile.interests)}
-        named = sum(_within(term, asked) for term in terms)
-        if named:
-            return -self.shift * min(1.0, named / 2)
-        others = any(_within(_plain(term), asked) for term in (profile.department, profile.role))
-        return self.shift / 2 if profile.interests and not others else 0.0
+        return self.shift * profile_shift(question, profile)
+
+
+def profile_shift(question: str, profile: Profile) -> float:
+    """How far a profile moves alpha for this question, as a share of the largest shift: -1 to 0.5."""
+    asked = _plain(question)
+    terms = {_plain(term) for term in (profile.product, *profile.interests)}
+    named = sum(_within(term, asked) for term in terms)
+    if named:
+        return -min(1.0, named / 2)
+    others = any(_within(_plain(term), asked) for term in (profile.department, profile.role))
+    return 0.5 if profile.interests and not others else 0.0
+
+
+def matching_values(profile: Profile, facts: Mapping[str, Iterable[str]]) -> tuple[tuple[str, str], ...]:
+    """(field, value) of a profile that agree with any of these facts (kind -> values, as in DocumentFacts).
+
+    The other values boost no document that has no other facts than these.
+    """
+    found = {kind: list(values) for kind, values in facts.items()}
+    return tuple(
+        (name, value)
+        for name, value in _wanted(profile)
+        if any(
+            _same(value, fact) for kind, values in found.items() if _kind(kind) in FIELDS[name][1] for fact in values
+        )
+    )
+
+
+PROFILE_FACTS = frozenset(
+    kind for _weight, kinds in FIELDS.values() for kind in kinds
+)  # that a profile is compared with
+
+
+def is_profile_fact(kind: str) -> bool:
+    """Whether a profile is compared with facts of this kind."""
+    return _kind(kind) in PROFILE_FACTS
 
 
 def _wanted(profile: Profile) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from chat.answering.context import profile_get, profile_key
+from chat.answering.context import profile_get
 from chat.models import Conversation
 from ragcore.types import Profile
 from tests.factories import make_set, make_user
@@ -71,10 +71,3 @@ def test_the_profile_is_read_with_one_query(django_assert_num_queries):
 
     with django_assert_num_queries(1):
         profile_get(user)
-
-
-def test_the_order_of_recent_sets_does_not_change_the_key():
-    one, other = Profile(product="BTS", recent_sets=(3, 1)), Profile(product="BTS", recent_sets=(1, 3))
-
-    assert profile_key(one) == profile_key(other) != profile_key(Profile(product="BTS"))
-    assert profile_key(None) is None

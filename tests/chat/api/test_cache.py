@@ -4,16 +4,18 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
+from django.utils import timezone
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from accounts.models import User
 from accounts.services import api_key_create
-from chat.answering import cache
+from chat import metrics
+from chat.answering import cache, pipeline
 from chat.executors import run_db
 from chat.models import Conversation, MessageCitation
 from chat.types import AnswerRecord
-from knowledge.models import KnowledgeSet
+from knowledge.models import Document, KnowledgeSet
 from knowledge.services import document_delete
 from tests.chat.conftest import Api
 from tests.factories import ingest, make_set, make_user, scope_of
@@ -116,11 +118,71 @@ async def test_of_many_askers_at_once_one_makes_the_answer(api, llm):
     assert sorted(answer["metadata"]["cache"] for answer in answers) == ["exact"] * 7 + ["none"]
 
 
+async def test_fifty_askers_at_once_cost_one_computation(api, world, llm, monkeypatch):
+    llm.default = Reply(texts=ANSWER)
+    computed = []
+    real = pipeline.compute_answer
+
+    async def counted(context):
+        computed.append(context)
+        return await real(context)
+
+    monkeypatch.setattr(pipeline, "compute_answer", counted)
+    keys = [await run_db(api_key_create, user=await run_db(make_user), name="x") for _ in range(5)]
+
+    answers = await asyncio.gather(*(Api(key).generate(QUESTION) for _, key in keys for _ in range(10)))
+
+    assert (len(computed), len(llm.requests)) == (1, 1)
+    assert sorted(answer["metadata"]["cache"] for answer in answers) == ["exact"] * 49 + ["none"]
+    assert len({answer["message_id"] for answer in answers}) == 50
+
+
+async def test_a_change_in_another_set_leaves_kept_answers(api, world, llm):
+    llm.default = Reply(texts=ANSWER)
+    other = await run_db(make_set, "other", owners=[world.owner])
+    sets = [world.knowledge_set.pk]
+    await api.generate(QUESTION, sets=sets)
+
+    await run_db(ingest, world.owner, other, pay="Salaries are paid on the last working day.")
+
+    assert (await api.generate(QUESTION, sets=sets))["metadata"]["cache"] == "exact"
+
+
+async def test_a_source_that_may_no_longer_be_read_ends_a_kept_answer(api, world, llm):
+    """Also where nothing has announced the change: each source is checked at each hit."""
+    llm.default = Reply(texts=ANSWER)
+    await api.generate(QUESTION)
+
+    await run_db(Document.objects.filter(pk=world.documents["ra"].pk).update, clearance=4)
+    await run_db(User.objects.filter(pk=world.reader.pk).update, clearance=4)
+    kept = await api.generate(QUESTION)
+    await run_db(Document.objects.filter(pk=world.documents["ra"].pk).update, deleted=timezone.now())
+    gone = await api.generate(QUESTION)
+
+    assert (kept["metadata"]["cache"], gone["metadata"]["cache"]) == ("exact", "none")
+    assert "ra" not in {citation["external_id"] for citation in gone["citations"]}
+
+
+async def test_hits_and_misses_are_counted(api, llm):
+    llm.default = Reply(texts=ANSWER)
+    before = [cache_count("hit"), cache_count("miss")]
+
+    await api.generate(QUESTION)
+    await api.generate(QUESTION)
+
+    assert [cache_count("hit") - before[0], cache_count("miss") - before[1]] == [1, 1]
+
+
+def cache_count(result, kind="exact"):
+    return metrics.CACHE.labels(kind, result)._value.get()
+
+
 async def test_another_profile_is_another_question_unless_it_is_switched_off(api, world, llm):
     llm.default = Reply(texts=ANSWER)
     reader = User.objects.filter(pk=world.reader.pk)
     await api.generate(QUESTION)
 
+    await run_db(Document.objects.filter(pk=world.documents["ho"].pk).update, tags=["BTS"])
     await run_db(reader.update, product="BTS")
     with_profile = await api.generate(QUESTION)
     await run_db(reader.update, use_profile=False)
@@ -128,6 +190,15 @@ async def test_another_profile_is_another_question_unless_it_is_switched_off(api
 
     assert with_profile["metadata"]["cache"] == "none"
     assert without["metadata"]["cache"] == "exact"
+
+
+async def test_a_profile_that_no_document_agrees_with_is_the_same_question(api, world, llm):
+    llm.default = Reply(texts=ANSWER)
+    await api.generate(QUESTION)
+
+    await run_db(User.objects.filter(pk=world.reader.pk).update, product="BTS", department="Legal")
+
+    assert (await api.generate(QUESTION))["metadata"]["cache"] == "exact"
 
 
 async def test_asking_again_and_again_in_the_same_sets_does_not_empty_the_cache(api, world, llm):

@@ -1,0 +1,124 @@
+"""What a cached answer depends on (D17): the key law.
+
+A key holds the standalone question, the rights and sets with their epoch, the options, prompts and models. History and
+profile are part of it only where they change the question or the ranking: colleagues with equal rights share answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from accounts.scope import Scope
+from chat.answering.context import AnswerContext
+from chat.types import AnswerRecord
+from knowledge import model_registry
+from knowledge.indexes.answer_space import AnswerSpace
+from knowledge.selectors.answer_space import answer_space, profile_values
+from ragcore.retrieval.stages.fusion import profile_shift
+from ragcore.text.normalise import normalise_query
+from ragcore.understanding.standalone import Standalone, add_context, standalone_by_rules
+
+# How an answer is shown or kept has no part in what it says; the question, rights and sets have parts of their own.
+_NOT_OPTIONS = frozenset(
+    {"query", "cache", "conversation_id", "tenant_id", "strict", "given", "history", "include_citations"}
+    | {"include_inline", "citation_format", "sets", "filters", "personal"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheKey:
+    """Where the answer to a question is kept. Equal groups differ in nothing but the question."""
+
+    question: str  # standalone, case folded
+    group: str  # hash of everything else that the answer may depend on
+    has_history: bool = False  # of which nothing is part of the key: only some answers may be kept under it
+
+    @property
+    def name(self) -> str:
+        return f"answer:{_sha256([self.group, self.question])}"
+
+    @property
+    def similar_name(self) -> str:
+        """Where the questions of the group stand with their vectors."""
+        return f"answers:{self.group}"
+
+    def may_keep(self, record: AnswerRecord) -> bool:
+        """Whether the conversation has taken no part in this answer: quoted, and searched for in its own words only.
+
+        A model has read the conversation in its prompt, and may have used it.
+        """
+        by_itself = record.metadata.model in ("", "extractive") and not record.metadata.rewritten_queries
+        return by_itself or not self.has_history
+
+
+def understand_by_rules(context: AnswerContext) -> tuple[Standalone, bool]:
+    """The question without its conversation, day and person; and whether its search depends on the conversation.
+
+    Computes; uses no ORM.
+    """
+    question, tokenizer = context.question, model_registry.tokenizer()
+    found = standalone_by_rules(question, tokenizer)
+    if not question.history:
+        return found, False
+    return found, "history" in found.depends_on or bool(add_context(found.text, question, tokenizer))
+
+
+def cache_key(context: AnswerContext, understood: Standalone, *, depends_on_history: bool) -> CacheKey:
+    """The key of a question, of rights and sets as of this moment. Uses the ORM."""
+    scope, request = context.scope, context.request
+    space = answer_space(scope=scope, sets=request.sets, filters=request.filters)
+    filters = {"filters": asdict(request.filters), "sets": sorted(request.sets)} if request.filters else None
+    values = asdict(request)
+    parts = {
+        "options": {name: values[name] for name in values.keys() - _NOT_OPTIONS},
+        "given": sorted(request.given - _NOT_OPTIONS),
+        "tenant": scope.tenant_id,
+        "clearance": scope.clearance,
+        "sets": space.asked,
+        "epoch": space.epoch,
+        "filters": filters,
+        "profile": _profile_part(scope, space, context, understood),
+        "history": [asdict(turn) for turn in context.history] if depends_on_history else [],
+        "configuration": context.config.sha256(),
+        # where the question leaves something open a model is asked, and reads it as it was written, with the day
+        "open": [context.question.text, str(context.question.today)]
+        if understood.depends_on and _has_model()
+        else None,
+    }
+    return CacheKey(
+        question=normalise_query(understood.text).casefold(),
+        group=_sha256(parts),
+        has_history=bool(context.history) and not depends_on_history,
+    )
+
+
+def _profile_part(
+    scope: Scope, space: AnswerSpace, context: AnswerContext, understood: Standalone
+) -> Mapping[str, Any] | None:
+    """What of the profile can change the ranking or the question; None: nothing.
+
+    Recent sets are sorted, because their order does not change the ranking.
+    """
+    profile = context.profile
+    if profile is None:
+        return None
+    values = profile_values(scope=scope, space=space, profile=profile)
+    recent = sorted(set(profile.recent_sets) & set(space.readable))
+    shift = profile_shift(understood.text, profile)
+    told = asdict(profile) if understood.depends_on and _has_model() else None  # a model is told of it
+    if not (values or recent or shift or told):
+        return None
+    readable = space.readable if values or recent else ()  # names of sets are facts of their documents, too
+    return {"values": values, "recent": recent, "shift": shift, "told": told, "readable": readable}
+
+
+def _has_model() -> bool:
+    return model_registry.chat_model() is not None
+
+
+def _sha256(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

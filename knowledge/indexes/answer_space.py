@@ -1,0 +1,74 @@
+"""What a cached answer depends on: readable sets, their epoch, facts for profiles; and its citations again (D17)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.scope import Scope
+from knowledge.indexes.statements import fetch
+from knowledge.indexes.visibility import Visible
+
+SPACE = """
+SELECT readable.pk, (SELECT everywhere FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), e.value
+FROM ({readable}) readable LEFT JOIN knowledge_setepoch e ON e.knowledge_set_id = readable.pk
+"""
+CITED = """
+SELECT count(*)
+FROM unnest(%(chunks)s::bigint[], %(versions)s::bigint[], %(documents)s::bigint[]) AS cited(chunk, version, document)
+JOIN knowledge_chunk c ON c.id = cited.chunk AND c.version_id = cited.version AND c.retired IS NULL
+JOIN knowledge_document d ON d.id = cited.document AND d.live_version_id = cited.version AND d.state = 'live'
+WHERE d.id IN ({visible})
+"""
+TAGS = "SELECT DISTINCT unnest(d.tags) FROM knowledge_document d WHERE d.id IN ({visible})"
+ATTRIBUTES = """
+SELECT DISTINCT one.key, one.value::text FROM knowledge_document d, jsonb_each(d.metadata) AS one
+WHERE d.id IN ({visible})
+"""
+NAMES = "SELECT axis, code, name FROM knowledge_knowledgeset WHERE id = ANY(%(readable)s::bigint[])"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerSpace:
+    """The sets that an answer may be made from. `epoch`: of the tenant at the last change of any of them."""
+
+    readable: tuple[int, ...]  # all sets that the asker may read
+    asked: tuple[int, ...]  # of them those that the question is put to
+    epoch: int
+
+
+def answer_space_load(*, scope: Scope, readable: str, params: Mapping[str, Any], asked: Collection[int]) -> AnswerSpace:
+    """The sets of an answer, as of this moment. `readable`: a query for the ids of readable sets (`ids_sql`).
+
+    `asked`: the sets that the request names; () for all.
+    """
+    rows = fetch(SPACE.format(readable=readable), {**params, "tenant": scope.tenant_id})
+    sets = [row for row in rows if not asked or row[0] in asked]
+    return AnswerSpace(
+        readable=tuple(sorted(row[0] for row in rows)),
+        asked=tuple(sorted(row[0] for row in sets)),
+        epoch=max((value for row in sets for value in row[1:] if value), default=0),
+    )
+
+
+def citations_count(*, scope: Scope, visible: Visible, cited: Sequence[tuple[int, int, int]]) -> int:
+    """How many of these (chunk, version, document) the asker can find now, in the live version of a document."""
+    del scope  # bound in `visible`
+    chunks, versions, documents = (list(column) for column in zip(*cited, strict=True))
+    params = {**visible.params, "chunks": chunks, "versions": versions, "documents": documents}
+    return int(fetch(visible.applied(CITED), params)[0][0])
+
+
+def facts_present(*, scope: Scope, visible: Visible, readable: Sequence[int]) -> Mapping[str, frozenset[str]]:
+    """Kind -> values of all visible documents, as in DocumentFacts; `readable`: sets whose names count."""
+    del scope  # bound in `visible`
+    found: dict[str, set[str]] = {}
+    for axis, code, name in fetch(NAMES, {"readable": list(readable)}):
+        found.setdefault(f"axis {axis}", set()).update((code, name))
+    found["tag"] = {row[0] for row in fetch(visible.applied(TAGS), visible.params)}
+    for key, text in fetch(visible.applied(ATTRIBUTES), visible.params):
+        value = json.loads(text)
+        found.setdefault(key, set()).update(map(str, value) if isinstance(value, list) else (str(value),))
+    return {kind: frozenset(values) for kind, values in found.items()}
