@@ -35,6 +35,15 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerSpace:
+    """The sets that an answer may be made from. `epoch`: of the tenant at the last change of any of them."""
+
+    readable: tuple[int, ...]  # all sets that the asker may read
+    asked: tuple[int, ...]  # of them those that the question is put to
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalRequest:
     """One search. `options` are allow-listed overrides of ragcore.options.RetrievalOptions."""
 

@@ -16,8 +16,8 @@ from accounts.scope import Scope
 from chat.answering.context import AnswerContext
 from chat.types import AnswerRecord
 from knowledge import model_registry
-from knowledge.indexes.answer_space import AnswerSpace
 from knowledge.selectors.answer_space import answer_space, profile_values
+from knowledge.types import AnswerSpace
 from ragcore.retrieval.stages.fusion import profile_shift
 from ragcore.text.normalise import normalise_query
 from ragcore.understanding.standalone import Standalone, add_context, standalone_by_rules

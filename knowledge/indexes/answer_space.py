@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from accounts.scope import Scope
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
+from knowledge.types import AnswerSpace
 
 SPACE = """
 SELECT readable.pk, (SELECT everywhere FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), e.value
@@ -28,15 +28,6 @@ SELECT DISTINCT one.key, one.value::text FROM knowledge_document d, jsonb_each(d
 WHERE d.id IN ({visible})
 """
 NAMES = "SELECT axis, code, name FROM knowledge_knowledgeset WHERE id = ANY(%(readable)s::bigint[])"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerSpace:
-    """The sets that an answer may be made from. `epoch`: of the tenant at the last change of any of them."""
-
-    readable: tuple[int, ...]  # all sets that the asker may read
-    asked: tuple[int, ...]  # of them those that the question is put to
-    epoch: int
 
 
 def answer_space_load(*, scope: Scope, readable: str, params: Mapping[str, Any], asked: Collection[int]) -> AnswerSpace:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from accounts.scope import Scope
-from knowledge.indexes.answer_space import AnswerSpace, answer_space_load, citations_count, facts_present
+from knowledge.indexes.answer_space import answer_space_load, citations_count, facts_present
 from knowledge.indexes.corpus_epoch import EpochCache
 from knowledge.selectors.visibility import readable_sets_sql, visible_to
-from knowledge.types import Filters
+from knowledge.types import AnswerSpace, Filters
 from ragcore.retrieval.stages.fusion import is_profile_fact, matching_values
 from ragcore.types import Profile
 
