@@ -119,7 +119,7 @@ class _Job:
                 document=text,
             )
         reply = (reply or "").strip()
-        if not reply or not await asyncio.to_thread(self._is_good, text, reply):
+        if not reply or not await asyncio.to_thread(self._is_good, whole, text, reply):
             self.rejected += bool(reply)
             return None
         tokens = counter.count(reply)
@@ -128,9 +128,10 @@ class _Job:
             return Extract(text=reply, tokens=tokens)
         return (await self.extract([reply], [budget / tokens], [0]))[0]
 
-    def _is_good(self, before: str, after: str) -> bool:
+    def _is_good(self, before: str, seen: str, after: str) -> bool:
+        """By the whole passage: what was lost before the model saw it is lost. `seen`: the part that it was shown."""
         ports = self.ports
-        if invents_figures(before, after):
+        if invents_figures(seen, after):
             return False
         alike = similarities(self.query, [[before, after]], tokenizer=ports.tokenizer, embedder=ports.embedder)[0]
         value = quality(

@@ -156,6 +156,22 @@ async def test_hybrid_keeps_extracts_or_asks_by_length(llm):
     assert LONG.strip() not in seen[1]  # the model got what 0.7 of it left
 
 
+async def test_a_text_of_the_model_is_judged_by_the_whole_passage_and_not_by_what_the_model_saw(llm, monkeypatch):
+    judged = []
+
+    def noted(**figures):
+        judged.append(figures)
+        return quality(**figures)
+
+    monkeypatch.setattr("ragcore.compression.compress.quality", noted)
+    llm.default = Reply(texts=(GOOD,))
+
+    await compress(LONG, "hybrid", ratio=0.5, with_llm=client(llm))
+
+    count = EstimateCounter().count
+    assert [one["ratio"] for one in judged] == [count(GOOD) / count(LONG)]
+
+
 async def test_hybrid_without_a_model_extracts():
     result = await compress(LONG, "hybrid", ratio=0.5)
 
