@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from chat.errors import ConversationBusyError
 from chat.executors import run_db
@@ -17,6 +19,8 @@ from chat.models import Message
 from chat.redis_client import client, redis_lock
 from ragcore.ports import TokenCounter
 from ragcore.types.answering import Turn
+
+logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 2 * 3600
 KEPT_TURNS = 50
@@ -31,18 +35,31 @@ def session_key(*, user_id: int, conversation_id: uuid.UUID) -> str:
 
 @asynccontextmanager
 async def session_turn(*, user_id: int, conversation_id: uuid.UUID) -> AsyncIterator[None]:
-    """Turns of one conversation run one after another. Raises ConversationBusyError after a minute."""
+    """Turns of one conversation run one after another. Raises ConversationBusyError after a minute.
+
+    Without Redis nothing keeps them apart: an answer beside another one is better than none.
+    """
     name = f"{session_key(user_id=user_id, conversation_id=conversation_id)}:lock"
-    async with redis_lock(name, wait_seconds=WAIT_SECONDS) as mine:
+    async with AsyncExitStack() as stack:
+        try:
+            mine = await stack.enter_async_context(redis_lock(name, wait_seconds=WAIT_SECONDS))
+        except RedisError as error:
+            logger.warning("a turn goes on without the lock of its conversation: %s", error)
+            mine = True
         if not mine:
             raise ConversationBusyError
         yield
 
 
 async def session_history(*, user_id: int, conversation_id: uuid.UUID) -> tuple[Turn, ...]:
-    """Earlier turns, oldest first; read from Postgres once the session has expired."""
+    """Earlier turns, oldest first; read from Postgres once the session has expired, and where Redis does not answer."""
     key = f"{session_key(user_id=user_id, conversation_id=conversation_id)}:messages"
-    if kept := await client().lrange(key, 0, -1):
+    try:
+        kept = await client().lrange(key, 0, -1)
+    except RedisError as error:
+        logger.warning("a conversation is read from Postgres: %s", error)
+        return await run_db(_stored_turns, conversation_id)
+    if kept:
         return tuple(Turn(**json.loads(turn)) for turn in kept)
     turns = await run_db(_stored_turns, conversation_id)
     if turns:

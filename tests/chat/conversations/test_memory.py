@@ -3,9 +3,10 @@
 import uuid
 
 import pytest
+import pytest_asyncio
 
 from chat.conversations.memory import history_window, session_append, session_history, session_key, session_turn
-from chat.redis_client import client
+from chat.redis_client import client, close
 from ragcore.types.answering import Turn
 
 
@@ -66,3 +67,21 @@ async def test_the_lock_of_a_session_is_given_back_when_a_turn_fails(redis_clien
         await failing_turn()
 
     assert not await client().exists(name)
+
+
+# ── without Redis ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest_asyncio.fixture
+async def no_redis(settings):
+    await close()
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    yield
+    await close()
+
+
+async def test_a_follow_up_question_is_understood_where_redis_is_down(api, no_redis):
+    await api.generate("What is a handover?", conversation_id="talk")
+    second = await api.generate("And when does it fail?", conversation_id="talk")
+
+    assert "handover" in second["metadata"]["understood"]
