@@ -84,4 +84,5 @@ async def test_a_follow_up_question_is_understood_where_redis_is_down(api, no_re
     await api.generate("What is a handover?", conversation_id="talk")
     second = await api.generate("And when does it fail?", conversation_id="talk")
 
-    assert "handover" in second["metadata"]["understood"]
+    (step,) = (step for step in second["agentic_steps"] if step["name"] == "standalone")
+    assert "handover" in step["detail"]["standalone"]
