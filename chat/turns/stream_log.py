@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 INTERVAL_SECONDS = 0.05  # words that come faster are joined: readers see 20 updates a second at most
 INTERVAL_PER_STREAM = 0.002  # longer while many write here: with 100 streams 5 updates a second
 LONGEST_INTERVAL_SECONDS = 0.25
-REDIS_SECONDS = 5.0  # for a batch of events; then readers of this process get them alone
+REDIS_SECONDS = 10.0  # for a batch of events; then readers of this process get them alone
 FINAL = ("done", "error")
 FIRST_WORDS = ("chunk", "block", "tail")
 EXPIRE_AFTER_END_SECONDS = 3600
@@ -123,14 +123,14 @@ class TurnLog:
 
     async def _keep(self, events: Sequence[Event]) -> None:
         """Append events to the stream in Redis."""
-        pipe = client().pipeline(transaction=False)
-        for event in events:
-            pipe.xadd(self.key, _fields(event.type, event.data), id=f"0-{event.sequence}")
-            if event.sequence == 1:
-                pipe.expire(self.key, EXPIRE_RUNNING_SECONDS)
-            if event.type in FINAL:
-                pipe.expire(self.key, EXPIRE_AFTER_END_SECONDS)
         try:
+            pipe = client().pipeline(transaction=False)
+            for event in events:
+                pipe.xadd(self.key, _fields(event.type, event.data), id=f"0-{event.sequence}")
+                if event.sequence == 1:
+                    pipe.expire(self.key, EXPIRE_RUNNING_SECONDS)
+                if event.type in FINAL:
+                    pipe.expire(self.key, EXPIRE_AFTER_END_SECONDS)
             async with asyncio.timeout(REDIS_SECONDS):
                 await pipe.execute()
         except (RedisError, TimeoutError, OSError):

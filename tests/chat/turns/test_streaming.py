@@ -4,10 +4,12 @@ import asyncio
 import uuid
 
 import pytest
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts.scope import Scope
 from chat import redis_client
 from chat.redis_client import alive_key, client, events_key
+from chat.turns import stream_log
 from chat.turns.stream_hub import Hub, block_milliseconds, hub
 from chat.turns.stream_log import TurnLog
 from chat.turns.stream_reader import read_events
@@ -133,3 +135,44 @@ async def test_a_read_waits_less_than_the_connection_does(monkeypatch, limit, bl
     monkeypatch.setattr(redis_client, "SOCKET_SECONDS", limit)
 
     assert block_milliseconds() == block
+
+
+async def test_first_words_do_not_wait_for_the_pause_and_later_ones_share_events(monkeypatch):
+    monkeypatch.setattr(stream_log, "INTERVAL_SECONDS", 2.0)
+    monkeypatch.setattr(stream_log, "LONGEST_INTERVAL_SECONDS", 2.0)
+    message_id, loop = uuid.uuid4(), asyncio.get_running_loop()
+
+    async with TurnLog(message_id) as log:
+        queue = await hub().follow(log.key, after=0)
+        await log("step", name="search")
+        await asyncio.wait_for(queue.get(), 1)  # the pause has begun
+        started = loop.time()
+        await log("chunk", content="first")
+        first = await asyncio.wait_for(queue.get(), 10)
+        waited = loop.time() - started
+        for word in (" second", " third"):
+            await log("chunk", content=word)
+        later = await asyncio.wait_for(queue.get(), 10)
+
+    assert (first.data["content"], later.data["content"]) == ("first", " second third")
+    assert waited < 1
+
+
+async def test_readers_in_the_process_of_a_turn_need_no_redis(monkeypatch):
+    def broken():
+        raise RedisConnectionError
+
+    message_id = uuid.uuid4()
+    monkeypatch.setattr(stream_log, "client", broken)
+
+    async with TurnLog(message_id) as log:
+        await log("chunk", content="one")
+        reading = asyncio.create_task(collected(message_id))
+        await asyncio.sleep(0)
+        await log("chunk", content=" two")
+        await log("done")
+        events = await asyncio.wait_for(reading, 10)
+
+    assert "".join(event.data.get("content", "") for event in events) == "one two"
+    assert events[-1].type == "done"
+    assert not hub().is_local(log.key)
