@@ -52,21 +52,23 @@ def main() -> None:
     parser.add_argument("data", nargs="+", type=Path, help="folders with queries.jsonl")
     arguments = parser.parse_args()
     products = [Product(url=url, key=key) for url, key in zip(arguments.url, arguments.key, strict=True)]
-    questions = questions_of(arguments.data, arguments.questions + arguments.warm_up)
-    warming, counted = questions[: arguments.warm_up], questions[arguments.warm_up :]
+    each = arguments.questions + arguments.warm_up  # no question is asked in two kinds: the second would find it warm
+    questions = questions_of(arguments.data, each * len(arguments.kinds))
+    asked = {kind: questions[at * each : (at + 1) * each] for at, kind in enumerate(arguments.kinds)}
     for product in products:
         for kind in arguments.kinds:
-            for question in warming:
+            for question in asked[kind][: arguments.warm_up]:
                 ASK[kind](product, question)
     measure_idle(products, seconds=arguments.idle_seconds)
     costs: dict[str, list[list[Milliseconds]]] = {kind: [[] for _ in products] for kind in arguments.kinds}
-    for number, block in enumerate(blocks_of(counted, arguments.block)):
+    blocks = {kind: blocks_of(asked[kind][arguments.warm_up :], arguments.block) for kind in arguments.kinds}
+    for number, at_once in enumerate(zip(*blocks.values(), strict=True)):
         order = list(range(len(products)))
-        for kind in arguments.kinds:
+        for kind, block in zip(blocks, at_once, strict=True):
             for at in order if number % 2 == 0 else reversed(order):
                 costs[kind][at].append(block_cost(products[at], kind, block))
     for kind, by_product in costs.items():
-        print(table(kind, [product.url for product in products], by_product, questions=len(counted)), flush=True)
+        print(table(kind, [product.url for product in products], by_product, questions=arguments.questions), flush=True)
 
 
 def questions_of(folders: Sequence[Path], number: int) -> list[str]:

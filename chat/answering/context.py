@@ -91,11 +91,11 @@ async def build_context(
     is_streaming: bool = False,
 ) -> AnswerContext:
     """The context of a question. `deadline`: the time limit, where it runs already."""
-    profile = await run_db(profile_get, user, sets=request.sets) if request.personal else None
+    profile, config = await run_db(_profile_and_config, scope=scope, user=user, request=request)
     return AnswerContext(
         scope=scope,
         request=request,
-        config=await run_db(resolve_answer_config, scope=scope, request=request),
+        config=config,
         question=build_question(request.query, history=history, profile=profile, user=user),
         events=events,
         stop=stop or asyncio.Event(),
@@ -104,6 +104,12 @@ async def build_context(
         is_streaming=is_streaming,
         renders_blocks=message.conversation.channel == Conversation.Channel.WEB,
     )
+
+
+def _profile_and_config(*, scope: Scope, user: User, request: AnswerRequest) -> tuple[Profile | None, AnswerConfig]:
+    """What the question needs of the database, on one connection."""
+    profile = profile_get(user, sets=request.sets) if request.personal else None
+    return profile, resolve_answer_config(scope=scope, request=request)
 
 
 def build_question(query: str, *, history: Sequence[Turn], profile: Profile | None, user: User) -> Question:

@@ -48,14 +48,18 @@ async def ground(
     `llm`: a model that decides about sentences that the rules leave open; None: rules alone.
     """
     try:
+        if llm is None:
+            return await run_cpu(_checked_record, check, outcome), ()
         checked = await run_cpu(check)
-        if llm is not None:
-            sentences = await judge_undecided(checked.sentences, checked.sources, llm)
-            checked = replace(checked, sentences=sentences)
-        return await run_cpu(build_record, checked, outcome), ()
+        sentences = await judge_undecided(checked.sentences, checked.sources, llm)
+        return await run_cpu(build_record, replace(checked, sentences=sentences), outcome), ()
     except Exception:
         logger.exception("an answer could not be checked against its sources")
         return await run_cpu(build_record, unchecked, outcome), (UNCHECKED,)
+
+
+def _checked_record(check: Callable[[], CheckedText], outcome: SearchOutcome) -> AnswerRecord:
+    return build_record(check(), outcome)
 
 
 def check_answer(text: str, sources: Sequence[Source], *, options: AnswerOptions, status: str) -> CheckedText:

@@ -16,7 +16,7 @@ from accounts.scope import Scope
 from chat.answering.context import AnswerContext
 from chat.errors import AnswerTimeoutError
 from chat.executors import run_db
-from chat.types import EventSink
+from chat.types import EventSink, ignore_event
 from knowledge.errors import RetrievalUnavailableError
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest, Retrieved
@@ -127,6 +127,9 @@ async def run_search(*, scope: Scope, request: RetrievalRequest, on_stage: Any =
 def _reporter(events: EventSink) -> Any:
     """A callback for the thread that searches: reports reranking to the reader."""
     loop = asyncio.get_running_loop()
+
+    if events is ignore_event:
+        return None
 
     def on_stage(record: StageRecord) -> None:
         if record.stage.startswith("rerank") and record.error is None:

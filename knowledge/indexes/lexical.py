@@ -268,7 +268,7 @@ def _any_of(terms: Iterable[int]) -> str:
 
 
 def _hits(rows: list[tuple[Any, ...]]) -> list[Hit]:
-    return [Hit(chunk=c, document=d, representation=r, score=float(s)) for c, d, r, s in rows]
+    return [Hit(c, d, s, r) for c, d, r, s in rows]
 
 
 # ── document frequencies within what the asker may see ────────────────────────────────────────────

@@ -6,7 +6,7 @@ A lock of a session is held until its context ends, one of a transaction until t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
@@ -38,6 +38,11 @@ def execute(sql: str, params: Mapping[str, Any]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         return cursor.rowcount
+
+
+def ids_text(ids: Iterable[int]) -> str:
+    """An array of numbers as text, for `%(name)s::bigint[]`: the driver takes milliseconds to write a long list."""
+    return f"{{{','.join(map(str, ids))}}}"
 
 
 # ── time limits ───────────────────────────────────────────────────────────────────────────────────

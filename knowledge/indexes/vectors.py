@@ -17,7 +17,7 @@ from django.db import transaction
 
 from accounts.scope import Scope
 from knowledge.indexes.search_space import AccessPlan, PlannedHits, search_space_of, vector_plan
-from knowledge.indexes.statements import fetch, fetch_many
+from knowledge.indexes.statements import fetch, fetch_many, ids_text
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
 from knowledge.models.index import COARSE_DIMENSIONS
 from ragcore.ports import FloatArray
@@ -58,7 +58,7 @@ FINE = visible_in_order_sql(
         SELECT DISTINCT ON (e.chunk_id) e.chunk_id, e.version_id, e.representation,
             e.fine <=> %(vector)s::halfvec AS distance
         FROM knowledge_indexentry e
-        WHERE e.chunk_id = ANY(%(chunks)s) AND e.embedding_model = %(model)s
+        WHERE e.chunk_id = ANY(%(chunks)s::bigint[]) AND e.embedding_model = %(model)s
         ORDER BY e.chunk_id, distance, e.representation
     ) entries
     ORDER BY distance, chunk_id
@@ -139,9 +139,15 @@ def fine_search(
 ) -> list[Hit]:
     """The nearest of these chunks by exact 768-d cosine, best first."""
     del scope  # bound in `visible`; asked for so that no caller can forget it
-    params = {**visible.params, "model": model, "vector": vector_text(vector), "chunks": list(chunks), "limit": limit}
+    params = {
+        **visible.params,
+        "model": model,
+        "vector": vector_text(vector),
+        "chunks": ids_text(chunks),
+        "limit": limit,
+    }
     return _hits(fetch(visible.applied(FINE), params))
 
 
 def _hits(rows: list[tuple[Any, ...]]) -> list[Hit]:
-    return [Hit(chunk=c, document=d, representation=r, score=float(s)) for c, d, r, s in rows]
+    return [Hit(c, d, s, r) for c, d, r, s in rows]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounts.scope import Scope
-from knowledge.indexes.statements import fetch
+from knowledge.indexes.statements import fetch, ids_text
 from knowledge.indexes.visibility import Visible
 from ragcore.types import DocumentFacts, Passage
 
@@ -22,7 +22,7 @@ LOAD = """
 SELECT {columns}
 FROM knowledge_chunk c
 JOIN knowledge_document d ON d.live_version_id = c.version_id
-WHERE c.id = ANY(%(chunks)s) AND d.id IN ({visible})
+WHERE c.id = ANY(%(chunks)s::bigint[]) AND d.id IN ({visible})
 """.replace("{columns}", COLUMNS)
 NEIGHBOURS = """
 SELECT {columns}
@@ -31,14 +31,14 @@ JOIN knowledge_chunk c ON c.version_id = hit.version_id AND c.heading_path = hit
     AND c.ordinal BETWEEN hit.ordinal - %(around)s AND hit.ordinal + %(around)s
     AND c.retired IS NULL AND c.kind = 'body'
 JOIN knowledge_document d ON d.live_version_id = c.version_id
-WHERE hit.id = ANY(%(chunks)s) AND hit.kind = 'body' AND d.id IN ({visible})
+WHERE hit.id = ANY(%(chunks)s::bigint[]) AND hit.kind = 'body' AND d.id IN ({visible})
 """.replace("{columns}", COLUMNS)
 # The smaller side first: sections of the few hits, then the children of these.
 SECTIONS = """
 WITH hits AS (
     SELECT parent_id, count(*) AS number
     FROM knowledge_chunk
-    WHERE id = ANY(%(chunks)s) AND parent_id IS NOT NULL AND kind = 'body' AND retired IS NULL
+    WHERE id = ANY(%(chunks)s::bigint[]) AND parent_id IS NOT NULL AND kind = 'body' AND retired IS NULL
     GROUP BY parent_id HAVING count(*) >= %(least)s
 ), sections AS (
     SELECT child.parent_id
@@ -59,14 +59,14 @@ ORDER BY c.parent_id, c.ordinal
 def passages_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> dict[int, Passage]:
     """Passages by chunk id; chunks that the asker may not see are left out."""
     del scope  # bound in `visible`
-    rows = fetch(visible.applied(LOAD), {**visible.params, "chunks": list(chunks)})
+    rows = fetch(visible.applied(LOAD), {**visible.params, "chunks": ids_text(chunks)})
     return {row[0]: _passage(row) for row in rows}
 
 
 def passages_around(*, scope: Scope, visible: Visible, chunks: Sequence[int], around: int) -> list[Passage]:
     """Up to `around` passages before and after each chunk, of its live version and under its headings, each once."""
     del scope  # bound in `visible`
-    params = {**visible.params, "chunks": list(chunks), "around": around}
+    params = {**visible.params, "chunks": ids_text(chunks), "around": around}
     rows = fetch(visible.applied(NEIGHBOURS), params)
     given = set(chunks)
     return list({row[0]: _passage(row) for row in rows if row[0] not in given}.values())
@@ -81,7 +81,7 @@ def passages_of_sections(
     """
     del scope  # bound in `visible`
     limits = {"least": 1, "share": 0.0} if any_share else {"least": 2, "share": 0.5}
-    params = {**visible.params, **limits, "chunks": list(chunks), "tokens": max_tokens}
+    params = {**visible.params, **limits, "chunks": ids_text(chunks), "tokens": max_tokens}
     sections: dict[int, list[Passage]] = defaultdict(list)
     for row in fetch(visible.applied(SECTIONS), params):
         sections[row[-1]].append(_passage(row))
@@ -123,7 +123,7 @@ HEADS = """
 SELECT c.id, d.title, c.heading_path
 FROM knowledge_chunk c
 JOIN knowledge_document d ON d.live_version_id = c.version_id
-WHERE c.id = ANY(%(chunks)s) AND d.id IN ({visible})
+WHERE c.id = ANY(%(chunks)s::bigint[]) AND d.id IN ({visible})
 """
 
 
@@ -144,7 +144,7 @@ def heads_load(*, scope: Scope, visible: Visible, chunks: Sequence[int]) -> dict
     del scope  # bound in `visible`
     if not chunks:
         return {}
-    rows = fetch(visible.applied(HEADS), {**visible.params, "chunks": list(chunks)})
+    rows = fetch(visible.applied(HEADS), {**visible.params, "chunks": ids_text(chunks)})
     return {chunk: " ".join([title, *headings]) for chunk, title, headings in rows}
 
 

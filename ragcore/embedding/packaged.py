@@ -43,6 +43,9 @@ RARITY_POWER_LATIN = 1.0
 UNKNOWN_HAN = 0.5  # rarity of characters that the dictionary lacks: most of the traditional ones
 RARE_HAN_COUNT = 300  # occurrences below which the dictionary says too little
 
+KEPT_SENTENCES = 2048  # whose vectors a process keeps, three kilobytes each
+KEPT_CHARACTERS = 600  # of such a sentence
+
 _CJK_RUNS = re.compile(f"[{CJK}]+")
 _LATIN_WORDS = re.compile(rf"[^\W_{CJK}]+")
 _CODE_POINTS = 0x32000
@@ -250,6 +253,7 @@ class EmbeddedEmbedder:
         self._threads = threads
         self._lock = threading.Lock()
         self._minilm: MiniLm | None = None
+        self._kept = lru_cache(maxsize=KEPT_SENTENCES)(lambda text: self._embed([text]))
 
     @classmethod
     def from_settings(cls, argument: str, settings: ClientSettings) -> EmbeddedEmbedder:
@@ -257,19 +261,24 @@ class EmbeddedEmbedder:
         return cls(cache_dir=settings.models_dir, threads=settings.threads)
 
     def embed_documents(self, texts: Sequence[str]) -> FloatArray:
-        """See ports.Embedder."""
+        """See ports.Embedder; a single sentence is kept: that of a passage answers more than one question."""
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
+        if len(texts) == 1 and len(texts[0]) <= KEPT_CHARACTERS:
+            return np.array(self._kept(texts[0]))
+        return self._embed(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> FloatArray:
+        """See ports.Embedder; questions and passages are treated alike."""
+        return self._embed(texts)
+
+    def _embed(self, texts: Sequence[str]) -> FloatArray:
         minilm = self._loaded()
         share = np.array([_model_share(text) for text in texts], np.float32)[:, None]
         a = np.sqrt(share) * minilm.encode(texts)
         b = np.sqrt(1 - share) * hashed_ngrams(texts, dimensions=DIMENSIONS, rarity=minilm.rarity)
         vectors = np.hstack([a + b, a - b])
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
-
-    def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """See ports.Embedder; questions and passages are treated alike."""
-        return self.embed_documents(texts)
 
     def trust(self, cjk_share: float) -> float:
         """Falls linearly with the share of CJK, for which there is no model but only n-grams."""

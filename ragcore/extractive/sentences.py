@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ragcore.ports import Tokenizer
 from ragcore.text.markdown import cells_of, is_row, is_rule, labelled, plain_text
@@ -13,6 +14,7 @@ from ragcore.text.sentences import split_sentences
 from ragcore.types import Source
 
 MIN_LETTERS = 2  # without them it is a row of dots or figures
+KEPT_TEXTS = 2048  # of sources, whose sentences a process keeps
 LONG_CHARS = 400  # columns; longer sentences are offered clause by clause
 
 _HEADING = re.compile(r"\s*#{1,6}\s")
@@ -78,7 +80,7 @@ def _statements(sources: Sequence[Source], tokenizer: Tokenizer) -> list[Stateme
     found = []
     for source in sources:
         titles = {source.passage.title, *source.passage.heading_path}
-        for position, piece in enumerate(_pieces(source.text)):
+        for position, piece in enumerate(_kept_pieces(source.text)):
             if _POINTER.fullmatch(piece.text) or piece.text in titles:
                 continue
             if len(_LETTER.findall(piece.text)) >= MIN_LETTERS:
@@ -113,6 +115,11 @@ def is_question(text: str) -> bool:
 def strip_question_mark(heading: str) -> str:
     """A heading such as "Q: How far?" without its mark of a question."""
     return _ASKS.sub("", heading, count=1) if _ASKS.match(heading) else heading
+
+
+@lru_cache(maxsize=KEPT_TEXTS)
+def _kept_pieces(text: str) -> tuple[_Piece, ...]:
+    return tuple(_pieces(text))
 
 
 def _pieces(text: str) -> Iterator[_Piece]:

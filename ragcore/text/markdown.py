@@ -26,6 +26,7 @@ _MARKS = re.compile(
     r"^\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)+|`{1,3}|\*{2,3}|__|!?\[(?=[^\]]+\]\()|(?<=\w)\]\([^)\s]*\)|<[^>]{1,40}>"
     r"|(?<![\w*])\*(?=[^\s*][^*]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])"
 )
+_MAY_BE_MARKED = re.compile(r"[`*_\[\]<]|^\s*(?:[-+>]|\d{1,3}[.)])")  # a character that every match of _MARKS has
 _MARKER_LIKE = re.compile(r"\[(\d{1,3})\]")
 _CELLS = re.compile(r"\s*\|\s*")
 _SPACE = re.compile(r"\s+")
@@ -36,8 +37,11 @@ def plain_text(markdown: str) -> str:
 
     The cells of a row stand between dots.
     """
-    text = _CELLS.sub(" · ", _MARKS.sub("", markdown.strip())).strip(" ·")
-    return _SPACE.sub(" ", _MARKER_LIKE.sub(r"［\1］", text)).strip()
+    text = markdown.strip()
+    if _MAY_BE_MARKED.search(text):  # most sentences are not, and looking for every mark takes long
+        text = _MARKS.sub("", text)
+    text = _CELLS.sub(" · ", text).strip(" ·") if "|" in text else text.strip(" ·")
+    return _SPACE.sub(" ", _MARKER_LIKE.sub(r"［\1］", text) if "[" in text else text).strip()
 
 
 @dataclass(frozen=True, slots=True)

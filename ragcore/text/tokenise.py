@@ -25,6 +25,8 @@ _TOKEN = re.compile(
 _PART = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}s?(?![a-z])|\d{2,}|[^\W\d_A-Za-z]{2,}")
 _POSSESSIVE = re.compile(r"['’]\w{0,2}\Z")
 _PHRASE_WORDS = 8  # a lexicon entry with Latin in it spans at most so many tokens
+KEPT_SENTENCES = 16_384  # whose words a process keeps, about a kilobyte each
+KEPT_CHARACTERS = 400  # of such a sentence; longer texts are kept for one answer
 _REPEATED_CHARACTERS = 24  # of a piece between spaces that is likely to come again: a word with its punctuation
 
 
@@ -77,15 +79,22 @@ class JiebaTokenizer:
         self._lock = threading.Lock()
         self._cut = lru_cache(maxsize=4096)(self._cut_run)  # terms() needs every run twice
         self._repeated = lru_cache(maxsize=65536)(self._piece)
+        # sentences of passages that answer one question are likely to answer another one, too
+        self._kept_words = lru_cache(maxsize=KEPT_SENTENCES)(lambda text: tuple(self._words(text)))
+        self._kept_terms = lru_cache(maxsize=KEPT_SENTENCES)(lambda text: tuple(self._terms(text)))
 
     def words(self, text: str) -> list[str]:
         """Stemmed words, identifiers whole and in parts, jieba words; stop words kept."""
         text = nfkc(text).strip()  # the same sentence is asked for with and without the space behind it
+        if len(text) <= KEPT_CHARACTERS:
+            return list(self._kept_words(text))
         return list(cached((self, "words", text), lambda: self._words(text)))
 
     def terms(self, text: str) -> list[str]:
         """Words without stop words (unless there are only stop words), and the bigrams of every CJK run."""
         text = nfkc(text).strip()
+        if len(text) <= KEPT_CHARACTERS:
+            return list(self._kept_terms(text))
         return list(cached((self, "terms", text), lambda: self._terms(text)))
 
     def _terms(self, text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragcore.types.documents import ChunkKind, Language
 
@@ -55,9 +55,11 @@ class Query:
         return len(self.words)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """One row of an index: an entry, the chunk that it represents, and how well it matched (higher is better)."""
+class Hit(NamedTuple):
+    """One row of an index: an entry, the chunk that it represents, and how well it matched (higher is better).
+
+    A tuple, because a search makes thousands of them.
+    """
 
     chunk: int
     document: int
@@ -187,10 +189,11 @@ class State:
         others: dict[int, str] = {}
         pool = dict(self.pool)
         for hit in hits:
-            if hit.chunk not in scores and hit.representation != "body":
-                others[hit.chunk] = hit.representation
-            scores.setdefault(hit.chunk, hit.score)
-            pool.setdefault(hit.chunk, hit)
+            chunk, _document, score, representation = hit
+            if representation != "body" and chunk not in scores:
+                others[chunk] = representation
+            scores.setdefault(chunk, score)
+            pool.setdefault(chunk, hit)
         via = {**self.via, name: others} if others else self.via
         return replace(self, pool=pool, arms={**self.arms, name: scores}, via=via)
 

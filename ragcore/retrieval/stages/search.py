@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ragcore.labels import gettext_noop as _
-from ragcore.ports import FloatArray, FuzzyIndex, Ports
+from ragcore.ports import FloatArray, FuzzyIndex, Ports, one_after_the_other
 from ragcore.retrieval.pipeline import stage
 from ragcore.text.spelling import Slip, correctable, pairs, slips, topic_text
 from ragcore.types import Hit, Query, State
@@ -170,7 +170,7 @@ class SearchFine:
 
     def _hits(self, vector: FloatArray, chunks: list[int], ports: Ports) -> list[Hit]:
         look = partial(ports.vectors.fine, vector, limit=self.limit)
-        if len(chunks) < HALVED_FROM:
+        if len(chunks) < HALVED_FROM or ports.together is one_after_the_other:
             return look(chunks=chunks)
         halves = ports.together(partial(look, chunks=chunks[::2]), partial(look, chunks=chunks[1::2]))
         return sorted((hit for half in halves for hit in half), key=lambda hit: (-hit.score, hit.chunk))[: self.limit]
