@@ -9,7 +9,7 @@ WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost snapshot-answers code-figures lint install install-dev browser lock clean
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache snapshot-answers code-figures lint install install-dev browser lock clean
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -72,6 +72,9 @@ bench-latency: install ## Time to the first word of a running product; URL=http:
 
 bench-cost: install ## Processor time of a question; a running product, or several to compare: URL="…" KEY="…" KINDS="retrieve answer first-word" DATA="DIR …"
 	$(BIN)/python -m bench.question_cost --url $(or $(URL),http://127.0.0.1:8000) --key $(KEY) $(if $(KINDS),--kinds $(KINDS)) -- $(DATA)
+
+bench-cache: install-dev ## What an answer from the cache costs: DATA_DIR of a running product, HITS=300, QUESTION="…"
+	DJANGO_SETTINGS_MODULE=ragsite.settings $(BIN)/python -m bench.cache_hit --hits $(or $(HITS),300) $(if $(QUESTION),--question "$(QUESTION)")
 
 snapshot-answers: install ## Record the answers of a running product, compare with AGAINST=FILE; URL=… KEY=… FILE=…
 	$(BIN)/python -m bench.answer_snapshot --url $(or $(URL),http://127.0.0.1:8000) --key $(KEY) --file $(FILE) $(if $(AGAINST),--against $(AGAINST))

@@ -23,7 +23,6 @@ def main() -> None:
     parser.add_argument("--user", default="admin")
     parser.add_argument("--question", default="How long is the notice period?")
     parser.add_argument("--hits", type=int, default=300)
-    parser.add_argument("--profile", help="file for the figures of cProfile, of the event loop's thread")
     arguments = parser.parse_args()
     django.setup()
     key = _key(arguments.user)

@@ -46,6 +46,7 @@ class Ask(Schema):
     conversation_id: Identifier | None = None
     sets: Annotated[list[SetId], Field(max_length=1000)] = []
     filters: FiltersIn = FiltersIn()
+    cache: bool = True  # False: a fresh answer is wanted
 
 
 class Resume(Schema):
@@ -137,6 +138,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             conversation_id=message.conversation_id,
             sets=tuple(dict.fromkeys(message.sets)),
             filters=message.filters.value(),
+            cache=message.cache,
             given=frozenset({"sets"} if message.sets else ()),
         )
         await count_questions_or_raise(user)

@@ -155,7 +155,7 @@ class AnswerMetadata:
     tier: str | None = None
     strategy: str = ""
     mode_used: str = ""  # basic, …, ultimate; fallback where the mode's own way failed
-    cache: str = "none"  # or "exact"
+    cache: str = "none"  # or "exact", "semantic"
     understood: str | None = None  # the question without its conversation, where that is another one
     rewritten_queries: tuple[str, ...] = ()
     options_sha256: str = ""

@@ -112,7 +112,12 @@ class TurnView:
     @property
     def explained(self) -> bool:
         """Whether there is something to say about the way to the answer; one from memory has no steps of its own."""
-        return bool(self.steps) or self.message.metadata.get("cache", "none") != "none"
+        return bool(self.steps) or self.is_cached
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether the answer was kept from an earlier question."""
+        return self.message.metadata.get("cache", "none") != "none"
 
     @property
     def failure(self) -> str:

@@ -126,6 +126,11 @@ async def _lead(
         tries += 1
 
 
+async def kept_answer(key: str, *, is_usable: IsUsable) -> AnswerRecord | None:
+    """The usable answer that is kept under this key; nothing is waited for."""
+    return await _load_usable(await _get(key), is_usable)
+
+
 @asynccontextmanager
 async def _lock(key: str) -> AsyncIterator[bool | None]:
     """Whether this process may compute; None: Redis does not say."""
@@ -138,15 +143,15 @@ async def _lock(key: str) -> AsyncIterator[bool | None]:
         yield first
 
 
-async def _get(key: str) -> str | None:
+async def _get(key: str) -> str | bytes | None:
     try:
-        kept: str | None = await client().get(key)
+        kept: str | bytes | None = await client().get(key)
     except RedisError:
         return None
     return kept
 
 
-async def _load_usable(kept: str | None, is_usable: IsUsable) -> AnswerRecord | None:
+async def _load_usable(kept: str | bytes | None, is_usable: IsUsable) -> AnswerRecord | None:
     if kept is None or kept == UNSHARED:
         return None
     record = AnswerRecord.from_json(json.loads(kept))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from accounts.scope import Scope
@@ -45,6 +45,10 @@ class CacheKey:
     def similar_name(self) -> str:
         """Where the questions of the group stand with their vectors."""
         return f"answers:{self.group}"
+
+    def of_question(self, question: str) -> CacheKey:
+        """The key of another question that is asked under the same circumstances."""
+        return replace(self, question=_folded(question))
 
     def may_keep(self, record: AnswerRecord) -> bool:
         """Whether the conversation has taken no part in this answer: quoted, and searched for in its own words only.
@@ -90,7 +94,7 @@ def cache_key(context: AnswerContext, understood: Standalone, *, depends_on_hist
         else None,
     }
     return CacheKey(
-        question=normalise_query(understood.text).casefold(),
+        question=_folded(understood.text),
         group=_sha256(parts),
         has_history=bool(context.history) and not depends_on_history,
     )
@@ -114,6 +118,10 @@ def _profile_part(
         return None
     readable = space.readable if values or recent else ()  # names of sets are facts of their documents, too
     return {"values": values, "recent": recent, "shift": shift, "told": told, "readable": readable}
+
+
+def _folded(question: str) -> str:
+    return normalise_query(question).casefold()
 
 
 def _has_model() -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 
 from chat import metrics
 from chat.answering.answerability import judge_answerability
-from chat.answering.cache import WAIT_SECONDS, from_cache, through_cache
+from chat.answering.cache import WAIT_SECONDS, from_cache, is_cacheable, through_cache
 from chat.answering.cache_key import cache_key, understand_by_rules
 from chat.answering.context import AnswerContext
 from chat.answering.generation import (
@@ -32,6 +32,7 @@ from chat.answering.grounding import (
 from chat.answering.metadata import add_metadata
 from chat.answering.preparation import Preparation, retrieve, understand
 from chat.answering.retrieval import SearchOutcome
+from chat.answering.similar_questions import SimilarQuestions
 from chat.answering.stage_ports import AnswerPorts, report_context
 from chat.answering.streaming import Draft
 from chat.executors import run_cpu, run_db
@@ -151,18 +152,26 @@ async def reply_from_cache(context: AnswerContext) -> AnswerRecord:
 
     understood, depends_on_history = await run_cpu(understand_by_rules, context)
     key = await run_db(cache_key, context, understood, depends_on_history=depends_on_history)
-    record, is_hit = await through_cache(
-        key.name,
-        is_usable=is_usable,
-        compute=partial(compute_answer, context),
-        is_stopped=context.stop.is_set,
-        may_keep=key.may_keep,
-        wait_seconds=min(WAIT_SECONDS, context.deadline.remaining_before_writing()),
-    )
-    metrics.CACHE.labels("exact", "hit" if is_hit else "miss").inc()
+    kind, record = "exact", None
+    similar = SimilarQuestions(key=key, question=understood.text) if context.config.options.semantic_cache else None
+    if similar is not None and (record := await similar.answer(is_usable)) is not None:
+        kind, is_hit = "semantic", True
+    else:
+        record, is_hit = await through_cache(
+            key.name,
+            is_usable=is_usable,
+            compute=partial(compute_answer, context),
+            is_stopped=context.stop.is_set,
+            may_keep=key.may_keep,
+            wait_seconds=min(WAIT_SECONDS, context.deadline.remaining_before_writing()),
+        )
+        metrics.CACHE.labels("exact", "hit" if is_hit else "miss").inc()
     if not is_hit:
+        if similar is not None and is_cacheable(record) and key.may_keep(record):
+            await similar.remember()
         return record
-    await report_context(context, record.metadata.chunks_found)
-    await show_text(context, record.text, [citation.number for citation in record.cited])
+    if context.is_streaming:
+        await report_context(context, record.metadata.chunks_found)
+        await show_text(context, record.text, [citation.number for citation in record.cited])
     other = understood.text if understood.text != context.question.text else None
-    return from_cache(record, seconds=time.perf_counter() - start, understood=other)
+    return from_cache(record, seconds=time.perf_counter() - start, kind=kind, understood=other)

@@ -300,6 +300,11 @@ class AnswerOptions:
         high=0.1,
     )
     own_prompts: bool = option(True, _("Allow custom client prompts"), _("It is appended after the system rules."))
+    semantic_cache: bool = option(
+        False,
+        _("Reuse answers to reworded questions"),
+        _("Only if names, numbers, dates and negations are the same, and only among people with equal rights."),
+    )
     judge_support: bool = option(
         False,
         _("Let the language model check doubtful sentences"),

@@ -32,7 +32,7 @@ const connection = new Connection({
 });
 let queue = Promise.resolve(); // events are applied one after the other
 
-function ask(question) {
+function ask(question, { fresh = false } = {}) {
   turn = RunningTurn.begin(question, filters.chosen());
   composer.setRunning(true);
   connection.send({
@@ -41,13 +41,14 @@ function ask(question) {
     ...(conversation() && { conversation_id: conversation() }),
     sets: sets.chosen(),
     filters: filters.chosen(),
+    ...(fresh && { cache: false }),
   });
 }
 
-/** Ask the question of a turn once more, with its filters or without any. */
-function askAgain(element, { unfiltered = false } = {}) {
+/** Ask the question of a turn once more, with its filters or without any; `fresh`: past the cache. */
+function askAgain(element, { unfiltered = false, fresh = false } = {}) {
   filters.set(unfiltered ? {} : JSON.parse(element.dataset.filters ?? "{}"));
-  ask(element.querySelector(".question").textContent);
+  ask(element.querySelector(".question").textContent, { fresh });
 }
 
 async function received(event) {
@@ -156,14 +157,16 @@ function clicks() {
   document.addEventListener("click", (event) => {
     const example = event.target.closest("[data-example]");
     if (example && !turn) return composer.send(example.dataset.example);
-    const again = event.target.closest("[data-ask-again], [data-ask-unfiltered]");
-    if (again && !turn) askAgain(again.closest(".turn"), { unfiltered: again.matches("[data-ask-unfiltered]") });
+    const again = event.target.closest("[data-ask-again], [data-ask-unfiltered], [data-ask-fresh]");
+    if (!again || turn) return;
+    const [unfiltered, fresh] = ["[data-ask-unfiltered]", "[data-ask-fresh]"].map((way) => again.matches(way));
+    askAgain(again.closest(".turn"), { unfiltered, fresh });
   });
 }
 
 for (const part of [popover, choices, evidence, tooltip, actions, time]) part.start();
 startTurns();
-composer.start({ onAsk: ask, onStop: stop });
+composer.start({ onAsk: (question) => ask(question), onStop: stop });
 sets.start({ conversation });
 filters.start({ chosenSets: sets.chosen });
 filterSheet.start();

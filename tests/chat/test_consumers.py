@@ -50,6 +50,18 @@ async def test_a_question_is_announced_and_answered_block_by_block(connect, llm)
     assert "<h1>" in events[-1]["data"]["html"]
 
 
+async def test_a_fresh_answer_passes_the_cache_by(connect, llm):
+    llm.default = Reply(texts=("It has four steps [1].",))
+    socket = await connect()
+    kinds = []
+
+    for more in ({}, {}, {"cache": False}):
+        await socket.send(type="ask", question=QUESTION, **more)
+        kinds.append((await socket.until("done"))[-1]["data"]["metadata"]["cache"])
+
+    assert kinds == ["none", "exact", "none"]
+
+
 async def test_a_refreshed_page_sees_the_running_answer(connect, llm):
     llm.script(Reply(texts=("First.\n\n", "Second [1]."), hold_before=1))
     first = await connect()

@@ -207,6 +207,30 @@ def test_an_answer_from_memory_says_so(browser, reader, document):
     assert "This question was answered before." in browser.get(f"/messages/{message.pk}").content.decode()
 
 
+@pytest.mark.parametrize(
+    ("cache", "language", "notice", "button"),
+    [
+        ("exact", "en", "Answered from the cache.", "Get a fresh answer"),
+        ("semantic", "en", "the same question in other words", "Get a fresh answer"),
+        ("exact", "zh-CN", "来自缓存的回答。", "重新生成回答"),
+        ("semantic", "zh-CN", "此前有人用另一种说法问过同一问题", "重新生成回答"),
+    ],
+)
+def test_below_an_answer_from_the_cache_a_fresh_one_is_offered(
+    browser, reader, document, cache, language, notice, button
+):
+    message = answer(conversation_of(reader), document)
+    address, headers = f"/messages/{message.pk}", {"accept-language": language}
+    fresh = browser.get(address, headers=headers).content.decode()
+
+    Message.objects.filter(pk=message.pk).update(metadata={"cache": cache})
+    kept = browser.get(address, headers=headers).content.decode()
+
+    assert notice in kept
+    assert f"data-ask-fresh>{button}</button>" in kept
+    assert "data-ask-fresh" not in fresh
+
+
 def test_a_failed_answer_is_explained_in_the_language_of_the_reader(browser, reader, document):
     message = answer(conversation_of(reader), document)
     Message.objects.filter(pk=message.pk).update(
