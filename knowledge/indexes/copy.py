@@ -13,15 +13,15 @@ import numpy as np
 from django.db import connection
 
 from knowledge.indexes.lexical import TERM_SPACE
+from knowledge.indexes.rotations import coarse_vectors, rotation_for_new
 from knowledge.indexes.statements import fetch
-from knowledge.models.index import COARSE_DIMENSIONS
 from ragcore.ports import FloatArray
 
 HEADER = b"PGCOPY\n\xff\r\n\0" + pack(">ii", 0, 0)
 TRAILER = pack(">h", -1)
 COLUMNS = (
     "chunk_id, version_id, tenant_id, representation, language, length, "
-    "coarse, fine, lexemes, bm25, embedding_model, merged"
+    "coarse, fine, lexemes, bm25, embedding_model, merged, rotation"
 )
 
 
@@ -41,7 +41,11 @@ class EntryRow:
 
 
 def entries_copy(rows: Sequence[EntryRow]) -> None:
-    """Insert rows into the tail outside of the HNSW index, within the caller's transaction."""
+    """Insert rows into the tail outside of the HNSW index, within the caller's transaction.
+
+    Their coarse vectors get the rotation that new entries of the tenant and model have.
+    """
+    rotated = _rotated(rows)
     with (
         connection.cursor() as cursor,
         cursor.cursor.copy(  # the psycopg cursor below Django's
@@ -49,12 +53,35 @@ def entries_copy(rows: Sequence[EntryRow]) -> None:
         ) as copy,
     ):
         copy.write(HEADER)
-        for row in rows:
-            copy.write(_row(row))
+        for row, (coarse, rotation) in zip(rows, rotated, strict=True):
+            copy.write(_row(row, coarse, rotation))
         copy.write(TRAILER)
 
 
-def _row(row: EntryRow) -> bytes:
+def vectors_copy(table: str, column: str, *, ids: Sequence[int], vectors: FloatArray) -> None:
+    """Insert ids and their vectors into a table of two columns."""
+    with (
+        connection.cursor() as cursor,
+        cursor.cursor.copy(f"COPY {table} (id, {column}) FROM STDIN WITH (FORMAT BINARY)") as copy,
+    ):
+        copy.write(HEADER)
+        for number, vector in zip(ids, vectors, strict=True):
+            copy.write(_joined((pack(">q", number), _halfvec(vector))))
+        copy.write(TRAILER)
+
+
+def _rotated(rows: Sequence[EntryRow]) -> list[tuple[FloatArray, int]]:
+    """The coarse vector of each row, float32[384], and the number of its rotation."""
+    found: dict[int, tuple[FloatArray, int]] = {}
+    for tenant, model in {(row.tenant_id, row.embedding_model) for row in rows}:
+        mine = [at for at, row in enumerate(rows) if (row.tenant_id, row.embedding_model) == (tenant, model)]
+        rotation = rotation_for_new(tenant_id=tenant, model=model)
+        vectors = coarse_vectors(np.stack([rows[at].vector for at in mine]), rotation=rotation, model=model)
+        found.update((at, (vector, rotation)) for at, vector in zip(mine, vectors, strict=True))
+    return [found[at] for at in range(len(rows))]
+
+
+def _row(row: EntryRow, coarse: FloatArray, rotation: int) -> bytes:
     fields = (
         pack(">q", row.chunk_id),
         pack(">q", row.version_id),
@@ -62,13 +89,18 @@ def _row(row: EntryRow) -> bytes:
         row.representation.encode(),
         row.language.encode(),
         pack(">i", row.length),
-        _halfvec(row.vector[:COARSE_DIMENSIONS]),
+        _halfvec(coarse),
         _halfvec(row.vector),
         _tsvector(row.weights),
         _sparsevec(row.weights),
         row.embedding_model.encode(),
         b"\0",
+        pack(">i", rotation),
     )
+    return _joined(fields)
+
+
+def _joined(fields: Sequence[bytes]) -> bytes:
     return pack(">h", len(fields)) + b"".join(pack(">i", len(field)) + field for field in fields)
 
 

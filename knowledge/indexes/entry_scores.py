@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accounts.scope import Scope
+from knowledge.indexes.corpus_epoch import epoch_of
 from knowledge.indexes.lexical import sparse_text
+from knowledge.indexes.rotations import rotated_params, rotated_sql, rotation_state, vector_text
 from knowledge.indexes.statements import fetch
-from knowledge.indexes.vectors import vector_text
 from knowledge.indexes.visibility import Visible
-from knowledge.models.index import COARSE_DIMENSIONS
 from ragcore.ports import FloatArray
 
 EVIDENCE = """
 SELECT e.chunk_id, e.representation, e.embedding_model = %(model)s,
-    CASE WHEN e.embedding_model = %(model)s THEN 1 - (e.coarse <=> %(coarse)s::halfvec) END,
+    CASE WHEN e.embedding_model = %(model)s THEN 1 - (e.coarse <=> %(vector)s::halfvec) END,
     CASE WHEN e.embedding_model = %(model)s THEN 1 - (e.fine <=> %(fine)s::halfvec) END,
     ARRAY(
         SELECT -(e.bm25 <#> asked.one::sparsevec)
@@ -50,18 +50,19 @@ def entry_scores_load(
     model: str,
 ) -> list[EntryScores]:
     """Every entry of these passages that the asker may see; `terms` are ids, `vector` is float32[768]."""
-    del scope  # bound in `visible`; asked for so that no caller can forget it
     if not chunks:
         return []
+    state = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch_of(scope=scope, visible=visible))
     params = {
         **visible.params,
         "model": model,
-        "coarse": None if vector is None else vector_text(vector[:COARSE_DIMENSIONS]),
+        **({"vector": None} if vector is None else rotated_params(vector, state)),
         "fine": None if vector is None else vector_text(vector),
         "terms": [sparse_text({term: 1.0}) for term in terms],
         "chunks": list(chunks),
     }
-    rows = fetch(visible.applied(EVIDENCE), params)
+    sql = EVIDENCE if vector is None else rotated_sql(EVIDENCE, state)
+    rows = fetch(visible.applied(sql), params)
     return [
         EntryScores(
             chunk=chunk, representation=name, is_of_model=same, coarse=coarse, fine=fine, weights=tuple(weights)

@@ -141,15 +141,33 @@ SCANNED = 0.0013  # compare one entry in a scan of the whole tenant, with some f
 FROM_DOCUMENT = 0.0019  # compare one entry that is reached from its document
 DOCUMENT = 0.004  # look up one visible document
 CHECKED = 0.006  # look up the document of one hit and check the asker's rights
-NEAR_START = 40.0  # the first NEAR_FIRST entries of the HNSW index
-NEAR = 0.03  # one more entry of the HNSW index
-NEAR_FIRST = 800  # hnsw.ef_search
+NEAR_START = 16.0  # begin with the HNSW index
+NEAR = 0.03  # one entry of the HNSW index
 POSTING = 0.0033  # find one entry by its terms, and score it
 SPARE = 1.25  # hits fetched per hit needed: some belong to versions that are no longer live
 SPARE_HITS = 200
 # The same if recent searches needed no more: each hit of the HNSW index has its cost.
 LITTLE_SPARE = 1.04
 LITTLE_SPARE_HITS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorCosts:
+    """Milliseconds of vector searches on this machine (`knowledge.indexes.calibration`)."""
+
+    scanned: float  # compare one entry in a scan of the whole tenant
+    near_start: float  # begin with the HNSW index
+    near: float  # one entry of the HNSW index
+
+    @property
+    def pace(self) -> float:
+        """How much slower than the machine of the constants this one is."""
+        return self.scanned / SCANNED
+
+
+def constant_costs() -> VectorCosts:
+    """Before anything was measured on this machine."""
+    return VectorCosts(scanned=SCANNED, near_start=NEAR_START, near=NEAR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,22 +190,25 @@ class PlannedHits:
     plan: AccessPlan
 
 
-def vector_plan(space: SearchSpace, *, limit: int, is_clean: bool = False) -> AccessPlan:
+def vector_plan(
+    space: SearchSpace, *, limit: int, is_clean: bool = False, measured: VectorCosts | None = None
+) -> AccessPlan:
     """Plan how to find the nearest visible entries.
 
-    `is_clean`: hardly any entry belongs to a version that is not live.
+    `is_clean`: hardly any entry belongs to a version that is not live. `measured`: what searches cost on this machine.
 
     scan: compare all entries of the tenant, then check rights in the order of distance. documents: compare the entries
     of the visible documents only. index: HNSW for the merged part and a scan of the tail, then check rights.
     """
     fetched = fetched_for(space, limit=limit, is_clean=is_clean)
-    checks = CHECKED * min(fetched, space.total)
+    unit = measured or constant_costs()
+    checks = CHECKED * unit.pace * min(fetched, space.total)
     costs = {
-        "scan": SCANNED * space.total + checks,
-        "documents": FROM_DOCUMENT * space.visible + DOCUMENT * space.documents,
+        "scan": unit.scanned * space.total + checks,
+        "documents": (FROM_DOCUMENT * space.visible + DOCUMENT * space.documents) * unit.pace,
     }
     if space.is_indexed:
-        costs["index"] = NEAR_START + NEAR * max(0, fetched - NEAR_FIRST) + SCANNED * space.tail + checks
+        costs["index"] = unit.near_start + unit.near * fetched + unit.scanned * space.tail + checks
     return AccessPlan(path=min(costs, key=lambda path: costs[path]), fetched=fetched, costs=costs)
 
 

@@ -9,23 +9,29 @@ of the corpus.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.db import transaction
 
 from accounts.scope import Scope
+from knowledge.indexes.corpus_epoch import epoch_of
+from knowledge.indexes.rotations import RotationState, rotated_params, rotated_sql, rotation_state, vector_text
 from knowledge.indexes.search_space import AccessPlan, PlannedHits, search_space_of, vector_plan
 from knowledge.indexes.statements import fetch, fetch_many, ids_text
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
-from knowledge.models.index import COARSE_DIMENSIONS
 from ragcore.ports import FloatArray
 from ragcore.types import Hit
 
-EF_SEARCH = 800  # pgvector's maximum is 1000; an iterative scan goes on in steps of it, two of these bring 1600 hits
+EF_SEARCH = (200, 1000)  # at least, for its recall; pgvector's maximum. An iterative scan goes on in steps of it
+FITTED_DEPTH = 1000  # hits where the rotation was fitted on the tenant's passages (decision 018)
 MORE = 4  # times as many hits are fetched if too few were visible
 CROWDED_SECONDS = 600  # how long more hits are fetched at once, after a search with too few visible hits
+
+Rows = list[tuple[Any, ...]]
 
 crowded: dict[int, float] = {}  # tenant -> when (monotonic) many of its entries were seen to be of old versions
 
@@ -37,10 +43,10 @@ ORDER BY e.coarse <=> %(vector)s::halfvec
 LIMIT %(fetched)s
 """
 COSINE = "1 - near.distance"
-SCAN = visible_in_order_sql(_NEAR.format(part=""), score=COSINE)
-INDEX = visible_in_order_sql(
-    f"({_NEAR.format(part='e.merged AND')}) UNION ALL ({_NEAR.format(part='NOT e.merged AND')})", score=COSINE
-)
+NEAR_IN_SCAN = _NEAR.format(part="")
+NEAR_IN_INDEX = f"({_NEAR.format(part='e.merged AND')}) UNION ALL ({_NEAR.format(part='NOT e.merged AND')})"
+SCAN = visible_in_order_sql(NEAR_IN_SCAN, score=COSINE)
+INDEX = visible_in_order_sql(NEAR_IN_INDEX, score=COSINE)
 DOCUMENTS = """
 SELECT e.chunk_id, d.id, e.representation, 1 - (e.coarse <=> %(vector)s::halfvec)
 FROM knowledge_document d
@@ -76,62 +82,80 @@ SELECT set_config('hnsw.ef_search', %(ef)s, true), set_config('hnsw.iterative_sc
 RESET_SEQSCAN = "SELECT set_config('enable_seqscan', 'on', true)"
 
 
-def vector_text(vector: FloatArray) -> str:
-    """The text form of a halfvec."""
-    return "[" + ",".join(f"{x:.5g}" for x in vector.tolist()) + "]"
-
-
 def coarse_many_search(
     *, scope: Scope, visible: Visible, vectors: FloatArray, model: str, limit: int
 ) -> list[PlannedHits]:
-    """Hits of each row of float32[q, 768], best first by cosine of the 384-d prefix; in one round trip."""
+    """Hits of each row of float32[q, 768], best first by cosine of the 384 rotated numbers; in one round trip.
+
+    Up to `limit`, or FITTED_DEPTH where the rotation was fitted on the tenant's passages: these hold as much of what
+    the whole vectors would find.
+    """
     is_clean = time.monotonic() - crowded.get(scope.tenant_id, -CROWDED_SECONDS) >= CROWDED_SECONDS
-    plan = vector_plan(search_space_of(scope=scope, visible=visible), limit=limit, is_clean=is_clean)
+    state = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch_of(scope=scope, visible=visible))
+    limit = min(limit, FITTED_DEPTH) if state.rotation > 0 and not state.former else limit
+    space = search_space_of(scope=scope, visible=visible)
+    plan = vector_plan(
+        replace(space, is_indexed=space.is_indexed and not state.former),
+        limit=limit,
+        is_clean=is_clean,
+        measured=state.costs,
+    )
+    search = partial(_rows, visible, state)
     params = [
         {
             **visible.params,
+            **rotated_params(vector, state),
             "tenant": scope.tenant_id,
             "model": model,
-            "vector": vector_text(vector[:COARSE_DIMENSIONS]),
             "limit": limit,
         }
         for vector in vectors
     ]
-    found = _rows(plan, visible, params)
+    found = search(plan, params)
     return [
-        PlannedHits(_hits(rows if len(rows) >= limit else _all_rows(plan, visible, one, rows)), plan)
+        PlannedHits(_hits(rows if len(rows) >= limit else _all_rows(plan, search, one, rows)), plan)
         for one, rows in zip(params, found, strict=True)
     ]
 
 
 def _all_rows(
-    plan: AccessPlan, visible: Visible, params: Mapping[str, Any], rows: list[tuple[Any, ...]]
-) -> list[tuple[Any, ...]]:
+    plan: AccessPlan,
+    search: Callable[[AccessPlan, Sequence[Mapping[str, Any]]], list[Rows]],
+    params: Mapping[str, Any],
+    rows: Rows,
+) -> Rows:
     """Fetch more hits if rights left too few: first more distant ones, then those of every visible document."""
     if plan.path == "documents":
         return rows
     crowded[params["tenant"]] = time.monotonic()
     further = AccessPlan(path=plan.path, fetched=plan.fetched * MORE, costs=plan.costs)
-    rows = _rows(further, visible, [params])[0]
+    rows = search(further, [params])[0]
     if len(rows) >= params["limit"]:
         return rows
-    return _rows(AccessPlan(path="documents", fetched=0, costs={}), visible, [params])[0]
+    return search(AccessPlan(path="documents", fetched=0, costs={}), [params])[0]
 
 
-def _rows(plan: AccessPlan, visible: Visible, params: Sequence[Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
-    sql = visible.applied(PATHS[plan.path])
-    limits: AbstractContextManager[None] = hnsw_scan_settings() if plan.path == "index" else nullcontext()
+def _rows(visible: Visible, state: RotationState, plan: AccessPlan, params: Sequence[Mapping[str, Any]]) -> list[Rows]:
+    sql = visible.applied(rotated_sql(PATHS[plan.path], state))
+    limits: AbstractContextManager[None] = hnsw_scan_settings(plan.fetched) if plan.path == "index" else nullcontext()
     with limits:
         return fetch_many(sql, [{**one, "fetched": plan.fetched} for one in params])
 
 
 @contextmanager
-def hnsw_scan_settings() -> Iterator[None]:
-    """A transaction whose statements scan the HNSW index as far as necessary."""
+def hnsw_scan_settings(fetched: int) -> Iterator[None]:
+    """A transaction whose statements scan the HNSW index as far as necessary for so many hits."""
     with transaction.atomic():
-        fetch(NEARLY_UNLIMITED, {"ef": str(EF_SEARCH)})
+        fetch(NEARLY_UNLIMITED, {"ef": str(ef_search(fetched))})
         yield
         fetch(RESET_SEQSCAN, {})
+
+
+def ef_search(fetched: int) -> int:
+    """`hnsw.ef_search` with which as few equal steps as possible bring so many hits: 600 for 600, 800 for 1,600."""
+    least, most = EF_SEARCH
+    steps = -(-fetched // most)
+    return max(least, -(-fetched // max(steps, 1)))
 
 
 def fine_search(

@@ -9,7 +9,9 @@ from knowledge.models.index import (
     LexicalStatistics,
     SetEpoch,
     TenantBackend,
+    TenantVectors,
     Term,
+    VectorRotation,
 )
 from knowledge.models.jobs import IngestItem, IngestJob, SyncRun
 from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions
@@ -40,5 +42,7 @@ __all__ = [
     "SourceHandler",
     "SyncRun",
     "TenantBackend",
+    "TenantVectors",
     "Term",
+    "VectorRotation",
 ]

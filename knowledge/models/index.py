@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
@@ -20,7 +21,8 @@ class IndexEntry(models.Model):
 
     `bm25` holds the document side of BM25 by term id, `lexemes` the same term ids as text for GIN.
     New rows are an unindexed tail (`merged` false) that is scanned exactly; a task moves them into the HNSW index.
-    `coarse` stands in the row itself and `fine` outside of it, so that exact scans read little (decision 010).
+    `coarse` stands in the row itself and `fine` outside of it, so that exact scans read little (decision 010). It is
+    the first half of the vector after its rotation, whose number is `rotation` (`knowledge.indexes.rotations`).
     """
 
     chunk = models.ForeignKey("knowledge.Chunk", on_delete=models.CASCADE, related_name="entries")
@@ -35,6 +37,7 @@ class IndexEntry(models.Model):
     bm25 = SparseVectorField()
     embedding_model = models.CharField(max_length=128)
     merged = models.BooleanField(default=False)
+    rotation = models.IntegerField(default=0, db_default=0)
 
     class Meta:
         verbose_name = _("index entry")
@@ -54,6 +57,35 @@ class IndexEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.chunk_id} {self.representation}"
+
+
+class TenantVectors(models.Model):
+    """With which rotation the coarse vectors of a tenant and model are made (`knowledge.indexes.rotations`)."""
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    model = models.CharField(max_length=128)
+    rotation = models.IntegerField(default=0)  # of new entries
+    former = ArrayField(models.IntegerField(), default=list, blank=True)  # others that entries may still have
+    costs = ArrayField(models.FloatField(), default=list, blank=True)  # of searches, measured here; (): not yet
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["tenant", "model"], name="knowledge_vectors_once")]
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id} {self.model} {self.rotation}"
+
+
+class VectorRotation(models.Model):
+    """A rotation fitted on a tenant's passages: the first 384 columns as float16, row by row. Never changes."""
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    model = models.CharField(max_length=128)
+    projection = models.BinaryField()
+    passages = models.PositiveIntegerField()  # entries that there were then
+    created = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id} {self.model} {self.pk}"
 
 
 class Term(models.Model):

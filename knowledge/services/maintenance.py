@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from knowledge.errors import MaintenanceRunningError
+from knowledge.indexes.calibration import costs_measure
 from knowledge.indexes.checks import (
     Drift,
     frequencies_drift,
@@ -38,8 +39,10 @@ from knowledge.indexes.index_maintenance import (
     tail_merge,
 )
 from knowledge.indexes.lexical_statistics import reweigh_begin, reweigh_step, reweighing_due, statistics_lock
+from knowledge.indexes.rotation_switch import rotation_states
 from knowledge.indexes.statements import maintenance_try_lock
 from knowledge.services.deletion import purge
+from knowledge.services.vector_rotations import rotations_refresh
 
 # ── weekly: purge, rebuild, check ─────────────────────────────────────────────────────────────────
 
@@ -167,13 +170,33 @@ def _reweigh() -> int:
 
 
 def vectors_merge() -> int:
-    """Move entries of large tenants into the HNSW index: row by row, or by a rebuild if there are very many."""
+    """Move entries of large tenants into the HNSW index: row by row, or by a rebuild if there are very many.
+
+    Before that, their coarse vectors get the rotation that they should have.
+    """
+    if connection.in_atomic_block:
+        return sum(_merge_some(tenant_id) for tenant_id in large_tenants(MERGE_FROM))
+    rotations_refresh()
     large = large_tenants(MERGE_FROM)
-    if large and not connection.in_atomic_block:
+    moved = _merge(large)
+    _calibrate(large, is_new=moved > BULK_FROM)
+    return moved
+
+
+def _merge(large: list[int]) -> int:
+    """Row by row, or by a rebuild."""
+    if large:
         tail, merged = tail_and_merged_count(large)
         if tail > max(BULK_FROM, BULK_SHARE * merged) or (merged and not hnsw_is_valid()):
             return _merge_at_once(large, tail=tail)
     return sum(_merge_some(tenant_id) for tenant_id in large)
+
+
+def _calibrate(large: list[int], *, is_new: bool) -> None:
+    """Time searches by a scan and by the index, where that was not done yet or the index is new."""
+    for state in rotation_states():
+        if state.tenant_id in large and (is_new or state.costs is None) and hnsw_is_valid():
+            logger.info("searches of tenant %d by %s cost %s", state.tenant_id, state.model, costs_measure(state))
 
 
 def _merge_some(tenant_id: int) -> int:

@@ -3,6 +3,7 @@
     python -m ragcore.training sentences DIR …    ragcore/extractive/extractive_weights.json
     python -m ragcore.training refusals DIR …     ragcore/answerability/weights.json
     python -m ragcore.training support DIR …      ragcore/grounding/support_model.json, with --out
+    python -m ragcore.training rotation           ragcore/embedding/embedded_rotation_1.npz, with --out; reads no set
 
 DIR holds corpus.jsonl, queries.jsonl with answers, qrels.tsv, and for refusals perhaps unanswerable.jsonl. The first
 two train on one half of the titles (--half 0). The reranker is trained by `manage.py train_reranker`, because its
@@ -27,6 +28,7 @@ import ragcore.extractive.sentence_model
 from ragcore.answerability.features import FEATURES as GATE_FEATURES
 from ragcore.answerability.model import Script, design, script_of
 from ragcore.embedding.packaged import EmbeddedEmbedder
+from ragcore.embedding.rotation import PREFIX, projection_pack
 from ragcore.extractive.sentence_model import FEATURES as SENTENCE_FEATURES
 from ragcore.grounding.support_model import FEATURES as SUPPORT_FEATURES
 from ragcore.grounding.support_model import MEANING
@@ -36,6 +38,7 @@ from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.training import refusal_training, sentence_training
 from ragcore.training.answer_sets import AnswerSet, answer_set
 from ragcore.training.refusal_training import visible_thresholds
+from ragcore.training.rotation_training import fitting_texts, rotation_fitted
 from ragcore.training.support_examples import examples
 from ragcore.training.support_training import (
     HEAD,
@@ -194,11 +197,23 @@ def cosine_embedder(given: argparse.Namespace, script: Script) -> Embedder | Non
     return EmbeddedEmbedder(given.models) if given.meaning and script in EMBEDDER_READS else None
 
 
+def train_rotation(given: argparse.Namespace) -> None:
+    """Fit the rotation of the packaged embedder's coarse vectors on texts of installed packages, and write the file."""
+    groups = fitting_texts(most=given.limit)
+    for group in groups:
+        print(f"{group.name}: {len(group.texts)} texts, weight {group.weight}")
+    rotation = rotation_fitted(groups, EmbeddedEmbedder(given.models))
+    if given.out:
+        np.savez(given.out, projection=np.frombuffer(projection_pack(rotation), "<f2").reshape(-1, PREFIX))
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "sentences": train_sentences,
     "refusals": train_refusals,
     "support": train_support,
+    "rotation": train_rotation,
 }
+WITHOUT_FOLDERS = frozenset({"rotation"})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -207,14 +222,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m ragcore.training", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=COMMANDS)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--limit", type=int, default=300, help="questions or passages of each set")
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--limit", type=int, default=300, help="questions, passages or texts of each set")
     parser.add_argument("--half", type=int, choices=(0, 1), help="only questions about this half of the titles")
     parser.add_argument("--no-embedder", action="store_true", help="words alone")
     parser.add_argument("--meaning", action="store_true", help="refusals: the cosine of question and sentence, too")
     parser.add_argument("--models", type=Path, default=Path(os.environ.get("DATA_DIR", "var")) / "models")
     parser.add_argument("--out", type=Path, help="where to write weights")
     given = parser.parse_args(arguments)
+    if not given.folders and given.command not in WITHOUT_FOLDERS:
+        parser.error("which folders?")
     for folder in given.folders if given.command != "support" else ():
         if not (folder / "qrels.tsv").is_file():
             sys.exit(f"{folder} holds no qrels.tsv")

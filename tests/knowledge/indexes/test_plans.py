@@ -43,11 +43,11 @@ WITH documents AS (
     SELECT id, 0, 'body', 'filler', '{}', false, '[]', 1 FROM versions RETURNING id, version_id
 ), entries AS (
     INSERT INTO knowledge_indexentry (chunk_id, version_id, tenant_id, representation, language, length, coarse, fine,
-        lexemes, bm25, embedding_model, merged)
+        lexemes, bm25, embedding_model, merged, rotation)
     SELECT c.id, c.version_id, e.tenant_id, 'body', 'en', 9, e.coarse, e.fine,
         (SELECT array_to_tsvector(array_agg((1000 + (c.id * 7919 + n * 104729) %% 5000)::text))
          FROM generate_series(1, 9) n),
-        e.bm25, e.embedding_model, false
+        e.bm25, e.embedding_model, false, e.rotation
     FROM chunks c, (SELECT * FROM knowledge_indexentry LIMIT 1) e RETURNING version_id
 )
 INSERT INTO knowledge_document_sets (document_id, knowledgeset_id)
@@ -105,7 +105,7 @@ def test_the_approximate_search_uses_hnsw_for_the_merged_part(visible):
     IndexEntry.objects.filter(pk__lte=first.pk + 50).update(merged=True)
     named = {"tenant": first.tenant_id, "model": "m", "vector": VECTOR, "fetched": 20, "limit": 10}
 
-    with vectors.hnsw_scan_settings():
+    with vectors.hnsw_scan_settings(20):
         used = indexes_used(vectors.INDEX.format(visible=visible.sql), {**visible.params, **named})
 
     assert {"knowledge_entry_coarse", "knowledge_document_live_version_id_key"} <= used
@@ -163,7 +163,7 @@ def test_evidence_for_named_passages_is_read_by_chunk(visible):
     params = {
         **visible.params,
         "model": "m",
-        "coarse": VECTOR,
+        "vector": VECTOR,
         "fine": FINE_VECTOR,
         "terms": ["{1:1}/1000000000"],
         "chunks": [1, 2],

@@ -1,0 +1,134 @@
+"""Change the rotation of a tenant's coarse vectors beside readers and writers (D14, decision 018).
+
+`switch_begin`, then `entries_rotate` until nothing is left, then `switch_end`. In between, searches compare each entry
+with the question in the entry's own rotation, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from knowledge.indexes.copy import vectors_copy
+from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.indexes.rotations import RotationState, coarse_vectors, state_of
+from knowledge.indexes.statements import execute, fetch
+from ragcore.ports import FloatArray
+
+ALL_STATES = "SELECT tenant_id, model, rotation, former, costs FROM knowledge_tenantvectors ORDER BY tenant_id, model"
+FITTED = """
+SELECT id, passages FROM knowledge_vectorrotation
+WHERE tenant_id = %(tenant)s AND model = %(model)s ORDER BY id DESC LIMIT 1
+"""
+ADD_FITTED = """
+INSERT INTO knowledge_vectorrotation (tenant_id, model, projection, passages, created)
+VALUES (%(tenant)s, %(model)s, %(projection)s, %(passages)s, now()) RETURNING id
+"""
+BEGIN = """
+UPDATE knowledge_tenantvectors
+SET rotation = %(rotation)s, former = array_append(array_remove(former, %(rotation)s), rotation)
+WHERE tenant_id = %(tenant)s AND model = %(model)s AND rotation <> %(rotation)s
+"""
+END = "UPDATE knowledge_tenantvectors SET former = '{}' WHERE tenant_id = %(tenant)s AND model = %(model)s"
+BEHIND = """
+SELECT id, halfvec_send(fine) FROM knowledge_indexentry
+WHERE tenant_id = %(tenant)s AND embedding_model = %(model)s AND rotation <> %(rotation)s AND id > %(after)s
+ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+"""
+COUNT_BEHIND = """
+SELECT count(*) FROM knowledge_indexentry
+WHERE tenant_id = %(tenant)s AND embedding_model = %(model)s AND rotation <> %(rotation)s
+"""
+SCRATCH = "CREATE TEMP TABLE rotated (id bigint PRIMARY KEY, coarse halfvec(384)) ON COMMIT DROP"
+MOVE = """
+UPDATE knowledge_indexentry e SET coarse = rotated.coarse, rotation = %(rotation)s
+FROM rotated WHERE rotated.id = e.id
+"""
+SAMPLE = """
+SELECT halfvec_send(fine) FROM knowledge_indexentry WHERE id IN (
+    SELECT id FROM knowledge_indexentry WHERE tenant_id = %(tenant)s AND embedding_model = %(model)s
+    ORDER BY hashint8(id) LIMIT %(limit)s
+)
+"""
+LIVE = """
+SELECT tenant_id, sum(entries) FROM knowledge_document
+WHERE deleted IS NULL AND live_version_id IS NOT NULL GROUP BY tenant_id
+"""
+
+
+def rotation_states() -> list[RotationState]:
+    """Of all tenants and models."""
+    return [state_of(*row) for row in fetch(ALL_STATES, {})]
+
+
+def live_entries() -> dict[int, int]:
+    """Live entries by tenant, counted from its documents."""
+    return {int(tenant): int(entries) for tenant, entries in fetch(LIVE, {})}
+
+
+def fitted_rotation(*, tenant_id: int, model: str) -> tuple[int, int] | None:
+    """The newest rotation that was fitted on a tenant's passages: its number and how many entries there were then."""
+    found = fetch(FITTED, {"tenant": tenant_id, "model": model})
+    return (int(found[0][0]), int(found[0][1])) if found else None
+
+
+def rotation_add(*, tenant_id: int, model: str, projection: bytes, passages: int) -> int:
+    """Store a fitted rotation; returns its number. No entry has it yet."""
+    params = {"tenant": tenant_id, "model": model, "projection": projection, "passages": passages}
+    return int(fetch(ADD_FITTED, params)[0][0])
+
+
+def vectors_sample(*, tenant_id: int, model: str, limit: int) -> FloatArray:
+    """float32[n, 768] of up to `limit` entries, spread over all of them, the same ones each time."""
+    rows = fetch(SAMPLE, {"tenant": tenant_id, "model": model, "limit": limit})
+    return _vectors([row[0] for row in rows])
+
+
+def switch_begin(*, tenant_id: int, model: str, rotation: int) -> None:
+    """From the commit on, new entries get this rotation and searches expect it beside the former ones.
+
+    Waits for writers that have read the former one, whose entries are therefore there to be moved. Move no entry
+    before searches that began earlier have ended.
+    """
+    execute(BEGIN, {"tenant": tenant_id, "model": model, "rotation": rotation})
+    epoch_advance(tenant_id=tenant_id, sets=())  # searches look again; answers stay as good as they are
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How many entries got the current rotation, and the id of the last one."""
+
+    count: int
+    last: int
+
+
+def entries_rotate(state: RotationState, *, after: int, limit: int) -> Moved:
+    """Give the next `limit` entries with ids above `after` the current rotation. Call in a transaction."""
+    named = {"tenant": state.tenant_id, "model": state.model, "rotation": state.rotation}
+    rows = fetch(BEHIND, {**named, "after": after, "limit": limit})
+    if not rows:
+        return Moved(0, after)
+    ids = [int(row[0]) for row in rows]
+    vectors = coarse_vectors(_vectors([row[1] for row in rows]), rotation=state.rotation, model=state.model)
+    execute(SCRATCH, {})
+    vectors_copy("rotated", "coarse", ids=ids, vectors=vectors)
+    execute(MOVE, named)
+    execute("DROP TABLE rotated", {})
+    return Moved(len(ids), ids[-1])
+
+
+def switch_end(state: RotationState) -> bool:
+    """Forget the former rotations once no entry has them; False while some entries do. Call in a transaction."""
+    named = {"tenant": state.tenant_id, "model": state.model, "rotation": state.rotation}
+    if fetch(COUNT_BEHIND, named)[0][0]:
+        return False
+    execute(END, named)
+    epoch_advance(tenant_id=state.tenant_id, sets=())
+    return True
+
+
+def _vectors(sent: Sequence[bytes]) -> FloatArray:
+    """float32[n, d] of halfvecs in their binary form: two numbers of two bytes, then the vector."""
+    return np.array([np.frombuffer(one, ">f2", offset=4) for one in sent], dtype=np.float32)

@@ -1,0 +1,218 @@
+"""Coarse vectors are rotated, whole vectors are not, and a change of the rotation hides nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from django.db import connection, transaction
+
+from knowledge.backends import ScopedVectorIndex
+from knowledge.indexes import rotation_switch, rotations, search_space
+from knowledge.indexes.entry_scores import entry_scores_load
+from knowledge.indexes.index_maintenance import hnsw_is_valid
+from knowledge.indexes.visibility import visible_sql
+from knowledge.models import IndexEntry, TenantVectors, VectorRotation
+from knowledge.selectors import documents_askable
+from knowledge.services import maintenance, vector_rotations
+from ragcore.embedding.rotation import project
+from tests.factories import ingest, make_admin, make_set, scope_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PASSAGES = 40
+
+
+@pytest.fixture(autouse=True)
+def _forgotten():
+    for memory in (search_space.counts, search_space.tails, search_space.indexed, rotations.states):
+        memory.clear()
+
+
+@pytest.fixture
+def owner():
+    owner = make_admin()
+    texts = {f"d{n}": f"Report {n} about beams, antennas and the losses of filter {n}." for n in range(PASSAGES)}
+    ingest(owner, make_set("common", owners=[owner]), **texts)
+    return owner
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Limits for a corpus of forty passages."""
+    monkeypatch.setattr(vector_rotations, "FIT_FROM", PASSAGES // 2)
+    monkeypatch.setattr(vector_rotations, "SAMPLE_SHARE", 1.0)
+    monkeypatch.setattr(vector_rotations, "SAMPLE_LEAST", 10)
+    monkeypatch.setattr(vector_rotations, "ROTATE_BATCH", 15)
+    monkeypatch.setattr(vector_rotations, "SETTLE_SECONDS", 0.0)
+
+
+def index_of(owner, visible=None):
+    scope = scope_of(owner)
+    visible = visible or visible_sql(documents_askable(scope=scope))
+    return ScopedVectorIndex(scope, visible, IndexEntry.objects.values_list("embedding_model", flat=True)[0])
+
+
+def stored(column):
+    """float32[n, d] of all entries, by id."""
+    return np.array(list(IndexEntry.objects.order_by("pk").values_list(column, flat=True)), dtype=np.float32)
+
+
+def question(seed):
+    vector = np.random.default_rng(seed).standard_normal(768).astype(np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+def found(owner, limit=PASSAGES):
+    return {seed: [hit.chunk for hit in index_of(owner).coarse(question(seed), limit=limit)] for seed in range(3)}
+
+
+def fine_scores(owner):
+    chunks = list(IndexEntry.objects.values_list("chunk", flat=True))
+    return [{h.chunk: h.score for h in index_of(owner).fine(question(n), chunks=chunks, limit=99)} for n in range(3)]
+
+
+def test_new_entries_get_the_packaged_rotation_and_whole_vectors_stay_as_they_are(owner):
+    state = TenantVectors.objects.get()
+    fine = stored("fine")
+
+    assert (state.rotation, state.former) == (-1, [])
+    assert set(IndexEntry.objects.values_list("rotation", flat=True)) == {-1}
+    expected = rotations.coarse_vectors(fine, rotation=-1, model=state.model)
+    assert stored("coarse") == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_rotation_is_fitted_on_the_passages_and_every_entry_gets_it(owner, small):
+    scores, fine = fine_scores(owner), stored("fine")
+
+    moved = vector_rotations.rotations_refresh()
+
+    fitted = VectorRotation.objects.get()
+    state = TenantVectors.objects.get()
+    assert moved == PASSAGES
+    assert fitted.passages == PASSAGES
+    assert (state.rotation, state.former) == (fitted.pk, [])
+    assert set(IndexEntry.objects.values_list("rotation", flat=True)) == {fitted.pk}
+    assert np.array_equal(stored("fine"), fine)
+    assert fine_scores(owner) == scores
+    # forty passages have forty directions: 384 numbers hold everything, so that coarse cosines are the whole ones
+    near = index_of(owner).coarse(fine[3], limit=PASSAGES)
+    whole = {h.chunk: h.score for h in index_of(owner).fine(fine[3], chunks=[h.chunk for h in near], limit=PASSAGES)}
+    assert {hit.chunk: hit.score for hit in near} == pytest.approx(whole, abs=2e-3)
+
+
+def test_a_second_run_has_nothing_to_do(owner, small):
+    vector_rotations.rotations_refresh()
+
+    assert vector_rotations.rotations_refresh() == 0
+    assert VectorRotation.objects.count() == 1
+
+
+def test_searches_find_everything_at_every_step_of_a_switch(owner, small, monkeypatch):
+    before = found(owner)
+    seen = []
+
+    def looked(*args, **kwargs):
+        done = rotation_switch.entries_rotate(*args, **kwargs)
+        numbers = set(IndexEntry.objects.values_list("rotation", flat=True))
+        seen.append((len(numbers), found(owner, limit=10), found(owner)))
+        return done
+
+    monkeypatch.setattr(vector_rotations, "entries_rotate", looked)
+    vector_rotations.rotations_refresh()
+
+    assert [count for count, *_ in seen] == [2, 2, 1]
+    for _count, ten, everything in seen:
+        assert {seed: sorted(chunks) for seed, chunks in everything.items()} == {
+            seed: sorted(chunks) for seed, chunks in before.items()
+        }
+        assert all(len(chunks) == 10 for chunks in ten.values())
+    # each entry was compared with the question rotated as itself: at the end as by the new rotation alone
+    assert seen[-1][2] == found(owner)
+
+
+def test_a_switch_that_was_interrupted_is_continued(owner, small):
+    state = TenantVectors.objects.get()
+    number = rotation_switch.rotation_add(
+        tenant_id=state.tenant_id,
+        model=state.model,
+        projection=np.eye(768, 384).astype("<f2").tobytes(),
+        passages=PASSAGES,
+    )
+    with transaction.atomic():
+        rotation_switch.switch_begin(tenant_id=state.tenant_id, model=state.model, rotation=number)
+    begun = rotation_switch.rotation_states()[0]
+    with transaction.atomic():
+        rotation_switch.entries_rotate(begun, after=0, limit=7)
+        assert not rotation_switch.switch_end(begun)
+
+    assert vector_rotations.rotations_refresh() == PASSAGES - 7
+    assert TenantVectors.objects.get().former == []
+    assert stored("coarse") == pytest.approx(stored("fine")[:, :384], abs=1e-4)
+
+
+def test_entries_written_during_a_switch_are_found(owner, small):
+    state = TenantVectors.objects.get()
+    number = rotation_switch.rotation_add(
+        tenant_id=state.tenant_id,
+        model=state.model,
+        projection=np.eye(768, 384).astype("<f2").tobytes(),
+        passages=PASSAGES,
+    )
+    with transaction.atomic():
+        rotation_switch.switch_begin(tenant_id=state.tenant_id, model=state.model, rotation=number)
+    ingest(owner, make_set("more", owners=[owner]), extra="An extra passage about lamps.")
+    newest = IndexEntry.objects.order_by("-pk")[0]
+
+    assert newest.rotation == number
+    assert index_of(owner).coarse(np.array(newest.fine, dtype=np.float32), limit=1)[0].chunk == newest.chunk_id
+    assert len(found(owner, limit=99)[0]) == PASSAGES + 1
+
+
+def test_scores_for_explanations_are_those_of_the_search_in_mid_switch(owner, small):
+    state = TenantVectors.objects.get()
+    with transaction.atomic():
+        rotation_switch.switch_begin(tenant_id=state.tenant_id, model=state.model, rotation=0)
+        rotation_switch.entries_rotate(rotation_switch.rotation_states()[0], after=0, limit=11)
+    scope = scope_of(owner)
+    near = index_of(owner).coarse(question(1), limit=PASSAGES)
+
+    told = entry_scores_load(
+        scope=scope,
+        visible=visible_sql(documents_askable(scope=scope)),
+        chunks=[hit.chunk for hit in near],
+        terms=[],
+        vector=question(1),
+        model=state.model,
+    )
+
+    assert {one.chunk: one.coarse for one in told} == pytest.approx({hit.chunk: hit.score for hit in near}, abs=1e-6)
+
+
+def test_a_corpus_in_the_index_is_in_it_again_after_a_switch(owner, small, monkeypatch):
+    monkeypatch.setattr(maintenance, "MERGE_FROM", 5)
+    monkeypatch.setattr(vector_rotations, "FIT_FROM", 10_000)
+    maintenance.vectors_merge()
+    assert not IndexEntry.objects.filter(merged=False).exists()
+    monkeypatch.setattr(vector_rotations, "FIT_FROM", PASSAGES // 2)
+
+    maintenance.vectors_merge()
+
+    assert hnsw_is_valid()
+    assert not IndexEntry.objects.filter(merged=False).exists()
+    assert set(IndexEntry.objects.values_list("rotation", flat=True)) == {VectorRotation.objects.get().pk}
+
+
+def test_models_without_a_packaged_rotation_keep_their_prefix():
+    vectors = np.random.default_rng(0).standard_normal((3, 768)).astype(np.float32)
+
+    assert np.array_equal(rotations.coarse_vectors(vectors, rotation=0, model="any"), vectors[:, :384])
+    assert np.array_equal(project(vectors, None), vectors[:, :384])
+
+
+def test_vectors_arrive_from_the_database_as_they_were_stored(owner):
+    state = TenantVectors.objects.get()
+    read = rotation_switch.vectors_sample(tenant_id=state.tenant_id, model=state.model, limit=1000)
+
+    assert sorted(map(tuple, read)) == sorted(map(tuple, stored("fine")))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
