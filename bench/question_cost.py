@@ -33,6 +33,7 @@ from bench.latency.__main__ import events
 KINDS = ("retrieve", "answer", "first-word")
 PARTS = ("web", "postgres", "redis", "other")
 TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
+WEB = ("ragsite.web_server", "ragsite.asgi")  # commands of the web server; its processes are children of it
 LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 SETTLE_SECONDS = 0.05  # what follows the last byte of an answer belongs to its question
 SECONDS = 120
@@ -139,7 +140,10 @@ def _part_of(pid: int) -> str:
         return "postgres"
     if "redis-server" in command.split(" ", 1)[0]:
         return "redis"
-    return "web" if "ragsite.asgi" in command or "uvicorn" in command else "other"
+    if any(name in command for name in WEB):
+        return "web"
+    parent = int(_stat(pid)[1])
+    return "web" if parent > 1 and any(name in _command(parent) for name in WEB) else "other"
 
 
 def _descendants(root: int) -> list[int]:
