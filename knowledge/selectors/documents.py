@@ -28,7 +28,7 @@ def documents_askable(
     """
     filters = filters or Filters()
     groups = _groups(scope, sets, filters)
-    found = documents_in_sets(tenant_id=scope.tenant_id, clearance=scope.clearance, groups=groups)
+    found = documents_in_sets(scope=scope, groups=groups)
     if filters.tags:
         found = found.filter(tags__overlap=list(filters.tags))
     if filters.metadata:
@@ -39,12 +39,12 @@ def documents_askable(
     return found
 
 
-def documents_in_sets(*, tenant_id: int, clearance: int, groups: Sequence[Sequence[int]]) -> QuerySet[Document]:
+def documents_in_sets(*, scope: Scope, groups: Sequence[Sequence[int]]) -> QuerySet[Document]:
     """Documents of the tenant up to the clearance that are in at least one set of each group; composed without a query.
 
-    The part of `documents_askable` that depends on rights: `groups` are sets that the asker may read.
+    `groups`: sets that the asker may read; the caller has checked that.
     """
-    found = Document.objects.filter(tenant_id=tenant_id, deleted=None, clearance__lte=clearance)
+    found = Document.objects.filter(tenant_id=scope.tenant_id, deleted=None, clearance__lte=scope.clearance)
     for group in groups:
         found = found.filter(_in_any(group))
     return found

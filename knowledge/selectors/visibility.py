@@ -33,7 +33,7 @@ def visible_to(
     ids, params = readable_sets_sql(scope)
     epoch, readable = epoch_and_ids(tenant_id=scope.tenant_id, ids=ids, params=params)
     asked = tuple(one for one in readable if one in sets) if sets else readable
-    text, params, condition = _documents_sql(scope.tenant_id, scope.clearance, asked)
+    text, params, condition = _documents_sql(scope, asked)
     return Visible(text, params, bounds, epoch, readable, condition)
 
 
@@ -44,8 +44,8 @@ def readable_sets_sql(scope: Scope) -> tuple[str, Mapping[str, Any]]:
 
 
 @lru_cache(maxsize=KEPT)
-def _documents_sql(tenant_id: int, clearance: int, sets: tuple[int, ...]) -> tuple[str, Mapping[str, Any], str]:
-    text, params = ids_sql(documents_in_sets(tenant_id=tenant_id, clearance=clearance, groups=[sets]))
+def _documents_sql(scope: Scope, sets: tuple[int, ...]) -> tuple[str, Mapping[str, Any], str]:
+    text, params = ids_sql(documents_in_sets(scope=scope, groups=[sets]))
     plain = with_numbers(text, params)  # the driver would write the same numbers into every statement
     text, params = (text, params) if plain is None else (plain, {})
     return text, params, condition_of(text)
