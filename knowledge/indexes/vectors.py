@@ -146,12 +146,12 @@ def _rows(visible: Visible, state: RotationState, plan: AccessPlan, params: Sequ
 def hnsw_scan_settings(fetched: int) -> Iterator[None]:
     """A transaction whose statements scan the HNSW index as far as necessary for so many hits."""
     with transaction.atomic():
-        fetch(NEARLY_UNLIMITED, {"ef": str(ef_search(fetched))})
+        fetch(NEARLY_UNLIMITED, {"ef": str(beam_width(fetched))})
         yield
         fetch(RESET_SEQSCAN, {})
 
 
-def ef_search(fetched: int) -> int:
+def beam_width(fetched: int) -> int:
     """`hnsw.ef_search` with which as few equal steps as possible bring so many hits: 600 for 600, 800 for 1,600."""
     least, most = EF_SEARCH
     steps = -(-fetched // most)

@@ -10,7 +10,7 @@ from knowledge.indexes import rotations, search_space
 from knowledge.indexes.calibration import costs_measure
 from knowledge.indexes.rotation_switch import rotation_states
 from knowledge.indexes.search_space import SearchSpace, VectorCosts, vector_plan
-from knowledge.indexes.vectors import ef_search
+from knowledge.indexes.vectors import beam_width
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import TenantVectors
 from knowledge.selectors import documents_askable
@@ -44,7 +44,7 @@ def test_figures_are_used_as_they_were_measured():
 
 @pytest.mark.parametrize(("fetched", "expected"), [(20, 200), (560, 560), (1000, 1000), (1600, 800), (4100, 820)])
 def test_the_index_is_asked_for_as_many_hits_as_are_fetched(fetched, expected):
-    assert ef_search(fetched) == expected
+    assert beam_width(fetched) == expected
 
 
 @pytest.mark.django_db(transaction=True)
