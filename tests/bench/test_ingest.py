@@ -73,6 +73,7 @@ def test_pages_with_text_and_with_tables_are_read():
     assert tables.median > 0
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_the_whole_pipeline_is_measured_with_real_workers(tmp_path):
     out = tmp_path / "figures.json"
