@@ -22,7 +22,7 @@ from chat.executors import run_cpu
 from chat.redis_client import client
 from chat.types import AnswerRecord
 from knowledge import model_registry
-from ragcore.embedding.vectors import FloatArray
+from ragcore.text.matching import FloatArray
 from ragcore.understanding.same_question import is_same_question, question_form
 
 logger = logging.getLogger(__name__)
