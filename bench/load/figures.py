@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # seconds
@@ -69,7 +69,7 @@ class ProcessUse:
     memory_mb: float  # at its largest; shared pages count for each process that uses them by its part
 
 
-def process_table(phases: dict[str, Iterable[ProcessUse]]) -> str:
+def process_table(phases: Mapping[str, Iterable[ProcessUse]]) -> str:
     """Processor time and memory, by process."""
     rows = ["| phase | process | processor s | memory MB |", "|---|---|---|---|"]
     for phase, uses in phases.items():
