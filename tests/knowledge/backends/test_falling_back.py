@@ -57,8 +57,10 @@ def test_a_search_in_milvus_ranks_as_one_in_postgres(copied, owner, settings):
     assert titles(there) == titles(here)
     assert notes(there) == {"search.coarse": None, "search.fine": None}
     assert notes(here) == {}
-    for name in ("lexical", "coarse", "dense"):
+    for name in ("lexical", "dense"):
         assert there.state.arms[name] == pytest.approx(here.state.arms[name], abs=2e-3)
+    # coarse cosines are those of other 384 numbers: Milvus has the first ones, Postgres the rotated ones (decision 018)
+    assert there.state.arms["coarse"].keys() == here.state.arms["coarse"].keys()
 
 
 def test_a_dead_address_costs_a_moment_once_and_postgres_answers(copied, owner, settings):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.contracts.search_index import SearchIndexContract
+from knowledge.indexes.rotations import coarse_vectors, rotation_for_new
+from tests.contracts.search_index import SearchIndexContract, live_entries
 
 pytestmark = pytest.mark.django_db
 
@@ -11,3 +12,10 @@ class TestPostgres(SearchIndexContract):
     @pytest.fixture
     def index(self, postgres_index):
         return postgres_index
+
+    def shortened(self, tenant_id):
+        """By the rotation that comes with the embedder (decision 018)."""
+        model = live_entries(tenant_id)[0].embedding_model
+        rotation = rotation_for_new(tenant_id=tenant_id, model=model)
+        assert rotation == -1
+        return lambda vector: coarse_vectors(vector[None], rotation=rotation, model=model)[0]

@@ -61,7 +61,7 @@ def test_more_is_fetched_the_less_of_it_is_visible(total, share, limit):
 
 
 def test_the_trace_says_the_way_and_what_the_others_would_have_cost():
-    note = vector_plan(space(20_000), limit=10).as_note()
+    note = vector_plan(space(20_000), limit=1500).as_note()
 
     assert note["way"] == "scan"
     assert set(note["costs"]) == {"scan", "documents", "index"}
