@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import httpx
 
 from knowledge.indexes.checks import DOUBLE, FREQUENCIES, MISPLACED, MISSING, RETIRED, TOTALS
+from ragsite.embedded.processes import wait_until
 from tests.faults.documents import Sent
 from tests.faults.product import Product
 
@@ -25,6 +27,7 @@ FROM knowledge_document d LEFT JOIN knowledge_documentversion v ON v.id = d.live
 WHERE d.deleted IS NULL
 """
 OPEN_ITEMS = "SELECT count(*) FROM knowledge_ingestitem WHERE finished IS NULL"
+UNAVAILABLE_SECONDS = 20
 FOUND_IN = 10  # documents of a round that are searched for
 
 
@@ -56,7 +59,7 @@ def faults_of_documents(product: Product, expected: Mapping[str, Sent]) -> list[
 
 
 def faults_of_jobs(client: httpx.Client, jobs: Iterable[int]) -> list[str]:
-    states = {job: client.get(f"/jobs/{job}").json()["state"] for job in jobs}
+    states = {job: _answer(client, "GET", f"/jobs/{job}").json()["state"] for job in jobs}
     return [f"job {job} is {state}" for job, state in states.items() if state not in ("succeeded", "partial", "failed")]
 
 
@@ -67,6 +70,19 @@ def faults_of_search(client: httpx.Client, *, present: Iterable[Sent], gone: Ite
 
 
 def _is_found(client: httpx.Client, word: str) -> bool:
-    answer = client.post("/rag/retrieve", json={"query": word, "mode": "bm25", "top_k": 5})
-    assert answer.status_code == httpx.codes.OK, answer.text
+    answer = _answer(client, "POST", "/rag/retrieve", json={"query": word, "mode": "bm25", "top_k": 5})
     return any(word in hit["content"] for hit in answer.json()["hits"])
+
+
+def _answer(client: httpx.Client, method: str, path: str, **request: Any) -> httpx.Response:
+    """The answer, which must be 200. One that says 503 is asked again, as a client would: each web process has
+    connections of its own, and notices at its next request that the database was started anew."""
+    answers: list[httpx.Response] = []
+
+    def is_there() -> bool:
+        answers.append(client.request(method, path, **request))
+        return answers[-1].status_code != httpx.codes.SERVICE_UNAVAILABLE
+
+    wait_until(is_there, seconds=UNAVAILABLE_SECONDS)
+    assert answers[-1].status_code == httpx.codes.OK, answers[-1].text
+    return answers[-1]
