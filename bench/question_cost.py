@@ -1,7 +1,7 @@
 """`make bench-cost URL=… KEY=… DATA=DIR`: processor time that one question costs a running product.
 
 Questions of a public set (`queries.jsonl` below DATA) are asked one after the other over REST, without the cache.
-User and system time of all processes of the product are read from /proc before and after; what they use while nobody
+User and system time of all processes of the product are read before and after; what they use while nobody
 asks is subtracted. Times are milliseconds of one core a question, with a 95 % interval over blocks of questions.
 
 With several URLs (and as many KEYs) the products are compared: each block is asked to every product, in turns, so that
@@ -17,24 +17,22 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import random
 import statistics
 import time
 import urllib.parse
 import urllib.request
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import psutil
 
 from bench.latency.__main__ import events
 
 KINDS = ("retrieve", "answer", "first-word")
 PARTS = ("web", "postgres", "redis", "other")
-TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 WEB = ("ragsite.web_server", "ragsite.asgi")  # commands of the web server; its processes are children of it
-LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 SETTLE_SECONDS = 0.05  # what follows the last byte of an answer belongs to its question
 SECONDS = 120
 
@@ -107,14 +105,14 @@ class Product:
 
     def used(self) -> Milliseconds:
         """Processor time of all processes so far, and of those of their children that have ended."""
-        used = dict.fromkeys(PARTS, 0.0)
-        for pid in _descendants(self.supervisor):
+        used, root = dict.fromkeys(PARTS, 0.0), psutil.Process(self.supervisor)
+        for process in (root, *root.children(recursive=True)):
             try:
-                fields = _stat(pid)
-                part = self.parts.get(pid) or self.parts.setdefault(pid, _part_of(pid))
-            except OSError:  # it has ended; its time is with its parent
+                times = process.cpu_times()
+                part = self.parts.get(process.pid) or self.parts.setdefault(process.pid, _part_of(process))
+            except psutil.NoSuchProcess:  # it has ended; its time is with its parent
                 continue
-            used[part] += TICK_MS * sum(map(int, fields[11:15]))  # own and children's, user and system
+            used[part] += 1000 * (times.user + times.system + times.children_user + times.children_system)
         return used
 
     def post(self, path: str, body: Mapping[str, object]) -> urllib.request.Request:
@@ -125,67 +123,33 @@ class Product:
         )
 
 
-def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the state on."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+def _command(process: psutil.Process) -> str:
+    return " ".join(process.cmdline())
 
 
-def _command(pid: int) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-
-
-def _part_of(pid: int) -> str:
-    command = _command(pid)
-    if "postgres" in command.split(" ", 1)[0]:
-        return "postgres"
-    if "redis-server" in command.split(" ", 1)[0]:
-        return "redis"
-    if any(name in command for name in WEB):
-        return "web"
-    parent = int(_stat(pid)[1])
-    return "web" if parent > 1 and any(name in _command(parent) for name in WEB) else "other"
-
-
-def _descendants(root: int) -> list[int]:
-    children: dict[int, list[int]] = defaultdict(list)
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                children[int(_stat(int(entry.name))[1])].append(int(entry.name))
-            except OSError:
-                continue
-    found = [root]
-    for pid in found:
-        found += children[pid]
-    return found
+def _part_of(process: psutil.Process) -> str:
+    command = _command(process)
+    for word, part in (("postgres", "postgres"), ("redis-server", "redis")):
+        if word in command.split(" ", 1)[0]:
+            return part
+    parent = process.parent()
+    commands = [command] if parent is None else [command, _command(parent)]
+    return "web" if any(name in each for name in WEB for each in commands) else "other"
 
 
 def _listener(port: int) -> int:
     """The process that listens on a port. Raises SystemExit."""
-    inodes = {
-        fields[9]
-        for table in ("tcp", "tcp6")
-        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]
-        if (fields := line.split())[3] == LISTENS and int(fields[1].rpartition(":")[2], 16) == port
-    }
-    wanted = {f"socket:[{inode}]" for inode in inodes}
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if wanted and str(link.readlink()) in wanted:
-                return int(link.parts[2])
-        except OSError:
-            continue
+    for found in psutil.net_connections("tcp"):
+        if found.status == psutil.CONN_LISTEN and found.laddr.port == port and found.pid is not None:
+            return found.pid
     raise SystemExit(f"no process of this machine listens on port {port}")
 
 
 def _supervisor_of(pid: int) -> int:
     """The topmost process of the product: `python -m ragsite.embedded`; `pid` itself where there is none."""
-    found, at = pid, pid
-    while at > 1:
-        if "ragsite.embedded" in _command(at):
-            found = at
-        at = int(_stat(at)[1])
-    return found
+    listener = psutil.Process(pid)
+    above = [each.pid for each in (listener, *listener.parents()) if "ragsite.embedded" in _command(each)]
+    return above[-1] if above else pid
 
 
 # ── asking ────────────────────────────────────────────────────────────────────────────────────────

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bench.demo_questions import DEMO_QUESTIONS
+
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "basic": {},
     "in a conversation": {"conversation": True},
@@ -33,13 +35,6 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "self_rag": {"strategy": "self_rag"},
 }
 FIRST = "What is carrier aggregation?"  # of a conversation
-QUESTIONS = (
-    "What is random access?",
-    "How does a handover work?",
-    "Which timers are used in the procedure?",
-    "随机接入是什么？",
-    "载波聚合最多支持多少个载波？",
-)
 
 
 @dataclass(slots=True)
@@ -63,7 +58,7 @@ def main() -> None:
     measured = {name: Measured() for name in arguments.ways}
     for turn in range(arguments.rounds + 1):
         for name in arguments.ways:  # in turns, so that other work on the machine hits all alike
-            for question in QUESTIONS:
+            for question in DEMO_QUESTIONS:
                 into = measured[name] if turn else Measured()  # the first round warms up
                 ask(arguments.url, arguments.key, {"query": question, "cache": False, **WAYS[name]}, into=into)
     print(table(measured))

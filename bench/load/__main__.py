@@ -16,18 +16,12 @@ from pathlib import Path
 
 import httpx
 
+from bench.demo_questions import DEMO_QUESTIONS
 from bench.load.figures import Figures, ProcessUse, histogram, process_table, table
 from bench.load.people import Account
 from bench.load.product import SAMPLE_SECONDS, Meter, Product, is_idle, running_product
 from bench.load.script import load_documents, run_people
 
-QUESTIONS = (
-    "What is random access?",
-    "How does a handover work?",
-    "Which timers are used in the procedure?",
-    "随机接入是什么？",
-    "载波聚合最多支持多少个载波？",
-)
 BATCH = 200  # documents of one bulk load
 INGESTION_SECONDS = 1800
 
@@ -42,7 +36,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with running_product(with_model=not arguments.no_model) as product:
         accounts = product.make_people(arguments.users)
-        questions = load_set(product, accounts[0], arguments.folder) if arguments.folder else QUESTIONS
+        questions = load_set(product, accounts[0], arguments.folder) if arguments.folder else DEMO_QUESTIONS
         wait_for_ingestion(product, accounts[0])
         asyncio.run(_load(product, accounts, questions, seconds=60 * arguments.minutes, think=arguments.think))
 
