@@ -8,6 +8,9 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
+# Where it is set, as in many containers, each of the programs would compile all of our modules at each start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache snapshot-answers code-figures lint install install-dev browser lock clean
 .DELETE_ON_ERROR:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 from pytest_django.plugin import blocking_manager_key
 
-from tests.database import connections_close, connections_left, database
+from tests.database import connections_close, connections_left, copy_migrated, database
+from tests.services_plugin import MIGRATED_LOCK
 
 SHARING = "shared_rows"  # tests with this fixture start from shared rows, all others from an empty database
 NEEDS_DATABASE = {"db", "transactional_db", "django_db_setup", "live_server"}
@@ -47,6 +49,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("django_db") or NEEDS_DATABASE & names:
         with item.config.stash[blocking_manager_key].unblock():
             database.drop_shared()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """pytest-django's; processes that share the work, and services of their own, migrate one database for all."""
+    if lock := os.environ.get(MIGRATED_LOCK):
+        with django_db_blocker.unblock():
+            copy_migrated(Path(lock))
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPORTER = ROOT / "ragcore/embedding/minilm_export.py"
+MIGRATED_LOCK = "TESTS_MIGRATED_LOCK"  # variable of the environment: where workers agree on who migrates
 running = ExitStack()
 
 
@@ -46,6 +47,7 @@ def start_services() -> None:
     os.environ["DATA_DIR"] = str(folder)
     os.environ["DATABASE_URL"] = services.database_url or ""
     os.environ["REDIS_URL"] = os.environ.get("REDIS_URL") or services.redis_url or ""
+    os.environ[MIGRATED_LOCK] = str(folder / "migrated.lock")
     os.environ.setdefault("SECRET_KEY", "not a secret: tests only, never outside")
 
 

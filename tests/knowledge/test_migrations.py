@@ -48,13 +48,14 @@ def old_jobs(owner):
     migrate(None)
 
 
-def test_runs_that_wait_go_on_or_are_over_become_rows(old_jobs):
+def test_runs_that_wait_go_on_or_are_over_become_rows(old_jobs, owner, settings, tmp_path):
     beat = time.time() - 20
     waiting = old_jobs(state="waiting", trigger="schedule", waiting=[5, 3], heartbeat=beat)
     running = old_jobs(state="running", trigger="person", waiting=[3], heartbeat=beat, token="abc", before={"found": 4})
     done = old_jobs(state="done", trigger="command", heartbeat=beat)
     fetch = old_jobs(state="waiting", trigger="webhook", request={"url": "https://docs.invalid/p"}, heartbeat=beat)
     archive = old_jobs(state="done", trigger="archive")
+    lost = old_jobs(state="running", token="abc", heartbeat=time.time() - LEASE_SECONDS - 1, before={"found": 0})
 
     migrate(None)
 
@@ -64,6 +65,7 @@ def test_runs_that_wait_go_on_or_are_over_become_rows(old_jobs):
         running: "running",
         done: "done",
         fetch: "waiting",
+        lost: "running",
     }
     assert archive not in runs
     assert (runs[waiting].trigger, runs[waiting].pending_sources) == ("schedule", [5, 3])
@@ -72,15 +74,16 @@ def test_runs_that_wait_go_on_or_are_over_become_rows(old_jobs):
     assert runs[running].heartbeat.timestamp() == pytest.approx(beat)
     assert runs[fetch].request == {"url": "https://docs.invalid/p"}
     assert all(job.report == {**COUNTS, **MESSAGES} for job in IngestJob.objects.all())
+    check_taken_up_again(owner, settings, tmp_path, job_id=lost)
+    status = job_get(scope=scope_of(owner), job_id=done)
+    assert (status.state, [error["code"] for error in status.errors]) == ("partial", ["x"])
 
 
-def test_a_run_of_before_is_taken_up_again_and_shown_as_before(old_jobs, owner, settings, tmp_path):
-    settings.SOURCE_FOLDERS = [str(tmp_path)]
-    (tmp_path / "a.txt").write_text("one")
-    job_id = old_jobs(state="running", token="abc", heartbeat=time.time() - LEASE_SECONDS - 1, before={"found": 0})
-    other = old_jobs(state="done", heartbeat=time.time())
-    migrate(None)
-    source = folder_source(owner, tmp_path)
+def check_taken_up_again(owner, settings, folder, *, job_id):
+    """A run that a worker of before has lost goes on from where it was."""
+    settings.SOURCE_FOLDERS = [str(folder)]
+    (folder / "a.txt").write_text("one")
+    source = folder_source(owner, folder)
     SyncRun.objects.filter(pk=job_id).update(pending_sources=[source.pk])
 
     assert job_get(scope=scope_of(owner), job_id=job_id).state == "running"
@@ -88,8 +91,6 @@ def test_a_run_of_before_is_taken_up_again_and_shown_as_before(old_jobs, owner, 
     done = sync_run(job_id=job_id)
 
     assert (done.run.state, done.report["found"], done.report["new"]) == ("done", 1, COUNTS["new"] + 1)
-    status = job_get(scope=scope_of(owner), job_id=other)
-    assert (status.state, [error["code"] for error in status.errors]) == ("partial", ["x"])
 
 
 def test_the_way_back_writes_runs_into_reports(old_jobs):
