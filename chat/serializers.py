@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from accounts.error_messages import stored_message
@@ -14,7 +13,7 @@ from chat.answering.passage_search import UnderstoodQuery
 from chat.answering.progress import explain_reasons
 from chat.answering.retrieval import SearchOutcome, final_score
 from chat.models import Message, MessageCitation
-from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord
+from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationRecord, to_plain
 from knowledge.errors import UnmatchedFilterError
 from knowledge.selectors.filters import FilterChoices
 from knowledge.types import Facet, FilterWarning, Retrieved
@@ -102,7 +101,7 @@ def serialize_metadata(record: AnswerRecord) -> dict[str, Any]:
 
 
 def _sentence(sentence: Sentence) -> dict[str, Any]:
-    return {name: value for name, value in asdict(sentence).items() if name != "reason_data"}
+    return {name: value for name, value in to_plain(sentence).items() if name != "reason_data"}
 
 
 def serialize_warnings(warnings: Iterable[FilterWarning]) -> list[dict[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chat.answering.fallback import refusal_sentences
@@ -12,7 +12,7 @@ from chat.answering.metadata import build_trace
 from chat.answering.retrieval import SearchOutcome
 from chat.executors import run_cpu
 from chat.rendering import render_markdown
-from chat.types import AnswerRecord, CitationRecord
+from chat.types import AnswerRecord, CitationRecord, to_plain
 from knowledge import model_registry
 from ragcore.grounding.citations import answer_confidence, extract_citations
 from ragcore.grounding.source_texts import SourceSimilarity
@@ -110,7 +110,7 @@ def build_record(checked: CheckedText, outcome: SearchOutcome) -> AnswerRecord:
     cited = {citation.number for citation in checked.citations}
     linked = {source.number for source in checked.sources} if checked.status == "search_results" else cited
     html = render_markdown(
-        checked.text, citations=linked, sentences=[asdict(sentence) for sentence in checked.sentences]
+        checked.text, citations=linked, sentences=[to_plain(sentence) for sentence in checked.sentences]
     )
     return AnswerRecord(
         text=checked.text,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -18,7 +18,7 @@ from chat.answering.progress import tier_step
 from chat.answering.retrieval import SearchOutcome, final_score
 from chat.answering.stage_ports import AnswerPorts
 from chat.answering.streaming import Draft
-from chat.types import AnswerMetadata, AnswerRecord, AnswerRequest
+from chat.types import AnswerMetadata, AnswerRecord, AnswerRequest, to_plain
 from knowledge import model_registry
 from ragcore.answering.pipeline import answer_stage_infos
 from ragcore.llm.usage import UsageEntry, group_by_purpose, total_cost, total_usage
@@ -50,8 +50,8 @@ def build_reasoning(state: AnswerState, draft: Draft) -> dict[str, Any]:
     steps = [*state.steps, *([tier_step(draft.choice, draft.tier)] if draft.choice else [])]
     loop = state.stats.get("loop.self_rag") or state.stats.get("loop.agentic") or {}
     return {
-        "query_analysis": asdict(state.analysis) if state.analysis is not None else {},
-        "agentic_steps": [asdict(step) for step in steps],
+        "query_analysis": to_plain(state.analysis) if state.analysis is not None else {},
+        "agentic_steps": [to_plain(step) for step in steps],
         "iteration_details": list(loop.get("details", ())),
         "iterations": int(loop.get("iterations", 1)),
         "quality_score": loop.get("quality_score"),
@@ -59,7 +59,7 @@ def build_reasoning(state: AnswerState, draft: Draft) -> dict[str, Any]:
         "retrieval_history": list(loop.get("searches", ())),
         "compression_stats": dict(state.stats.get("compress", {})),
         "standalone": dict(state.stats.get("understand.standalone", {})),
-        "stages": [asdict(record) for record in state.records],
+        "stages": [to_plain(record) for record in state.records],
     }
 
 
@@ -187,7 +187,7 @@ def build_trace(outcome: SearchOutcome, *, complete: bool = False) -> dict[str, 
     """
     state = outcome.retrieved.state
     return {
-        "stages": [_plain(asdict(record)) for record in state.records],
+        "stages": [{**to_plain(record), "note": _plain(record.note)} for record in state.records],
         "candidates": [_candidate(candidate) for candidate in state.candidates],
         "dropped": [_dropped(drop, state, complete=complete) for drop in state.drops],
         "timings_ms": dict(outcome.retrieved.timings_ms),
@@ -222,10 +222,10 @@ def _dropped(drop: Drop, state: State, *, complete: bool) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Only what JSON knows; stages may note anything."""
+    if value is None or isinstance(value, (str, float, int)):
+        return value
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(inner) for inner in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
     return value.item() if hasattr(value, "item") else str(value)

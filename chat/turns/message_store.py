@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -22,7 +22,7 @@ from chat.redis_client import alive_key
 from chat.selectors import conversation_keys, conversations_of
 from chat.turns.strategy_statistics import strategy_count
 from chat.turns.stream_reader import interrupted_message
-from chat.types import AnswerRecord, AnswerRequest
+from chat.types import AnswerRecord, AnswerRequest, to_plain
 from knowledge.models import Chunk
 from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import filters_check
@@ -78,7 +78,7 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
     message.answer, message.answer_html = record.text, record.html
     message.state = Message.State.STOPPED if record.metadata.stopped else Message.State.DONE
     message.status, message.confidence = record.status, record.confidence
-    message.sentences = [asdict(sentence) for sentence in record.sentences]
+    message.sentences = [to_plain(sentence) for sentence in record.sentences]
     message.metadata = record.metadata.to_json()
     message.trace = {**record.trace, "reasoning": dict(record.reasoning)}
     message.finished = timezone.now()

@@ -99,7 +99,7 @@ QUESTION = "%(vector)s::halfvec"
 
 def vector_text(vector: FloatArray) -> str:
     """The text form of a halfvec."""
-    return "[" + ",".join(f"{x:.5g}" for x in vector.tolist()) + "]"
+    return f"[{','.join(['%.5g'] * len(vector))}]" % tuple(vector.tolist())  # one call, not one for each number
 
 
 def rotated_sql(sql: str, state: RotationState) -> str:

@@ -48,7 +48,7 @@ NEAR_IN_INDEX = f"({_NEAR.format(part='e.merged AND')}) UNION ALL ({_NEAR.format
 SCAN = visible_in_order_sql(NEAR_IN_SCAN, score=COSINE)
 INDEX = visible_in_order_sql(NEAR_IN_INDEX, score=COSINE)
 DOCUMENTS = """
-SELECT e.chunk_id, d.id, e.representation, 1 - (e.coarse <=> %(vector)s::halfvec)
+SELECT e.chunk_id, d.id, 1 - (e.coarse <=> %(vector)s::halfvec), e.representation
 FROM knowledge_document d
 JOIN knowledge_indexentry e ON e.version_id = d.live_version_id
 WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND d.id IN ({visible})
@@ -174,4 +174,4 @@ def fine_search(
 
 
 def _hits(rows: list[tuple[Any, ...]]) -> list[Hit]:
-    return [Hit(c, d, s, r) for c, d, r, s in rows]
+    return list(map(Hit._make, rows))

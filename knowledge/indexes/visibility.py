@@ -17,7 +17,7 @@ DOCUMENT_TABLE = '"knowledge_document"'
 IDS_OF_DOCUMENTS = f'SELECT {DOCUMENT_TABLE}."id" AS "pk" FROM {DOCUMENT_TABLE}'  # noqa: S608 - two constants
 IS_VISIBLE = "d.id IN ({visible})"
 SEEN_IN_ORDER = """
-SELECT near.chunk_id, seen.id, near.representation, {score}
+SELECT near.chunk_id, seen.id, {score}, near.representation
 FROM ({near}) near
 CROSS JOIN LATERAL (
     SELECT d.id FROM knowledge_document d

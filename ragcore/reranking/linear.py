@@ -16,20 +16,20 @@ from importlib.resources import files
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ragcore.client_registry import ClientKind, ClientSettings
 from ragcore.ports import FloatArray, RerankInput, RerankScore
 from ragcore.text.lexical_features import (
     TermWeights,
-    best_window_coverage,
+    best_window_coverages,
     bm25_saturation,
-    find_positions,
+    find_terms,
     first_position_share,
-    log_length,
     longest_literal_run,
     ordered_proximity,
 )
-from ragcore.text.matching import MARK, needles, searchable
+from ragcore.text.matching import MARK, contains_terms, needles, searchable
 from ragcore.types import Query
 
 FEATURES = (
@@ -52,29 +52,25 @@ FEATURES = (
 WEIGHTS_FILE = "linear_reranker.json"
 BODY_B = 0.75  # of BM25
 PAIR_GAP = 4  # characters between two terms that stand together
+LENGTH_SCALE = 10
 WINDOW_CHARACTERS = {"cjk": 90, "latin": 260}
 
 
 def rerank_features(query: Query, candidates: Sequence[RerankInput]) -> FloatArray:
     """float32[n, len(FEATURES)] in the order given."""
     question = _Question(query)
-    best_bm25 = max((c.arms.get("lexical", 0.0) for c in candidates), default=0.0) or 1.0
-    best_dense = max((c.arms.get("dense", 0.0) for c in candidates), default=0.0) or 1.0
-    bodies = [searchable(c.passage.text) for c in candidates]
-    mean_length = sum(map(len, bodies)) / max(len(bodies), 1) or 1.0
-    rows = []
-    for candidate, body in zip(candidates, bodies, strict=True):
-        bm25, dense = candidate.arms.get("lexical", 0.0), max(candidate.arms.get("dense", 0.0), 0.0)
-        head = searchable(" ".join([candidate.passage.title, *candidate.passage.heading_path]))
-        named = question.text_features(head, body, relative_length=len(body) / mean_length) | {
-            "bm25_relative": bm25 / best_bm25,
-            "bm25_absolute": bm25 / question.repeated / 2.2,  # a term's weight is below k1 + 1
-            "dense": dense,
-            "dense_relative": dense / best_dense,
-            "coarse": max(candidate.arms.get("coarse", 0.0), 0.0),
-        }
-        rows.append([named[name] for name in FEATURES])
-    return np.asarray(rows, dtype=np.float32).reshape(len(candidates), len(FEATURES))
+    bm25 = np.array([c.arms.get("lexical", 0.0) for c in candidates])
+    dense = np.array([max(c.arms.get("dense", 0.0), 0.0) for c in candidates])
+    coarse = np.array([max(c.arms.get("coarse", 0.0), 0.0) for c in candidates])
+    heads = [searchable(" ".join([c.passage.title, *c.passage.heading_path])) for c in candidates]
+    named = question.text_features(heads, [searchable(c.passage.text) for c in candidates]) | {
+        "bm25_relative": bm25 / (bm25.max(initial=0.0) or 1.0),
+        "bm25_absolute": bm25 / question.repeated / 2.2,  # a term's weight is below k1 + 1
+        "dense": dense,
+        "dense_relative": dense / (dense.max(initial=0.0) or 1.0),
+        "coarse": coarse,
+    }
+    return np.column_stack([named[name] for name in FEATURES]).astype(np.float32)
 
 
 class _Question:
@@ -85,7 +81,7 @@ class _Question:
         self.terms = TermWeights.of(weights)
         counts = Counter(query.terms)  # the lexical index counts a term as often as it is asked
         self.repeated = sum(w * max(counts[t], 1) for t, w in weights.items()) or 1.0
-        self.needles = {term: needles(term) for term in weights}
+        self.needles = [(term, needles(term)) for term in weights]
         ordered = [t for t in query.terms if t in weights]
         self.pairs = list(dict.fromkeys((a, b) for a, b in zip(ordered, ordered[1:], strict=False) if a != b))
         script = "cjk" if query.cjk_share >= 0.3 else "latin"
@@ -94,27 +90,38 @@ class _Question:
         self.joiner = "" if script == "cjk" else " "
         self.pieces = list(re.sub(rf"[^\w{MARK}]+", "", text)) if script == "cjk" else text.split()
 
-    def text_features(self, head: str, body: str, *, relative_length: float) -> dict[str, float]:
-        """The features of one passage that its text gives; its length by that of the mean candidate."""
-        terms = self.terms
-        positions = {term: found for term, needles in self.needles.items() if (found := find_positions(needles, body))}
-        in_head = {term for term, needles in self.needles.items() if any(needle in head for needle in needles)}
-        present = set(positions) | in_head
-        saturated = (
-            terms.weights[t] * bm25_saturation(len(found), relative_length, b=BODY_B) for t, found in positions.items()
-        )
+    def text_features(self, heads: Sequence[str], bodies: Sequence[str]) -> dict[str, npt.NDArray[np.float64]]:
+        """The features that the texts of the passages give, float64[n] each."""
+        terms, pairs = self.terms, self.pairs
+        found = [find_terms(self.needles, body) for body in bodies]
+        counts = _rows([[len(positions.get(term, ())) for term, _ in self.needles] for positions in found])
+        in_head = _rows([contains_terms(self.needles, head) for head in heads])
+        lengths = np.array([len(body) for body in bodies], dtype=float)
+        weights = np.array(list(terms.weights.values()))
+        total, squared = terms.total or 1.0, terms.squared or 1.0
+        present = np.maximum(counts > 0, in_head)
+        saturated = bm25_saturation(counts, (lengths / (lengths.mean() or 1.0))[:, None], b=BODY_B)
+        windows = (self.window, self.window // 3)
+        wide, narrow = _rows([best_window_coverages(terms, positions, windows) for positions in found]).reshape(-1, 2).T
         return {
-            "coverage": terms.coverage(present),
-            "rare_coverage": terms.rare_coverage(present),
-            "title_coverage": terms.coverage(in_head),
-            "window": best_window_coverage(terms, positions, characters=self.window),
-            "narrow_window": best_window_coverage(terms, positions, characters=self.window // 3),
-            "adjacency": ordered_proximity(terms, self.pairs, positions, gap=PAIR_GAP),
-            "longest_run": longest_literal_run(self.pieces, body, joiner=self.joiner),
-            "first_match": first_position_share(terms, positions, len(body)),
-            "length": log_length(len(body), 10),
-            "body": sum(saturated) / (terms.total or 1.0),
+            "coverage": present @ weights / total,
+            "rare_coverage": present @ weights**2 / squared,
+            "title_coverage": in_head @ weights / total,
+            "window": wide,
+            "narrow_window": narrow,
+            "adjacency": np.array([ordered_proximity(terms, pairs, positions, gap=PAIR_GAP) for positions in found]),
+            "longest_run": np.array([longest_literal_run(self.pieces, body, joiner=self.joiner) for body in bodies]),
+            "first_match": np.array(
+                [first_position_share(terms, at, len(body)) for at, body in zip(found, bodies, strict=True)]
+            ),
+            "length": np.log1p(lengths) / LENGTH_SCALE,
+            "body": saturated @ weights / total,
         }
+
+
+def _rows(numbers: Sequence[Sequence[float]]) -> npt.NDArray[np.float64]:
+    """float64[n, terms], also without any term."""
+    return np.array(numbers, dtype=np.float64).reshape(len(numbers), -1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

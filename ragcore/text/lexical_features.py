@@ -10,7 +10,7 @@ Where two models define a feature differently, both definitions are here, and th
 |---|---|
 | rarity of a term | `idf` (BM25) and `smoothed_idf` (less steep; a term that no text has counts most) |
 | weighted share | `TermWeights.coverage` (0 without weights) and `share_of_selected` (1 without terms) |
-| best window | `best_window_coverage` (of characters) and `sentence_windows` (of whole sentences) |
+| best window | `best_window_coverages` (of characters) and `sentence_windows` (of whole sentences) |
 | neighbouring terms | `ordered_proximity` (in characters, weighted), `adjacent_share` (side by side, unweighted), |
 | | `pairs_within` (in words, either order) and `cooccurrence_share` (anywhere in one sentence) |
 | common run | `longest_literal_run` (without gaps) and `common_subsequence_length` (with gaps) |
@@ -23,6 +23,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -116,22 +117,39 @@ def find_positions(needles: Sequence[str], text: str) -> list[int]:
     return found if len(needles) == 1 else sorted(found)
 
 
-def best_window_coverage(terms: TermWeights, positions: Mapping[str, Sequence[int]], *, characters: int) -> float:
-    """The largest coverage by the different terms that begin within so many characters."""
+def find_terms(terms: Iterable[tuple[str, Sequence[str]]], text: str) -> dict[str, list[int]]:
+    """`find_positions` of each term with its needles, for the terms that the text has."""
+    return {term: found for term, needles in terms if (found := find_positions(needles, text))}
+
+
+def best_window_coverages(
+    terms: TermWeights, positions: Mapping[str, Sequence[int]], windows: Sequence[int]
+) -> list[float]:
+    """For each window: the largest coverage by the different terms that begin within so many characters."""
     marks = sorted((position, term) for term, found in positions.items() for position in found)
-    counts: dict[str, int] = {}
+    if marks and terms.total:
+        reach = marks[-1][0] - marks[0][0]
+        every = sum(terms.weights[term] for term in positions) / terms.total
+        return [every if reach <= window else _best_window(terms, marks, window) / terms.total for window in windows]
+    return [0.0] * len(windows)
+
+
+def _best_window(terms: TermWeights, marks: Sequence[tuple[int, str]], characters: int) -> float:
+    weights, counts = terms.weights, dict.fromkeys(terms.weights, 0)
     best = held = 0.0
     start = 0
     for position, term in marks:
-        counts[term] = counts.get(term, 0) + 1
-        held += terms.weights[term] if counts[term] == 1 else 0.0
+        counts[term] += 1
+        if counts[term] == 1:
+            held += weights[term]
         while marks[start][0] < position - characters:
             leaving = marks[start][1]
             counts[leaving] -= 1
-            held -= terms.weights[leaving] if counts[leaving] == 0 else 0.0
+            if counts[leaving] == 0:
+                held -= weights[leaving]
             start += 1
         best = max(best, held)
-    return best / terms.total if terms.total else 0.0
+    return best
 
 
 def first_position_share(terms: TermWeights, positions: Mapping[str, Sequence[int]], length: int) -> float:
@@ -142,8 +160,11 @@ def first_position_share(terms: TermWeights, positions: Mapping[str, Sequence[in
     return 1 - positions[heaviest][0] / length
 
 
-def bm25_saturation(occurrences: int, relative_length: float, *, b: float) -> float:
-    """BM25's weight of a term by how often it occurs, 0 to 1, without its idf; k1 is 1.2.
+N = TypeVar("N", float, npt.NDArray[np.float64])
+
+
+def bm25_saturation(occurrences: N, relative_length: N, *, b: float) -> N:
+    """BM25's weight of a term by how often it occurs, 0 to 1, without its idf; k1 is 1.2. Numbers or arrays.
 
     `relative_length`: of the text, by the mean of the texts. `b`: how much length counts, 0 to 1.
     """
@@ -228,14 +249,20 @@ def longest_literal_run(pieces: Sequence[str], text: str, *, joiner: str) -> flo
 
 
 def common_subsequence_length(tokens: Sequence[str], other: Sequence[str]) -> int:
-    """Length of the longest common subsequence: tokens in the same order, with others between them."""
-    before = [0] * (len(other) + 1)
+    """Length of the longest common subsequence: tokens in the same order, with others between them.
+
+    Bit-parallel (Hyyrö: Bit-Parallel LCS-length Computation Revisited, AWOCA 2004): a bit for each token of `other`,
+    0 where the row of the table of lengths grows.
+    """
+    places: dict[str, int] = {}
+    for at, word in enumerate(other):
+        places[word] = places.get(word, 0) | 1 << at
+    every = (1 << len(other)) - 1
+    row = every
     for token in tokens:
-        row = [0]
-        for at, word in enumerate(other):
-            row.append(before[at] + 1 if token == word else max(before[at + 1], row[at]))
-        before = row
-    return before[-1]
+        if matching := row & places.get(token, 0):
+            row = (row + matching | row - matching) & every
+    return len(other) - row.bit_count()
 
 
 def log_length(count: int, scale: float) -> float:

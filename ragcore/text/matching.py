@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +46,7 @@ def searchable(text: str) -> str:
 
 
 def needles(term: str) -> tuple[str, ...]:
-    """The strings that a searchable text contains where it has the term: CJK anywhere, Latin at the start of a word.
+    """One or two strings that a searchable text contains where it has the term: CJK anywhere, Latin at a word's start.
 
     A Porter stem that ends with i also matches y.
     """
@@ -64,12 +65,16 @@ def shares_in(weights: Mapping[str, float], texts: Iterable[str]) -> dict[str, f
     different = dict.fromkeys(texts, 0.0)
     if total <= 0:
         return different
-    wanted = [(weight, needles(term)) for term, weight in weights.items()]
+    wanted = [(term, needles(term)) for term in weights]
     for text in different:
-        ready = searchable(text)
-        held = sum(weight for weight, sought in wanted if any(needle in ready for needle in sought))
-        different[text] = held / total
+        present = contains_terms(wanted, searchable(text))
+        different[text] = sum(compress(weights.values(), present)) / total
     return different
+
+
+def contains_terms(terms: Iterable[tuple[str, Sequence[str]]], ready: str) -> list[bool]:
+    """For each term with its needles, whether a searchable text has it."""
+    return [sought[0] in ready or (len(sought) > 1 and sought[1] in ready) for _, sought in terms]
 
 
 # ── vectors and sets ─────────────────────────────────────────────────────────────────────────────

@@ -245,7 +245,7 @@ def _explained(candidate: Candidate, state: State, raw: float) -> Candidate:
     if factor == 1.0:
         return candidate
     boost = {"factor": round(factor, 4), "raw": raw, "why": list(state.reasons.get(candidate.document, ()))}
-    return replace(candidate, detail={**candidate.detail, "boost": boost})
+    return candidate.explained("boost", boost)
 
 
 def scaled(arm: Mapping[int, float], limit: int) -> dict[int, float]:

@@ -32,9 +32,7 @@ class Rerank:
             return state
         inputs = [RerankInput(passage=c.passage, arms=c.scores) for c in loaded if c.passage is not None]
         reranker, scores, note = _scored(ports.reranker, ports.second_reranker, state.query, inputs)
-        detailed = tuple(
-            replace(c, detail={**c.detail, "rerank": dict(s.detail)}) for c, s in zip(loaded, scores, strict=True)
-        )
+        detailed = tuple(c.explained("rerank", dict(s.detail)) for c, s in zip(loaded, scores, strict=True))
         by_chunk = {c.chunk: s.score for c, s in zip(loaded, scores, strict=True)}
         state = replace(state, candidates=detailed, scale=scale_of(reranker))
         return state.ranked("rerank", by_chunk, keep=len(detailed), note={"reranker": reranker.name, **note})
@@ -94,7 +92,7 @@ class WeighQuality:
         scores: dict[int, float] = {}
         for candidate, similarity in zip(loaded, similarities, strict=True):
             factors = {"similarity": similarity, **_factors(candidate.passage, ports.tokenizer)}
-            weighed.append(replace(candidate, detail={**candidate.detail, "weigh.quality": factors}))
+            weighed.append(candidate.explained("weigh.quality", factors))
             scores[candidate.chunk] = prod(factors.values())
         return replace(state, candidates=tuple(weighed)).ranked("weigh.quality", scores, keep=len(weighed))
 

@@ -183,5 +183,5 @@ class LoadPassages:
 
     def __call__(self, state: State, ports: Ports) -> State:
         passages = ports.passages.load(state.ids())
-        kept = [replace(c, passage=passages[c.chunk]) for c in state.candidates if c.chunk in passages]
+        kept = [c.loaded(passages[c.chunk]) for c in state.candidates if c.chunk in passages]
         return state.narrowed(kept, stage="load.passages", reason="no longer there")
