@@ -119,7 +119,7 @@ SEARCH = visible_in_order_sql(
 )
 
 DOCUMENTS = """
-SELECT found.chunk_id, found.document, -found.distance, found.representation
+SELECT found.chunk_id, found.document, -found.distance, found.representation, NULL
 FROM (
     SELECT e.chunk_id, d.id AS document, e.representation, e.bm25 <#> %(query)s::sparsevec AS distance
     FROM knowledge_document d
@@ -268,7 +268,7 @@ def _any_of(terms: Iterable[int]) -> str:
 
 
 def _hits(rows: list[tuple[Any, ...]]) -> list[Hit]:
-    return list(map(Hit._make, rows))
+    return Hit.of_rows(rows)
 
 
 # ── document frequencies within what the asker may see ────────────────────────────────────────────

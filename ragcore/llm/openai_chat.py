@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from copy import copy
 from functools import cache
 from typing import Any
@@ -25,6 +27,8 @@ from ragcore.ports import ChatMessage, GenerationEvent, TokenCounter
 from ragcore.text.token_count import EstimateCounter, message_tokens
 from ragcore.types import Usage
 
+DONE = b"[DONE]"  # the data of the last event
+
 
 @cache
 def stream_errors() -> tuple[type[Exception], ...]:
@@ -36,12 +40,19 @@ def stream_errors() -> tuple[type[Exception], ...]:
 
 
 class CompletionStream:
-    """Reads the chunks of one stream; raises one of `stream_errors()` when it fails."""
+    """Reads the chunks of one stream; raises one of `stream_errors()` when it fails.
+
+    Chunks are read as JSON, not as the models of the client library, which take ten times as long: with a hundred
+    answers at once that was a fifth of all processor time. Texts that arrive together are one text.
+    """
 
     def __init__(self) -> None:
         self.finish_reason: str | None = None  # why it ended, as the server said
         self.usage: Usage | None = None
-        self._chunks: Any = None
+        self._opened = AsyncExitStack()
+        self._received: AsyncIterator[bytes] | None = None
+        self._held = b""  # the beginning of a line
+        self._is_over = False
 
     @property
     def finished(self) -> bool:
@@ -55,31 +66,55 @@ class CompletionStream:
 
     async def open(self, client: Any, request: Mapping[str, Any], deadline: float) -> None:
         """Send the request; `deadline` is in the time of the event loop."""
+        opening = client.chat.completions.with_streaming_response.create(
+            **request, stream=True, stream_options={"include_usage": True}
+        )
         async with asyncio.timeout_at(deadline):
-            self._chunks = await client.chat.completions.create(
-                **request, stream=True, stream_options={"include_usage": True}
-            )
+            response = await self._opened.enter_async_context(opening)
+        self._received = aiter(response.iter_bytes())
 
     async def next_text(self, deadline: float) -> str | None:
         """The next text that is not empty, or None at the end of the stream."""
-        while True:
+        while self._received is not None and not self._is_over:
             async with asyncio.timeout_at(deadline):
-                chunk = await anext(self._chunks, None)
-            if chunk is None:
-                return None
-            if chunk.usage is not None:  # comes in a chunk of its own, after the last text
-                self.usage = Usage(
-                    prompt_tokens=chunk.usage.prompt_tokens or 0, completion_tokens=chunk.usage.completion_tokens or 0
-                )
-            for choice in chunk.choices:
-                self.finish_reason = self.finish_reason or choice.finish_reason
-                if choice.delta.content:
-                    return str(choice.delta.content)
+                piece = await anext(self._received, None)
+            lines = (self._held + (piece or b"\n")).split(b"\n")  # the last line may lack its end
+            self._held = lines.pop()
+            self._is_over = piece is None
+            if text := "".join(map(self._text_of, lines)):
+                return text
+        return None
+
+    def _text_of(self, line: bytes) -> str:
+        """The text that a line of the event stream brings; notes what else it says."""
+        data = line.removeprefix(b"data:").strip()
+        if not line.startswith(b"data:") or not data:
+            return ""
+        if data == DONE:
+            self._is_over = True
+            return ""
+        chunk = json.loads(data)
+        if not isinstance(chunk, dict) or chunk.get("error"):
+            raise ValueError("the server sent no chunk of a completion")
+        try:
+            return self._read(chunk)
+        except (AttributeError, TypeError) as problem:
+            raise ValueError("a chunk of a completion has another form") from problem
+
+    def _read(self, chunk: Mapping[str, Any]) -> str:
+        if usage := chunk.get("usage"):  # comes in a chunk of its own, after the last text
+            self.usage = Usage(
+                prompt_tokens=usage.get("prompt_tokens") or 0, completion_tokens=usage.get("completion_tokens") or 0
+            )
+        texts = []
+        for choice in chunk.get("choices") or ():
+            self.finish_reason = self.finish_reason or choice.get("finish_reason")
+            texts.append((choice.get("delta") or {}).get("content") or "")
+        return "".join(texts)
 
     async def close(self) -> None:
         """Give the connection back; safe to call twice and before `open`."""
-        if self._chunks is not None:
-            await self._chunks.close()
+        await self._opened.aclose()
 
 
 logger = logging.getLogger(__name__)
