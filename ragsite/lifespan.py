@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import threading
 
@@ -20,6 +21,8 @@ from ragsite.env import env
 from ragsite.web_server import is_complete, mark_ready
 
 logger = logging.getLogger(__name__)
+
+COLLECT_AFTER = (20_000, 20, 20)  # objects, then collections of the younger generation
 
 
 _preparation: threading.Thread | None = None
@@ -64,3 +67,13 @@ def _prepare() -> None:
         model_registry.warm()
     except Exception:
         logger.exception("the models could not be loaded in advance; the first question loads them")
+    _spare_garbage_collector()
+
+
+def _spare_garbage_collector() -> None:
+    """What is loaded stays to the end, and a search makes thousands of tuples: without this every few of them the
+    collector would walk over all modules and models.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
