@@ -263,10 +263,10 @@ def test_a_wide_table_scrolls_in_its_passage_and_keeps_its_words_whole(open_page
 def test_what_came_of_a_button_is_told_where_the_reader_is(open_page, live_site):
     page = open_page(width=1280)
     choose(page, live_site)
-    drop(page, "broken.pdf", b"%PDF-1.7 damaged")
-    expect(row(page, "broken.pdf")).to_have_attribute("data-state", "failed")
+    drop(page, "torn.pdf", b"%PDF-1.7 torn")
+    expect(row(page, "torn.pdf")).to_have_attribute("data-state", "failed")
 
-    row(page, "broken.pdf").get_by_role("button", name="Try again", exact=True).click()
+    row(page, "torn.pdf").get_by_role("button", name="Try again", exact=True).click()
 
     expect(page.locator("[data-told]")).to_have_text("The document is being retried.")
     expect(page.locator("[data-told]")).to_be_in_viewport()
