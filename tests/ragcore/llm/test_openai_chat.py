@@ -143,6 +143,41 @@ class TestOpenAIChatModel(ChatModelContract):
         assert (await ask(chat))[0].text == "ok"
 
 
+CHUNK = '{{"choices": [{{"index": 0, "delta": {{"content": "{}"}}, "finish_reason": {}}}]}}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "texts"),
+    [
+        (["data: " + CHUNK.format("one ", "null"), "", "data: " + CHUNK.format("two", '"stop"'), ""], "one two"),
+        (["data:" + CHUNK.format("close", '"stop"')], "close"),  # without a space, and without an end of the line
+        ([": a comment", "event: x", "data: " + CHUNK.format("seen", '"stop"'), "data: [DONE]", "data: {"], "seen"),
+        (["data: " + CHUNK.format("a\u2028b\u0085c", '"stop"')], "a\u2028b\u0085c"),  # no ends of lines in JSON
+        (['data: {"choices": [], "usage": {"prompt_tokens": 1}}', "data: " + CHUNK.format("x", '"stop"')], "x"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+async def test_the_lines_of_a_stream_are_read_as_servers_write_them(chat, llm, lines, texts, end):
+    llm.script(Reply(body=end.join(lines).encode()))
+
+    events = await ask(chat)
+
+    assert "".join(event.text for event in events) == texts
+    assert not events[-1].interrupted
+
+
+@pytest.mark.parametrize(
+    "data", ['{"error": {"message": "overloaded"}}', "[1]", "nothing", '{"choices": [1]}', '{"choices": 7, "usage": 1}']
+)
+async def test_what_is_no_chunk_interrupts_the_answer(chat, llm, data):
+    llm.script(Reply(body=f"data: {CHUNK.format('begun', 'null')}\n\ndata: {data}\n\n".encode()))
+
+    events = await ask(chat)
+
+    assert events[0].text == "begun"
+    assert events[-1].interrupted
+
+
 def test_one_model_serves_several_event_loops(llm):
     chat = OpenAIChatModel(llm.url, "", "scripted")
 
