@@ -6,7 +6,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,19 +17,20 @@ from redis.exceptions import RedisError
 from accounts.models import User
 from accounts.scope import Scope
 from chat import metrics
-from chat.admission import REDIS_SECONDS, Place, take_place
+from chat.admission import Place, take_place
 from chat.answering.context import Deadline, build_context
 from chat.answering.pipeline import answer
 from chat.conversations.memory import session_append, session_history, session_turn
 from chat.errors import AnswerTimeoutError, BusyError, TurnFailedError
 from chat.executors import run_db
 from chat.models import Conversation, Message
-from chat.redis_client import alive_key, client, events_key, stop_key
+from chat.redis_client import client, events_key, stop_key
 from chat.selectors import message_get
 from chat.serializers import serialize_citation, serialize_metadata
+from chat.turns.heartbeats import heartbeats, show_alive
 from chat.turns.message_store import message_fail, message_finish, message_open, message_prepare
 from chat.turns.stream_hub import hub
-from chat.turns.stream_log import ALIVE_SECONDS, TurnLog
+from chat.turns.stream_log import TurnLog
 from chat.turns.stream_reader import interrupted_message
 from chat.types import AnswerRecord, AnswerRequest, EventSink, ignore_event
 from ragcore.errors import PermanentError, RagError
@@ -40,7 +41,6 @@ logger = logging.getLogger(__name__)
 
 ANSWER_LIMIT_SECONDS = 60  # V6
 TURN_LIMIT_SECONDS = 300  # a reader sees a long text grow and can stop it
-HEARTBEAT_SECONDS = 1  # also how soon a stop from another process is noticed
 STOP_SECONDS = 60
 SHUTDOWN_SECONDS = 10
 
@@ -96,7 +96,7 @@ async def turn_start(*, scope: Scope, user: User, request: AnswerRequest, channe
     try:
         with place.steps():
             message = await run_db(message_open, scope=scope, user=user, request=request, channel=channel)
-        await _show_alive(message.pk)
+        await show_alive(message.pk)
     except BaseException:
         await asyncio.shield(place.release())
         raise
@@ -143,7 +143,7 @@ async def _run_turn(
     *, scope: Scope, user: User, request: AnswerRequest, message: Message, stop: asyncio.Event, place: Place
 ) -> None:
     """Run a turn to its last event, whatever happens on the way."""
-    async with place, _heartbeat(message.pk, stop), TurnLog(message.pk) as log:
+    async with place, heartbeats().of(message.pk, stop), TurnLog(message.pk) as log:
         try:
             async with _time_limit(TURN_LIMIT_SECONDS):
                 record = await _answer_and_store(
@@ -264,42 +264,6 @@ async def _time_limit(seconds: float) -> AsyncIterator[None]:
             yield
     except TimeoutError:
         raise AnswerTimeoutError from None
-
-
-@asynccontextmanager
-async def _heartbeat(message_id: uuid.UUID, stop: asyncio.Event) -> AsyncIterator[None]:
-    """Show that the turn is being worked on, and hear when another process wants it to stop."""
-
-    task = asyncio.create_task(_send_heartbeats(message_id, stop))
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(RedisError, TimeoutError):  # both keys expire by themselves
-            async with asyncio.timeout(REDIS_SECONDS):
-                await client().delete(alive_key(message_id), stop_key(message_id))
-
-
-async def _show_alive(message_id: uuid.UUID) -> None:
-    """Readers in other processes may follow the turn from now on; without Redis only those in this one can."""
-    try:
-        async with asyncio.timeout(REDIS_SECONDS):
-            await client().set(alive_key(message_id), "1", ex=ALIVE_SECONDS)
-    except (RedisError, TimeoutError) as error:
-        logger.warning("turn %s can be followed in this process only: %s", message_id, error)
-
-
-async def _send_heartbeats(message_id: uuid.UUID, stop: asyncio.Event) -> None:
-    while True:
-        pipe = client().pipeline(transaction=False)
-        pipe.set(alive_key(message_id), "1", ex=ALIVE_SECONDS)
-        pipe.exists(stop_key(message_id))
-        try:
-            if (await pipe.execute())[1]:
-                stop.set()
-        except RedisError as error:
-            logger.warning("no heartbeat for turn %s: %s", message_id, error)
-        await asyncio.sleep(HEARTBEAT_SECONDS)
 
 
 CONCURRENT = 4

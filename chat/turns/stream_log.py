@@ -31,7 +31,6 @@ FINAL = ("done", "error")
 FIRST_WORDS = ("chunk", "block", "tail")
 EXPIRE_AFTER_END_SECONDS = 3600
 EXPIRE_RUNNING_SECONDS = 6 * 3600  # in case the process dies
-ALIVE_SECONDS = 15
 
 
 class TurnLog:

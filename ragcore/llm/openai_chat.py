@@ -53,6 +53,7 @@ class CompletionStream:
         self._received: AsyncIterator[bytes] | None = None
         self._held = b""  # the beginning of a line
         self._is_over = False
+        self._problem: ValueError | None = None  # to be raised when what came before it was told
 
     @property
     def finished(self) -> bool:
@@ -75,15 +76,32 @@ class CompletionStream:
 
     async def next_text(self, deadline: float) -> str | None:
         """The next text that is not empty, or None at the end of the stream."""
+        if self._problem is not None:
+            raise self._problem
         while self._received is not None and not self._is_over:
             async with asyncio.timeout_at(deadline):
                 piece = await anext(self._received, None)
             lines = (self._held + (piece or b"\n")).split(b"\n")  # the last line may lack its end
             self._held = lines.pop()
             self._is_over = piece is None
-            if text := "".join(map(self._text_of, lines)):
+            if text := self._text_of_all(lines):
                 return text
         return None
+
+    def _text_of_all(self, lines: Sequence[bytes]) -> str:
+        """The text of lines that came together; that before a line that cannot be read is told before its error."""
+        texts: list[str] = []
+        for line in lines:
+            try:
+                texts.append(self._text_of(line))
+            except ValueError as problem:
+                if not any(texts):
+                    raise
+                self._problem = problem
+                break
+            if self._is_over:
+                break
+        return "".join(texts)
 
     def _text_of(self, line: bytes) -> str:
         """The text that a line of the event stream brings; notes what else it says."""

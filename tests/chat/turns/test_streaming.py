@@ -108,7 +108,7 @@ async def test_a_turn_that_nobody_works_on_any_more_ends_with_an_error():
 
 
 async def test_a_stream_on_which_nothing_happens_is_read_on_without_any_error(monkeypatch, caplog):
-    monkeypatch.setattr(redis_client, "SOCKET_SECONDS", 1.0)
+    monkeypatch.setattr(redis_client, "SOCKET_SECONDS", 2.0)  # a busy machine may answer late
     reads, read_thrice = [], asyncio.Event()
     read = Hub._read
 
@@ -123,10 +123,10 @@ async def test_a_stream_on_which_nothing_happens_is_read_on_without_any_error(mo
     monkeypatch.setattr(Hub, "_read", counted)
     queue = await hub().follow(events_key(uuid.uuid4()), after=0)
 
-    await asyncio.wait_for(read_thrice.wait(), 10)
+    await asyncio.wait_for(read_thrice.wait(), 30)
 
     assert queue.empty()
-    assert set(reads) == {600}
+    assert set(reads) == {1200}
     assert [record for record in caplog.records if record.name == "chat.turns.stream_hub"] == []
 
 
