@@ -119,7 +119,7 @@ SEARCH = visible_in_order_sql(
 )
 
 DOCUMENTS = """
-SELECT found.chunk_id, found.document, -found.distance, found.representation, NULL
+SELECT found.chunk_id, found.document, -found.distance, found.representation
 FROM (
     SELECT e.chunk_id, d.id AS document, e.representation, e.bm25 <#> %(query)s::sparsevec AS distance
     FROM knowledge_document d

@@ -36,20 +36,19 @@ Rows = list[tuple[Any, ...]]
 crowded: dict[int, float] = {}  # tenant -> when (monotonic) many of its entries were seen to be of old versions
 
 _NEAR = """
-SELECT e.chunk_id, e.version_id, e.representation, e.coarse <=> %(vector)s::halfvec AS distance, e.fine
+SELECT e.chunk_id, e.version_id, e.representation, e.coarse <=> %(vector)s::halfvec AS distance
 FROM knowledge_indexentry e
 WHERE {part} e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s
 ORDER BY e.coarse <=> %(vector)s::halfvec
 LIMIT %(fetched)s
 """
 COSINE = "1 - near.distance"
-EXACT = "1 - (near.fine <=> %(whole)s::halfvec)"  # the row is at hand here; to find it again costs more than to read it
 NEAR_IN_SCAN = _NEAR.format(part="")
 NEAR_IN_INDEX = f"({_NEAR.format(part='e.merged AND')}) UNION ALL ({_NEAR.format(part='NOT e.merged AND')})"
-SCAN = visible_in_order_sql(NEAR_IN_SCAN, score=COSINE, exact=EXACT)
-INDEX = visible_in_order_sql(NEAR_IN_INDEX, score=COSINE, exact=EXACT)
+SCAN = visible_in_order_sql(NEAR_IN_SCAN, score=COSINE)
+INDEX = visible_in_order_sql(NEAR_IN_INDEX, score=COSINE)
 DOCUMENTS = """
-SELECT e.chunk_id, d.id, 1 - (e.coarse <=> %(vector)s::halfvec), e.representation, 1 - (e.fine <=> %(whole)s::halfvec)
+SELECT e.chunk_id, d.id, 1 - (e.coarse <=> %(vector)s::halfvec), e.representation
 FROM knowledge_document d
 JOIN knowledge_indexentry e ON e.version_id = d.live_version_id
 WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND d.id IN ({visible})
@@ -106,7 +105,6 @@ def coarse_many_search(
         {
             **visible.params,
             **rotated_params(vector, state),
-            "whole": vector_text(vector),
             "tenant": scope.tenant_id,
             "model": model,
             "limit": limit,

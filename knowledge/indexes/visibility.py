@@ -17,7 +17,7 @@ DOCUMENT_TABLE = '"knowledge_document"'
 IDS_OF_DOCUMENTS = f'SELECT {DOCUMENT_TABLE}."id" AS "pk" FROM {DOCUMENT_TABLE}'  # noqa: S608 - two constants
 IS_VISIBLE = "d.id IN ({visible})"
 SEEN_IN_ORDER = """
-SELECT near.chunk_id, seen.id, {score}, near.representation, {exact}
+SELECT near.chunk_id, seen.id, {score}, near.representation
 FROM ({near}) near
 CROSS JOIN LATERAL (
     SELECT d.id FROM knowledge_document d
@@ -62,13 +62,13 @@ class Visible:
         return sql.format(visible=self.sql)
 
 
-def visible_in_order_sql(near: str, *, score: str, exact: str = "NULL") -> str:
+def visible_in_order_sql(near: str, *, score: str) -> str:
     """SQL for hits that checks rights entry by entry, nearest first, until `limit` visible entries are found.
 
-    `near` yields chunk_id, version_id, representation, distance and perhaps more in order of distance; `score` and
-    `exact` are expressions of these. The placeholder for the visible documents is left open.
+    `near` yields chunk_id, version_id, representation and distance in order of distance; `score` is an expression of
+    these. The placeholder for the visible documents is left open.
     """
-    return SEEN_IN_ORDER.format(near=near, score=score, exact=exact)
+    return SEEN_IN_ORDER.format(near=near, score=score)
 
 
 def visible_sql(

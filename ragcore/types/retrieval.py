@@ -66,11 +66,10 @@ class Hit(NamedTuple):
     document: int
     score: float
     representation: str = "body"  # which entry of the chunk matched
-    exact: float | None = None  # cosine of its whole vector, where a search by the coarse one read that, too
 
     @classmethod
     def of_rows(cls, rows: Iterable[Sequence[Any]]) -> list[Hit]:
-        """Hits of rows with all five columns; `_make` would call Python code for each of them."""
+        """Hits of rows with all four columns; `_make` would call Python code for each of them."""
         return list(map(partial(tuple.__new__, cls), rows))
 
 
@@ -192,7 +191,6 @@ class State:
     is_ranked: bool = False  # whether `candidates`, not `pool`, says what is left
     # arm -> chunk -> the representation that hit there, for chunks where it was not the body (U6)
     via: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    exact: Mapping[int, Hit] = field(default_factory=dict)  # chunk -> its entry with the nearest whole vector, if known
     boosts: Mapping[int, float] = field(default_factory=dict)  # document -> factor of its fused scores, around 1 (D4)
     reasons: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # document -> why it has a boost
     alpha_shift: float = 0.0  # what the profile adds to alpha, in [-0.1, 0.1]

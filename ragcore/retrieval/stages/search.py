@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import itemgetter
 
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import FloatArray, FuzzyIndex, Ports, one_after_the_other
@@ -134,7 +133,6 @@ class SearchCoarse:
         state = replace(state, query=replace(weighted, vector=embedded.vector))
         for name, hits in (("lexical", matching), ("coarse", nearest)):
             state = state if hits is None else state.with_arm(name, hits)
-        state = replace(state, exact=_exact(nearest or ()))
         found = {name: len(arm) for name, arm in state.arms.items()}
         return state.noted(**found, **ports.backend_note)
 
@@ -154,33 +152,20 @@ class SearchCoarse:
         return query, None if query.vector is None else ports.vectors.coarse(query.vector, limit=self.limit)
 
 
-def _exact(hits: Sequence[Hit]) -> dict[int, Hit]:
-    """Of each chunk the entry with the nearest whole vector; empty where the index did not read any."""
-    known = sorted((hit for hit in hits if hit.exact is not None), key=itemgetter(4))
-    return {hit[0]: hit for hit in known}  # the nearest is the last
-
-
 HALVED_FROM = 1000  # candidates, from which two halves are compared at the same time
 
 
 @stage("search.fine", label=_("second stage"), timing="fine")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFine:
-    """Add the arm "dense": the best `limit` candidates by cosine of the whole vector. Drops nothing.
-
-    The index is asked for those alone whose whole vectors the first stage did not read.
-    """
+    """Add the arm "dense": the best `limit` candidates by cosine of the whole vector. Drops nothing."""
 
     limit: int = 160
 
     def __call__(self, state: State, ports: Ports) -> State:
         if state.query.vector is None or not state.pool:
             return state.with_arm("dense", [])
-        others = [chunk for chunk in state.ids() if chunk not in state.exact]
-        found = self._hits(state.query.vector, others, ports) if others else []
-        read = sorted(state.exact.values(), key=itemgetter(4), reverse=True)[: self.limit]
-        hits = [*found, *(Hit(hit.chunk, hit.document, hit.exact or 0.0, hit.representation) for hit in read)]
-        hits = sorted(hits, key=lambda hit: (-hit.score, hit.chunk))[: self.limit]
+        hits = self._hits(state.query.vector, state.ids(), ports)
         return state.with_arm("dense", hits).noted(dense=len(hits), **ports.backend_note)
 
     def _hits(self, vector: FloatArray, chunks: list[int], ports: Ports) -> list[Hit]:

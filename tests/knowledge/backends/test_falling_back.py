@@ -71,7 +71,7 @@ def test_a_dead_address_costs_a_moment_once_and_postgres_answers(copied, owner, 
 
     assert titles(done)[0] == "d3"
     reasons = dict.fromkeys(("lexical", "coarse"), "backend_unavailable")
-    assert notes(done) == {"search.coarse": reasons, "search.fine": reasons}  # Postgres read the whole vectors at once
+    assert notes(done) == {"search.coarse": reasons, "search.fine": {**reasons, "dense": "backend_unavailable"}}
     assert first < 2 * collection.CONNECT_SECONDS + 1
     with pytest.raises(BackendUnavailableError):  # at once: nobody waits for it again
         collection.call("search", seconds=60, collection_name="tests")

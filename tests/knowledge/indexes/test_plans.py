@@ -103,14 +103,7 @@ def test_bm25_candidates_come_from_gin(visible):
 def test_the_approximate_search_uses_hnsw_for_the_merged_part(visible):
     first = IndexEntry.objects.order_by("pk").first()
     IndexEntry.objects.filter(pk__lte=first.pk + 50).update(merged=True)
-    named = {
-        "tenant": first.tenant_id,
-        "model": "m",
-        "vector": VECTOR,
-        "whole": FINE_VECTOR,
-        "fetched": 20,
-        "limit": 10,
-    }
+    named = {"tenant": first.tenant_id, "model": "m", "vector": VECTOR, "fetched": 20, "limit": 10}
 
     with vectors.hnsw_scan_settings(20):
         used = indexes_used(vectors.INDEX.format(visible=visible.sql), {**visible.params, **named})
@@ -171,7 +164,6 @@ def test_evidence_for_named_passages_is_read_by_chunk(visible):
         **visible.params,
         "model": "m",
         "vector": VECTOR,
-        "whole": FINE_VECTOR,
         "fine": FINE_VECTOR,
         "terms": ["{1:1}/1000000000"],
         "chunks": [1, 2],
@@ -200,7 +192,7 @@ def of_versions(used):
 
 def test_few_visible_documents_lead_to_their_entries(narrow):
     tenant = IndexEntry.objects.values_list("tenant", flat=True).first()
-    near = {**narrow.params, "tenant": tenant, "model": "m", "vector": VECTOR, "whole": FINE_VECTOR, "limit": 10}
+    near = {**narrow.params, "tenant": tenant, "model": "m", "vector": VECTOR, "limit": 10}
     words = {**narrow.params, "tenant": tenant, "query": "{1:0.5}/1000000000", "limit": 10}
     term = {**narrow.params, "ids": [1], "vectors": ["{1:1}/1000000000"]}
 
@@ -211,7 +203,7 @@ def test_few_visible_documents_lead_to_their_entries(narrow):
 
 
 def test_a_scan_looks_up_only_the_documents_of_what_it_found(visible):
-    named = {"tenant": 1, "model": "m", "vector": VECTOR, "whole": FINE_VECTOR, "fetched": 20, "limit": 10}
+    named = {"tenant": 1, "model": "m", "vector": VECTOR, "fetched": 20, "limit": 10}
 
     used = indexes_used(vectors.SCAN.format(visible=visible.sql), {**visible.params, **named})
 
