@@ -39,14 +39,17 @@ EventType = Literal["context", "step", "chunk", "block", "tail", "citations", "d
 
 
 def to_plain(record: Any) -> dict[str, Any]:
-    """`dataclasses.asdict` without its copies of what is no dataclass; it takes a fifth of the time."""
+    """`dataclasses.asdict` without its copies of what is no dataclass; it takes two fifths of the time."""
     kind: Any = type(record)
     return {name: _plain_value(getattr(record, name)) for name in _names(kind)}
 
 
 def _plain_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain_value(inner) for key, inner in value.items()}
     if isinstance(value, (tuple, list)):
-        return type(value)(map(_plain_value, value))
+        kind = tuple if isinstance(value, tuple) else list
+        return kind(map(_plain_value, value))
     return to_plain(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 

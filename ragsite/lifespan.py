@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import threading
 
@@ -18,11 +17,10 @@ from chat.turns.message_store import turns_sweep
 from chat.turns.stream_hub import close_hub
 from knowledge import model_registry
 from ragsite.env import env
+from ragsite.garbage import freeze_loaded
 from ragsite.web_server import is_complete, mark_ready
 
 logger = logging.getLogger(__name__)
-
-COLLECT_AFTER = (20_000, 20, 20)  # objects, then collections of the younger generation
 
 
 _preparation: threading.Thread | None = None
@@ -67,13 +65,4 @@ def _prepare() -> None:
         model_registry.warm()
     except Exception:
         logger.exception("the models could not be loaded in advance; the first question loads them")
-    _spare_garbage_collector()
-
-
-def _spare_garbage_collector() -> None:
-    """What is loaded stays to the end, and a search makes thousands of tuples: without this every few of them the
-    collector would walk over all modules and models.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
+    freeze_loaded()

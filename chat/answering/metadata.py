@@ -187,7 +187,7 @@ def build_trace(outcome: SearchOutcome, *, complete: bool = False) -> dict[str, 
     """
     state = outcome.retrieved.state
     return {
-        "stages": [{**to_plain(record), "note": _plain(record.note)} for record in state.records],
+        "stages": [_plain(to_plain(record)) for record in state.records],
         "candidates": [_candidate(candidate) for candidate in state.candidates],
         "dropped": [_dropped(drop, state, complete=complete) for drop in state.drops],
         "timings_ms": dict(outcome.retrieved.timings_ms),

@@ -31,7 +31,7 @@ class Heartbeats:
     async def of(self, message_id: uuid.UUID, stop: asyncio.Event) -> AsyncIterator[None]:
         """Show that the turn is being worked on, and set `stop` when another process wants it to end."""
         self._turns[message_id] = stop
-        if self._task is None:
+        if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._beat())
         try:
             yield
@@ -39,7 +39,6 @@ class Heartbeats:
             del self._turns[message_id]
             if not self._turns:
                 self._task.cancel()
-                self._task = None
             with suppress(RedisError, TimeoutError):  # both keys expire by themselves
                 async with asyncio.timeout(REDIS_SECONDS):
                     await client().delete(alive_key(message_id), stop_key(message_id))
@@ -56,6 +55,8 @@ class Heartbeats:
                 for (_, stop), is_to_stop in zip(turns, answers[1::2], strict=True):
                     if is_to_stop:
                         stop.set()
+                if ended := [alive_key(message_id) for message_id, _ in turns if message_id not in self._turns]:
+                    await client().delete(*ended)  # they have ended meanwhile, and may be shown as alive again
             except RedisError as error:
                 logger.warning("no heartbeat for %d turns: %s", len(turns), error)
             await asyncio.sleep(HEARTBEAT_SECONDS)

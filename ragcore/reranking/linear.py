@@ -81,7 +81,7 @@ class _Question:
         self.terms = TermWeights.of(weights)
         counts = Counter(query.terms)  # the lexical index counts a term as often as it is asked
         self.repeated = sum(w * max(counts[t], 1) for t, w in weights.items()) or 1.0
-        self.needles = [(term, needles(term)) for term in weights]
+        self.needles = {term: needles(term) for term in weights}
         ordered = [t for t in query.terms if t in weights]
         self.pairs = list(dict.fromkeys((a, b) for a, b in zip(ordered, ordered[1:], strict=False) if a != b))
         script = "cjk" if query.cjk_share >= 0.3 else "latin"
@@ -94,8 +94,8 @@ class _Question:
         """The features that the texts of the passages give, float64[n] each."""
         terms, pairs = self.terms, self.pairs
         found = [find_terms(self.needles, body) for body in bodies]
-        counts = _rows([[len(positions.get(term, ())) for term, _ in self.needles] for positions in found])
-        in_head = _rows([contains_terms(self.needles, head) for head in heads])
+        counts = _rows([[len(positions.get(term, ())) for term in self.needles] for positions in found])
+        in_head = _rows([contains_terms(self.needles.values(), head) for head in heads])
         lengths = np.array([len(body) for body in bodies], dtype=float)
         weights = np.array(list(terms.weights.values()))
         total, squared = terms.total or 1.0, terms.squared or 1.0

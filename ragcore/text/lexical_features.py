@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 BM25_K1 = 1.2
 Pairs = Iterable[tuple[str, str]]
+N = TypeVar("N", float, npt.NDArray[np.float64])
 Presence = npt.NDArray[np.bool_]  # [sentences, terms]: whether the sentence has the term
 
 
@@ -117,9 +118,9 @@ def find_positions(needles: Sequence[str], text: str) -> list[int]:
     return found if len(needles) == 1 else sorted(found)
 
 
-def find_terms(terms: Iterable[tuple[str, Sequence[str]]], text: str) -> dict[str, list[int]]:
-    """`find_positions` of each term with its needles, for the terms that the text has."""
-    return {term: found for term, needles in terms if (found := find_positions(needles, text))}
+def find_terms(needles: Mapping[str, Sequence[str]], text: str) -> dict[str, list[int]]:
+    """`find_positions` by term, for the terms that the text has."""
+    return {term: found for term, sought in needles.items() if (found := find_positions(sought, text))}
 
 
 def best_window_coverages(
@@ -158,9 +159,6 @@ def first_position_share(terms: TermWeights, positions: Mapping[str, Sequence[in
         return 0.0
     heaviest = max(positions, key=lambda term: terms.weights[term])
     return 1 - positions[heaviest][0] / length
-
-
-N = TypeVar("N", float, npt.NDArray[np.float64])
 
 
 def bm25_saturation(occurrences: N, relative_length: N, *, b: float) -> N:

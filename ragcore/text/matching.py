@@ -65,16 +65,16 @@ def shares_in(weights: Mapping[str, float], texts: Iterable[str]) -> dict[str, f
     different = dict.fromkeys(texts, 0.0)
     if total <= 0:
         return different
-    wanted = [(term, needles(term)) for term in weights]
+    wanted = [needles(term) for term in weights]
     for text in different:
         present = contains_terms(wanted, searchable(text))
         different[text] = sum(compress(weights.values(), present)) / total
     return different
 
 
-def contains_terms(terms: Iterable[tuple[str, Sequence[str]]], ready: str) -> list[bool]:
-    """For each term with its needles, whether a searchable text has it."""
-    return [sought[0] in ready or (len(sought) > 1 and sought[1] in ready) for _, sought in terms]
+def contains_terms(terms: Iterable[Sequence[str]], ready: str) -> list[bool]:
+    """For the needles of each term, whether a searchable text has it."""
+    return [sought[0] in ready or (len(sought) > 1 and sought[1] in ready) for sought in terms]
 
 
 # ── vectors and sets ─────────────────────────────────────────────────────────────────────────────

@@ -110,34 +110,15 @@ class Candidate:
         """The same candidate with one more score; raises ValueError if the name is taken."""
         if name in self.scores:
             raise ValueError(f"score {name!r} is already there")
-        return self._changed(scores={**self.scores, name: score}, ranks={**self.ranks, name: rank})
+        return replace(self, scores={**self.scores, name: score}, ranks={**self.ranks, name: rank})
 
     def loaded(self, passage: Passage) -> Candidate:
         """The same candidate with its passage."""
-        return self._changed(passage=passage)
+        return replace(self, passage=passage)
 
     def explained(self, name: str, detail: Any) -> Candidate:
         """The same candidate with one more detail."""
-        return self._changed(detail={**self.detail, name: detail})
-
-    def _changed(
-        self,
-        *,
-        scores: Mapping[str, float] | None = None,
-        ranks: Mapping[str, int] | None = None,
-        passage: Passage | None = None,
-        detail: Mapping[str, Any] | None = None,
-    ) -> Candidate:
-        """`dataclasses.replace`, which takes six times as long; a search makes hundreds."""
-        return Candidate(
-            chunk=self.chunk,
-            document=self.document,
-            scores=self.scores if scores is None else scores,
-            ranks=self.ranks if ranks is None else ranks,
-            representation=self.representation,
-            passage=self.passage if passage is None else passage,
-            detail=self.detail if detail is None else detail,
-        )
+        return replace(self, detail={**self.detail, name: detail})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,13 +199,11 @@ class State:
         """Add one index ranking, best first; of several entries of a chunk the first counts."""
         if name in self.arms:
             raise ValueError(f"arm {name!r} is already there")
-        first = {hit[0]: hit for hit in hits}
-        if len(first) < len(hits):  # the last hit of a chunk took the place of its first
-            first = {}
-            for hit in hits:
-                first.setdefault(hit[0], hit)
-        scores = {chunk: hit[2] for chunk, hit in first.items()}
-        others = {chunk: hit[3] for chunk, hit in first.items() if hit[3] != "body"}
+        first: dict[int, Hit] = {}
+        for hit in hits:
+            first.setdefault(hit.chunk, hit)
+        scores = {chunk: hit.score for chunk, hit in first.items()}
+        others = {chunk: hit.representation for chunk, hit in first.items() if hit.representation != "body"}
         pool = {**self.pool, **{chunk: hit for chunk, hit in first.items() if chunk not in self.pool}}
         via = {**self.via, name: others} if others else self.via
         return replace(self, pool=pool, arms={**self.arms, name: scores}, via=via)

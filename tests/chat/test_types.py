@@ -1,10 +1,11 @@
 """Answers are the same after they were kept as JSON."""
 
 import json
+from dataclasses import asdict
 
-from chat.types import AnswerMetadata, AnswerRecord, CitationRecord
+from chat.types import AnswerMetadata, AnswerRecord, CitationRecord, to_plain
 from knowledge.types import FilterWarning
-from ragcore.types import Sentence
+from ragcore.types import Sentence, StageRecord
 
 
 def test_a_kept_answer_is_read_back_as_it_was():
@@ -24,3 +25,14 @@ def test_a_kept_answer_is_read_back_as_it_was():
     )
 
     assert AnswerRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
+
+
+def test_a_plain_record_is_what_dataclasses_make_of_it():
+    sentence = Sentence(text="Four.", support="supported", citations=(1,), reason_data={"shared": 2})
+    noted = StageRecord(stage="rerank", seconds=0.5, before=2, after=1, note={"best": sentence, "all": [sentence, "x"]})
+    record = AnswerRecord(
+        text="Four.", html="", status="answered", confidence=0.5, sentences=(sentence,), trace={"stages": [noted]}
+    )
+
+    assert to_plain(record) == asdict(record)
+    assert to_plain(noted) == asdict(noted)

@@ -4,6 +4,8 @@ from math import log
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragcore.answerability.features import FEATURES, compute_features
 from ragcore.extractive.sentence_model import FEATURES as SENTENCE_FEATURES
@@ -98,3 +100,16 @@ def test_every_model_reads_its_features_by_name():
     assert gate["sentence"] == pytest.approx(1.0)
     named = dict(zip(SUPPORT_FEATURES, support, strict=True))
     assert (named["sentence"], named["order"], named["missing_figures"]) == pytest.approx((1.0, 1.0, 0.0))
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=12)
+
+
+@given(WORDS, WORDS)
+def test_the_longest_common_subsequence_is_that_of_the_table(tokens, other):
+    table = [[0] * (len(other) + 1) for _ in range(len(tokens) + 1)]
+    for i, token in enumerate(tokens):
+        for j, word in enumerate(other):
+            table[i + 1][j + 1] = table[i][j] + 1 if token == word else max(table[i][j + 1], table[i + 1][j])
+
+    assert lexical.common_subsequence_length(tokens, other) == table[-1][-1]
