@@ -4,7 +4,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 VENV := .venv
 PEERS_VENV := .venv-bench
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-input
+# Packages are compiled when they are first imported: most of their modules never are.
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-input --no-compile
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 

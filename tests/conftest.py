@@ -15,6 +15,7 @@ from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 from pytest_django.plugin import blocking_manager_key
 
+from knowledge.indexes import corpus_epoch
 from ragsite.garbage import freeze_loaded
 from tests.database import connections_close, connections_left, copy_migrated, database
 from tests.services_plugin import MIGRATED_LOCK
@@ -71,6 +72,12 @@ def django_db_setup(
         connections_close()
         if left := connections_left(seconds=20):
             request.node.warn(pytest.PytestWarning(f"These connections keep the test database in use: {left}"))
+
+
+@pytest.fixture(autouse=True)
+def counts_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers are counted again after every change, also where a busy machine counts slowly."""
+    monkeypatch.setattr(corpus_epoch, "CHEAP_SECONDS", float("inf"))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import settings
 
 SHORT, FULL = "short", "full"
 MANY = 10  # times as many examples in the full form
-SYSTEMATIC_REQUESTS = 12  # for each operation of the API in the short form
+SYSTEMATIC_REQUESTS = 8  # for each operation of the API in the short form
 TOGETHER = "tests/browser/"
 settings.register_profile(SHORT, max_examples=25, derandomize=True, deadline=None, database=None)
 settings.register_profile(FULL, max_examples=500, deadline=None, print_blob=True)

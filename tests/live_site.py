@@ -14,7 +14,7 @@ from django.db import connection
 from ragsite.embedded.processes import Process, free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
-START_SECONDS = 60
+START_SECONDS = 240  # the first start on a machine compiles every module and exports the embedding model
 
 
 def child_environment() -> dict[str, str]:

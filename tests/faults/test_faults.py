@@ -1,4 +1,4 @@
-"""The short form of `make faults`: three rounds against the real product."""
+"""The short form of `make faults`: one round against the real product, and three in the full form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEED = 20_261_120
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """A product of its own, started once for the three rounds."""
+    """A product of its own, started once for all rounds."""
     product = Product(tmp_path_factory.mktemp("faults") / "data", models_folder())
     product.start()
     made = World(product)
@@ -27,7 +27,14 @@ def world(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.faults
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize(("number", "part"), [(0, "worker"), (1, POSTGRES), (2, SUPERVISOR)])
+@pytest.mark.parametrize(
+    ("number", "part"),
+    [
+        pytest.param(0, "worker", marks=pytest.mark.full),
+        pytest.param(1, POSTGRES, marks=pytest.mark.full),
+        (2, SUPERVISOR),
+    ],
+)
 def test_kill_9_loses_nothing(world, number, part):
     plan = Plan.of(seed=SEED, number=number, parts=[part])
 

@@ -117,6 +117,7 @@ def test_a_cheap_count_is_made_again_after_every_change():
 
 def test_a_dear_count_may_be_a_minute_old_and_no_older(monkeypatch):
     memory, clock = EpochCache(), iter([0.0, 5.0, 5.0, 30.0, 70.0, 70.1, 70.1])  # now, after it, when it was put, …
+    monkeypatch.setattr(corpus_epoch, "CHEAP_SECONDS", 0.02)
     monkeypatch.setattr(corpus_epoch.time, "monotonic", lambda: next(clock))
 
     values = [memory.get(("key",), epoch=epoch, make=lambda: next(numbers), stale=60) for epoch in (1, 2, 3)]
