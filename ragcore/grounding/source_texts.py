@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from ragcore.grounding.facts import figures, figures_offered, negations, plain_figure
-from ragcore.ports import Embedder, Tokenizer
+from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.matching import cosine_matrix, keywords
 from ragcore.text.scripts import cjk_share
 from ragcore.text.sentences import split_sentences
@@ -109,6 +111,7 @@ class SourceSimilarity:
     texts: SourceTexts = field(init=False)  # shared with whatever else compares the answer with its sources
     _words: dict[int, frozenset[str]] = field(default_factory=dict)
     _known: dict[str, dict[int, float]] = field(default_factory=dict)
+    _vectors: dict[int, FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.texts = SourceTexts(self.sources, self.tokenizer)
@@ -148,7 +151,15 @@ class SourceSimilarity:
         assert self.embedder is not None
         near = sorted(self.sources, key=lambda s: shared[s.number], reverse=True)[:CANDIDATES]
         sentence = self.embedder.embed_queries([text])
-        cosines = cosine_matrix(sentence, self.embedder.embed_documents([s.text for s in near]))[0]
+        cosines = cosine_matrix(sentence, self._vectors_of(near, self.embedder))[0]
         trust = self.embedder.trust(cjk_share(text))
         meaning = {s.number: min(1.0, max(0.0, trust * float(c))) for s, c in zip(near, cosines, strict=True)}
         return {number: max(value, meaning.get(number, 0.0)) for number, value in shared.items()}
+
+    def _vectors_of(self, sources: Sequence[Source], embedder: Embedder) -> FloatArray:
+        """float32[n, d] of their texts; each is embedded once for all sentences of the answer."""
+        missing = [source for source in sources if source.number not in self._vectors]
+        if missing:
+            vectors = embedder.embed_documents([source.text for source in missing])
+            self._vectors.update(zip([source.number for source in missing], vectors, strict=True))
+        return np.vstack([self._vectors[source.number] for source in sources])

@@ -242,7 +242,8 @@ class OpenAIChatModel:
                 is_busy = asked_for > 0 or getattr(error, "status_code", None) == TOO_MANY_REQUESTS
                 if not _is_worth_a_retry(error):
                     await completion.close()
-                    raise ModelUnavailableError("refused", problem=problem) from error
+                    status = getattr(error, "status_code", None)
+                    raise ModelUnavailableError("refused", problem=problem, status=status) from error
             await completion.close()
             wait = next(waits, None)
             is_too_long = self._has_short_retries and wait is not None and asked_for > wait

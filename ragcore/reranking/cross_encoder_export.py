@@ -39,7 +39,7 @@ def _export_fp32(ranker: Any, inputs: list[str], target: Path) -> None:
     import torch
     from torch.export import Dim
 
-    class Logits(torch.nn.Module):
+    class Logits(torch.nn.Module):  # type: ignore[misc]  # mypy does not read torch
         def __init__(self) -> None:
             super().__init__()
             self.ranker = ranker

@@ -43,6 +43,7 @@ _PIECE = re.compile(
 )
 _HAN = re.compile(f"[{HAN}]")
 _COMMON_PUNCTUATION = frozenset("，。、：；（）“”《》？！·—…")
+REMEMBERED_CHARACTERS = 8_000  # longer texts are counted each time
 SENTENCE_LOSS = 0.2  # of the limit: so much may be given up to end truncated text with a sentence
 
 
@@ -64,6 +65,12 @@ def _cost(piece: str) -> int:
     return 10 * len(piece.encode("utf-8", "surrogatepass"))  # the worst case of a byte pair encoding
 
 
+@lru_cache(maxsize=1024)
+def _estimate(text: str) -> int:
+    """Tokens of a text; passages that answer many questions are counted once."""
+    return _ceil(sum(map(_cost, _PIECE.findall(text))), 10)
+
+
 def _word_tokens(word: str) -> int:
     """Tokens of a Latin word: names and capitals are cut smaller than common words."""
     if word.islower():
@@ -81,7 +88,7 @@ class EstimateCounter:
 
     def count(self, text: str) -> int:
         """Estimated tokens of a text."""
-        return _ceil(sum(map(_cost, _PIECE.findall(text))), 10)
+        return _estimate(text) if len(text) <= REMEMBERED_CHARACTERS else _estimate.__wrapped__(text)
 
     def truncate(self, text: str, limit: int) -> str:
         """See ports.TokenCounter."""

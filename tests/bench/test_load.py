@@ -8,8 +8,9 @@ from asgiref.sync import sync_to_async
 
 from bench.load.figures import Figures, ProcessUse, histogram, process_table, table
 from bench.load.people import make_people
-from bench.load.product import name_of
+from bench.load.product import is_idle, name_of
 from bench.load.script import load_documents, run_people
+from knowledge.models import Document
 from tests.factories import ingest, make_set, make_user
 from tests.live_site import serving_site
 
@@ -35,11 +36,15 @@ async def test_scripted_people_do_everything_and_nothing_fails(transactional_db,
         )
         ended.set()
         accepted = await loading
+        is_busy = not await asyncio.to_thread(is_idle, site, accounts[0])  # no worker runs here
+        await Document.objects.filter(state=Document.State.PROCESSING).aupdate(state=Document.State.LIVE)
+        is_idle_then = await asyncio.to_thread(is_idle, site, accounts[0])
 
     assert dict(figures.failures) == {}
     assert figures.seconds.keys() == ACTIONS
     assert len(figures.seconds["first word"]) == len(figures.seconds["ask"]) + len(figures.seconds["follow up"])
     assert accepted >= 50
+    assert (is_busy, is_idle_then) == (True, True)
 
 
 def test_the_tables_say_how_long_and_how_often_it_failed():

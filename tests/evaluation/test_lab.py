@@ -234,7 +234,7 @@ def test_a_document_below_the_fused_ones_has_its_place_there(viewer, common, cor
 def test_a_document_below_both_arms_of_the_fine_stage_has_its_scores(viewer, common, corpus):
     ingest(viewer, common, **{f"f{n}": f"{RACH} Note {n}." for n in range(20)})
 
-    where = one(viewer, expected="cake", options={"fine_limit": 10, "fuzzy": False}).where
+    where = one(viewer, expected="cake", options={"fine_limit": 10, "fuzzy": False, "exact": False}).where
 
     row = where.rows[0]
     assert where.fate.kind == "not_fine"
@@ -246,7 +246,7 @@ def test_a_document_below_both_arms_of_the_fine_stage_has_its_scores(viewer, com
 def test_a_document_beyond_the_first_stage_has_its_scores_computed(viewer, common, corpus):
     ingest(viewer, common, **{f"f{n}": f"{RACH} Note {n}." for n in range(30)})
 
-    where = one(viewer, expected="handover", options={"coarse_limit": 10, "fine_limit": 10}).where
+    where = one(viewer, expected="handover", options={"coarse_limit": 10, "fine_limit": 10, "exact": False}).where
 
     row = where.rows[0]
     assert where.fate.kind == "not_coarse"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ragcore.grounding.source_texts import SourceTexts
+from ragcore.grounding.source_texts import SourceSimilarity, SourceTexts
 from ragcore.grounding.support import support_states
 from ragcore.grounding.support_model import SupportFeatures, SupportModel
 
@@ -24,6 +24,36 @@ class Oracle:
 
     def trust(self, cjk_share):
         return 1.0
+
+
+class Counting:
+    """An embedder with a vector for each text, which counts the documents that it embeds."""
+
+    model, dimensions = "counting", 768
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def embed_documents(self, texts):
+        self.embedded += texts
+        return self.embed_queries(texts)
+
+    def embed_queries(self, texts):
+        return np.stack([np.random.default_rng(len(text)).standard_normal(768) for text in texts]).astype(np.float32)
+
+    def trust(self, cjk_share):
+        return 1.0
+
+
+def test_each_source_is_embedded_once_for_all_sentences(sources, tokenizer):
+    sentences = ["Bananas grow in warm countries.", "Whales sing in cold seas.", "Clocks tick at night."]
+    embedder = Counting()
+    similarity = SourceSimilarity(sources, tokenizer, embedder)
+
+    together = [similarity.of(sentence) for sentence in sentences]
+
+    assert len(embedder.embedded) == len(set(embedder.embedded)) <= len(sources)
+    assert together == [SourceSimilarity(sources, tokenizer, Counting()).of(sentence) for sentence in sentences]
 
 
 def states(text, sources, tokenizer, **more):
