@@ -21,6 +21,7 @@ RUN_SYNC = "knowledge.run_sync"
 START_DUE_SOURCES = "knowledge.start_due_sources"
 SETTLE_SOURCE = "knowledge.settle_source"
 APPLY_BACKEND_CHANGES = "knowledge.apply_backend_changes"
+RETRY_REPRESENTATIONS = "knowledge.retry_representations"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
@@ -32,6 +33,7 @@ QUEUES = {
     RUN_SYNC: "nightly",
     START_DUE_SOURCES: "nightly",
     SETTLE_SOURCE: "nightly",
+    RETRY_REPRESENTATIONS: "nightly",
     APPLY_BACKEND_CHANGES: "chat",  # short, and people wait to find what they have uploaded
 }
 

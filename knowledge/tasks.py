@@ -12,6 +12,7 @@ from knowledge.queue import (
     RECORD_DUPLICATES,
     REFRESH_INDEXES,
     RENDER_VERSION,
+    RETRY_REPRESENTATIONS,
     RUN_SYNC,
     SETTLE_SOURCE,
     START_DUE_SOURCES,
@@ -77,3 +78,9 @@ def settle_source(*, source_id: int) -> None:
 def apply_backend_changes() -> None:
     """Tell another search backend what has changed."""
     services.backend_changes_apply()
+
+
+@shared_task(name=RETRY_REPRESENTATIONS)
+def retry_representations() -> None:
+    """Ask the language model again for what rules wrote while it was down."""
+    services.representations_retry()

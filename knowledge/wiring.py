@@ -5,7 +5,7 @@ from __future__ import annotations
 from accounts.scope import Scope
 from knowledge import model_registry
 from knowledge.backends import backend_of
-from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex
+from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex, ScopedNameIndex
 from knowledge.indexes.visibility import Visible
 from knowledge.types import RetrievalMode
 from ragcore.embedding.vectors import CachingEmbedder
@@ -50,6 +50,7 @@ def retrieval_pipeline(
         vectors=backend.vectors,
         passages=backend.passages,
         fuzzy=ScopedFuzzyIndex(scope, visible),
+        names=ScopedNameIndex(scope, visible),
         facts=ScopedFactsIndex(scope, visible, within),
         embedder=CachingEmbedder(embedder),
         tokenizer=model_registry.tokenizer(),

@@ -204,9 +204,11 @@ class ModelUnavailableError(TransientError):
 
     `data["model"]`: the model that did not answer after all retries; not there where it refused at once.
     `data["busy"]`: whether its last word was that there are too many requests.
+    `data["status"]`: of a request that was refused at once.
     """
 
     code = "model_unavailable"
+    prompt_statuses: ClassVar[frozenset[int]] = frozenset({400, 413, 422})  # such as a text that is too long
     default_message = "The language model cannot be reached at the moment."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "silent": "The language model does not answer: %(problem)s.",
@@ -226,6 +228,11 @@ class ModelUnavailableError(TransientError):
         "reranker_rests": "The reranker %(name)s is left alone for a while: %(problem)s",
         "empty_answer": "The language model returned an empty answer.",
     }
+
+    @property
+    def is_about_prompt(self) -> bool:
+        """Whether the model does not take this prompt; another one may be answered."""
+        return self.reason == "prompt_too_long" or self.data.get("status") in self.prompt_statuses
 
 
 class EmbedderRefusedError(PermanentError):

@@ -18,6 +18,8 @@ from ragcore.types import (
     DocumentFacts,
     Hit,
     Language,
+    NamedDocument,
+    NameMention,
     ParsedDocument,
     Passage,
     Pixels,
@@ -166,12 +168,24 @@ class LexicalIndex(Protocol):
 class VectorIndex(Protocol):
     """Nearest neighbours over the entries that the bound scope may see."""
 
+    def is_exact(self) -> bool:
+        """Whether `exact_many` costs less than `coarse_many` and `fine`: where there is little to compare."""
+        ...
+
+    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+        """Up to `limit` chunks for each row of float32[q, 768], best first by cosine of the whole vectors of all."""
+        ...
+
     def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
-        """Best first by cosine of the 384-d prefix; vector float32[768]."""
+        """Best first by cosine of the 384-d prefix, or of the whole vector; vector float32[768]."""
         ...
 
     def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
         """What `coarse` finds for each row of float32[q, 768], in one round trip."""
+        ...
+
+    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
+        """Cosine of the 384-d prefix of each of these chunks, best first."""
         ...
 
     def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
@@ -213,6 +227,14 @@ class FuzzyIndex(Protocol):
 
     def titles(self, text: str, *, least: float) -> list[Hit]:
         """The first passages of documents with a title near to a text, from this word similarity on, best first."""
+        ...
+
+
+class NameIndex(Protocol):
+    """File names and folders of documents that the bound scope may see (D10)."""
+
+    def named(self, mentions: Sequence[NameMention]) -> Sequence[Sequence[NamedDocument]]:
+        """For each mention the documents with the most specific of its keys, or else with all of its words."""
         ...
 
 
@@ -300,6 +322,7 @@ class Ports:
     reranker: Reranker | None = None
     second_reranker: Reranker | None = None  # orders where the first one fails
     fuzzy: FuzzyIndex | None = None
+    names: NameIndex | None = None
     facts: FactsIndex | None = None
     together: Together = one_after_the_other
     backend_note: Mapping[str, Any] = field(default_factory=dict)  # who answered the searches; stages note it

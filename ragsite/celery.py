@@ -39,6 +39,11 @@ app.conf.beat_schedule = {
         "schedule": 30.0,
         "options": {"queue": "chat", "expires": 30},
     },
+    "ask the model again for what rules wrote": {
+        "task": "knowledge.retry_representations",
+        "schedule": 60.0,
+        "options": {"queue": "nightly", "expires": 60, "priority": 9},
+    },
     "keep index statistics": {
         "task": "knowledge.refresh_indexes",
         "schedule": crontab(minute="*/5"),

@@ -7,17 +7,26 @@ about memory and processor time of a process is missing there, so it is added he
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from django.db import DatabaseError, connection
 from prometheus_client import REGISTRY, CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from knowledge.services.representation_retries import retries_counted
 from ragsite.embedded.data_dir import is_running
 from ragsite.env import env
 from ragsite.web_server import READY_SUFFIX
+
+logger = logging.getLogger(__name__)
+
+COUNT_SECONDS = 2.0  # a page without this number is better than none while the database is away
+_counting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="metrics")
 
 SMALLEST = "process_start_time_seconds"  # of all processes the earliest counts
 SHARED_LIMIT = "process_max_fds"  # a limit of each process, no sum
@@ -25,12 +34,39 @@ SHARED_LIMIT = "process_max_fds"  # a limit of each process, no sum
 
 def metrics_page() -> bytes:
     """In the text format of Prometheus."""
-    if env.PROMETHEUS_MULTIPROC_DIR is None:
-        return generate_latest(REGISTRY)
     registry = CollectorRegistry()
+    registry.register(RuledPassages())
+    if env.PROMETHEUS_MULTIPROC_DIR is None:
+        return generate_latest(REGISTRY) + generate_latest(registry)
     MultiProcessCollector(registry, str(env.PROMETHEUS_MULTIPROC_DIR))  # type: ignore[no-untyped-call]
     registry.register(WebProcesses(env.PROMETHEUS_MULTIPROC_DIR))
     return generate_latest(registry)
+
+
+class RuledPassages(Collector):
+    """Passages whose summaries or questions rules wrote because the language model did not, by reason and state.
+
+    Counted when asked for: workers write them, which keep no metrics. Nothing where the database does not answer.
+    """
+
+    def collect(self) -> Iterator[Metric]:
+        try:
+            counted = _counting.submit(_count_passages).result(timeout=COUNT_SECONDS)
+        except (DatabaseError, TimeoutError) as error:
+            logger.warning("passages enriched by rules cannot be counted: %s", error or "the database is slow")
+            return
+        name = "ragsite_passages_by_rules"
+        passages = Metric(name, "Passages that rules described in place of the language model", "gauge")
+        for (reason, state), number in counted.items():
+            passages.add_sample(name, {"reason": reason, "state": state}, number)
+        yield passages
+
+
+def _count_passages() -> dict[tuple[str, str], int]:
+    try:
+        return retries_counted()
+    finally:
+        connection.close()
 
 
 class WebProcesses(Collector):

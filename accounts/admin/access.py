@@ -172,6 +172,7 @@ ACTIONS = {
     "set.change": _("Changed knowledge set"),
     "set.create": _("Created knowledge set"),
     "set.delete": _("Deleted knowledge set"),
+    "set.enrich": _("Enriched passages again"),
     "set.ingest": _("Loaded documents into set"),
     "set.members": _("Changed members"),
     "set.options": _("Changed set settings"),

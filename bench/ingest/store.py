@@ -13,7 +13,7 @@ from accounts.models import Tenant
 from bench.ingest.figures import Figure
 from knowledge.indexes.copy import EntryRow, entries_copy
 from knowledge.indexes.lexical import TERM_SPACE
-from knowledge.models import IndexEntry
+from knowledge.models import IndexEntry, WholeVector
 
 TERMS = 80  # different ones of an entry
 GOAL_RATIO = 5.0
@@ -71,7 +71,7 @@ def _rows(count: int) -> list[EntryRow]:
 
 
 def _bulk_create(rows: Sequence[EntryRow]) -> None:
-    IndexEntry.objects.bulk_create(
+    entries = IndexEntry.objects.bulk_create(
         [
             IndexEntry(
                 chunk_id=row.chunk_id,
@@ -81,12 +81,26 @@ def _bulk_create(rows: Sequence[EntryRow]) -> None:
                 language=row.language,
                 length=row.length,
                 coarse=row.vector[:384],
-                fine=row.vector,
                 lexemes=" ".join(map(str, sorted(row.weights))),
                 bm25=SparseVector({term - 1: weight for term, weight in row.weights.items()}, TERM_SPACE),
                 embedding_model=row.embedding_model,
             )
             for row in rows
+        ],
+        batch_size=500,
+    )
+    WholeVector.objects.bulk_create(
+        [
+            WholeVector(
+                entry=entry,
+                chunk_id=row.chunk_id,
+                version_id=row.version_id,
+                tenant_id=row.tenant_id,
+                representation=row.representation,
+                embedding_model=row.embedding_model,
+                vector=row.vector,
+            )
+            for entry, row in zip(entries, rows, strict=True)
         ],
         batch_size=500,
     )

@@ -25,7 +25,7 @@ from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from knowledge.wiring import query_of
 from ragcore.ports import FloatArray
-from ragcore.types import Query
+from ragcore.types import Hit, Query
 from ragsite.embedded.processes import processes_in
 
 DEPTH, RECALL_AT, OVERLAP_AT = 1500, 100, 10
@@ -108,7 +108,7 @@ def _with_vector(query: Query, vector: FloatArray) -> Query:
 
 
 def recall(corpus: Corpus, queries: Sequence[Query]) -> float:
-    """Share of the exactly nearest hundred (768-d) among the best hundred of coarse 1500 → fine."""
+    """Share of the exactly nearest hundred (768-d) among the best hundred that both stages find."""
     index = ScopedVectorIndex(corpus.scope, visible_of(corpus), corpus.model)
     ids = np.array(corpus.chunks)
     found = []
@@ -118,10 +118,17 @@ def recall(corpus: Corpus, queries: Sequence[Query]) -> float:
         scores = np.concatenate([part.astype(np.float32) @ vector for part in corpus.vectors])
         wanted = min(RECALL_AT, len(ids))
         nearest = ids[np.argpartition(-scores, wanted - 1)[:wanted]]
-        near = [hit.chunk for hit in index.coarse(vector, limit=DEPTH)]
-        best = {hit.chunk for hit in index.fine(vector, chunks=near, limit=wanted)}
+        best = {hit.chunk for hit in _nearest(index, vector, wanted)}
         found.append(len(best & set(nearest.tolist())) / wanted)
     return float(np.mean(found))
+
+
+def _nearest(index: ScopedVectorIndex, vector: FloatArray, wanted: int) -> list[Hit]:
+    """As a search does it: all whole vectors compared, or the second stage among the hits of the index."""
+    if index.is_exact():
+        return index.exact_many(vector[None, :], limit=wanted)[0]
+    near = [hit.chunk for hit in index.coarse(vector, limit=DEPTH)]
+    return index.fine(vector, chunks=near, limit=wanted)
 
 
 def overlap(corpus: Corpus, questions: Sequence[str]) -> float | None:
@@ -185,14 +192,16 @@ def sizes() -> dict[str, int]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_relation_size('knowledge_indexentry'), pg_table_size('knowledge_indexentry'), "
+            "pg_table_size('knowledge_wholevector'), "
             "pg_relation_size('knowledge_entry_lexemes'), pg_relation_size('knowledge_entry_coarse'), "
             "pg_database_size(current_database())"
         )
-        rows, table, lexemes, coarse, database = cursor.fetchone()
+        rows, table, vectors, lexemes, coarse, database = cursor.fetchone()
     folder = Path(settings.DATA_DIR) / "postgres"
     return {
         "rows": rows,
         "beside the rows": table - rows,
+        "whole vectors": vectors,
         "word index": lexemes,
         "vector index": coarse,
         "database": database,

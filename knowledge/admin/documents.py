@@ -37,8 +37,10 @@ from knowledge.admin.document_actions import (
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
 from knowledge.admin.jobs import rows_of, stage_of
 from knowledge.admin.passages import edit_urls, spread_of
+from knowledge.admin.representation_retries import notice_of
 from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors.dashboard import documents_managed, items_shown
+from knowledge.selectors.representation_retries import retries_of_document
 from knowledge.services.reingest import document_rebuild
 from ragcore.errors import RagError
 
@@ -174,6 +176,7 @@ class DocumentAdmin(CuratorAdmin):
             "view": view,
             "rows": rows_of(scope=scope, items=[*items, *last_failed]),
             "may_edit": document.deleted is None,
+            "retries": notice_of(retries_of_document(scope=scope, document=document)),
             **self._view(request, document, shown, view),
         }
 

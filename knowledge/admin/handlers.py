@@ -20,7 +20,14 @@ from accounts.error_messages import error_message
 from accounts.services import audit_record
 from knowledge.admin.source_forms import CapitalLabels, LinesField, PairsField
 from knowledge.models import Attribute, HandlerRule, SourceHandler
-from knowledge.services.handlers import HandlerOutcome, handler_evaluate, handler_value, pattern_check, template_check
+from knowledge.services.handlers import (
+    HandlerOutcome,
+    handler_evaluate,
+    handler_value,
+    pattern_check,
+    template_check,
+    text_nest,
+)
 from ragcore.errors import RagError
 
 if TYPE_CHECKING:  # the theme has no types; its class is Django's with other templates
@@ -70,8 +77,12 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]
         action = data.get("action")
         if action == HandlerRule.Action.SET_ATTRIBUTE and not data.get("attribute"):
             self.add_error("attribute", _("Which attribute?"))
-        if action in (HandlerRule.Action.SET_ATTRIBUTE, HandlerRule.Action.ADD_TAG) and not data.get("value"):
+        valued = (HandlerRule.Action.SET_ATTRIBUTE, HandlerRule.Action.ADD_TAG, HandlerRule.Action.INDENTATION)
+        if action in valued and not data.get("value"):
             self.add_error("value", _("Which value?"))
+        looks_at_paragraphs = data.get("looks") in (HandlerRule.Looks.STYLE, HandlerRule.Looks.LINE)
+        if looks_at_paragraphs != (action == HandlerRule.Action.INDENTATION):
+            self.add_error("looks", _("Paragraph style and line are for nesting, and nesting is for them only."))
         return cleaned
 
 
@@ -93,6 +104,18 @@ class TrialForm(forms.Form):
     text = forms.CharField(
         label=_("text"), required=False, max_length=200_000, widget=forms.Textarea({"rows": 6}), strip=False
     )
+
+    style = forms.CharField(
+        label=_("paragraph style"),
+        required=False,
+        max_length=64,
+        help_text=_("Of all paragraphs of the text, such as B1."),
+    )
+
+    def nested(self, row: SourceHandler) -> str:
+        """The text with its nested lists; empty where the handler sees none."""
+        data = self.cleaned_data
+        return text_nest(data["text"], style=data["style"], handler=handler_value(row)) if data["text"] else ""
 
     def outcome(self, row: SourceHandler) -> HandlerOutcome:
         """What the handler says about it."""
@@ -176,6 +199,7 @@ class SourceHandlerAdmin(AdministratorAdmin):
             "handler_row": row,
             "trial": form,
             "outcome": form.outcome(row) if form.is_valid() else None,
+            "nested": form.nested(row) if form.is_valid() else "",
         }
         return TemplateResponse(request, "admin/knowledge/sourcehandler/trial.html", context)
 

@@ -18,10 +18,12 @@ from accounts.error_messages import error_message
 from accounts.models import Tenant
 from knowledge.admin.curation import run_action
 from knowledge.admin.option_forms import OptionsForm, without
+from knowledge.admin.representation_retries import notice_of
 from knowledge.admin.site_options import Place, history_shown, place_of
 from knowledge.models import KnowledgeSet
 from knowledge.selectors.dashboard import documents_rebuildable
 from knowledge.selectors.options import options_shown
+from knowledge.selectors.representation_retries import retries_of_set
 from knowledge.services.chunking_previews import chunking_preview
 from knowledge.services.options import ChangeNote, set_options_update, site_options_update
 from knowledge.services.reingest import set_rebuild
@@ -39,7 +41,12 @@ def set_options(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]
     return _options_page(
         request,
         save=lambda options, why: set_options_update(set_id=row.pk, options=options, why=why, **who),
-        context={**context, "title": _("%(name)s settings") % {"name": row.name}, "set": row},
+        context={
+            **context,
+            "title": _("%(name)s settings") % {"name": row.name},
+            "set": row,
+            "retries": notice_of(retries_of_set(scope=who["scope"], set_id=row.pk)),
+        },
         place=Place(set_id=row.pk),
     )
 

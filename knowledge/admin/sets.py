@@ -18,8 +18,10 @@ from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.scope import Scope
 from knowledge.admin import options
 from knowledge.admin.curation import CuratorAdmin
+from knowledge.admin.representation_retries import enrich_view, notice_of
 from knowledge.models import KnowledgeSet
 from knowledge.selectors.dashboard import sets_counted
+from knowledge.selectors.representation_retries import retries_of_set
 from knowledge.services.sets import set_create, set_delete, set_members_put, set_update
 
 PEOPLE = {"members": "users", "member_groups": "groups", "owners": "owners"}  # field -> argument of the service
@@ -111,6 +113,20 @@ class KnowledgeSetAdmin(CuratorAdmin):
             ]
         return response
 
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: KnowledgeSet | None = None,
+    ) -> HttpResponse:
+        """The form of a set, below what rules wrote for its passages."""
+        if obj is not None:
+            context["retries"] = notice_of(retries_of_set(scope=admin_scope(request), set_id=obj.pk))
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
         return [
@@ -118,6 +134,7 @@ class KnowledgeSetAdmin(CuratorAdmin):
             path("<int:pk>/options/", wrap(self.options), name="knowledge_knowledgeset_options"),
             path("<int:pk>/chunking/", wrap(self.chunking), name="knowledge_knowledgeset_chunking"),
             path("<int:pk>/rebuild/", wrap(self.rebuild), name="knowledge_knowledgeset_rebuild"),
+            path("<int:pk>/enrich/", wrap(self.enrich), name="knowledge_knowledgeset_enrich"),
             *super().get_urls(),
         ]
 
@@ -136,6 +153,10 @@ class KnowledgeSetAdmin(CuratorAdmin):
     def rebuild(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ingest the documents of the set again, after asking."""
         return options.rebuild_view(request, self._managed(request, pk), self.admin_site.each_context(request))
+
+    def enrich(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST: ask the language model again for what rules wrote."""
+        return enrich_view(request, self._managed(request, pk))
 
     def _managed(self, request: HttpRequest, pk: int) -> KnowledgeSet:
         return get_object_or_404(self.get_queryset(request), pk=pk)

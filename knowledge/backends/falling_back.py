@@ -67,6 +67,16 @@ class FallingBackVectorIndex:
     postgres: VectorIndex
     report: Report
 
+    def is_exact(self) -> bool:
+        return self.first.is_exact()
+
+    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+        return self.report.first_or(
+            "dense",
+            lambda: self.first.exact_many(vectors, limit=limit),
+            lambda: self.postgres.exact_many(vectors, limit=limit),
+        )
+
     def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
         return self.report.first_or(
             "coarse",
@@ -79,6 +89,13 @@ class FallingBackVectorIndex:
             "coarse",
             lambda: self.first.coarse_many(vectors, limit=limit),
             lambda: self.postgres.coarse_many(vectors, limit=limit),
+        )
+
+    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
+        return self.report.first_or(
+            "coarse",
+            lambda: self.first.prefixes(vector, chunks=chunks),
+            lambda: self.postgres.prefixes(vector, chunks=chunks),
         )
 
     def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:

@@ -12,8 +12,9 @@ from django.db import transaction
 from accounts.scope import Scope
 from knowledge.indexes.fuzzy import characters_between, terms_alike, terms_unseen, titles_near
 from knowledge.indexes.lexical import LexicalQuery, lexical_many_search, lexical_query
+from knowledge.indexes.names import documents_named
 from knowledge.indexes.search_space import PlannedHits
-from knowledge.indexes.vectors import coarse_many_search, fine_search
+from knowledge.indexes.vectors import VectorSearch, fine_search, vector_search
 from knowledge.indexes.visibility import Visible
 from knowledge.indexes.visible_passages import (
     facts_load,
@@ -24,7 +25,7 @@ from knowledge.indexes.visible_passages import (
 )
 from knowledge.selectors import sets_readable
 from ragcore.ports import FloatArray
-from ragcore.types import DocumentFacts, Hit, Passage, Query
+from ragcore.types import DocumentFacts, Hit, NamedDocument, NameMention, Passage, Query
 
 Asked = tuple[tuple[str, ...], tuple[tuple[str, tuple[tuple[str, float], ...]], ...]]  # terms, corrections
 
@@ -68,26 +69,42 @@ class ScopedLexicalIndex:
         return self.looked_up[asked]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ScopedVectorIndex:
-    """VectorIndex of one asker and one embedding model."""
+    """VectorIndex of one asker and one embedding model, for one search."""
 
     scope: Scope
     visible: Visible
     model: str
     said: dict[str, Any] = field(default_factory=dict, compare=False)  # for the trace: which way was taken, and why
+    search: VectorSearch | None = field(default=None, compare=False)  # looked up once
+
+    def is_exact(self) -> bool:
+        return self._search().plan().path != "index"
+
+    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+        start = perf_counter()
+        return self._noted(self._search().exact(vectors, limit=limit), start)
 
     def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
         return self.coarse_many(vector[None, :], limit=limit)[0]
 
     def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
         start = perf_counter()
-        found = coarse_many_search(
-            scope=self.scope, visible=self.visible, vectors=vectors, model=self.model, limit=limit
-        )
+        return self._noted(self._search().coarse(vectors, limit=limit), start)
+
+    def _search(self) -> VectorSearch:
+        if self.search is None:
+            self.search = vector_search(scope=self.scope, visible=self.visible, model=self.model)
+        return self.search
+
+    def _noted(self, found: list[PlannedHits], start: float) -> list[list[Hit]]:
         if found:
             self.said["vector_plan"] = plan_note(found[0], start)
         return [one.hits for one in found]
+
+    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
+        return self._search().prefixes(vector, chunks=chunks)
 
     def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
         return fine_search(
@@ -139,6 +156,17 @@ class ScopedFuzzyIndex:
     @transaction.atomic
     def titles(self, text: str, *, least: float) -> list[Hit]:
         return titles_near(scope=self.scope, visible=self.visible, text=text, least=least)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedNameIndex:
+    """NameIndex of one asker."""
+
+    scope: Scope
+    visible: Visible
+
+    def named(self, mentions: Sequence[NameMention]) -> list[tuple[NamedDocument, ...]]:
+        return documents_named(scope=self.scope, visible=self.visible, mentions=mentions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,8 +127,9 @@ COLUMNS = """
 SELECT e.id, e.chunk_id, d.id, e.version_id, e.tenant_id, d.clearance, e.representation, e.language,
     e.embedding_model, d.tags,
     ARRAY(SELECT s.knowledgeset_id FROM knowledge_document_sets s WHERE s.document_id = d.id ORDER BY 1),
-    halfvec_send(e.fine), sparsevec_send(e.bm25)
+    halfvec_send(v.vector), sparsevec_send(e.bm25)
 FROM knowledge_indexentry e
+JOIN knowledge_wholevector v ON v.entry_id = e.id
 JOIN knowledge_document d ON d.live_version_id = e.version_id
 """
 OF_TENANT = f"""{COLUMNS}

@@ -13,7 +13,7 @@ from statistics import median
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.index_maintenance import tail_and_merged_count
 from knowledge.indexes.rotation_switch import vectors_sample
-from knowledge.indexes.rotations import RotationState, rotated_params
+from knowledge.indexes.rotations import RotationState, rotated_params, vector_text
 from knowledge.indexes.search_space import VectorCosts
 from knowledge.indexes.statements import execute, fetch
 from knowledge.indexes.vectors import NEAR_IN_INDEX, NEAR_IN_SCAN, hnsw_scan_settings
@@ -50,8 +50,10 @@ def _milliseconds(sql: str, state: RotationState, questions: FloatArray, *, dept
     """Median by the clock of one search."""
     seconds = []
     for vector in questions:
-        named = {"tenant": state.tenant_id, "model": state.model, "fetched": depth, **rotated_params(vector, state)}
-        with hnsw_scan_settings(depth) if sql == NEAR_IN_INDEX else nullcontext():
+        is_index = sql == NEAR_IN_INDEX
+        asked = rotated_params(vector, state) if is_index else {"vector": vector_text(vector)}
+        named = {"tenant": state.tenant_id, "model": state.model, "fetched": depth, **asked}
+        with hnsw_scan_settings(depth) if is_index else nullcontext():
             fetch(sql, named)
             start = time.perf_counter()
             fetch(sql, named)

@@ -5,7 +5,7 @@ Formats: PostgreSQL manual "COPY, Binary Format"; send/receive functions of tsve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from struct import pack
 
@@ -19,10 +19,11 @@ from ragcore.ports import FloatArray
 
 HEADER = b"PGCOPY\n\xff\r\n\0" + pack(">ii", 0, 0)
 TRAILER = pack(">h", -1)
-COLUMNS = (
-    "chunk_id, version_id, tenant_id, representation, language, length, "
-    "coarse, fine, lexemes, bm25, embedding_model, merged, rotation"
+ENTRY_COLUMNS = (
+    "id, chunk_id, version_id, tenant_id, representation, language, length, "
+    "coarse, lexemes, bm25, embedding_model, merged, rotation"
 )
+VECTOR_COLUMNS = "entry_id, chunk_id, version_id, tenant_id, representation, embedding_model, vector"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,28 +46,33 @@ def entries_copy(rows: Sequence[EntryRow]) -> None:
 
     Their coarse vectors get the rotation that new entries of the tenant and model have.
     """
-    rotated = _rotated(rows)
-    with (
-        connection.cursor() as cursor,
-        cursor.cursor.copy(  # the psycopg cursor below Django's
-            f"COPY knowledge_indexentry ({COLUMNS}) FROM STDIN WITH (FORMAT BINARY)"
-        ) as copy,
-    ):
-        copy.write(HEADER)
-        for row, (coarse, rotation) in zip(rows, rotated, strict=True):
-            copy.write(_row(row, coarse, rotation))
-        copy.write(TRAILER)
+    if not rows:
+        return
+    ids = _new_ids("knowledge_indexentry", len(rows))
+    entries = (
+        _entry(number, row, coarse, rotation)
+        for number, row, (coarse, rotation) in zip(ids, rows, _rotated(rows), strict=True)
+    )
+    _copy(f"knowledge_indexentry ({ENTRY_COLUMNS})", entries)
+    vectors = (_whole_vector(number, row) for number, row in zip(ids, rows, strict=True))
+    _copy(f"knowledge_wholevector ({VECTOR_COLUMNS})", vectors)
 
 
 def vectors_copy(table: str, column: str, *, ids: Sequence[int], vectors: FloatArray) -> None:
     """Insert ids and their vectors into a table of two columns."""
+    rows = ((pack(">q", number), _halfvec(vector)) for number, vector in zip(ids, vectors, strict=True))
+    _copy(f"{table} (id, {column})", rows)
+
+
+def _copy(target: str, rows: Iterable[Sequence[bytes]]) -> None:
+    """Insert rows of fields in their binary form into a table; `target` names it with its columns."""
     with (
         connection.cursor() as cursor,
-        cursor.cursor.copy(f"COPY {table} (id, {column}) FROM STDIN WITH (FORMAT BINARY)") as copy,
+        cursor.cursor.copy(f"COPY {target} FROM STDIN WITH (FORMAT BINARY)") as copy,  # psycopg's cursor
     ):
         copy.write(HEADER)
-        for number, vector in zip(ids, vectors, strict=True):
-            copy.write(_joined((pack(">q", number), _halfvec(vector))))
+        for row in rows:
+            copy.write(_joined(row))
         copy.write(TRAILER)
 
 
@@ -81,23 +87,28 @@ def _rotated(rows: Sequence[EntryRow]) -> list[tuple[FloatArray, int]]:
     return [found[at] for at in range(len(rows))]
 
 
-def _row(row: EntryRow, coarse: FloatArray, rotation: int) -> bytes:
-    fields = (
-        pack(">q", row.chunk_id),
-        pack(">q", row.version_id),
-        pack(">q", row.tenant_id),
-        row.representation.encode(),
+def _entry(number: int, row: EntryRow, coarse: FloatArray, rotation: int) -> Sequence[bytes]:
+    return (
+        *_place(number, row),
         row.language.encode(),
         pack(">i", row.length),
         _halfvec(coarse),
-        _halfvec(row.vector),
         _tsvector(row.weights),
         _sparsevec(row.weights),
         row.embedding_model.encode(),
         b"\0",
         pack(">i", rotation),
     )
-    return _joined(fields)
+
+
+def _whole_vector(number: int, row: EntryRow) -> Sequence[bytes]:
+    return (*_place(number, row), row.embedding_model.encode(), _halfvec(row.vector))
+
+
+def _place(number: int, row: EntryRow) -> Sequence[bytes]:
+    """What both tables begin with: id of the entry, chunk, version, tenant and representation."""
+    ids = (number, row.chunk_id, row.version_id, row.tenant_id)
+    return (*(pack(">q", one) for one in ids), row.representation.encode())
 
 
 def _joined(fields: Sequence[bytes]) -> bytes:
@@ -127,11 +138,13 @@ def _tsvector(weights: Mapping[int, float]) -> bytes:
 # ── ids ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-CHUNK_IDS = """
-SELECT nextval(pg_get_serial_sequence('knowledge_chunk', 'id')) FROM generate_series(1, %(count)s)
-"""
+NEW_IDS = "SELECT nextval(pg_get_serial_sequence(%(table)s, 'id')) FROM generate_series(1, %(count)s)"
 
 
 def chunk_ids(count: int) -> list[int]:
     """New chunk ids, ascending; taken before the rows are written, so that rows can refer to each other."""
-    return sorted(row[0] for row in fetch(CHUNK_IDS, {"count": count}))
+    return _new_ids("knowledge_chunk", count)
+
+
+def _new_ids(table: str, count: int) -> list[int]:
+    return sorted(row[0] for row in fetch(NEW_IDS, {"table": table, "count": count}))

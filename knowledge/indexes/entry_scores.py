@@ -16,12 +16,13 @@ from ragcore.ports import FloatArray
 EVIDENCE = """
 SELECT e.chunk_id, e.representation, e.embedding_model = %(model)s,
     CASE WHEN e.embedding_model = %(model)s THEN 1 - (e.coarse <=> %(vector)s::halfvec) END,
-    CASE WHEN e.embedding_model = %(model)s THEN 1 - (e.fine <=> %(fine)s::halfvec) END,
+    CASE WHEN e.embedding_model = %(model)s THEN 1 - (v.vector <=> %(fine)s::halfvec) END,
     ARRAY(
         SELECT -(e.bm25 <#> asked.one::sparsevec)
         FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS asked (one, place) ORDER BY asked.place
     )
 FROM knowledge_indexentry e
+JOIN knowledge_wholevector v ON v.entry_id = e.id
 JOIN knowledge_document d ON d.live_version_id = e.version_id
 WHERE e.chunk_id = ANY(%(chunks)s) AND d.id IN ({visible})
 ORDER BY e.chunk_id, e.id

@@ -218,8 +218,8 @@ DELETE FROM knowledge_indexentry WHERE id IN (
 )
 """
 ANALYSE = """
-ANALYZE knowledge_indexentry, knowledge_document, knowledge_document_sets, knowledge_documentversion (id, document_id),
-    knowledge_chunk (id, version_id)
+ANALYZE knowledge_indexentry, knowledge_wholevector, knowledge_document, knowledge_document_sets,
+    knowledge_documentversion (id, document_id), knowledge_chunk (id, version_id)
 """
 CHANGED = """
 SELECT coalesce(sum(n_mod_since_analyze), 0), coalesce(sum(n_live_tup), 0) FROM pg_stat_user_tables

@@ -33,9 +33,9 @@ WHERE tenant_id = %(tenant)s AND model = %(model)s AND rotation <> %(rotation)s
 """
 END = "UPDATE knowledge_tenantvectors SET former = '{}' WHERE tenant_id = %(tenant)s AND model = %(model)s"
 BEHIND = """
-SELECT id, halfvec_send(fine) FROM knowledge_indexentry
-WHERE tenant_id = %(tenant)s AND embedding_model = %(model)s AND rotation <> %(rotation)s AND id > %(after)s
-ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+SELECT e.id, halfvec_send(v.vector) FROM knowledge_indexentry e JOIN knowledge_wholevector v ON v.entry_id = e.id
+WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND e.rotation <> %(rotation)s AND e.id > %(after)s
+ORDER BY e.id LIMIT %(limit)s FOR UPDATE OF e SKIP LOCKED
 """
 COUNT_BEHIND = """
 SELECT count(*) FROM knowledge_indexentry
@@ -47,9 +47,9 @@ UPDATE knowledge_indexentry e SET coarse = rotated.coarse, rotation = %(rotation
 FROM rotated WHERE rotated.id = e.id
 """
 SAMPLE = """
-SELECT halfvec_send(fine) FROM knowledge_indexentry WHERE id IN (
-    SELECT id FROM knowledge_indexentry WHERE tenant_id = %(tenant)s AND embedding_model = %(model)s
-    ORDER BY hashint8(id) LIMIT %(limit)s
+SELECT halfvec_send(vector) FROM knowledge_wholevector WHERE entry_id IN (
+    SELECT entry_id FROM knowledge_wholevector WHERE tenant_id = %(tenant)s AND embedding_model = %(model)s
+    ORDER BY hashint8(entry_id) LIMIT %(limit)s
 )
 """
 LIVE = """

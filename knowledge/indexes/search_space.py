@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import EpochCache, epoch_of
@@ -45,9 +45,10 @@ SELECT count(*) FROM (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSpace:
-    """How much a search would go through; in entries, except `documents`."""
+    """How much a search would go through; in entries, except `passages` and `documents`."""
 
     visible: int
+    passages: int  # visible ones
     documents: int  # visible ones
     total: int  # live in the tenant
     tail: int = 0  # outside of the HNSW index
@@ -124,6 +125,7 @@ def search_space_of(*, scope: Scope, visible: Visible) -> SearchSpace:
     total = tenant_size(tenant_id=scope.tenant_id, epoch=epoch)
     return SearchSpace(
         visible=seen.entries,
+        passages=seen.passages,
         documents=seen.documents,
         total=total.entries,
         tail=tail_length(tenant_id=scope.tenant_id),
@@ -137,8 +139,12 @@ def _is_indexed() -> bool:
     return indexed.get((), epoch=ticks, make=hnsw_is_valid)
 
 
-SCANNED = 0.0013  # compare one entry in a scan of the whole tenant, with some free space in its pages
+SCANNED = 0.001  # compare one whole vector in a scan of all
 FROM_DOCUMENT = 0.0019  # compare one entry that is reached from its document
+FINE = 0.003  # compare the whole vector of one hit of the HNSW index
+EXACT_WORTH = 1.5  # times the cost of the index: comparing everything misses nothing
+EXACT_HITS = 160  # wanted of an exact search; more cost little
+INDEX_HITS = 1200  # that the second stage compares, of both arms
 DOCUMENT = 0.004  # look up one visible document
 CHECKED = 0.006  # look up the document of one hit and check the asker's rights
 NEAR_START = 16.0  # begin with the HNSW index
@@ -155,7 +161,7 @@ LITTLE_SPARE_HITS = 40
 class VectorCosts:
     """Milliseconds of vector searches on this machine (`knowledge.indexes.calibration`)."""
 
-    scanned: float  # compare one entry in a scan of the whole tenant
+    scanned: float  # compare one whole vector in a scan of all
     near_start: float  # begin with the HNSW index
     near: float  # one entry of the HNSW index
 
@@ -178,6 +184,10 @@ class AccessPlan:
     fetched: int
     costs: dict[str, float]  # estimated milliseconds by path
 
+    @classmethod
+    def cheapest(cls, costs: dict[str, float], *, fetched: int) -> AccessPlan:
+        return cls(path=min(costs, key=lambda path: costs[path]), fetched=fetched, costs=costs)
+
     def as_note(self) -> dict[str, object]:
         return {"way": self.path, "fetched": self.fetched, "costs": {k: round(v, 1) for k, v in self.costs.items()}}
 
@@ -190,26 +200,42 @@ class PlannedHits:
     plan: AccessPlan
 
 
-def vector_plan(
-    space: SearchSpace, *, limit: int, is_clean: bool = False, measured: VectorCosts | None = None
-) -> AccessPlan:
+def vector_plan(space: SearchSpace, *, is_clean: bool = False, measured: VectorCosts | None = None) -> AccessPlan:
     """Plan how to find the nearest visible entries.
 
     `is_clean`: hardly any entry belongs to a version that is not live. `measured`: what searches cost on this machine.
 
-    scan: compare all entries of the tenant, then check rights in the order of distance. documents: compare the entries
-    of the visible documents only. index: HNSW for the merged part and a scan of the tail, then check rights.
+    scan: compare the whole vectors of the tenant, then check rights in the order of distance. documents: compare the
+    whole vectors of the visible documents only. index: HNSW for the merged part and a scan of the tail, then check
+    rights, and compare the whole vectors of these hits in the second stage.
     """
-    fetched = fetched_for(space, limit=limit, is_clean=is_clean)
     unit = measured or constant_costs()
-    checks = CHECKED * unit.pace * min(fetched, space.total)
+    plan = exact_plan(space, limit=EXACT_HITS, is_clean=is_clean, measured=unit)
+    if not space.is_indexed:
+        return plan
+    fetched = fetched_for(space, limit=INDEX_HITS, is_clean=is_clean)
+    searched = unit.near_start + unit.near * fetched + unit.scanned * space.tail
+    index = searched + _checks(space, fetched, unit) + FINE * unit.pace * INDEX_HITS
+    costs = {**plan.costs, "index": index}
+    return replace(plan, path="index" if EXACT_WORTH * index < plan.costs[plan.path] else plan.path, costs=costs)
+
+
+def exact_plan(
+    space: SearchSpace, *, limit: int, is_clean: bool = False, measured: VectorCosts | None = None
+) -> AccessPlan:
+    """Plan how to compare whole vectors only: "scan" or "documents" of `vector_plan`."""
+    unit = measured or constant_costs()
+    fetched = fetched_for(space, limit=limit, is_clean=is_clean)
     costs = {
-        "scan": unit.scanned * space.total + checks,
+        "scan": unit.scanned * space.total + _checks(space, fetched, unit),
         "documents": (FROM_DOCUMENT * space.visible + DOCUMENT * space.documents) * unit.pace,
     }
-    if space.is_indexed:
-        costs["index"] = unit.near_start + unit.near * fetched + unit.scanned * space.tail + checks
-    return AccessPlan(path=min(costs, key=lambda path: costs[path]), fetched=fetched, costs=costs)
+    return AccessPlan.cheapest(costs, fetched=fetched)
+
+
+def _checks(space: SearchSpace, fetched: int, unit: VectorCosts) -> float:
+    """Milliseconds to check the asker's rights to so many hits."""
+    return CHECKED * unit.pace * min(fetched, space.total)
 
 
 def lexical_plan(space: SearchSpace, *, candidates: int, limit: int) -> AccessPlan:
@@ -223,7 +249,7 @@ def lexical_plan(space: SearchSpace, *, candidates: int, limit: int) -> AccessPl
         "terms": POSTING * candidates + CHECKED * fetched,
         "documents": FROM_DOCUMENT * space.visible + DOCUMENT * space.documents,
     }
-    return AccessPlan(path=min(costs, key=lambda path: costs[path]), fetched=fetched, costs=costs)
+    return AccessPlan.cheapest(costs, fetched=fetched)
 
 
 def fetched_for(space: SearchSpace, *, limit: int, is_clean: bool = False) -> int:

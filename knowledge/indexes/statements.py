@@ -132,6 +132,13 @@ def backend_try_lock() -> Iterator[bool]:
 
 
 @contextmanager
+def representations_try_lock() -> Iterator[bool]:
+    """True while this connection may ask the model again for what rules wrote; False if another one does."""
+    with _session_lock("ragsite.representations") as held:
+        yield held
+
+
+@contextmanager
 def _session_lock(name: str) -> Iterator[bool]:
     held = bool(fetch(TRY_SESSION, {"name": name})[0][0])
     try:

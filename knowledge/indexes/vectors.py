@@ -1,18 +1,18 @@
-"""Nearest neighbours in Postgres: exact where that is cheap, HNSW plus an exactly scanned tail beyond (D27).
+"""Nearest neighbours in Postgres: whole vectors of everything where that is cheap, HNSW and two stages beyond (D27).
 
-There are three access paths (`knowledge.indexes.search_space`). Two of them fetch more hits than wanted and check the
-asker's rights in the order of distance, in the same statement. Where too few hits are visible, they fetch more; the
-last resort, the third path, goes through every visible document. So k hits come back wherever k exist, at any share
-of the corpus.
+There are three access paths (`knowledge.indexes.search_space`). "scan" and "documents" compare whole vectors, which
+stand in a narrow table of their own (decision 020), so nothing is missed. "index" finds candidates by 384 rotated
+numbers, which a second stage compares. Two of the paths fetch more hits than wanted and check the asker's rights in
+the order of distance, in the same statement. Where too few hits are visible, they fetch more; the last resort goes
+through every visible document. So k hits come back wherever k exist, at any share of the corpus.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -20,7 +20,15 @@ from django.db import transaction
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import epoch_of
 from knowledge.indexes.rotations import RotationState, rotated_params, rotated_sql, rotation_state, vector_text
-from knowledge.indexes.search_space import AccessPlan, PlannedHits, search_space_of, vector_plan
+from knowledge.indexes.search_space import (
+    AccessPlan,
+    PlannedHits,
+    SearchSpace,
+    exact_plan,
+    fetched_for,
+    search_space_of,
+    vector_plan,
+)
 from knowledge.indexes.statements import fetch, fetch_many, ids_text
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
 from ragcore.ports import FloatArray
@@ -28,49 +36,57 @@ from ragcore.types import Hit
 
 EF_SEARCH = (200, 1000)  # at least, for its recall; pgvector's maximum. An iterative scan goes on in steps of it
 FITTED_DEPTH = 1000  # hits where the rotation was fitted on the tenant's passages (decision 018)
-MORE = 4  # times as many hits are fetched if too few were visible
+MORE = 4  # times as many hits are fetched if too few were visible, or belonged to too few passages
 CROWDED_SECONDS = 600  # how long more hits are fetched at once, after a search with too few visible hits
 
 Rows = list[tuple[Any, ...]]
 
 crowded: dict[int, float] = {}  # tenant -> when (monotonic) many of its entries were seen to be of old versions
 
+NEAR_IN_SCAN = """
+SELECT v.chunk_id, v.version_id, v.representation, v.vector <=> %(vector)s::halfvec AS distance
+FROM knowledge_wholevector v
+WHERE v.tenant_id = %(tenant)s AND v.embedding_model = %(model)s
+ORDER BY v.vector <=> %(vector)s::halfvec
+LIMIT %(fetched)s
+"""
 _NEAR = """
 SELECT e.chunk_id, e.version_id, e.representation, e.coarse <=> %(vector)s::halfvec AS distance
 FROM knowledge_indexentry e
-WHERE {part} e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s
+WHERE {part} AND e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s
 ORDER BY e.coarse <=> %(vector)s::halfvec
 LIMIT %(fetched)s
 """
 COSINE = "1 - near.distance"
-NEAR_IN_SCAN = _NEAR.format(part="")
-NEAR_IN_INDEX = f"({_NEAR.format(part='e.merged AND')}) UNION ALL ({_NEAR.format(part='NOT e.merged AND')})"
+NEAR_IN_INDEX = f"({_NEAR.format(part='e.merged')}) UNION ALL ({_NEAR.format(part='NOT e.merged')})"
 SCAN = visible_in_order_sql(NEAR_IN_SCAN, score=COSINE)
 INDEX = visible_in_order_sql(NEAR_IN_INDEX, score=COSINE)
 DOCUMENTS = """
-SELECT e.chunk_id, d.id, 1 - (e.coarse <=> %(vector)s::halfvec), e.representation
+SELECT v.chunk_id, d.id, 1 - (v.vector <=> %(vector)s::halfvec), v.representation
 FROM knowledge_document d
-JOIN knowledge_indexentry e ON e.version_id = d.live_version_id
-WHERE e.tenant_id = %(tenant)s AND e.embedding_model = %(model)s AND d.id IN ({visible})
-ORDER BY e.coarse <=> %(vector)s::halfvec, e.chunk_id
+JOIN knowledge_wholevector v ON v.version_id = d.live_version_id
+WHERE v.tenant_id = %(tenant)s AND v.embedding_model = %(model)s AND d.id IN ({visible})
+ORDER BY v.vector <=> %(vector)s::halfvec, v.chunk_id
 LIMIT %(limit)s
 """
 PATHS = {"scan": SCAN, "index": INDEX, "documents": DOCUMENTS}
 
-FINE = visible_in_order_sql(
-    """
+OF_CHUNKS = """
     SELECT chunk_id, version_id, representation, distance
     FROM (
-        SELECT DISTINCT ON (e.chunk_id) e.chunk_id, e.version_id, e.representation,
-            e.fine <=> %(vector)s::halfvec AS distance
-        FROM knowledge_indexentry e
+        SELECT DISTINCT ON (e.chunk_id) e.chunk_id, e.version_id, e.representation, {distance} AS distance
+        FROM {table} e
         WHERE e.chunk_id = ANY(%(chunks)s::bigint[]) AND e.embedding_model = %(model)s
         ORDER BY e.chunk_id, distance, e.representation
     ) entries
     ORDER BY distance, chunk_id
     OFFSET 0  -- sort all of them before rights are checked, best first
-    """,
-    score=COSINE,
+"""
+FINE = visible_in_order_sql(
+    OF_CHUNKS.format(table="knowledge_wholevector", distance="e.vector <=> %(vector)s::halfvec"), score=COSINE
+)
+PREFIXES = visible_in_order_sql(
+    OF_CHUNKS.format(table="knowledge_indexentry", distance="e.coarse <=> %(vector)s::halfvec"), score=COSINE
 )
 # Iterative scans stop when they have found enough; these limits only must not stop them earlier. Without the last one
 # the planner sometimes sorts the whole table.
@@ -82,64 +98,106 @@ SELECT set_config('hnsw.ef_search', %(ef)s, true), set_config('hnsw.iterative_sc
 RESET_SEQSCAN = "SELECT set_config('enable_seqscan', 'on', true)"
 
 
-def coarse_many_search(
-    *, scope: Scope, visible: Visible, vectors: FloatArray, model: str, limit: int
-) -> list[PlannedHits]:
-    """Hits of each row of float32[q, 768], best first by cosine of the 384 rotated numbers; in one round trip.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorSearch:
+    """What there is to search with one asker's rights and one embedding model, as the corpus is now."""
 
-    Up to `limit`, or FITTED_DEPTH where the rotation was fitted on the tenant's passages: these hold as much of what
-    the whole vectors would find.
-    """
-    is_clean = time.monotonic() - crowded.get(scope.tenant_id, -CROWDED_SECONDS) >= CROWDED_SECONDS
+    visible: Visible
+    tenant: int
+    model: str
+    space: SearchSpace
+    state: RotationState
+    is_clean: bool  # hardly any entry belongs to a version that is not live
+
+    def plan(self) -> AccessPlan:
+        """The cheapest way, both stages together."""
+        return vector_plan(self.space, is_clean=self.is_clean, measured=self.state.costs)
+
+    def exact(self, vectors: FloatArray, *, limit: int) -> list[PlannedHits]:
+        """The nearest `limit` chunks to each row of float32[q, 768] by whole vectors."""
+        entries = limit * max(1, -(-self.space.visible // max(self.space.passages, 1)))
+        plan = exact_plan(self.space, limit=entries, is_clean=self.is_clean, measured=self.state.costs)
+        plan = replace(plan, costs={**self.plan().costs, **plan.costs})  # the trace tells all of them
+        params = [self._params({"vector": vector_text(vector)}, limit=entries) for vector in vectors]
+        return [
+            PlannedHits(self._chunks(plan, vector, one, rows, limit), plan)
+            for vector, one, rows in zip(vectors, params, self._rows(plan, params), strict=True)
+        ]
+
+    def coarse(self, vectors: FloatArray, *, limit: int) -> list[PlannedHits]:
+        """The nearest entries by the HNSW index; by whole vectors where there is none, or too few are visible.
+
+        Up to `limit`, or FITTED_DEPTH where the rotation was fitted on the tenant's passages: these hold as much of
+        what the whole vectors would find.
+        """
+        planned = self.plan()
+        if planned.path != "index":
+            return self.exact(vectors, limit=limit)
+        limit = min(limit, FITTED_DEPTH) if self.state.rotation > 0 else limit
+        plan = replace(planned, fetched=fetched_for(self.space, limit=limit, is_clean=self.is_clean))
+        params = [self._params(rotated_params(vector, self.state), limit=limit) for vector in vectors]
+        return [
+            PlannedHits(Hit.of_rows(rows if len(rows) >= limit else self._more(plan, vector, one)[0]), plan)
+            for vector, one, rows in zip(vectors, params, self._rows(plan, params), strict=True)
+        ]
+
+    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
+        """These chunks by the cosine of 384 numbers, each in the rotation that it has, best first."""
+        params = self._params(rotated_params(vector, self.state), limit=len(chunks))
+        sql = self.visible.applied(rotated_sql(PREFIXES, self.state))
+        return Hit.of_rows(fetch(sql, {**params, "chunks": ids_text(chunks)}))
+
+    def _params(self, vector: Mapping[str, str], *, limit: int) -> dict[str, Any]:
+        return {**self.visible.params, **vector, "tenant": self.tenant, "model": self.model, "limit": limit}
+
+    def _chunks(
+        self, plan: AccessPlan, vector: FloatArray, params: Mapping[str, Any], rows: Rows, limit: int
+    ) -> list[Hit]:
+        """The best hit of each of the `limit` nearest chunks; more are fetched while there are too few chunks."""
+        wanted = int(params["limit"])
+        while True:
+            if len(rows) < wanted and plan.path == "scan":
+                rows, plan = self._more(plan, vector, {**params, "limit": wanted})
+            best: dict[int, Hit] = {}
+            for hit in Hit.of_rows(rows):
+                best.setdefault(hit.chunk, hit)
+            if len(best) >= limit or len(rows) < wanted:
+                return list(best.values())[:limit]
+            wanted *= MORE
+            plan = replace(plan, fetched=plan.fetched * MORE)
+            rows = self._rows(plan, [{**params, "limit": wanted}])[0]
+
+    def _more(self, plan: AccessPlan, vector: FloatArray, params: Mapping[str, Any]) -> tuple[Rows, AccessPlan]:
+        """Rights left too few hits: fetch more distant ones, and if that is too few, those of visible documents."""
+        crowded[self.tenant] = time.monotonic()
+        further = replace(plan, fetched=plan.fetched * MORE)
+        rows = self._rows(further, [params])[0] if plan.fetched < self.space.total else []
+        if len(rows) >= params["limit"]:
+            return rows, further
+        documents = replace(plan, path="documents")
+        return self._rows(documents, [{**params, "vector": vector_text(vector)}])[0], documents
+
+    def _rows(self, plan: AccessPlan, params: Sequence[Mapping[str, Any]]) -> list[Rows]:
+        is_index = plan.path == "index"
+        limits: AbstractContextManager[None] = hnsw_scan_settings(plan.fetched) if is_index else nullcontext()
+        with limits:
+            sql = self.visible.applied(PATHS[plan.path])
+            return fetch_many(sql, [{**one, "fetched": plan.fetched} for one in params])
+
+
+def vector_search(*, scope: Scope, visible: Visible, model: str) -> VectorSearch:
+    """What there is to search for this asker; reads what the process does not remember of this corpus epoch."""
     state = rotation_state(tenant_id=scope.tenant_id, model=model, epoch=epoch_of(scope=scope, visible=visible))
-    limit = min(limit, FITTED_DEPTH) if state.rotation > 0 and not state.former else limit
     space = search_space_of(scope=scope, visible=visible)
-    plan = vector_plan(
-        replace(space, is_indexed=space.is_indexed and not state.former),
-        limit=limit,
-        is_clean=is_clean,
-        measured=state.costs,
+    return VectorSearch(
+        visible=visible,
+        tenant=scope.tenant_id,
+        model=model,
+        # while entries get another rotation, they are compared as a whole
+        space=replace(space, is_indexed=space.is_indexed and not state.former),
+        state=state,
+        is_clean=time.monotonic() - crowded.get(scope.tenant_id, -CROWDED_SECONDS) >= CROWDED_SECONDS,
     )
-    search = partial(_rows, visible, state)
-    params = [
-        {
-            **visible.params,
-            **rotated_params(vector, state),
-            "tenant": scope.tenant_id,
-            "model": model,
-            "limit": limit,
-        }
-        for vector in vectors
-    ]
-    found = search(plan, params)
-    return [
-        PlannedHits(_hits(rows if len(rows) >= limit else _all_rows(plan, search, one, rows)), plan)
-        for one, rows in zip(params, found, strict=True)
-    ]
-
-
-def _all_rows(
-    plan: AccessPlan,
-    search: Callable[[AccessPlan, Sequence[Mapping[str, Any]]], list[Rows]],
-    params: Mapping[str, Any],
-    rows: Rows,
-) -> Rows:
-    """Fetch more hits if rights left too few: first more distant ones, then those of every visible document."""
-    if plan.path == "documents":
-        return rows
-    crowded[params["tenant"]] = time.monotonic()
-    further = AccessPlan(path=plan.path, fetched=plan.fetched * MORE, costs=plan.costs)
-    rows = search(further, [params])[0]
-    if len(rows) >= params["limit"]:
-        return rows
-    return search(AccessPlan(path="documents", fetched=0, costs={}), [params])[0]
-
-
-def _rows(visible: Visible, state: RotationState, plan: AccessPlan, params: Sequence[Mapping[str, Any]]) -> list[Rows]:
-    sql = visible.applied(rotated_sql(PATHS[plan.path], state))
-    limits: AbstractContextManager[None] = hnsw_scan_settings(plan.fetched) if plan.path == "index" else nullcontext()
-    with limits:
-        return fetch_many(sql, [{**one, "fetched": plan.fetched} for one in params])
 
 
 @contextmanager
@@ -170,8 +228,4 @@ def fine_search(
         "chunks": ids_text(chunks),
         "limit": limit,
     }
-    return _hits(fetch(visible.applied(FINE), params))
-
-
-def _hits(rows: list[tuple[Any, ...]]) -> list[Hit]:
-    return Hit.of_rows(rows)
+    return Hit.of_rows(fetch(visible.applied(FINE), params))

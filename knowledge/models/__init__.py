@@ -1,7 +1,14 @@
 """Knowledge sets, documents, chunks, the index, sources, ingestion jobs."""
 
-from knowledge.models.chunks import Chunk, ChunkEdit
-from knowledge.models.documents import Document, DocumentPicture, DocumentVersion, DuplicatePair, SketchBand
+from knowledge.models.chunks import Chunk, ChunkEdit, RepresentationRetry
+from knowledge.models.documents import (
+    Document,
+    DocumentNames,
+    DocumentPicture,
+    DocumentVersion,
+    DuplicatePair,
+    SketchBand,
+)
 from knowledge.models.index import (
     BackendChange,
     CorpusEpoch,
@@ -12,6 +19,7 @@ from knowledge.models.index import (
     TenantVectors,
     Term,
     VectorRotation,
+    WholeVector,
 )
 from knowledge.models.jobs import IngestItem, IngestJob, SyncRun
 from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions
@@ -24,6 +32,7 @@ __all__ = [
     "ChunkEdit",
     "CorpusEpoch",
     "Document",
+    "DocumentNames",
     "DocumentPicture",
     "DocumentVersion",
     "DuplicatePair",
@@ -34,6 +43,7 @@ __all__ = [
     "KnowledgeSet",
     "LexicalStatistics",
     "OptionsChange",
+    "RepresentationRetry",
     "SetEpoch",
     "SetSource",
     "SiteOptions",
@@ -45,4 +55,5 @@ __all__ = [
     "TenantVectors",
     "Term",
     "VectorRotation",
+    "WholeVector",
 ]

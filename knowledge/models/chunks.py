@@ -86,3 +86,51 @@ class ChunkEdit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.document_id} {self.kind}"
+
+
+class RepresentationRetry(models.Model):
+    """A passage for which the model is asked again: rules wrote its summary or questions because it did not (U6).
+
+    The row goes with what the model writes later (`knowledge.services.representation_retries`), or stays with
+    `given_up` where its answers were of no use MAX_ATTEMPTS times.
+    """
+
+    class Reason(models.TextChoices):
+        UNAVAILABLE = "unavailable", _("The language model did not answer")
+        INTERRUPTED = "interrupted", _("The answer broke off")
+        INVALID = "invalid", _("The answer was not in the expected form")
+        REJECTED = "rejected", _("The language model does not accept the passage")
+        REFUSED = "refused", _("The answer did not pass the checks")
+
+    chunk = models.OneToOneField(Chunk, primary_key=True, on_delete=models.CASCADE, related_name="representation_retry")
+    version = models.ForeignKey(
+        "knowledge.DocumentVersion", on_delete=models.CASCADE, related_name="representation_retries"
+    )
+    lacks_summary = models.BooleanField(default=False)  # of the model: rules wrote it, or for a section nobody
+    lacks_questions = models.BooleanField(default=False)
+    reason = models.CharField(_("reason"), max_length=16, choices=Reason.choices)
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    tried = models.DateTimeField(null=True, blank=True)  # when the model was last asked
+    attempts = models.PositiveSmallIntegerField(default=0)  # answers of no use; what the checks refuse is no fault
+    faults = models.PositiveSmallIntegerField(default=0)  # tries in a row without an answer
+    not_before = models.DateTimeField(null=True, blank=True)  # back-off
+    requested = models.DateTimeField(null=True, blank=True)  # an owner wants it at once
+    given_up = models.DateTimeField(null=True, blank=True)  # it stays as rules wrote it
+
+    class Meta:
+        verbose_name = _("passage enriched by rules")
+        verbose_name_plural = _("passages enriched by rules")
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(lacks_summary=True) | models.Q(lacks_questions=True),
+                name="knowledge_retry_lacks_something",
+            )
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["not_before", "chunk"], condition=models.Q(given_up=None), name="knowledge_retry_waiting"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.chunk_id} {self.reason}"

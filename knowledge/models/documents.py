@@ -100,6 +100,25 @@ class Document(models.Model):
         return self.title
 
 
+class DocumentNames(models.Model):
+    """What a document can be asked for by besides its text: file name and path in words and keys (ragcore.text.names).
+
+    Not in the document's row: that one is read for every hit of a search.
+    """
+
+    document = models.OneToOneField(Document, primary_key=True, on_delete=models.CASCADE, related_name="names")
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", db_index=False)
+    terms = ArrayField(models.TextField(), default=list)
+
+    class Meta:
+        verbose_name = _("names of a document")
+        verbose_name_plural = _("names of documents")
+        indexes: ClassVar = [GinIndex(fields=["terms"], name="knowledge_names_terms", fastupdate=False)]
+
+    def __str__(self) -> str:
+        return str(self.document_id)
+
+
 def version_path(version: DocumentVersion, name: str) -> str:
     """Where the original is kept: by content, so that the same bytes are stored once a tenant."""
     suffix = name[name.rfind(".") :].lower() if "." in name else ""

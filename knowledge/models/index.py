@@ -21,8 +21,8 @@ class IndexEntry(models.Model):
 
     `bm25` holds the document side of BM25 by term id, `lexemes` the same term ids as text for GIN.
     New rows are an unindexed tail (`merged` false) that is scanned exactly; a task moves them into the HNSW index.
-    `coarse` stands in the row itself and `fine` outside of it, so that exact scans read little (decision 010). It is
-    the first half of the vector after its rotation, whose number is `rotation` (`knowledge.indexes.rotations`).
+    `coarse` is the first half of the vector after its rotation, whose number is `rotation`
+    (`knowledge.indexes.rotations`). The whole vector is a WholeVector.
     """
 
     chunk = models.ForeignKey("knowledge.Chunk", on_delete=models.CASCADE, related_name="entries")
@@ -32,7 +32,6 @@ class IndexEntry(models.Model):
     language = models.CharField(max_length=8)
     length = models.PositiveIntegerField()  # terms, for BM25
     coarse = HalfVectorField(dimensions=COARSE_DIMENSIONS)
-    fine = HalfVectorField(dimensions=FINE_DIMENSIONS)
     lexemes = SearchVectorField()
     bm25 = SparseVectorField()
     embedding_model = models.CharField(max_length=128)
@@ -53,6 +52,33 @@ class IndexEntry(models.Model):
                 condition=models.Q(merged=True),
             ),
             models.Index(fields=["tenant"], condition=models.Q(merged=False), name="knowledge_entry_tail"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.chunk_id} {self.representation}"
+
+
+class WholeVector(models.Model):
+    """The 768 numbers of an entry, in a narrow table: comparing all of them with a question reads little else.
+
+    Rows go with their entry, by a foreign key of the database itself (decision 020). The other columns are copies of
+    the entry's, which never change.
+    """
+
+    entry = models.OneToOneField(
+        IndexEntry, primary_key=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="whole"
+    )
+    chunk_id = models.BigIntegerField()
+    version_id = models.BigIntegerField()
+    tenant_id = models.BigIntegerField()
+    representation = models.CharField(max_length=16)
+    embedding_model = models.CharField(max_length=128)
+    vector = HalfVectorField(dimensions=FINE_DIMENSIONS)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["chunk_id"], name="knowledge_whole_chunk"),
+            models.Index(fields=["version_id"], name="knowledge_whole_version"),
         ]
 
     def __str__(self) -> str:

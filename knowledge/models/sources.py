@@ -64,6 +64,8 @@ class HandlerRule(models.Model):
         NAME = "name", _("File name")
         TITLE = "title", _("Title")
         TEXT = "text", _("Text")
+        STYLE = "style", _("Paragraph style")
+        LINE = "line", _("Line")
 
     class Match(models.TextChoices):
         CONTAINS = "contains", _("contains")
@@ -75,13 +77,20 @@ class HandlerRule(models.Model):
         SET_ATTRIBUTE = "attribute", _("set the attribute")
         SPLIT_WHOLE = "whole", _("do not split into passages")
         SKIP = "skip", _("skip the document")
+        INDENTATION = "indentation", _("nest in a list (indentation)")
 
     handler = models.ForeignKey(SourceHandler, on_delete=models.CASCADE, related_name="rules")
     position = models.PositiveSmallIntegerField(_("position"), default=0)
     looks = models.CharField(_("where"), max_length=8, choices=Looks.choices, default=Looks.PATH)
     match = models.CharField(_("how"), max_length=8, choices=Match.choices, default=Match.CONTAINS)
     pattern = models.CharField(_("pattern"), max_length=512)
-    action = models.CharField(_("then"), max_length=16, choices=Action.choices, default=Action.ADD_TAG)
+    action = models.CharField(
+        _("then"),
+        max_length=16,
+        choices=Action.choices,
+        default=Action.ADD_TAG,
+        help_text=_("Nesting needs a paragraph style or line, and the level as value, such as {1} or {0|depth}."),
+    )
     attribute = models.CharField(_("attribute"), max_length=64, blank=True)
     value = models.CharField(
         _("value"), max_length=256, blank=True, help_text=_("Text with groups of the expression, such as TS {1}.{2}.")

@@ -7,6 +7,7 @@ from knowledge.services.documents import UploadResult, document_delete, document
 from knowledge.services.ingestion import ingestion_advance, leases_sweep, rendition_make, versions_compare
 from knowledge.services.jobs import document_retry, job_cancel, job_pause, job_resume, job_retry
 from knowledge.services.maintenance import indexes_refresh, maintenance_run
+from knowledge.services.representation_retries import representations_retry
 from knowledge.services.retrieval import retrieve
 from knowledge.services.sources import sources_start_due, sync_run
 
@@ -28,6 +29,7 @@ __all__ = [
     "leases_sweep",
     "maintenance_run",
     "rendition_make",
+    "representations_retry",
     "retrieve",
     "source_settle",
     "sources_start_due",

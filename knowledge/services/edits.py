@@ -53,7 +53,7 @@ def chunk_replace(*, scope: Scope, actor: User, chunk_id: int, text: str) -> Chu
     text = normalise_text(text)
     if not text.strip():
         raise EmptyDocumentError("passage")
-    fresh = passage_prepare(_successor(chunk, text=text), questions=_questions(chunk))
+    fresh = passage_prepare(passage_successor(chunk, text=text), questions=_questions(chunk))
     with transaction.atomic():
         totals = passage_lock(chunk, fresh=fresh)
         fresh.chunk.edit = _edit_store(chunk, actor=actor, kind=Kind.REPLACE, text=text)
@@ -67,7 +67,7 @@ def chunk_questions_set(*, scope: Scope, actor: User, chunk_id: int, questions: 
     chunk = _editable(scope=scope, chunk_id=chunk_id)
     given = dict.fromkeys(q for question in questions if (q := " ".join(question.split())[:512]))
     wanted = list(given)[:MAX_QUESTIONS]
-    fresh = passage_prepare(_successor(chunk, text=chunk.text, edit=chunk.edit), questions=wanted)
+    fresh = passage_prepare(passage_successor(chunk, text=chunk.text, edit=chunk.edit), questions=wanted)
     with transaction.atomic():
         totals = passage_lock(chunk, fresh=fresh)
         edit = _edit_store(chunk, actor=actor, kind=Kind.QUESTIONS, questions=wanted)
@@ -127,7 +127,7 @@ def _editable(*, scope: Scope, chunk_id: int) -> Chunk:
     return chunk
 
 
-def _successor(chunk: Chunk, *, text: str, edit: ChunkEdit | None = None) -> Chunk:
+def passage_successor(chunk: Chunk, *, text: str, edit: ChunkEdit | None = None) -> Chunk:
     """An unsaved passage with this text, to replace another one."""
     return Chunk(
         version=chunk.version,
@@ -170,6 +170,11 @@ def _questions(chunk: Chunk) -> Sequence[str]:
     return found.questions if found else ()
 
 
+def passage_is_edited(chunk: Chunk) -> bool:
+    """Whether owners have replaced the text of a passage or given it questions."""
+    return chunk.edit_id is not None or bool(_questions(chunk))
+
+
 def _chunk_of(edit: ChunkEdit) -> Chunk | None:
     """The passage of the live version that an edit replaced, disabled or gave questions."""
     chunks = Chunk.objects.select_related("version__document", "edit")
@@ -185,14 +190,14 @@ def _chunk_of(edit: ChunkEdit) -> Chunk | None:
 def _without(chunk: Chunk, edit: ChunkEdit) -> PreparedPassage | None:
     """The passage without this edit; None if another passage has replaced a disabled one."""
     if edit.kind == Kind.QUESTIONS:
-        return passage_prepare(_successor(chunk, text=chunk.text, edit=chunk.edit), questions=())
+        return passage_prepare(passage_successor(chunk, text=chunk.text, edit=chunk.edit), questions=())
     if edit.kind == Kind.REPLACE:
-        return passage_prepare(_successor(chunk, text=edit.anchor_text), questions=_questions(chunk))
+        return passage_prepare(passage_successor(chunk, text=edit.anchor_text), questions=_questions(chunk))
     if Chunk.objects.filter(version=chunk.version, ordinal=chunk.ordinal, retired=None).exists():
         return None
     same = ChunkEdit.objects.filter(document_id=edit.document_id, anchor_sha256=edit.anchor_sha256)
     shown = same.filter(kind=Kind.REPLACE).first()
-    return passage_prepare(_successor(chunk, text=chunk.text, edit=shown), questions=_questions(chunk))
+    return passage_prepare(passage_successor(chunk, text=chunk.text, edit=shown), questions=_questions(chunk))
 
 
 # ── single passages of a live version in the index ────────────────────────────────────────────────
@@ -210,9 +215,14 @@ class PreparedPassage:
 
 def passage_prepare(chunk: Chunk, *, questions: Sequence[str]) -> PreparedPassage:
     """Write and embed the representations of a passage. Slow: call outside of transactions."""
-    wanted = _representations(chunk, questions)
+    return passage_embed(chunk, _representations(chunk, questions))
+
+
+def passage_embed(chunk: Chunk, representations: Sequence[Representation]) -> PreparedPassage:
+    """Embed the representations of a passage. Slow: call outside of transactions."""
     model = embedder()
-    return PreparedPassage(chunk, wanted, model.embed_documents([r.embedded_text for r in wanted]), model.model)
+    vectors = model.embed_documents([r.embedded_text for r in representations])
+    return PreparedPassage(chunk, representations, vectors, model.model)
 
 
 def passage_lock(chunk: Chunk, *, fresh: PreparedPassage | None = None) -> Mapping[str, Totals]:
@@ -243,10 +253,25 @@ def passage_substitute(*, old: Chunk, fresh: PreparedPassage | None, totals: Map
     epoch_advance(tenant_id=tenant_id, documents=[old.version.document_id])
 
 
+def passage_reindex(*, fresh: PreparedPassage, totals: Mapping[str, Totals]) -> None:
+    """Replace the entries of a passage that stays as it is; citations of it stay, too.
+
+    Call under `passage_lock`, last in the transaction, as `passage_substitute`.
+    """
+    version = fresh.chunk.version
+    entries_remove(tenant_id=version.document.tenant_id, chunk_ids=[fresh.chunk.pk])
+    _index(fresh, totals, version.document.tenant_id)
+    epoch_advance(tenant_id=version.document.tenant_id, documents=[version.document_id])
+
+
 def _store(fresh: PreparedPassage, old: Chunk, totals: Mapping[str, Totals], tenant_id: int) -> None:
+    fresh.chunk.save(force_insert=True)
+    Chunk.objects.filter(parent=old, retired=None).update(parent=fresh.chunk)
+    _index(fresh, totals, tenant_id)
+
+
+def _index(fresh: PreparedPassage, totals: Mapping[str, Totals], tenant_id: int) -> None:
     chunk = fresh.chunk
-    chunk.save(force_insert=True)
-    Chunk.objects.filter(parent=old, retired=None).update(parent=chunk)
     pairs = zip(fresh.representations, fresh.vectors, strict=True)
     entries = [NewEntry(chunk.pk, chunk.version_id, r, vector) for r, vector in pairs]
     entries_create(tenant_id=tenant_id, entries=entries, totals=totals, model=fresh.model)

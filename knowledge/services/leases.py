@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from knowledge.models.jobs import LeasedWork
+from knowledge.models.jobs import IngestItem, LeasedWork
 
 Work = TypeVar("Work", bound=LeasedWork)
 
@@ -47,6 +47,11 @@ def rows_claim(model: type[Work], rows: Sequence[Work], *, seconds: float, **val
     )
     for row in rows:
         row.attempt += 1
+
+
+def ingestion_is_active() -> bool:
+    """Whether a worker holds an item: work that can wait leaves the processors and models to it."""
+    return IngestItem.objects.filter(finished=None, lease_until__gt=timezone.now()).exists()
 
 
 @dataclass(slots=True)

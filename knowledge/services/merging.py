@@ -21,9 +21,10 @@ def merge_results(results: Sequence[Retrieved], *, top_k: int, parts: int = 0) -
     The last `parts` results are for sub-questions; the results before them are for forms of the same question. The
     first `top_k // len(results)` of each result are kept; the remaining places, because results share passages, go to
     the best of the others. Passages are ordered by the score "merge.queries", the last one of every candidate, higher
-    is better: see `_fused`. A passage that repeats a better one of another ranking is dropped where each ranking was
-    rid of its own repetitions (V16), and another takes its place. Query, arms and stages are those of the first result;
-    the note of the stage "merge.queries" says what each form contributed.
+    is better: see `_fused`; documents that the question names come first. A passage that repeats a better one of
+    another ranking is dropped where each ranking was rid of its own repetitions (V16), and another takes its place.
+    Query, arms and stages are those of the first result; the note of the stage "merge.queries" says what each form
+    contributed.
     """
     if len(results) == 1:
         return results[0]
@@ -35,9 +36,14 @@ def merge_results(results: Sequence[Retrieved], *, top_k: int, parts: int = 0) -
     share = max(1, top_k // len(results))
     own = ([chunk for chunk in _chunks(result) if chunk not in gone] for result in results)
     kept = dict.fromkeys(chain.from_iterable(chunks[:share] for chunks in own))
-    others = sorted((chunk for chunk in best if chunk not in kept), key=lambda chunk: -values[chunk])
+    named = frozenset(chain.from_iterable(result.state.named for result in results))
+
+    def first(chunk: int) -> tuple[bool, float]:
+        return best[chunk].document not in named, -values[chunk]
+
+    others = sorted((chunk for chunk in best if chunk not in kept), key=first)
     kept |= dict.fromkeys(others[: max(top_k - len(kept), 0)])
-    order = sorted(kept, key=lambda chunk: -values[chunk])[:top_k]
+    order = sorted(kept, key=first)[:top_k]
     ranked = [best[chunk].scored(STAGE, values[chunk], rank) for rank, chunk in enumerate(order, 1)]
     return replace(
         results[0],

@@ -18,6 +18,7 @@ from django.conf import settings
 from redis import Redis
 
 from knowledge.model_registry import chat_model
+from ragcore.llm.client import with_short_retries
 from ragcore.ports import ChatMessage, ChatModel, GenerationEvent
 
 LEASE_SECONDS = 240.0  # longer than the slowest request with all its repetitions
@@ -39,10 +40,10 @@ def embedding_slot(*, alive: Callable[[], None]) -> AbstractContextManager[None]
     return model_slot("embedding", alive=alive) if is_remote else nullcontext()
 
 
-def background_model() -> ChatModel | None:
-    """The configured language model for background work, or None."""
+def background_model(*, is_patient: bool = True) -> ChatModel | None:
+    """The configured language model for background work, or None. Unless it is patient, it retries once and soon."""
     model = chat_model()
-    return None if model is None else SlottedChatModel(model)
+    return None if model is None else SlottedChatModel(model if is_patient else with_short_retries(model))
 
 
 class SlottedChatModel:

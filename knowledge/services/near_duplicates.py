@@ -17,9 +17,10 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.indexes.minhash_bands import versions_sharing_a_band
 from knowledge.indexes.statements import comparison_try_lock
-from knowledge.models import DocumentVersion, DuplicatePair, IngestItem, SketchBand
+from knowledge.models import DocumentVersion, DuplicatePair, SketchBand
 from knowledge.queue import RECORD_DUPLICATES, enqueue_on_commit
 from knowledge.selectors.comparisons import pair_get
+from knowledge.services.leases import ingestion_is_active
 from ragcore.text.near_duplicates import bands, similarity, sketch
 
 NEAR_FROM = 0.8  # estimated Jaccard of the shingles
@@ -133,7 +134,7 @@ def versions_compare() -> int:
         .order_by("live_for__tenant_id", "pk")
         .values_list("live_for__tenant_id", "pk")
     )
-    if _is_ingesting() and not waiting.filter(live_since__lt=timezone.now() - MAX_DELAY).exists():
+    if ingestion_is_active() and not waiting.filter(live_since__lt=timezone.now() - MAX_DELAY).exists():
         return 0
     found = list(rows[:BATCH])
     for tenant_id, pairs in groupby(found, key=lambda pair: pair[0]):
@@ -141,7 +142,3 @@ def versions_compare() -> int:
     if len(found) == BATCH:
         enqueue_on_commit(RECORD_DUPLICATES)
     return len(found)
-
-
-def _is_ingesting() -> bool:
-    return IngestItem.objects.filter(finished=None, lease_until__gt=timezone.now()).exists()

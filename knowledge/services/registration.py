@@ -17,10 +17,11 @@ from accounts.models import User
 from accounts.scope import Scope
 from knowledge.errors import ClearanceTooHighError, MixedTenantsError, SetNotOwnedError
 from knowledge.indexes.statements import files_lock_shared
-from knowledge.models import Document, DocumentVersion, KnowledgeSet, Source
+from knowledge.models import Document, DocumentNames, DocumentVersion, KnowledgeSet, Source
 from knowledge.selectors import documents_readable, set_owned, sets_managed
 from knowledge.services.composition import documents_settle, memberships_by_hand_record
 from knowledge.services.handlers import handlers_apply
+from knowledge.services.names import document_names, names_store
 
 DEFAULT_SOURCE = "uploads"
 
@@ -121,6 +122,7 @@ def _find(*, arrival: Arrival, source: Source) -> Document | None:
 def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Registration:
     document = document_new(actor=actor, arrival=arrival, source=source)
     document.save()
+    names_store([arrival_names(document, arrival)])
     document.sets.set(arrival.sets)
     version = version_add(document=document, arrival=arrival)
     if source.handler_id:
@@ -145,11 +147,16 @@ def document_new(*, actor: User | None, arrival: Arrival, source: Source) -> Doc
     )
 
 
+def arrival_names(document: Document, arrival: Arrival) -> DocumentNames:
+    """The unsaved row of what a document can be asked for by as it has arrived."""
+    return document_names(document, file_name=arrival.name, path=arrival.sent_as)
+
+
 def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Registration:
     """Register a known document: merge sets, tags and attributes; new or failed bytes make a new version.
 
     Only those who own the document may send other bytes under its external id: adding it to a set of one's own would
-    otherwise open its present text to that set. Others may not change its title or attributes either.
+    otherwise open its present text to that set. Others may not change its title, name or attributes either.
     Raises NotAllowedError.
     """
     was_visible = documents_readable(scope=scope).filter(pk=document.pk).exists()
@@ -163,6 +170,7 @@ def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Re
     if keeps:
         document.metadata = {**document.metadata, **arrival.metadata}
         document.title = arrival.title or document.title
+        names_store([arrival_names(document, arrival)])
     document.sha256 = arrival.sha256
     document.save()
     if document.handled.get("sets") or is_composed(document.source):

@@ -13,10 +13,12 @@ from accounts.scope import Scope
 from knowledge.indexes.statements import files_lock_shared
 from knowledge.models import Document, DocumentVersion, Source
 from knowledge.services.composition import documents_settle
+from knowledge.services.names import names_store
 from knowledge.services.registration import (
     Arrival,
     Registration,
     arrival_check,
+    arrival_names,
     document_new,
     document_register,
     is_composed,
@@ -106,6 +108,7 @@ def _documents_create(actor: User | None, arrivals: Sequence[Addressed]) -> list
     documents = Document.objects.bulk_create(
         [document_new(actor=actor, arrival=one.arrival, source=one.source) for one in arrivals]
     )
+    names_store([arrival_names(document, one.arrival) for document, one in zip(documents, arrivals, strict=True)])
     through = Document.sets.through
     through.objects.bulk_create(
         [

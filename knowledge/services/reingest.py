@@ -94,6 +94,11 @@ class ReappliedEdits:
     merged: tuple[int, ...] = ()  # edit ids that became part of another one, because their passages became one
     seen: EditsSeen = frozenset()  # the edits that were considered
 
+    @property
+    def edited(self) -> frozenset[int]:
+        """Passages that owners have changed, disabled or given questions."""
+        return frozenset({*self.disabled, *self.questions, *self.edit_ids})
+
 
 def edits_reapply(*, document_id: int, drafts: Sequence[ChunkDraft]) -> ReappliedEdits:
     """Apply the edits to the passages of a new version, by their anchors. Changes nothing in the database.

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+
+from django.utils import timezone
 
 from knowledge.model_registry import counter, tokenizer
+from knowledge.models import RepresentationRetry
 from ragcore.options import RepresentationOptions
 from ragcore.ports import ChatModel
-from ragcore.representations import EntryKind, represent
+from ragcore.representations import GIVE_UP_AFTER, EntryKind, Failure, Missed, represent
 from ragcore.representations.derived_texts import without_picture_links
 from ragcore.text.scripts import language_of
 from ragcore.types import ChunkDraft, ParsedDocument
 
 MAX_TERM_CHARACTERS = 128
+FAILURES: tuple[Failure, ...] = ("unavailable", "interrupted", "invalid", "refused", "rejected")
 CONCURRENCY = 4  # chunks that a model writes about at a time, for one document
 
 
@@ -30,11 +35,14 @@ class Representation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentRepresentations:
-    """Chunks to store, their entries, and counts of how they were written (ragcore.representations.Representing)."""
+    """Chunks to store, their entries, counts of how they were written, and what the model did not write, by ordinal
+    (ragcore.representations.RepresentationResult).
+    """
 
     drafts: tuple[ChunkDraft, ...]
     representations: tuple[Representation, ...]
     counts: Mapping[str, int]
+    missed: Mapping[int, Missed]
 
 
 def document_represent(
@@ -44,12 +52,16 @@ def document_represent(
     drafts: Sequence[ChunkDraft],
     options: RepresentationOptions,
     model: ChatModel | None,
+    concurrency: int = CONCURRENCY,
+    silences: int = GIVE_UP_AFTER,
+    ordinals: Collection[int] | None = None,
     alive: Callable[[], None],
 ) -> DocumentRepresentations:
-    """Write all representations of the chunks of one document.
+    """Write all representations of the chunks of one document, or of those with the given ordinals.
 
     A document without a title uses the one in its file. `alive` is called every few seconds while a model writes.
-    Where a model fails, rules replace it and the failure is counted; nothing is raised.
+    Where a model fails, rules replace it and the failure is counted; nothing is raised. After `silences` requests
+    without an answer it is not asked any more.
     """
     made = represent(
         drafts,
@@ -57,13 +69,17 @@ def document_represent(
         model=model,
         tokenizer=tokenizer(),
         counter=counter(),
-        concurrency=CONCURRENCY,
+        concurrency=concurrency,
+        silences=silences,
+        ordinals=ordinals,
         alive=alive,
     )
     by_ordinal = {draft.ordinal: draft for draft in made.drafts}
     name = title or parsed.title
     entries = (_entry(name, by_ordinal[entry.ordinal], entry.kind, entry.text) for entry in made.entries)
-    return DocumentRepresentations(drafts=made.drafts, representations=tuple(entries), counts=made.counts)
+    return DocumentRepresentations(
+        drafts=made.drafts, representations=tuple(entries), counts=made.counts, missed=made.missed
+    )
 
 
 def _entry(title: str, draft: ChunkDraft, kind: EntryKind, text: str) -> Representation:
@@ -88,3 +104,28 @@ def indexed_text(*, title: str, heading_path: Iterable[str], text: str) -> str:
     """Title, headings with which the text does not begin, and the text itself."""
     headings = [h for h in heading_path if h != title and h not in text[: len(h) + 8]]
     return "\n".join([title, *headings, text])
+
+
+# ── what the model did not write ────────────────────────────────────────────────────────────────
+
+
+FIRST_PAUSE = timedelta(minutes=1)  # a model that has just failed is left alone
+
+
+def retry_of(chunk_id: int, version_id: int, missed: Missed) -> RepresentationRetry:
+    """The unsaved record that the model is to be asked again about a passage."""
+    reason = main_failure(missed)
+    return RepresentationRetry(
+        chunk_id=chunk_id,
+        version_id=version_id,
+        lacks_summary="summary" in missed,
+        lacks_questions="question" in missed,
+        reason=reason,
+        attempts=int(reason != RepresentationRetry.Reason.UNAVAILABLE),
+        not_before=timezone.now() + FIRST_PAUSE,
+    )
+
+
+def main_failure(missed: Missed) -> Failure:
+    """Why: of several reasons the one that passes most easily."""
+    return min(missed.values(), key=FAILURES.index)

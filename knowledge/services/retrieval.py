@@ -191,11 +191,13 @@ def _sets(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
 
 
 def _is_relevant(state: State, options: RetrievalOptions) -> bool:
-    """False if no near passage was found (D23).
+    """False if no near passage was found (D23); True where the question gives the name of a document (D10).
 
     BM25 grows with the length of the question, so it is divided by the sum of the question's idf; a term that the
     corpus does not contain counts as much as the rarest one that it contains.
     """
+    if state.named:
+        return True
     weights = state.query.weights
     unknown = len(set(state.query.terms) - set(weights) - set(state.query.corrections))
     held = sum(weights.values()) + unknown * max(weights.values(), default=1.0)

@@ -72,6 +72,7 @@ def find_captions(blocks: Sequence[Block]) -> Captions:
 
 
 OVERSIZE = 4  # times the limit: beyond this even code, formulas and table rows are cut
+PARENT_SHARE = 12  # of the limit is the most that a chunk repeats of each item above its first one
 SENTENCE_SHARE = 0.75  # of the limit: a longer sentence is cut, so that heading and overlap still fit beside it
 CHARS_A_TOKEN = 16  # more than any text has on average; bounds how much of a long text is counted at once
 
@@ -86,7 +87,7 @@ _FENCE = re.compile(r"(?P<open>(?P<fence>`{3,}|~{3,})[^\n]*\n)(?P<body>.*?)\n?(?
 class Frame:
     """What encloses the atoms of one block in every chunk that has some of them."""
 
-    lead: str = ""  # the head of a table, the opening fence of code
+    lead: str = ""  # the head of a table, the opening fence of code, the items above one of a nested list
     tail: str = ""
     title: str = ""  # the caption of a table, for the chunks that do not hold the caption itself
     tokens: int = 0  # of all three
@@ -144,7 +145,8 @@ class Atomiser:
         if block.kind == "table":
             return list(self._table(index, text, title))
         if block.kind == "list":
-            return [atom for item in list_items(text) for atom in self._item(index, item)]
+            items = _with_parents(text) if block.is_nested else ((item, ()) for item in list_items(text))
+            return [atom for item, above in items for atom in self._item(index, item, self._parents(above))]
         if block.kind == "paragraph":
             return list(self._sentences(index, text))
         tokens = self.counter.count(text)
@@ -157,17 +159,24 @@ class Atomiser:
             return [Atom(index, "heading", text, tokens, keeps_next=True)]
         return [Atom(index, "solid", text, tokens)]
 
-    def _item(self, index: int, text: str) -> Iterator[Atom]:
+    def _item(self, index: int, text: str, frame: Frame) -> Iterator[Atom]:
         """A list item stays whole unless it is long."""
         tokens = self.counter.count(text)
         if tokens <= self.limit // 2:
-            yield Atom(index, "sentence", text, tokens)
+            yield Atom(index, "sentence", text, tokens, frame)
         else:
-            yield from self._sentences(index, text)
+            yield from self._sentences(index, text, frame)
 
-    def _sentences(self, index: int, text: str) -> Iterator[Atom]:
+    def _parents(self, lines: Sequence[str]) -> Frame:
+        """The beginnings of the items above one, for a chunk that begins with it."""
+        if not lines:
+            return NO_FRAME
+        short = (self.counter.truncate(line, self.limit // PARENT_SHARE).rstrip() for line in lines)
+        return self._frame("".join(f"{line}\n" for line in short), "", "")
+
+    def _sentences(self, index: int, text: str, frame: Frame = NO_FRAME) -> Iterator[Atom]:
         for sentence in split_sentences(text):
-            yield from self._pieces(index, "sentence", sentence, int(self.limit * SENTENCE_SHARE))
+            yield from self._pieces(index, "sentence", sentence, int(self.limit * SENTENCE_SHARE), frame)
 
     def _pieces(self, index: int, kind: AtomKind, text: str, limit: int, frame: Frame = NO_FRAME) -> Iterator[Atom]:
         """One atom, or several where the text is longer than `limit` tokens."""
@@ -224,3 +233,18 @@ def list_items(text: str) -> list[str]:
         else:
             items.append(line)
     return items
+
+
+def _with_parents(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Items with the first lines of the items that they stand below, outermost first."""
+    above: list[str] = []
+    for item in list_items(text):
+        depth = _margin(item)
+        while above and _margin(above[-1]) >= depth:
+            above.pop()
+        yield item, tuple(above)
+        above.append(item.split("\n", 1)[0])
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))

@@ -157,6 +157,11 @@ class RetrievalOptions:
         1500, _("First-stage candidates"), _("Per arm: keyword and semantic."), low=10, high=5000
     )
     fine_limit: int = option(160, _("Second-stage candidates"), _("Per arm: keyword and semantic."), low=10, high=1000)
+    exact: bool = option(
+        True,
+        _("Compare whole vectors of small collections"),
+        _("One stage instead of two where that is faster; misses nothing."),
+    )
     fused_limit: int = option(80, _("Candidates for reranking"), _("After fusion of both lists."), low=5, high=500)
     top_k: int = option(10, _("Passages returned"), _("Where the request gives no number."), low=1, high=50)
     rerank: bool = option(True, _("Rerank"), _("Slower; improves the order of the top results."))
@@ -176,6 +181,9 @@ class RetrievalOptions:
     )
     # misspelt words and titles are searched by their trigrams (D15)
     fuzzy: bool = option(True, _("Typo tolerance"), _("Also matches words and titles with similar spelling."))
+    names: bool = option(
+        True, _("Search file names and folders"), _("A file name or folder in the question finds its documents.")
+    )
     # Extra weight of question words that occur in the title or headings, on the scale of the best BM25 score. With 0.3,
     # nDCG@10 of the fusion rose from .868 to .871 (DragonBall, English) and from .832 to .839 (Chinese) and stayed at
     # .879 (TeleQuAD), each on 300 questions. On TeleQuAD it began to fall at 0.5.

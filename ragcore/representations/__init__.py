@@ -1,6 +1,14 @@
 """The texts by which a chunk is found besides its own: summaries, questions, captions, table rows (U6, D24, D26)."""
 
 from ragcore.representations.entries import RepresentationResult, RepresentationText, represent
-from ragcore.representations.writer import EntryKind
+from ragcore.representations.writer import GIVE_UP_AFTER, EntryKind, Failure, Missed
 
-__all__ = ["EntryKind", "RepresentationText", "RepresentationResult", "represent"]
+__all__ = [
+    "GIVE_UP_AFTER",
+    "EntryKind",
+    "Failure",
+    "Missed",
+    "RepresentationResult",
+    "RepresentationText",
+    "represent",
+]

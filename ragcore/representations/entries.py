@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragcore.chunking.splitters import split_into_windows
 from ragcore.options import RepresentationOptions
 from ragcore.ports import ChatModel, TokenCounter, Tokenizer
 from ragcore.representations.derived_texts import TableReader, image_captions, markdown_blocks
-from ragcore.representations.writer import NOTHING_WRITTEN, EntryKind, JsonPrompter, Writer, WrittenTexts
+from ragcore.representations.writer import (
+    GIVE_UP_AFTER,
+    NOTHING_WRITTEN,
+    EntryKind,
+    JsonPrompter,
+    Missed,
+    Writer,
+    WrittenTexts,
+)
 from ragcore.types import ChunkDraft
 
 # A longer chunk (a short section with its subsections, a document that is not split) is found through windows too:
@@ -37,12 +45,14 @@ class RepresentationResult:
     """Entries in the order of their chunks, the chunks (sections with their summaries), and what happened how often.
 
     Counts, only those above 0: "summary.model", "summary.extractive", "summary.short", "section.model",
-    "section.outline" (the model's was of no use), "question.model", "question.rules" (chunks each), and those of Asker.
+    "section.outline" (the model's was of no use), "question.model", "question.rules" (chunks each), and those of
+    JsonPrompter. `missed`: by ordinal, what a model was asked for and did not write, and why.
     """
 
     entries: tuple[RepresentationText, ...]
     drafts: tuple[ChunkDraft, ...]
     counts: Mapping[str, int]
+    missed: Mapping[int, Missed]
 
 
 def represent(
@@ -53,28 +63,50 @@ def represent(
     tokenizer: Tokenizer,
     counter: TokenCounter,
     concurrency: int = 4,
+    silences: int = GIVE_UP_AFTER,
+    ordinals: Collection[int] | None = None,
     alive: Callable[[], None],
 ) -> RepresentationResult:
     """All entries of a document's chunks; a model that fails costs quality, never the document.
 
+    `ordinals`: the entries of these chunks only, as they are among all the others; `drafts` are all chunks all the
+    same. `silences`: after so many requests without an answer the model is not asked any more (JsonPrompter).
     `alive` is called every few seconds outside of the event loop in which the model is asked, so that it may use a
     database; what it raises ends the work. Not to be called where an event loop runs.
     """
     counts: Counter[str] = Counter()
-    prompter = JsonPrompter(model if options.language_model else None, counts)
+    prompter = JsonPrompter(model if options.language_model else None, counts, silences=silences)
     writer = Writer(
         prompter=prompter, drafts=drafts, options=options, tokenizer=tokenizer, counter=counter, counts=counts
     )
-    wanted = [draft for draft in drafts if writer.wants(draft)]
+    chosen = {draft.ordinal for draft in drafts} if ordinals is None else set(ordinals)
+    wanted = [draft for draft in drafts if draft.ordinal in chosen and writer.wants(draft)]
     written = _run_writer(writer, wanted, concurrency, alive) if wanted else {}
     entries: list[RepresentationText] = []
     tables = TableReader(counter)
+    read = _with_beginnings(drafts, chosen)
     for draft in drafts:
-        texts = [*_own_texts(draft, counter), *_table_and_picture_texts(draft, options, tables)]
-        texts += [(kind, text) for kind, text in written.get(draft.ordinal, NOTHING_WRITTEN).entries]
+        if draft.ordinal not in read:
+            continue
+        beside = _table_and_picture_texts(draft, options, tables)
+        if draft.ordinal not in chosen:
+            continue
+        texts = [*_own_texts(draft, counter), *beside, *written.get(draft.ordinal, NOTHING_WRITTEN).entries]
         entries += [RepresentationText(ordinal=draft.ordinal, kind=kind, text=text) for kind, text in texts]
     stored = tuple(written.get(draft.ordinal, NOTHING_WRITTEN).draft or draft for draft in drafts)
-    return RepresentationResult(entries=tuple(entries), drafts=stored, counts=dict(counts))
+    missed = {ordinal: texts.missed for ordinal, texts in written.items() if texts.missed}
+    return RepresentationResult(entries=tuple(entries), drafts=stored, counts=dict(counts), missed=missed)
+
+
+def _with_beginnings(drafts: Sequence[ChunkDraft], chosen: Collection[int]) -> set[int]:
+    """Ordinals of the chosen chunks and of those in which their tables may begin: rows are counted across chunks."""
+    read = set(chosen)
+    following: ChunkDraft | None = None
+    for draft in reversed([draft for draft in drafts if draft.kind != "section"]):
+        if following is not None and following.is_continuation and following.ordinal in read:
+            read.add(draft.ordinal)
+        following = draft
+    return read
 
 
 def _own_texts(draft: ChunkDraft, counter: TokenCounter) -> list[tuple[EntryKind, str]]:

@@ -1,4 +1,8 @@
-"""Summaries and questions of chunks, by a model where it does well and by rules where not (U6, D11)."""
+"""Summaries and questions of chunks, by a model where it does well and by rules where not (U6, D11).
+
+What rules wrote because the model gave nothing usable is told by chunk and kind (`WrittenTexts.missed`), so that the
+model can be asked again for exactly that.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,10 @@ from ragcore.text.scripts import language_of
 from ragcore.types import ChunkDraft
 
 EntryKind = Literal["body", "window", "summary", "question", "caption", "table"]
+# Why a model wrote nothing usable: no answer; one that broke off; not the object that was asked for; a prompt that it
+# does not take; a text that the checks refused. Only the first says nothing about the chunk.
+Failure = Literal["unavailable", "interrupted", "invalid", "rejected", "refused"]
+Missed = Mapping[EntryKind, Failure]  # what rules wrote, or nobody, although a model was asked
 
 SUMMARY_TEMPERATURE = 0.3
 QUESTION_TEMPERATURE = 0.6
@@ -38,6 +46,15 @@ class WrittenTexts:
 
     entries: tuple[tuple[EntryKind, str], ...] = ()
     draft: ChunkDraft | None = None
+    missed: Missed = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptReply:
+    """The strings of a model's reply, or why there are none; neither where there is no model."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    failure: Failure | None = None
 
 
 NOTHING_WRITTEN = WrittenTexts()
@@ -65,21 +82,26 @@ class Writer:
         if draft.kind == "section":
             return await self._section(draft)
         entries: list[tuple[EntryKind, str]] = []
+        missed: dict[EntryKind, Failure] = {}
         if self.options.summaries:
-            entries += [("summary", text) for text in await self._summary(draft)]
+            texts, failure = await self._summary(draft)
+            entries += [("summary", text) for text in texts]
+            missed |= {"summary": failure} if failure else {}
         if self.options.questions:
-            entries += [("question", text) for text in await self._questions(draft)]
-        return WrittenTexts(tuple(entries))
+            texts, failure = await self._questions(draft)
+            entries += [("question", text) for text in texts]
+            missed |= {"question": failure} if failure else {}
+        return WrittenTexts(tuple(entries), missed=missed)
 
-    async def _summary(self, draft: ChunkDraft) -> list[str]:
+    async def _summary(self, draft: ChunkDraft) -> tuple[Sequence[str], Failure | None]:
         """One text; none for a short chunk, which is its own summary and indexed as such already."""
         if is_short(draft.text, self.tokenizer):
             self.counts["summary.short"] += 1
-            return []
-        written = await self._asked_summary("chunk_summary", draft.text)
+            return (), None
+        written, failure = await self._asked_summary("chunk_summary", draft.text)
         self.counts["summary.model" if written else "summary.extractive"] += 1
         text = written or extractive_summary(draft.text, tokenizer=self.tokenizer, counter=self.counter)
-        return [text] if text else []
+        return ([text] if text else []), failure
 
     async def _section(self, draft: ChunkDraft) -> WrittenTexts:
         """A written summary in front of the outline. Without one the outline stays, and stays out of the index.
@@ -89,28 +111,26 @@ class Writer:
         were met by its parts anyway.
         """
         heading = PATH_SEPARATOR.join(draft.heading_path)
-        summary = await self._asked_summary("section_summary", self._material(draft), heading=heading)
+        summary, failure = await self._asked_summary("section_summary", self._material(draft), heading=heading)
         self.counts["section.model" if summary else "section.outline"] += 1
         if not summary:
-            return NOTHING_WRITTEN
+            return WrittenTexts(missed={"summary": failure} if failure else {})
         text = f"{summary}\n\n{draft.text}"
         return WrittenTexts((("summary", summary),), replace(draft, text=text, tokens=self.counter.count(text)))
 
-    async def _asked_summary(self, prompt: str, text: str, **values: str) -> str:
-        """A model's summary that passes the checks, or nothing."""
+    async def _asked_summary(self, prompt: str, text: str, **values: str) -> tuple[str, Failure | None]:
+        """A model's summary that passes the checks; or nothing, and why a model that was asked gave none."""
         shown = self.counter.truncate(text, INPUT_TOKENS)
         language = _LANGUAGES[language_of(text)]
-        found = await self.prompter.ask(
+        reply = await self.prompter.ask(
             prompt, temperature=SUMMARY_TEMPERATURE, keys=("summary",), language=language, text=shown, **values
         )
-        if found and is_acceptable(found["summary"], shown, self.tokenizer):
-            return found["summary"]
-        if found:
-            self.prompter.refuse()
-        return ""
+        if reply.values and is_acceptable(reply.values["summary"], shown, self.tokenizer):
+            return reply.values["summary"], None
+        return "", self.prompter.refuse() if reply.values else reply.failure
 
-    async def _questions(self, draft: ChunkDraft) -> tuple[str, ...]:
-        found = await self.prompter.ask(
+    async def _questions(self, draft: ChunkDraft) -> tuple[Sequence[str], Failure | None]:
+        reply = await self.prompter.ask(
             "chunk_questions",
             temperature=QUESTION_TEMPERATURE,
             keys=_KINDS,
@@ -118,11 +138,13 @@ class Writer:
             heading=PATH_SEPARATOR.join(draft.heading_path),
             text=self.counter.truncate(draft.text, INPUT_TOKENS),
         )
-        kept = select_questions([found[kind] for kind in _KINDS], draft.text, self.tokenizer) if found else ()
-        if found and not kept:
-            self.prompter.refuse()
+        found = [reply.values[kind] for kind in _KINDS] if reply.values else []
+        kept = select_questions(found, draft.text, self.tokenizer)
         self.counts["question.model" if kept else "question.rules"] += 1
-        return kept or rule_questions(draft.text, draft.heading_path, self.tokenizer)
+        if kept:
+            return kept, None
+        failure = self.prompter.refuse() if found else reply.failure
+        return rule_questions(draft.text, draft.heading_path, self.tokenizer), failure
 
     def _material(self, section: ChunkDraft) -> str:
         """A section's outline and the beginnings of all chunks below it."""
@@ -149,53 +171,57 @@ class JsonPrompter:
 
     Counts: "model.unavailable", "model.interrupted", "model.invalid" (not the object that was asked for),
     "model.skipped" (not asked any more) and, by the caller, "model.refused" (a reply that failed the checks).
+    It is not asked any more after GIVE_UP_AFTER requests in a row that failed, or after `silences` without an answer.
     """
 
-    def __init__(self, model: ChatModel | None, counts: Counter[str]) -> None:
+    def __init__(self, model: ChatModel | None, counts: Counter[str], *, silences: int = GIVE_UP_AFTER) -> None:
         self._model = model
         self._counts = counts
+        self._most_silences = silences
         self._failures = 0  # in a row
+        self._silences = 0  # of them, those that say nothing about the prompt
 
     @property
     def has_model(self) -> bool:
         """Whether a model is configured."""
         return self._model is not None
 
-    async def ask(
-        self, prompt: str, *, temperature: float, keys: tuple[str, ...], **values: str
-    ) -> dict[str, str] | None:
-        """The strings under `keys` of the model's JSON reply; None if there is none. Never raises for the model."""
+    async def ask(self, prompt: str, *, temperature: float, keys: tuple[str, ...], **values: str) -> PromptReply:
+        """The strings under `keys` of the model's JSON reply, or why there are none. Never raises for the model."""
         if self._model is None:
-            return None
-        if self._failures >= GIVE_UP_AFTER:
+            return PromptReply()
+        if self._failures >= GIVE_UP_AFTER or self._silences >= self._most_silences:
             self._counts["model.skipped"] += 1
-            return None
+            return PromptReply(failure="unavailable")
         text = load(prompt).render(**{name: fenced(value) for name, value in values.items()})
-        reply = await self._complete(self._model, text, temperature)
-        if reply is None:
-            return None
+        reply, failure = await self._complete(self._model, text, temperature)
+        if failure is not None:
+            return PromptReply(failure=failure)
         found = read_strings(reply, keys)
         if found is None:
             self._counts["model.invalid"] += 1
-        return found
+            return PromptReply(failure="invalid")
+        return PromptReply(found)
 
-    def refuse(self) -> None:
+    def refuse(self) -> Failure:
         """Count a reply that the caller's checks refused."""
         self._counts["model.refused"] += 1
+        return "refused"
 
-    async def _complete(self, model: ChatModel, text: str, temperature: float) -> str | None:
+    async def _complete(self, model: ChatModel, text: str, temperature: float) -> tuple[str, Failure | None]:
         messages = [ChatMessage(role="user", content=text)]
         try:
             read = await collect(model.stream(messages, temperature=temperature, max_tokens=MAX_TOKENS))
-        except ModelUnavailableError:
+        except ModelUnavailableError as error:
             self._failures += 1
+            self._silences += not error.is_about_prompt
             self._counts["model.unavailable"] += 1
-            return None
+            return "", "rejected" if error.is_about_prompt else "unavailable"
         if read.interrupted:
             self._counts["model.interrupted"] += 1
-            return None
-        self._failures = 0
-        return read.text
+            return "", "interrupted"
+        self._failures = self._silences = 0
+        return read.text, None
 
 
 def read_strings(reply: str, keys: tuple[str, ...]) -> dict[str, str] | None:

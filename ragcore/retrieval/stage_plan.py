@@ -21,7 +21,13 @@ Steps = list[PlannedStage]
 
 def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
     """The stages of a retrieval mode (hybrid, vector or bm25) with their options (V3). A new mode is a new list."""
-    coarse = {"limit": options.coarse_limit, "lexical": mode != "vector", "vectors": mode != "bm25"}
+    coarse = {
+        "limit": options.coarse_limit,
+        "exact_limit": options.fine_limit if options.exact else 0,
+        "lexical": mode != "vector",
+        "vectors": mode != "bm25",
+        "names": options.names,
+    }
     keep = max(options.fused_limit, options.top_k)
     by_mode: dict[str, Steps] = {
         "hybrid": [
@@ -104,15 +110,18 @@ def _rests(
     ports = pipeline.ports
     nothing: list[list[Hit]] = [[] for _ in queries]
     vectors = [query.vector for query in queries if query.vector is not None]
-    lexical = ports.lexical.search_many(queries, limit=coarse.limit) if coarse.lexical else nothing
-    near = ports.vectors.coarse_many(np.stack(vectors), limit=coarse.limit) if vectors else nothing
+    exact = coarse.is_exact(ports)
+    limit = coarse.depth(exact=exact)
+    lexical = ports.lexical.search_many(queries, limit=limit) if coarse.lexical else nothing
+    search = ports.vectors.exact_many if exact else ports.vectors.coarse_many
+    near = search(np.stack(vectors), limit=limit) if vectors else nothing
     return [
         PipelineRetriever(
             pipeline.stages[at:],
             replace(
                 ports,
                 lexical=FetchedLexicalIndex(ports.lexical, words),
-                vectors=FetchedVectorIndex(ports.vectors, hits),
+                vectors=FetchedVectorIndex(ports.vectors, hits, exact),
             ),
         )
         for words, hits in zip(lexical, near, strict=True)
@@ -138,16 +147,26 @@ class FetchedLexicalIndex:
 
 @dataclass(frozen=True, slots=True)
 class FetchedVectorIndex:
-    """A vector index whose coarse hits for the one question that is asked are there already."""
+    """A vector index whose hits for the one question that is asked are there already."""
 
     index: VectorIndex
     hits: Sequence[Hit]
+    exact: bool  # whether they come from `exact_many`
+
+    def is_exact(self) -> bool:
+        return self.exact
+
+    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+        return [list(self.hits[:limit])]
 
     def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
         return list(self.hits[:limit])
 
     def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
         return self.index.coarse_many(vectors, limit=limit)
+
+    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
+        return self.index.prefixes(vector, chunks=chunks)
 
     def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
         return self.index.fine(vector, chunks=chunks, limit=limit)

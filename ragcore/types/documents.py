@@ -31,6 +31,8 @@ class Block:
     level: int = 0  # headings: 1 to 6; others 0
     page: int | None = None  # 1-based
     box: Box | None = None
+    style: str = field(default="", compare=False)  # of a paragraph, as its file names it
+    is_nested: bool = False  # a list whose items say nothing without those above them
 
     def markdown(self) -> str:
         """The block as it stands in the document's Markdown."""

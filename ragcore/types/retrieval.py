@@ -130,6 +130,32 @@ class ScoreScale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NameMention:
+    """A text in a question that may be a file name, a folder, or a part of them.
+
+    A document is meant whose name has one of the keys; the first key that any name has counts. Without one, documents
+    are near whose names have all of the words. `is_marked`: written as only names are (an ending, an underscore, a
+    path, a number with a hyphen).
+    """
+
+    text: str
+    keys: tuple[str, ...] = ()  # most specific first
+    words: frozenset[str] = frozenset()
+    is_marked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedDocument:
+    """A document that a question gives by its file name or folder (D10)."""
+
+    document: int
+    chunks: tuple[int, ...]  # its first passages
+    name: str  # path and file name in words; empty where there are too many documents
+    title: str
+    place: int | None = None  # of the key that its name has, 0 for the most specific one; None: its name has all words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
     """Chunks that left the pipeline at one stage for one reason, in their order until then."""
 
@@ -175,6 +201,8 @@ class State:
     boosts: Mapping[int, float] = field(default_factory=dict)  # document -> factor of its fused scores, around 1 (D4)
     reasons: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # document -> why it has a boost
     alpha_shift: float = 0.0  # what the profile adds to alpha, in [-0.1, 0.1]
+    names: Mapping[int, str] = field(default_factory=dict)  # document -> its name, of which the question has a part
+    named: frozenset[int] = frozenset()  # documents whose whole name the question gives: they lead every ranking
     scale: ScoreScale | None = None  # of the scores "rerank"; None: nothing was reranked
     # the running stage's note; the runner moves it into the stage's record
     pending_note: Mapping[str, Any] = field(default_factory=dict)
@@ -219,10 +247,13 @@ class State:
     ) -> State:
         """Order what is left by a new score, keep the best and record the others as dropped.
 
-        Whatever has no score is dropped too. Ties keep their present order.
+        Whatever has no score is dropped too. Ties keep their present order. Documents that the question names come
+        first, by their scores.
         """
         left = self.ids()
         order = sorted((chunk for chunk in left if chunk in scores), key=lambda chunk: scores[chunk], reverse=True)
+        if self.named:
+            order.sort(key=lambda chunk: self.pool[chunk].document not in self.named)
         kept = self._as_candidates(order[:keep])
         return (
             replace(

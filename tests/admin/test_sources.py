@@ -194,6 +194,9 @@ def test_a_handler_is_made_with_its_rules(administrator):
         rules(value="{1|base37}"),
         rules(value=""),
         rules(action="attribute", attribute=""),
+        rules(looks="line", action="indentation", value=""),
+        rules(looks="text", action="indentation", value="{1}"),
+        rules(looks="style", action="tag", value="x"),
         {"title_template": "{title"},
     ],
 )
@@ -210,6 +213,27 @@ def test_a_handler_is_tried_on_a_file(administrator, handler):
     assert "TS 23.501 Rel-16 V16.5.0" in page.content.decode()
     change = signed_in(administrator).get(f"/admin/knowledge/sourcehandler/{handler.pk}/change/")
     assert url in change.content.decode()
+
+
+def test_a_rule_for_indentation_is_made_and_tried(administrator):
+    made = make(administrator, **rules(looks="line", pattern=r"^\s*(\d)>", action="indentation", value="{1}"))
+    assert made.status_code == 302, made.context["errors"]
+    new = SourceHandler.objects.get(code="new")
+    url = f"/admin/knowledge/sourcehandler/{new.pk}/try/"
+
+    page = signed_in(administrator).post(url, {"path": "a.txt", "text": "1>\tif a:\n\t2>\tset b."}).content.decode()
+    other = signed_in(administrator).post(url, {"path": "a.txt", "text": "plain"}).content.decode()
+
+    assert "- 1&gt; if a:\n  - 2&gt; set b." in page
+    assert "nested lists" not in other
+
+
+def test_a_style_is_tried_with_the_text(administrator, handler):
+    url = f"/admin/knowledge/sourcehandler/{handler.pk}/try/"
+
+    page = signed_in(administrator).post(url, {"path": "a.txt", "text": "a)\tone", "style": "B2"}).content.decode()
+
+    assert "- a) one" in page
 
 
 def test_handlers_and_attributes_are_for_administrators(owner, own_set, handler, stranger):

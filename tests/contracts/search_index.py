@@ -15,7 +15,7 @@ import pytest
 
 from knowledge import model_registry
 from knowledge.indexes.lexical import sparse_parse
-from knowledge.models import Document, IndexEntry, KnowledgeSet, LexicalStatistics, Term
+from knowledge.models import Document, IndexEntry, KnowledgeSet, LexicalStatistics, Term, WholeVector
 from knowledge.services import document_delete
 from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace
 from knowledge.types import Filters
@@ -76,7 +76,7 @@ def cosines(tenant_id, question, shortened):
     vector = shortened(vector_of(question))
     best = defaultdict(lambda: -1.0)
     for entry in live_entries(tenant_id):
-        stored = shortened(np.array(entry.fine, dtype=np.float32))
+        stored = shortened(np.array(entry.whole.vector, dtype=np.float32))
         cosine = float(stored @ vector / (np.linalg.norm(stored) * np.linalg.norm(vector)))
         best[entry.chunk_id] = max(best[entry.chunk_id], cosine)
     return best
@@ -92,6 +92,10 @@ def best_by_chunk(hits):
 class SearchIndexContract:
     def shortened(self, tenant_id):
         """How this index makes the vectors of its coarse search from the whole ones."""
+        return prefix(384)
+
+    def prefix_of(self, tenant_id):
+        """How this index makes the shorter vectors that it stores."""
         return prefix(384)
 
     @pytest.fixture
@@ -156,10 +160,14 @@ class SearchIndexContract:
 
         coarse = ports.vectors.coarse(vector, limit=3)
         expected = cosines(owner.tenant_id, question, self.shortened(owner.tenant_id))
+        exact = ports.vectors.exact_many(vector[None], limit=2)[0]
+        whole = cosines(owner.tenant_id, question, prefix(768))
 
         wanted = sorted(expected.values(), reverse=True)[:3]
         assert [hit.score for hit in coarse] == pytest.approx(wanted, abs=2e-3)
         assert [hit.score for hit in coarse] == pytest.approx([expected[hit.chunk] for hit in coarse], abs=2e-3)
+        assert [hit.score for hit in exact] == pytest.approx(sorted(whole.values(), reverse=True)[:2], abs=2e-3)
+        assert [hit.score for hit in exact] == pytest.approx([whole[hit.chunk] for hit in exact], abs=2e-3)
 
     @pytest.mark.usefixtures("corpus")
     def test_the_fine_search_ranks_the_chosen_passages_only(self, index, owner):
@@ -175,6 +183,18 @@ class SearchIndexContract:
         assert index.ports(owner).vectors.fine(vector_of(question), chunks=[], limit=10) == []
 
     @pytest.mark.usefixtures("corpus")
+    def test_prefixes_of_the_chosen_passages_are_compared_as_they_are_stored(self, index, owner):
+        question = "What raises the data rate?"
+        expected = cosines(owner.tenant_id, question, self.prefix_of(owner.tenant_id))
+        chosen = sorted(expected)[:3]
+
+        hits = index.ports(owner).vectors.prefixes(vector_of(question), chunks=chosen)
+
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        assert best_by_chunk(hits) == pytest.approx({chunk: expected[chunk] for chunk in chosen}, abs=2e-3)
+        assert index.ports(owner).vectors.prefixes(vector_of(question), chunks=[]) == []
+
+    @pytest.mark.usefixtures("corpus")
     def test_many_vectors_are_answered_as_each_alone(self, index, owner):
         vectors = model_registry.embedder().embed_queries(QUESTIONS)
 
@@ -186,11 +206,15 @@ class SearchIndexContract:
 
     @pytest.mark.usefixtures("corpus")
     def test_vectors_of_another_model_are_not_compared(self, index, owner):
-        Document.objects.get(external_id="cake").live_version.entries.update(embedding_model="another")
+        entries = Document.objects.get(external_id="cake").live_version.entries
+        entries.update(embedding_model="another")
+        WholeVector.objects.filter(entry__in=entries.all()).update(embedding_model="another")
         index.rewrite("cake")
 
-        hits = index.ports(owner).vectors.coarse(vector_of("apples and flour"), limit=100)
+        ports, vector = index.ports(owner).vectors, vector_of("apples and flour")
+        hits = ports.coarse(vector, limit=100)
 
+        assert documents(ports.exact_many(vector[None], limit=100)[0]) == documents(hits)
         assert Document.objects.get(external_id="cake").pk not in documents(hits)
         assert documents(hits) == set(Document.objects.exclude(external_id="cake").values_list("pk", flat=True))
 

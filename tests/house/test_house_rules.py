@@ -99,7 +99,7 @@ def test_every_selector_of_knowledge_requires_a_scope():
 
 
 def test_there_are_searches_to_check():
-    assert {"lexical_many_search", "coarse_many_search", "fine_search", "passages_load"} <= {
+    assert {"lexical_many_search", "vector_search", "fine_search", "passages_load"} <= {
         f.__name__ for f in index_functions()
     }
     assert {"documents_askable", "sets_readable", "job_get"} <= {f.__name__ for f in selector_functions()}

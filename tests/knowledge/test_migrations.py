@@ -8,12 +8,24 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
 
-from knowledge.models import IngestJob, SyncRun
+from knowledge.models import (
+    Document,
+    DocumentNames,
+    DocumentVersion,
+    IndexEntry,
+    IngestJob,
+    RepresentationRetry,
+    SyncRun,
+    WholeVector,
+)
 from knowledge.selectors import job_get
+from knowledge.services import document_delete
+from knowledge.services.edits import chunk_replace
 from knowledge.services.sources import sources_start_due, sync_run
 from knowledge.services.sources.sync_runs import LEASE_SECONDS
-from tests.factories import make_admin, scope_of
+from tests.factories import ingest, make_admin, make_set, scope_of
 from tests.knowledge.sources.building import folder_source
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,6 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 BEFORE = [("knowledge", "0007_options_history")]
 COUNTS = {"found": 7, "new": 2, "changed": 1, "left_out": 0, "deleted": 0, "refused_more": 0, "unchanged": 3}
 MESSAGES = {"refused": [{"path": "a.bin", "code": "x", "message": "No."}], "faults": [], "notes": []}
+LONG = " ".join(f"The cell number {n} serves slice {n} with timer T{n} of the network." for n in range(12))
 EMPTY = {"state": "waiting", "trigger": "", "waiting": [], "request": {}, "heartbeat": 0.0, "token": "", "before": {}}
 
 
@@ -107,3 +120,105 @@ def test_the_way_back_writes_runs_into_reports(old_jobs):
     wanted = {**COUNTS, **MESSAGES, **EMPTY, **waiting}
     assert report == {name: value for name, value in wanted.items() if name != "heartbeat"}
     assert old.get(pk=archive).report == {**COUNTS, **MESSAGES, **EMPTY, "state": "done", "trigger": "archive"}
+
+
+def test_whole_vectors_move_into_a_table_of_their_own_and_back(owner):
+    ingest(
+        owner, make_set("common", owners=[owner]), a="Random access begins with a preamble.", b="随机接入从前导码开始。"
+    )
+    before = whole_vectors()
+
+    old = migrate([("knowledge", "0013_coarse_rotations")]).get_model("knowledge", "IndexEntry").objects
+    kept = {entry.pk: list(entry.fine) for entry in old.all()}
+    migrate(None)
+
+    assert len(before) == 2
+    assert kept == before == whole_vectors()
+    IndexEntry.objects.all().delete()
+    assert whole_vectors() == {}
+
+
+def whole_vectors():
+    return {one.entry_id: list(one.vector) for one in WholeVector.objects.all()}
+
+
+# ── passages that rules described ───────────────────────────────────────────────────────────────
+
+BEFORE_RETRIES = [("knowledge", "0014_whole_vectors")]
+ALL_FAILED = {"summary.extractive": 2, "question.rules": 2, "section.outline": 1, "model.unavailable": 3}
+
+
+@pytest.fixture
+def old_reports(owner):
+    """Ingests documents and sets what their reports count, in a schema without records of what is missing."""
+
+    def make(**reports):
+        home = make_set(owners=[owner], options={"representations": {"summaries": True, "language_model": False}})
+        documents = ingest(owner, home, **{name: f"{LONG} Note {name}." for name in reports})
+        for name, counts in reports.items():
+            version = documents[name].live_version
+            version.report = {"representations": counts}
+            version.save()
+            version.chunks.create(ordinal=9, kind="section", text="Outline", tokens=2)
+            version.chunks.create(ordinal=10, text="Too short for a summary.", tokens=5)
+        return {name: document.live_version_id for name, document in documents.items()}
+
+    yield make
+    migrate(None)
+
+
+def test_passages_that_rules_described_for_a_model_that_was_down_are_recorded(old_reports):
+    versions = old_reports(
+        failed=ALL_FAILED,
+        summaries={"summary.extractive": 1, "model.skipped": 1, "model.unavailable": 3},
+        partly={**ALL_FAILED, "summary.model": 4, "question.model": 4, "section.model": 1},
+        refused={"summary.extractive": 1, "model.refused": 1},
+        without_model={"summary.extractive": 1, "question.rules": 1},
+    )
+    DocumentVersion.objects.get(pk=versions["summaries"]).chunks.filter(kind="section").delete()
+    migrate(BEFORE_RETRIES)
+
+    migrate(None)
+
+    rows = RepresentationRetry.objects.order_by("version_id", "chunk__ordinal")
+    found = rows.values_list("version_id", "chunk__ordinal", "lacks_summary", "lacks_questions", "reason", "attempts")
+    assert list(found) == [
+        (versions["failed"], 0, True, True, "unavailable", 0),
+        (versions["failed"], 9, True, False, "unavailable", 0),
+        (versions["failed"], 10, False, True, "unavailable", 0),
+        (versions["summaries"], 0, True, False, "unavailable", 0),
+    ]
+
+
+def test_passages_of_deleted_and_edited_documents_are_not_recorded(old_reports, owner):
+    versions = old_reports(deleted=ALL_FAILED, edited=ALL_FAILED)
+    document = Document.objects.get(live_version=versions["deleted"])
+    document_delete(scope=scope_of(owner), actor=owner, document_id=document.pk)
+    version = DocumentVersion.objects.get(pk=versions["edited"])
+    chunk_replace(scope=scope_of(owner), actor=owner, chunk_id=version.chunks.get(ordinal=0).pk, text="Mine.")
+    migrate(BEFORE_RETRIES)
+
+    migrate(None)
+
+    assert set(RepresentationRetry.objects.values_list("version_id", "chunk__ordinal")) == {
+        (version.pk, 9),
+        (version.pk, 10),
+    }
+
+
+# ── file names and folders ──────────────────────────────────────────────────────────────────────
+
+
+def test_documents_of_before_can_be_asked_for_by_name(owner):
+    made = ingest(owner, make_set("common", owners=[owner]), **{"RAN/tilt_plan": "Tilt the antenna.", "b": "beta"})
+    Document.objects.filter(pk=made["b"].pk).update(deleted=timezone.now())
+    before = {row.document_id: row.terms for row in DocumentNames.objects.all()}
+    try:
+        migrate([("knowledge", "0016_representation_retries_from_reports")])
+    finally:
+        migrate(None)
+
+    assert {row.document_id: row.terms for row in DocumentNames.objects.all()} == {
+        made["RAN/tilt_plan"].pk: before[made["RAN/tilt_plan"].pk]
+    }
+    assert "/ran/tilt plan" in before[made["RAN/tilt_plan"].pk]

@@ -139,12 +139,27 @@ class MilvusVectorIndex:
     searched: Searched
     model: str
 
+    def is_exact(self) -> bool:
+        return False  # whole vectors stand on its disk: it compares them for few passages only
+
+    def exact_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
+        sent = [_sent(vector) for vector in vectors]
+        return self.searched.hits(sent, limit=limit, anns_field="fine", model=self.model)
+
     def coarse(self, vector: FloatArray, *, limit: int) -> list[Hit]:
         return self.coarse_many(vector[None, :], limit=limit)[0]
 
     def coarse_many(self, vectors: FloatArray, *, limit: int) -> list[list[Hit]]:
         sent = [_sent(vector[:COARSE_DIMENSIONS]) for vector in vectors]
         return self.searched.hits(sent, limit=limit, anns_field="coarse", model=self.model)
+
+    def prefixes(self, vector: FloatArray, *, chunks: Sequence[int]) -> list[Hit]:
+        if not chunks:
+            return []
+        sent = [_sent(vector[:COARSE_DIMENSIONS])]
+        return self.searched.hits(sent, limit=len(chunks), anns_field="coarse", model=self.model, chunks=list(chunks))[
+            0
+        ]
 
     def fine(self, vector: FloatArray, *, chunks: Sequence[int], limit: int) -> list[Hit]:
         if not chunks:

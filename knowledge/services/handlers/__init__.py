@@ -1,6 +1,7 @@
 """Source handlers: how documents of one kind of source are treated (D10)."""
 
 from knowledge.services.handlers.changes import arrival_refusal, attributes_seed, handlers_apply, handlers_seed
+from knowledge.services.handlers.indentation import document_nest, text_nest, version_nest
 from knowledge.services.handlers.rules import (
     Handler,
     HandlerOutcome,
@@ -19,6 +20,7 @@ __all__ = [
     "Rule",
     "arrival_refusal",
     "attributes_seed",
+    "document_nest",
     "handler_evaluate",
     "handler_value",
     "handlers_apply",
@@ -26,5 +28,7 @@ __all__ = [
     "pattern_check",
     "series_settle",
     "template_check",
+    "text_nest",
     "version_key",
+    "version_nest",
 ]

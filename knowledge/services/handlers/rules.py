@@ -144,8 +144,15 @@ FUNCTIONS: Mapping[str, Callable[[str], str]] = {
     "upper": str.upper,
     "lower": str.lower,
     "words": lambda text: " ".join(re.split(r"[\s_\-]+", text.strip())),
+    "depth": lambda text: str(1 + _indentation(text)),  # level of what follows white space
     "trail": lambda text: " > ".join(part for part in text.split("/") if part),  # a path as a page hierarchy
 }
+
+
+def _indentation(text: str) -> int:
+    """How often a text is indented, by four spaces or by a tab."""
+    spaces = text.expandtabs(4)
+    return (len(spaces) - len(spaces.lstrip()) + 2) // 4
 
 
 def template_fill(template: str, values: Mapping[str, str]) -> str:
@@ -193,15 +200,16 @@ def handler_evaluate(
 
     With `text` None (at registration) rules about the text are left out; once it is known, all rules run again and
     the outcome replaces the former one. Rules run in order: later ones overwrite the attributes of earlier ones.
-    Attributes whose names begin with `_` are only seen by templates.
+    Attributes whose names begin with `_` are only seen by templates. Rules for indentation are those of
+    `document_nest`.
     """
-    looked_at = {Looks.PATH: path, Looks.NAME: name, Looks.TITLE: title, Looks.TEXT: text}
+    looked_at: dict[str, str | None] = {Looks.PATH: path, Looks.NAME: name, Looks.TITLE: title, Looks.TEXT: text}
     attributes = {ours: metadata[theirs] for theirs, ours in handler.field_map.items() if metadata.get(theirs)}
     tags: list[str] = []
     slow: list[str] = []
     whole, skip = handler.whole, False
     for rule in handler.rules:
-        found = _groups(rule, looked_at[Looks(rule.looks)], slow)
+        found = _groups(rule, looked_at.get(rule.looks), slow)
         if found is None:
             continue
         value = template_fill(rule.value, found)[:MAX_VALUE]

@@ -25,6 +25,7 @@ from ragcore.chunking import splitter_for
 from ragcore.errors import EmptyDocumentError
 from ragcore.ocr.documents import unread_counts
 from ragcore.ports import FloatArray
+from ragcore.representations import Missed
 from ragcore.text.near_duplicates import sketch
 from ragcore.types import ChunkDraft
 
@@ -37,6 +38,7 @@ class PreparedVersion:
     drafts: tuple[ChunkDraft, ...]  # also the disabled ones, which have no representation
     representations: tuple[Representation, ...]
     edits: ReappliedEdits
+    missed: Mapping[int, Missed]  # what the model is to be asked for again, by ordinal
     values: Mapping[str, Any]  # of the version's row
 
 
@@ -65,6 +67,7 @@ def item_represent(read: ReadDocument, lease: ItemLease) -> PreparedVersion:
         drafts=tuple(sorted([*made.drafts, *disabled], key=lambda draft: draft.ordinal)),
         representations=representations,
         edits=edits,
+        missed={ordinal: kinds for ordinal, kinds in made.missed.items() if ordinal not in edits.edited},
         values={**_values(read), "report": _report(read, edits, drafts, representations, made.counts)},
     )
 

@@ -9,7 +9,7 @@ from knowledge.errors import WorkerLostError
 from knowledge.model_registry import recogniser
 from knowledge.models import DocumentVersion, IngestItem
 from knowledge.selectors.options import PipelineOptions
-from knowledge.services.handlers import handlers_apply
+from knowledge.services.handlers import handlers_apply, version_nest
 from knowledge.services.ingestion.item_state import ItemLease
 from knowledge.services.ingestion.parse_cache import (
     ParsedVersion,
@@ -34,15 +34,15 @@ CONTAINED_SECONDS_A_MB = 30.0  # so much more for large files; beyond that anoth
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadDocument:
-    """A document that has been read. `stored.recognised` False: its pictures wait for character recognition."""
+    """A document that has been read. `stored.recognised` False: its pictures wait for character recognition.
+
+    `stored` is kept for later stages, `document` is that with what the handler of its source makes of it.
+    """
 
     item: IngestItem
     stored: ParsedVersion
+    document: ParsedDocument
     options: PipelineOptions
-
-    @property
-    def document(self) -> ParsedDocument:
-        return self.stored.document
 
     @property
     def characters(self) -> int:
@@ -62,7 +62,8 @@ def item_read(item: IngestItem, options: PipelineOptions, lease: ItemLease) -> R
     stored = parse_cache_load(version, fingerprint=fingerprint) or _stored(version, options, lease, fingerprint)
     if version.document.source.handler_id or version.document.handled:
         handlers_apply(version, stored.document.markdown())
-    return ReadDocument(item=item, stored=stored, options=_as_handled(version, options))
+    document = version_nest(version, stored.document)
+    return ReadDocument(item=item, stored=stored, document=document, options=_as_handled(version, options))
 
 
 def _as_handled(version: DocumentVersion, options: PipelineOptions) -> PipelineOptions:
@@ -115,16 +116,16 @@ def item_ocr(read: ReadDocument, lease: ItemLease) -> None:
     try:
         document = _recognised(read, lease)
     except ResourceLimitError as error:
-        if not read.document.blocks:
+        if not read.stored.document.blocks:
             raise
         logger.warning("version %s goes on without the text of its pictures: %s", version.pk, error)
-        document = read.document
+        document = read.stored.document
     document = clean(document, options=options.cleaning)
     if not document.blocks:
         raise EmptyDocumentError
     if not options.parsing.keep_pictures:
         pictures_drop(version)
-    pages = len(read.document.unread_pages) - len(document.unread_pages)
+    pages = len(read.stored.document.unread_pages) - len(document.unread_pages)
     stored = ParsedVersion(document=document, recognised=True, pages_recognised=pages)
     parse_cache_save(version, stored, fingerprint=reading_fingerprint(options.parsing, options.cleaning))
 
@@ -137,9 +138,9 @@ def _recognised(read: ReadDocument, lease: ItemLease) -> ParsedDocument:
     def progress(done: int, total: int) -> None:
         lease.alive(seconds=PAGE_SECONDS, progress_done=done, progress_total=total)
 
-    progress(0, max(1, len(read.document.unread_pages)))
+    progress(0, max(1, len(read.stored.document.unread_pages)))
     return recognise_document(
-        with_pictures(version, read.document),
+        with_pictures(version, read.stored.document),
         _content(version),
         name=version.file_name,
         recogniser=recogniser(),

@@ -23,14 +23,14 @@ from knowledge.indexes.lexical_statistics import (
     term_ids,
     versions_count,
 )
-from knowledge.models import Chunk, Document, DocumentVersion, IngestItem
+from knowledge.models import Chunk, Document, DocumentVersion, IngestItem, RepresentationRetry
 from knowledge.queue import RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
 from knowledge.services.handlers import series_settle
 from knowledge.services.ingestion.chunk_and_represent import PreparedVersion
 from knowledge.services.ingestion.item_state import items_held
 from knowledge.services.ingestion.rendition import rendition_enqueue
 from knowledge.services.reingest import edits_present, edits_settle
-from knowledge.services.representations import Representation
+from knowledge.services.representations import Representation, retry_of
 from ragcore.ports import FloatArray
 from ragcore.types import ChunkDraft
 
@@ -122,16 +122,19 @@ def _overtaken(batch: Sequence[PublishableVersion]) -> list[PublishableVersion]:
 
 
 def _chunks_create(batch: Sequence[PublishableVersion]) -> list[NewEntry]:
-    """Store the passages of all versions, and return their entries with the ids of the passages."""
+    """Store the passages of all versions and what these lack; return their entries with the ids of the passages."""
     numbers = iter(chunk_ids(sum(len(one.prepared.drafts) for one in batch)))
     chunks: list[Chunk] = []
     entries: list[NewEntry] = []
+    retries: list[RepresentationRetry] = []
     for one in batch:
         ids = {draft.ordinal: next(numbers) for draft in one.prepared.drafts}
         chunks += [_chunk(one, draft, ids) for draft in one.prepared.drafts]
         pairs = zip(one.prepared.representations, one.vectors, strict=True)
         entries += [NewEntry(ids[r.ordinal], one.version.pk, r, vector) for r, vector in pairs]
+        retries += [retry_of(ids[n], one.version.pk, missed) for n, missed in one.prepared.missed.items()]
     Chunk.objects.bulk_create(chunks)  # parents are checked at the end of the transaction
+    RepresentationRetry.objects.bulk_create(retries)
     return entries
 
 

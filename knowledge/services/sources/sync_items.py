@@ -26,6 +26,7 @@ from knowledge.services.deletion import documents_withdraw
 from knowledge.services.documents import items_add, job_hold, job_work, upload_check
 from knowledge.services.handlers import Handler, arrival_refusal, handler_value
 from knowledge.services.leases import LeaseLostError
+from knowledge.services.names import document_rename
 from knowledge.services.registration import Arrival, document_register
 from knowledge.services.sources.sync_runs import RunReport
 from knowledge.types import SourceOptions, strictly
@@ -144,6 +145,7 @@ class ItemSync:
         upload_check(name=fetched.name, size_bytes=len(fetched.content))
         if known and known.sha256 == hashlib.sha256(fetched.content).hexdigest():
             stamp_store(document_id=known.pk, stamp=fetched.stamp)
+            document_rename(document_id=known.pk, file_name=fetched.name, path=item.external_id)
             return
         self._register(item, fetched)
         self.report.changed += known is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from bs4 import Tag
 from bs4.element import NavigableString, PreformattedString
@@ -69,8 +70,11 @@ class HtmlBlockBuilder:
         elif name == "blockquote":
             self._quotation(tag)
         else:
+            start = len(self.blocks)
             self._children(tag)
             self._flush()
+            if tag.name == "p" and (style := " ".join(tag.get("class") or [])):
+                self.blocks[start:] = [replace(block, style=style) for block in self.blocks[start:]]
 
     def _heading(self, tag: Tag, level: int) -> None:
         text = self._text.line(tag).strip(_ANCHOR_SIGNS)

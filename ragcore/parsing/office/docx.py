@@ -131,7 +131,7 @@ class _BodyReader:
         elif _FORMULA.fullmatch(text):
             yield Block(kind="formula", text=f"${text}$")
         else:
-            yield Block(kind="paragraph", text=text)
+            yield Block(kind="paragraph", text=text, style=style.name)
 
     def _label(self, node: Element, style: Style) -> tuple[str | None, int]:
         """The automatic number of a paragraph and its depth; None where it has none."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ragcore.parsing.office.docx_text import Element, W
@@ -33,6 +33,7 @@ class Style:
     role: Role = "body"
     level: int = 0  # headings: 1 to 6
     numbering: tuple[str, int] | None = None  # numId and level of the list that the style belongs to
+    name: str = ""  # as people see it; empty for the default style
 
 
 BODY = Style()
@@ -44,7 +45,7 @@ def read_styles(root: Element) -> dict[str, Style]:
     styles = {key: _resolved(list(_chain(key, declared))) for key in declared if key}
     for key, node in declared.items():
         if node.get(W + "default") in ("1", "true") and node.get(W + "type") == "paragraph":
-            styles[""] = styles[key]
+            styles[""] = styles[key] = replace(styles[key], name="")
     return styles
 
 
@@ -71,6 +72,7 @@ def _chain(key: str, declared: dict[str, Element]) -> Iterator[Element]:
 
 def _resolved(chain: list[Element]) -> Style:
     names = [(name.get(W + "val") or "").strip() for node in chain if (name := node.find(W + "name")) is not None]
+    own = names[0] if names else ""
     numbering = next((found for node in chain if (found := numbering_of(node)) is not None), None)
     if any(_CONTENTS.fullmatch(name) for name in names):
         return Style("contents")
@@ -80,8 +82,8 @@ def _resolved(chain: list[Element]) -> Style:
         if heading := _HEADING.match(name):
             return Style("heading", min(int(heading[1]), 6), numbering)
         if (level := _outline_level(node)) is not None:
-            return Style("heading", min(level + 1, 6), numbering) if level < 9 else Style("body", 0, numbering)
-    return Style("body", 0, numbering)
+            return Style("heading", min(level + 1, 6), numbering) if level < 9 else Style("body", 0, numbering, own)
+    return Style("body", 0, numbering, own)
 
 
 def _outline_level(node: Element) -> int | None:

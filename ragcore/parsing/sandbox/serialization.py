@@ -18,6 +18,7 @@ _ERRORS: dict[str, type[RagError]] = {
 
 
 _PICTURE_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
+MAX_STYLE = 64  # characters
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff")
 
 
@@ -87,6 +88,7 @@ def _load_block(said: Any) -> Block:
         text=str(said["text"]),
         level=int(said["level"]),
         page=int(said["page"]) if said["page"] is not None else None,
+        style=str(said["style"])[:MAX_STYLE],
         box=Box(page=int(box["page"]), **{key: float(box[key]) for key in ("x0", "y0", "x1", "y1")}) if box else None,
     )
 

@@ -30,12 +30,18 @@ class Rerank:
         loaded = [c for c in state.candidates if c.passage is not None]
         if ports.reranker is None or not loaded:
             return state
-        inputs = [RerankInput(passage=c.passage, arms=c.scores) for c in loaded if c.passage is not None]
+        inputs = [RerankInput(passage=_named(c.passage, state), arms=c.scores) for c in loaded if c.passage is not None]
         reranker, scores, note = _scored(ports.reranker, ports.second_reranker, state.query, inputs)
         detailed = tuple(c.explained("rerank", dict(s.detail)) for c, s in zip(loaded, scores, strict=True))
         by_chunk = {c.chunk: s.score for c, s in zip(loaded, scores, strict=True)}
         state = replace(state, candidates=detailed, scale=scale_of(reranker))
         return state.ranked("rerank", by_chunk, keep=len(detailed), note={"reranker": reranker.name, **note})
+
+
+def _named(passage: Passage, state: State) -> Passage:
+    """The passage as the reranker reads it: a name that the question gives stands behind the title."""
+    name = state.names.get(passage.document, "")
+    return passage if not name else replace(passage, title=f"{passage.title} {name}")
 
 
 def scale_of(reranker: Reranker) -> ScoreScale:

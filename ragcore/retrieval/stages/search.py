@@ -8,6 +8,7 @@ from functools import partial
 
 from ragcore.labels import gettext_noop as _
 from ragcore.ports import FloatArray, FuzzyIndex, Ports, one_after_the_other
+from ragcore.retrieval.names import NO_NAMES, FoundNames, find_names, with_names
 from ragcore.retrieval.pipeline import stage
 from ragcore.text.spelling import Slip, correctable, pairs, slips, topic_text
 from ragcore.types import Hit, Query, State
@@ -117,39 +118,65 @@ def _pairs(slip: Slip, characters: Mapping[str, float], *, before: bool, after: 
 @stage("search.coarse", label=_("first stage"), timing="coarse")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchCoarse:
-    """Fill state.candidates with the union of both arms ("lexical": BM25, "coarse": cosine of the 384-d prefix).
+    """Fill the pool with the hits of both arms ("lexical": BM25, "coarse": cosine of the 384-d prefix).
 
-    The query's vector and the idf of its terms are added to state.query for later stages. Neither arm needs the other.
+    Where comparing all whole vectors is cheaper, both arms have `exact_limit` hits, and instead of "coarse" there is
+    the arm "dense" already. The query's vector and the idf of its terms are added to state.query for later stages.
+    Neither arm needs the other.
+
+    Documents whose file name or folder the question gives are hits of the lexical arm, too; state.names has them, and
+    state.named those whose whole name it is.
     """
 
     limit: int = 1500  # of each arm
+    exact_limit: int = 160  # of each arm where all whole vectors are compared; 0: they never are
     lexical: bool = True
     vectors: bool = True
+    names: bool = True  # with the lexical arm
 
     def __call__(self, state: State, ports: Ports) -> State:
-        words, near = ports.together(partial(self._words, state.query, ports), partial(self._near, state.query, ports))
-        weighted, matching = words
+        exact = self.is_exact(ports)
+        words, near = ports.together(
+            partial(self._words, state.query, ports, exact), partial(self._near, state.query, ports, exact)
+        )
+        weighted, matching, called = words
         embedded, nearest = near
         state = replace(state, query=replace(weighted, vector=embedded.vector))
-        for name, hits in (("lexical", matching), ("coarse", nearest)):
+        if called.names:
+            state = replace(state, names=called.names, named=frozenset(called.whole)).noted(names=len(called.names))
+        for name, hits in (("lexical", matching), ("dense" if exact else "coarse", nearest)):
             state = state if hits is None else state.with_arm(name, hits)
         found = {name: len(arm) for name, arm in state.arms.items()}
         return state.noted(**found, **ports.backend_note)
 
-    def _words(self, query: Query, ports: Ports) -> tuple[Query, list[Hit] | None]:
-        """The query with the idf of its terms, and the hits of the lexical index; None: it was not asked."""
-        if not self.lexical:
-            return query, None
-        query = replace(query, weights=ports.lexical.weights(query))
-        return query, ports.lexical.search(query, limit=self.limit)
+    def is_exact(self, ports: Ports) -> bool:
+        """Whether this search compares all whole vectors."""
+        return self.vectors and self.exact_limit > 0 and ports.vectors.is_exact()
 
-    def _near(self, query: Query, ports: Ports) -> tuple[Query, list[Hit] | None]:
+    def depth(self, *, exact: bool) -> int:
+        """Hits of each arm."""
+        return min(self.limit, self.exact_limit) if exact else self.limit
+
+    def _words(self, query: Query, ports: Ports, exact: bool) -> tuple[Query, list[Hit] | None, FoundNames]:
+        """The query with the idf of its terms, the hits of words and names, and the names; None: it was not asked."""
+        if not self.lexical:
+            return query, None, NO_NAMES
+        query = replace(query, weights=ports.lexical.weights(query))
+        called = find_names(query, ports.names if self.names else None)
+        hits = ports.lexical.search(query, limit=self.depth(exact=exact))
+        return query, with_names(hits, called, query), called
+
+    def _near(self, query: Query, ports: Ports, exact: bool) -> tuple[Query, list[Hit] | None]:
         """The query with its vector, and the hits of the vector index; None: it was not asked."""
         if not self.vectors:
             return query, None
         if query.vector is None:
             query = replace(query, vector=ports.embedder.embed_queries([query.text])[0])
-        return query, None if query.vector is None else ports.vectors.coarse(query.vector, limit=self.limit)
+        if query.vector is None:
+            return query, None
+        if exact:
+            return query, ports.vectors.exact_many(query.vector[None, :], limit=self.depth(exact=True))[0]
+        return query, ports.vectors.coarse(query.vector, limit=self.limit)
 
 
 HALVED_FROM = 1000  # candidates, from which two halves are compared at the same time
@@ -158,15 +185,27 @@ HALVED_FROM = 1000  # candidates, from which two halves are compared at the same
 @stage("search.fine", label=_("second stage"), timing="fine")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFine:
-    """Add the arm "dense": the best `limit` candidates by cosine of the whole vector. Drops nothing."""
+    """Add the arm "dense": the best `limit` candidates by cosine of the whole vector. Drops nothing.
+
+    Where the first stage has compared all whole vectors, that arm is there; then the arm "coarse" is added for all
+    candidates, also those that only words have found: the reranker knows both cosines.
+    """
 
     limit: int = 160
 
     def __call__(self, state: State, ports: Ports) -> State:
+        if "dense" in state.arms:
+            return self._compared(state, ports)
         if state.query.vector is None or not state.pool:
             return state.with_arm("dense", [])
         hits = self._hits(state.query.vector, state.ids(), ports)
         return state.with_arm("dense", hits).noted(dense=len(hits), **ports.backend_note)
+
+    def _compared(self, state: State, ports: Ports) -> State:
+        if state.query.vector is None or not state.pool:
+            return state.with_arm("coarse", [])
+        hits = ports.vectors.prefixes(state.query.vector, chunks=state.ids())
+        return state.with_arm("coarse", hits).noted(compared=len(hits), **ports.backend_note)
 
     def _hits(self, vector: FloatArray, chunks: list[int], ports: Ports) -> list[Hit]:
         look = partial(ports.vectors.fine, vector, limit=self.limit)

@@ -24,8 +24,9 @@ class CutoffCliff:
 
     A gap between neighbours is a cliff if it exceeds what the reranker declares (0.8 on the logits of cross-encoders)
     and what follows is low in absolute terms: below the reranker's `low` or, where only differences between its
-    scores mean anything, below the middle of the best and the worst one. The present order stays. Without scores of a
-    reranker nothing is cut. Noted: how many stay, the gap, the score behind it, and the scale.
+    scores mean anything, below the middle of the best and the worst one. The present order stays, and so do documents
+    that the question names. Without scores of a reranker nothing is cut. Noted: how many stay, the gap, the score
+    behind it, and the scale.
     """
 
     keep_at_least: int = 1
@@ -41,7 +42,8 @@ class CutoffCliff:
         if place is None:
             widest = max(above - below for above, below in pairwise(ordered))
             return state.noted(cut_after=None, gap=round(widest, 4), **limits)
-        kept = [c for c in state.candidates if c.scores["rerank"] >= ordered[place - 1]]
+        best = ordered[place - 1]
+        kept = [c for c in state.candidates if c.scores["rerank"] >= best or c.document in state.named]
         gap, below = round(ordered[place - 1] - ordered[place], 4), round(ordered[place], 4)
         narrowed = state.narrowed(kept, stage="cutoff.cliff", reason="below the cliff")
         return narrowed.noted(cut_after=place, gap=gap, below=below, **limits)

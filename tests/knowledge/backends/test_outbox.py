@@ -261,7 +261,7 @@ def test_entries_are_read_as_they_were_written(owner, common):
 
     assert (read.id, read.chunk_id, read.document_id) == (entry.pk, entry.chunk_id, made.pk)
     assert (read.clearance, list(read.tags), list(read.sets)) == (3, ["t1", "资料"], [common.pk])
-    assert read.vector.tolist() == pytest.approx(list(entry.fine), abs=1e-6)
+    assert read.vector.tolist() == pytest.approx(list(entry.whole.vector), abs=1e-6)
     with connection.cursor() as cursor:
         cursor.execute("SELECT bm25::text FROM knowledge_indexentry")
         text = cursor.fetchone()[0]

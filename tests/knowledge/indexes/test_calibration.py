@@ -9,7 +9,15 @@ from knowledge.backends import ScopedVectorIndex
 from knowledge.indexes import rotations, search_space
 from knowledge.indexes.calibration import costs_measure
 from knowledge.indexes.rotation_switch import rotation_states
-from knowledge.indexes.search_space import SearchSpace, VectorCosts, vector_plan
+from knowledge.indexes.search_space import (
+    CHECKED,
+    FINE,
+    INDEX_HITS,
+    SearchSpace,
+    VectorCosts,
+    fetched_for,
+    vector_plan,
+)
 from knowledge.indexes.vectors import beam_width
 from knowledge.indexes.visibility import visible_sql
 from knowledge.models import TenantVectors
@@ -17,7 +25,7 @@ from knowledge.selectors import documents_askable
 from knowledge.services import maintenance
 from tests.factories import ingest, make_admin, make_set, scope_of
 
-SPACE = SearchSpace(visible=100_000, documents=9_000, total=100_000)
+SPACE = SearchSpace(visible=100_000, passages=100_000, documents=9_000, total=100_000)
 
 
 @pytest.fixture(autouse=True)
@@ -30,16 +38,18 @@ def test_a_machine_that_scans_quickly_scans_and_another_one_uses_its_index():
     quick_scan = VectorCosts(scanned=0.0002, near_start=30.0, near=0.05)
     quick_index = VectorCosts(scanned=0.003, near_start=5.0, near=0.02)
 
-    assert vector_plan(SPACE, limit=500, measured=quick_scan).path == "scan"
-    assert vector_plan(SPACE, limit=500, measured=quick_index).path == "index"
+    assert vector_plan(SPACE, measured=quick_scan).path == "scan"
+    assert vector_plan(SPACE, measured=quick_index).path == "index"
 
 
 def test_figures_are_used_as_they_were_measured():
     costs = VectorCosts(scanned=0.001, near_start=10.0, near=0.1)
 
-    plan = vector_plan(SPACE, limit=500, is_clean=True, measured=costs)
+    plan = vector_plan(SPACE, is_clean=True, measured=costs)
 
-    assert plan.costs["index"] - plan.costs["scan"] == pytest.approx(10.0 + 0.1 * plan.fetched - 100.0)
+    fetched = fetched_for(SPACE, limit=INDEX_HITS, is_clean=True)
+    checks = CHECKED * (fetched - plan.fetched) + FINE * INDEX_HITS  # on a machine of the usual pace
+    assert plan.costs["index"] - plan.costs["scan"] == pytest.approx(10.0 + 0.1 * fetched - 100.0 + checks)
 
 
 @pytest.mark.parametrize(("fetched", "expected"), [(20, 200), (560, 560), (1000, 1000), (1600, 800), (4100, 820)])
@@ -66,7 +76,7 @@ def test_maintenance_times_both_ways_and_searches_plan_with_the_figures(monkeypa
     vector = np.ones(768, dtype=np.float32)
     assert len(index.coarse(vector, limit=12)) == 12
     plan = vector_plan(
-        SearchSpace(visible=12, documents=12, total=12), limit=12, is_clean=True, measured=VectorCosts(
+        SearchSpace(visible=12, passages=12, documents=12, total=12), is_clean=True, measured=VectorCosts(
             scanned=state.costs[0], near_start=state.costs[1], near=state.costs[2]
         )
     )  # fmt: skip

@@ -78,18 +78,21 @@ def test_an_index_that_an_interrupted_build_left_out_is_built_by_the_next_run(ow
 
 def test_people_find_the_same_while_there_is_no_index(owner):
     IndexEntry.objects.update(merged=True)
-    scope = scope_of(owner)
-    index = ScopedVectorIndex(
-        scope, visible_sql(documents_askable(scope=scope)), IndexEntry.objects.first().embedding_model
-    )
     vector = np.random.default_rng(1).standard_normal(768).astype(np.float32)
-    before = index.coarse(vector, limit=5)
+    before = index_of(owner).coarse(vector, limit=5)
 
     index_maintenance.hnsw_drop()
     search_space.indexed.clear()
 
+    index = index_of(owner)
     assert index.coarse(vector, limit=5) == before
     assert "index" not in index.said["vector_plan"]["costs"]
+
+
+def index_of(owner):
+    scope = scope_of(owner)
+    model = IndexEntry.objects.values_list("embedding_model", flat=True)[0]
+    return ScopedVectorIndex(scope, visible_sql(documents_askable(scope=scope)), model)
 
 
 def test_a_rebuild_uses_the_present_settings(settings):

@@ -12,12 +12,13 @@ from knowledge.indexes import (
     index_maintenance,
     lexical,
     lexical_statistics,
+    names,
     search_space,
     vectors,
     visible_passages,
 )
 from knowledge.indexes.visibility import visible_sql
-from knowledge.models import Document, IndexEntry
+from knowledge.models import Document, DocumentNames, IndexEntry
 from knowledge.selectors import documents_askable
 from tests.factories import ingest, make_admin, make_set, scope_of
 
@@ -42,13 +43,18 @@ WITH documents AS (
     INSERT INTO knowledge_chunk (version_id, ordinal, kind, text, heading_path, is_continuation, boxes, tokens)
     SELECT id, 0, 'body', 'filler', '{}', false, '[]', 1 FROM versions RETURNING id, version_id
 ), entries AS (
-    INSERT INTO knowledge_indexentry (chunk_id, version_id, tenant_id, representation, language, length, coarse, fine,
+    INSERT INTO knowledge_indexentry (chunk_id, version_id, tenant_id, representation, language, length, coarse,
         lexemes, bm25, embedding_model, merged, rotation)
-    SELECT c.id, c.version_id, e.tenant_id, 'body', 'en', 9, e.coarse, e.fine,
+    SELECT c.id, c.version_id, e.tenant_id, 'body', 'en', 9, e.coarse,
         (SELECT array_to_tsvector(array_agg((1000 + (c.id * 7919 + n * 104729) %% 5000)::text))
          FROM generate_series(1, 9) n),
         e.bm25, e.embedding_model, false, e.rotation
-    FROM chunks c, (SELECT * FROM knowledge_indexentry LIMIT 1) e RETURNING version_id
+    FROM chunks c, (SELECT * FROM knowledge_indexentry LIMIT 1) e RETURNING id, chunk_id, version_id
+), vectors AS (
+    INSERT INTO knowledge_wholevector
+        (entry_id, chunk_id, version_id, tenant_id, representation, embedding_model, vector)
+    SELECT m.id, m.chunk_id, m.version_id, v.tenant_id, v.representation, v.embedding_model, v.vector
+    FROM entries m, (SELECT * FROM knowledge_wholevector LIMIT 1) v
 )
 INSERT INTO knowledge_document_sets (document_id, knowledgeset_id)
 SELECT v.document_id, %(set)s FROM versions v
@@ -63,7 +69,7 @@ FROM knowledge_documentversion v WHERE v.document_id = d.id AND d.live_version_i
 """
 ANALYSE = """
 ANALYZE knowledge_document, knowledge_documentversion, knowledge_chunk, knowledge_indexentry,
-    knowledge_document_sets, knowledge_term
+    knowledge_wholevector, knowledge_document_sets, knowledge_term
 """
 
 
@@ -116,13 +122,28 @@ def test_fine_vectors_are_read_by_chunk(visible):
 
     used = indexes_used(vectors.FINE.format(visible=visible.sql), params)
 
-    assert any(name.startswith("knowledge_indexentry_chunk_id") for name in used)
+    assert "knowledge_whole_chunk" in used
 
 
 def test_passages_are_read_by_id(visible):
     used = indexes_used(visible_passages.LOAD.format(visible=visible.sql), {**visible.params, "chunks": [1, 2]})
 
     assert "knowledge_chunk_pkey" in used
+
+
+@pytest.mark.parametrize(("sql", "terms"), [(names.BY_KEYS, ["/alpha"]), (names.BY_WORDS, ["alpha", "beta"])])
+def test_names_are_looked_up_by_their_terms(visible, sql, terms):
+    tenant = IndexEntry.objects.values_list("tenant", flat=True).first()
+    rows = Document.objects.exclude(external_id__in=("a", "b")).values_list("pk", flat=True)
+    DocumentNames.objects.bulk_create(
+        DocumentNames(document_id=pk, tenant_id=tenant, terms=[f"w{pk}", f"/k{pk}"]) for pk in rows
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE knowledge_documentnames")
+    limits = {"read": 5000, "limit": 60, "listed": 20, "passages": 120}
+    params = {**visible.params, **limits, "tenant": tenant, "terms": terms}
+
+    assert "knowledge_names_terms" in indexes_used(visible.applied(sql), params)
 
 
 def test_neighbours_are_read_by_version_and_place(visible):
@@ -171,6 +192,7 @@ def test_evidence_for_named_passages_is_read_by_chunk(visible):
 
     used = indexes_used(entry_scores.EVIDENCE.format(visible=visible.sql), params)
 
+    assert "knowledge_wholevector_pkey" in used
     assert any(name.startswith("knowledge_indexentry_chunk_id") for name in used)
 
 
@@ -192,18 +214,18 @@ def of_versions(used):
 
 def test_few_visible_documents_lead_to_their_entries(narrow):
     tenant = IndexEntry.objects.values_list("tenant", flat=True).first()
-    near = {**narrow.params, "tenant": tenant, "model": "m", "vector": VECTOR, "limit": 10}
+    near = {**narrow.params, "tenant": tenant, "model": "m", "vector": FINE_VECTOR, "limit": 10}
     words = {**narrow.params, "tenant": tenant, "query": "{1:0.5}/1000000000", "limit": 10}
     term = {**narrow.params, "ids": [1], "vectors": ["{1:1}/1000000000"]}
 
-    assert of_versions(indexes_used(vectors.DOCUMENTS.format(visible=narrow.sql), near))
+    assert "knowledge_whole_version" in indexes_used(vectors.DOCUMENTS.format(visible=narrow.sql), near)
     assert of_versions(indexes_used(lexical.DOCUMENTS.format(visible=narrow.sql), words))
     assert of_versions(indexes_used(lexical.FREQUENCIES.format(visible=narrow.sql), term))
     assert of_versions(indexes_used(lexical.TOTALS.format(visible=narrow.sql), narrow.params))
 
 
 def test_a_scan_looks_up_only_the_documents_of_what_it_found(visible):
-    named = {"tenant": 1, "model": "m", "vector": VECTOR, "fetched": 20, "limit": 10}
+    named = {"tenant": 1, "model": "m", "vector": FINE_VECTOR, "fetched": 20, "limit": 10}
 
     used = indexes_used(vectors.SCAN.format(visible=visible.sql), {**visible.params, **named})
 

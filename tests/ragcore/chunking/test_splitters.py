@@ -257,3 +257,39 @@ def test_the_options_choose_the_splitter():
 
     assert len(splitter_for(SMALL, COUNTER).split(document)) > 2
     assert [c.kind for c in splitter_for(replace(SMALL, split=False), COUNTER).split(document)] == ["whole"]
+
+
+def test_a_chunk_that_begins_inside_a_nested_list_begins_with_the_items_above():
+    items = ["- 1> " + words(4, "top"), *(f"  - 2> {words(4, f'mid{n}')}" for n in range(4))]
+    deepest = [f"    - 3> {words(8, f'low{n}')}" for n in range(12)]
+    block = Block(kind="list", text="\n".join([*items, *deepest]), is_nested=True)
+
+    drafts = split(block)
+
+    assert len(drafts) > 2
+    for draft in drafts[1:]:
+        first, second, third, *_rest = draft.text.split("\n")
+        assert first.startswith("- 1> Top0")
+        assert second.startswith("  - 2> Mid30")
+        assert third.startswith("    - 3> Low")
+    assert all(draft.tokens <= SMALL.max_tokens for draft in drafts)
+    everything = "\n".join(draft.text for draft in drafts)
+    assert [item for item in (*items, *deepest) if item not in everything] == []
+
+
+def test_other_lists_are_cut_as_before():
+    lines = "\n".join(["- one", *(f"  - {words(6, f'w{n}')}" for n in range(12))])
+
+    plain = split(Block(kind="list", text=lines))
+
+    assert len(plain) > 1
+    assert not plain[-1].text.startswith("- one")
+
+
+def test_very_long_items_above_are_shortened():
+    long = Block(kind="list", text=f"- {words(60, 'top')}\n" + "\n".join(f"  - {words(8, f'l{n}')}" for n in range(9)))
+
+    drafts = split(replace(long, is_nested=True))
+
+    assert all(draft.tokens <= SMALL.max_tokens for draft in drafts)
+    assert drafts[-1].text.startswith("- Top0 top1 top2 top3\n  - L4")

@@ -112,6 +112,85 @@ def test_what_a_model_does_wrong_is_counted_and_replaced_by_sentences(made, llm,
     assert [entry.text for entry in result.entries if entry.kind == "summary"][0].startswith("The cell number")
 
 
+@pytest.mark.parametrize(
+    ("reply", "failure"),
+    [
+        (Reply(texts=("no JSON",)), "invalid"),
+        (Reply(texts=('{"summary": "half', ' more"}'), cut_after=1), "interrupted"),
+        (saying({"summary": "Nothing to do with it."}), "refused"),
+        (Reply(status=400), "rejected"),
+        (Reply(status=401), "unavailable"),
+        (Reply(status=503), "unavailable"),
+    ],
+)
+def test_it_is_told_what_the_model_did_not_write_and_why(made, llm, model, reply, failure):
+    llm.script(*[reply] * 5)
+
+    result = made(body(3), body(4, "Short."), options=SUMMARIES, model=model)
+
+    assert result.missed == {3: {"summary": failure}}
+
+
+def test_nothing_is_missed_where_no_model_is_asked(made, llm, model):
+    both = RepresentationOptions(summaries=True, questions=True)
+    rules = RepresentationOptions(summaries=True, questions=True, language_model=False)
+
+    assert made(body(), options=both, model=None).missed == {}
+    assert made(body(), options=rules, model=model).missed == {}
+
+
+def test_what_was_not_asked_for_any_more_is_missed_as_well(made, llm, model):
+    llm.default = Reply(status=503)
+
+    result = made(*(body(n) for n in range(6)), options=QUESTIONS, model=model)
+
+    assert result.missed == {n: {"question": "unavailable"} for n in range(6)}
+
+
+def test_a_model_may_be_left_alone_after_its_first_silence_but_not_after_a_prompt_that_it_refuses(
+    tokenizer, counter, llm, model
+):
+    def asked(status):
+        llm.requests.clear()
+        llm.default = Reply(status=status)
+        represent(
+            [body(n) for n in range(6)],
+            options=SUMMARIES,
+            model=model.with_short_retries(),
+            tokenizer=tokenizer,
+            counter=counter,
+            concurrency=1,
+            silences=1,
+            alive=lambda: None,
+        )
+        return len(llm.requests)
+
+    assert (asked(503), asked(400)) == (2, GIVE_UP_AFTER)
+
+
+def test_some_chunks_are_described_as_they_are_among_all(tokenizer, counter, llm, model):
+    head = "| Timer | Value |\n| --- | --- |\n"
+    rows = [head + "\n".join(f"| T{n} | {n} |" for n in range(start, start + 3)) for start in (0, 3)]
+    drafts = [
+        ChunkDraft(ordinal=0, text="Timers", tokens=1, kind="section", heading_path=("Timers",)),
+        body(1, rows[0], parent=0),
+        body(2, rows[1], parent=0, is_continuation=True),
+    ]
+    llm.default = Reply(status=400)
+    options = RepresentationOptions(summaries=True, questions=True)
+    common = {"options": options, "tokenizer": tokenizer, "counter": counter, "alive": lambda: None}
+
+    every = represent(drafts, model=model, **common)
+    llm.requests.clear()
+    some = represent(drafts, model=model, ordinals={2}, **common)
+
+    assert some.entries == tuple(entry for entry in every.entries if entry.ordinal == 2)
+    assert any("row 4" in entry.text for entry in some.entries)
+    assert some.drafts == every.drafts
+    assert set(some.missed) == {2}
+    assert "T5" in llm.requests[0].body["messages"][-1]["content"]
+
+
 def test_a_model_that_stays_away_is_not_asked_for_every_chunk(made, llm, model):
     llm.default = Reply(status=400)
 

@@ -1,0 +1,338 @@
+"""Ask the language model again for summaries and questions that rules wrote while it was down (U6).
+
+Publishing records such passages (`RepresentationRetry`). A periodic task takes them up in small batches, those of one
+version at a time, when no ingestion is at work. The first request without an answer ends it, and everything rests until
+the pause of that batch is over; an owner's request does not wait for that. Answers that are of no use count: after
+MAX_ATTEMPTS the passage stays as it is.
+
+Asking and embedding are done before anything is locked. Then, passage by passage and each in one transaction, the
+entries are replaced and the record goes, so that a killed worker loses and doubles nothing. The passage stays, and with
+it its citations; only the outline of a section, whose text begins with the summary, is superseded by a new one.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import DatabaseError, transaction
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge.errors import PassageChangedError
+from knowledge.indexes.statements import representations_try_lock
+from knowledge.models import Chunk, RepresentationRetry
+from knowledge.queue import RETRY_REPRESENTATIONS, enqueue_on_commit
+from knowledge.selectors import set_owned
+from knowledge.selectors.dashboard import documents_rebuildable
+from knowledge.selectors.options import pipeline_options
+from knowledge.services.edits import (
+    PreparedPassage,
+    passage_embed,
+    passage_is_edited,
+    passage_lock,
+    passage_reindex,
+    passage_substitute,
+    passage_successor,
+)
+from knowledge.services.leases import ingestion_is_active
+from knowledge.services.model_slots import background_model, embedding_slot
+from knowledge.services.representations import DocumentRepresentations, document_represent, main_failure
+from ragcore.errors import RagError
+from ragcore.options import RepresentationOptions
+from ragcore.ports import ChatModel
+from ragcore.representations import Missed
+from ragcore.types import ChunkDraft, ChunkKind, ParsedDocument
+
+logger = logging.getLogger(__name__)
+
+BATCH = 8  # passages of one version that the model is asked about together
+CONCURRENCY = 2  # of them at a time; ingestion asks about four
+SILENCES = 1  # requests without an answer that end a run
+RUN_SECONDS = 20.0  # of one task; the next one goes on
+PRIORITY = 9  # behind everything else in its queue
+MAX_ATTEMPTS = 3  # answers of no use, the first one included
+ATTEMPT_PAUSE_SECONDS = 600.0  # after the first of them; doubled
+BACKOFF_SECONDS = 60.0  # doubled with every try in a row without an answer
+LONGEST_PAUSE_SECONDS = 3600.0
+MAX_DELAY = timedelta(hours=1)  # how long a passage waits for running ingestion
+Reason = RepresentationRetry.Reason
+
+
+def representations_retry() -> int:
+    """Ask the model again for what is due; returns for how many passages it wrote. Safe to call at any time."""
+    model = background_model(is_patient=False)
+    if model is None:
+        return 0
+    with representations_try_lock() as alone:
+        outcome = _work_off(model) if alone else RetryOutcome()
+    if outcome.has_more:
+        enqueue_on_commit(RETRY_REPRESENTATIONS, priority=PRIORITY)
+    return outcome.written
+
+
+@transaction.atomic
+def set_representations_retry(*, scope: Scope, actor: User, set_id: int) -> int:
+    """Let the model be asked at once for all passages of a set that rules wrote for; returns how many.
+
+    Those that were given up are tried anew. Documents that are also in sets of other owners are left out, as by
+    `set_rebuild`. Raises NotFoundError, NotAllowedError.
+    """
+    found = set_owned(scope=scope, set_id=set_id)
+    mine = documents_rebuildable(scope=scope, set_id=found.pk).order_by().values("pk")
+    rows = retries_live().filter(version__document__in=mine)
+    again = RepresentationRetry.objects.filter(given_up__isnull=False, pk__in=rows.values("pk"))
+    again.update(given_up=None, attempts=0)
+    asked = RepresentationRetry.objects.filter(pk__in=rows.values("pk")).update(requested=timezone.now())
+    audit_record(actor=actor, action="set.enrich", target=found.code, set=found.pk, passages=asked)
+    enqueue_on_commit(RETRY_REPRESENTATIONS)
+    return asked
+
+
+def retries_live() -> QuerySet[RepresentationRetry]:
+    """Records about passages that can be found now."""
+    live = {"version__live_for__isnull": False, "version__live_for__deleted": None, "chunk__retired": None}
+    return RepresentationRetry.objects.filter(**live)
+
+
+def retries_counted() -> dict[tuple[str, str], int]:
+    """Live passages of all tenants by (reason, "waiting" or "given_up"), also those of which there are none."""
+    rows = retries_live().order_by().annotate(is_over=Q(given_up__isnull=False)).values_list("reason", "is_over")
+    found = {(reason, state): 0 for reason in Reason.values for state in ("waiting", "given_up")}
+    return found | {(reason, "given_up" if over else "waiting"): n for reason, over, n in rows.annotate(n=Count("pk"))}
+
+
+# ── what is due ─────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryOutcome:
+    """For how many passages the model wrote, whether it stopped answering, and whether more is due."""
+
+    written: int = 0
+    is_silent: bool = False
+    has_more: bool = False
+
+
+def _work_off(model: ChatModel) -> RetryOutcome:
+    """Batch by batch, until nothing is due, the model does not answer or the time of a task is over."""
+    RepresentationRetry.objects.filter(~Exists(retries_live().filter(pk=OuterRef("pk")))).delete()
+    ends, written = time.monotonic() + RUN_SECONDS, 0
+    while batch := _next_batch():
+        if time.monotonic() >= ends:
+            return RetryOutcome(written=written, has_more=True)
+        outcome = _ask_again(batch, model)
+        written += outcome.written
+        if outcome.is_silent:
+            break
+    return RetryOutcome(written=written)
+
+
+def _next_batch() -> list[RepresentationRetry]:
+    """Due records of one version: what owners have asked for first, then what has waited longest."""
+    rows = _due(timezone.now()).select_related("version__document", "chunk__edit")
+    rows = rows.defer("version__markdown", "version__sketch")
+    rows = rows.order_by(F("requested").asc(nulls_last=True), F("not_before").asc(nulls_first=True), "pk")
+    first = rows.first()
+    if first is None:
+        return []
+    batch = list(rows.filter(version_id=first.version_id)[:BATCH])
+    for row in batch:  # one document, which passages are locked by
+        row.chunk.version = first.version
+    return batch
+
+
+def _due(now: datetime) -> QuerySet[RepresentationRetry]:
+    waiting = retries_live().filter(given_up=None)
+    if waiting.filter(faults__gt=0, not_before__gt=now).exists():  # the model did not answer a moment ago
+        return waiting.filter(requested__isnull=False)
+    due = Q(not_before=None) | Q(not_before__lte=now)
+    if ingestion_is_active():
+        due &= Q(created__lt=now - MAX_DELAY)
+    return waiting.filter(Q(requested__isnull=False) | due)
+
+
+# ── asking ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _ask_again(batch: Sequence[RepresentationRetry], model: ChatModel) -> RetryOutcome:
+    """Every record of the batch is settled, put off or gone afterwards."""
+    options = _options(batch[0])
+    rows = [row for row in batch if _is_wanted(row, options) and not passage_is_edited(row.chunk)]
+    _forget([row for row in batch if row not in rows])
+    if not rows:
+        return RetryOutcome()
+    try:
+        made = _represent(rows, options, model)
+        better = {row.pk: _prepared(row, made) for row in rows if _is_better(row, _missed(row, made))}
+    except DatabaseError:
+        raise
+    except RagError as error:  # the embedder
+        logger.info("%s: %s", error.code, error.message)
+        _put_off(rows)
+        return RetryOutcome(is_silent=True)
+    except Exception:  # noqa: BLE001 (whatever a passage provokes must not keep the others from the model)
+        return _ask_one_by_one(rows, model)
+    written = sum(_settle(row, better.get(row.pk), _missed(row, made)) for row in rows)
+    silent = [row for row in rows if "unavailable" in _missed(row, made).values()]
+    if silent:
+        _put_off(silent)
+    else:  # it answers: nobody rests any more
+        RepresentationRetry.objects.filter(faults__gt=0).update(faults=0, not_before=None)
+    return RetryOutcome(written=written, is_silent=bool(silent))
+
+
+def _ask_one_by_one(rows: Sequence[RepresentationRetry], model: ChatModel) -> RetryOutcome:
+    """After an unexpected fault: a passage that provokes it counts as refused."""
+    if len(rows) == 1:
+        logger.exception("passage %s could not be enriched again", rows[0].pk)
+        _settle(rows[0], None, {"summary": "refused"})
+        return RetryOutcome()
+    written = 0
+    for row in rows:
+        outcome = _ask_again([row], model)
+        written += outcome.written
+        if outcome.is_silent:
+            return RetryOutcome(written=written, is_silent=True)
+    return RetryOutcome(written=written)
+
+
+def _options(row: RepresentationRetry) -> RepresentationOptions:
+    """The present ones of the document: a single passage is always made with these."""
+    document = row.version.document
+    options: RepresentationOptions = pipeline_options(documents=[document])[document.pk].representations
+    return options
+
+
+def _is_wanted(row: RepresentationRetry, options: RepresentationOptions) -> bool:
+    """Whether the options still ask the model for anything that the passage lacks."""
+    if not options.language_model:
+        return False
+    if row.chunk.kind == Chunk.Kind.SECTION:
+        return options.sections
+    return (row.lacks_summary and options.summaries) or (row.lacks_questions and options.questions)
+
+
+def _represent(
+    rows: Sequence[RepresentationRetry], options: RepresentationOptions, model: ChatModel
+) -> DocumentRepresentations:
+    version = rows[0].version
+    return document_represent(
+        title=version.document.title,
+        parsed=ParsedDocument(blocks=(), title=version.title),
+        drafts=_drafts(version.pk),
+        options=options,
+        model=model,
+        concurrency=CONCURRENCY,
+        silences=SILENCES,
+        ordinals={row.chunk.ordinal for row in rows},
+        alive=lambda: None,
+    )
+
+
+def _drafts(version_id: int) -> list[ChunkDraft]:
+    """The passages of a version as they were cut: a passage is described among the others."""
+    chunks = list(Chunk.objects.filter(version=version_id, retired=None).order_by("ordinal"))
+    ordinals = {chunk.pk: chunk.ordinal for chunk in chunks}
+    kinds: dict[str, ChunkKind] = {Chunk.Kind.SECTION: "section", Chunk.Kind.WHOLE: "whole"}
+    return [
+        ChunkDraft(
+            ordinal=chunk.ordinal,
+            text=chunk.text,
+            tokens=chunk.tokens,
+            kind=kinds.get(chunk.kind, "body"),
+            heading_path=tuple(chunk.heading_path),
+            parent=ordinals.get(chunk.parent_id) if chunk.parent_id else None,
+            is_continuation=chunk.is_continuation,
+            page=chunk.page,
+        )
+        for chunk in chunks
+    ]
+
+
+def _missed(row: RepresentationRetry, made: DocumentRepresentations) -> Missed:
+    return made.missed.get(row.chunk.ordinal, {})
+
+
+def _is_better(row: RepresentationRetry, missed: Missed) -> bool:
+    """Whether the model wrote something that the passage lacked, and nothing is worse than it was."""
+    lacked = {"summary"} if row.lacks_summary else set()
+    lacked |= {"question"} if row.lacks_questions else set()
+    return set(missed) < lacked
+
+
+def _prepared(row: RepresentationRetry, made: DocumentRepresentations) -> PreparedPassage:
+    """The passage with its new entries, embedded; for a section a new passage, whose text has the summary."""
+    chunk, ordinal = row.chunk, row.chunk.ordinal
+    if chunk.kind == Chunk.Kind.SECTION:
+        text = next(draft.text for draft in made.drafts if draft.ordinal == ordinal)
+        chunk = passage_successor(chunk, text=text)
+    with embedding_slot(alive=lambda: None):
+        return passage_embed(chunk, [r for r in made.representations if r.ordinal == ordinal])
+
+
+# ── settling ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _settle(row: RepresentationRetry, fresh: PreparedPassage | None, missed: Missed) -> bool:
+    """Replace the entries of a passage, if there are better ones, in one transaction with its record.
+
+    Whether they were replaced. Nothing happens where somebody else was quicker: an owner with an edit or with other
+    options, a new version, a deletion.
+    """
+    chunk = row.chunk
+    try:
+        with transaction.atomic():
+            totals = passage_lock(chunk, fresh=fresh) if fresh is not None else {}
+            if not RepresentationRetry.objects.select_for_update().filter(pk=row.pk).exists():
+                return False
+            if not _is_wanted(row, _options(row)):
+                raise PassageChangedError
+            _record(row, missed, is_better=fresh is not None)
+            if fresh is None:
+                return False
+            if fresh.chunk is chunk:
+                passage_reindex(fresh=fresh, totals=totals)
+            else:
+                passage_substitute(old=chunk, fresh=fresh, totals=totals)
+            return True
+    except PassageChangedError:
+        _forget([row])
+        return False
+
+
+def _record(row: RepresentationRetry, missed: Missed, *, is_better: bool) -> None:
+    """What is known of the passage now; nothing is left to know where the model wrote everything."""
+    if not missed:
+        _forget([row])
+        return
+    now = timezone.now()
+    row.reason = main_failure(missed)
+    row.tried, row.requested = now, None
+    if is_better:
+        row.lacks_summary, row.lacks_questions = "summary" in missed, "question" in missed
+    if row.reason != Reason.UNAVAILABLE:
+        row.attempts, row.faults = row.attempts + 1, 0
+        row.not_before = now + timedelta(seconds=ATTEMPT_PAUSE_SECONDS * 2 ** (row.attempts - 1))
+        row.given_up = now if row.attempts >= MAX_ATTEMPTS else None
+    row.save()
+
+
+def _put_off(rows: Sequence[RepresentationRetry]) -> None:
+    """The model does not answer: everything rests until it is asked about these again, with growing pauses."""
+    now, faults = timezone.now(), max(row.faults for row in rows) + 1
+    pause = min(BACKOFF_SECONDS * 2 ** min(faults - 1, 16), LONGEST_PAUSE_SECONDS)
+    mine = RepresentationRetry.objects.filter(pk__in=[row.pk for row in rows])
+    mine.update(tried=now, faults=faults, not_before=now + timedelta(seconds=pause), reason=Reason.UNAVAILABLE)
+    RepresentationRetry.objects.filter(requested__isnull=False).update(requested=None)
+
+
+def _forget(rows: Sequence[RepresentationRetry]) -> None:
+    """Nothing is to be asked about the passages any more."""
+    RepresentationRetry.objects.filter(pk__in=[row.pk for row in rows]).delete()

@@ -1,0 +1,103 @@
+"""The first two stages: 384 numbers and then whole vectors, or all whole vectors at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from ragcore.retrieval.stages.search import SearchCoarse, SearchFine
+from ragcore.types import Hit, Query, State
+from tests.ragcore.states import ports
+
+WHOLE = {1: 0.9, 2: 0.8, 3: 0.7, 4: 0.2, 5: 0.1}  # chunk -> cosine
+WORDS = {5: 4.0, 1: 3.0, 4: 2.0}  # chunk -> BM25
+
+
+def hits(scores, limit):
+    return [Hit(chunk, 10 * chunk, score) for chunk, score in scores.items()][:limit]
+
+
+class Words:
+    """A lexical index in memory."""
+
+    def weights(self, query):
+        return {"a": 1.0}
+
+    def search(self, query, *, limit):
+        return hits(WORDS, limit)
+
+
+@dataclass
+class Vectors:
+    """A vector index in memory that notes for which chunks it was asked."""
+
+    exact: bool
+    fine_chunks: list = field(default_factory=list)
+    prefix_chunks: list = field(default_factory=list)
+
+    def is_exact(self):
+        return self.exact
+
+    def exact_many(self, vectors, *, limit):
+        return [hits(WHOLE, limit) for _ in vectors]
+
+    def coarse(self, vector, *, limit):
+        return hits({chunk: score / 2 for chunk, score in WHOLE.items()}, limit)
+
+    def prefixes(self, vector, *, chunks):
+        self.prefix_chunks.append(sorted(chunks))
+        return [hit for hit in self.coarse(vector, limit=99) if hit.chunk in chunks]
+
+    def fine(self, vector, *, chunks, limit):
+        self.fine_chunks.append(sorted(chunks))
+        return [hit for hit in hits(WHOLE, 99) if hit.chunk in chunks][:limit]
+
+
+def searched(index, *, exact_limit=2, **options):
+    state = State(query=Query(text="a", terms=("a",), words=("a",), vector=np.ones(768, dtype=np.float32)))
+    bound = ports(lexical=Words(), vectors=index)
+    state = SearchCoarse(limit=4, exact_limit=exact_limit, **options)(state, bound)
+    return SearchFine(limit=2)(state, bound)
+
+
+def test_where_all_whole_vectors_are_compared_the_second_stage_adds_the_prefix_for_the_reranker():
+    index = Vectors(exact=True)
+
+    state = searched(index)
+
+    assert {name: dict(arm) for name, arm in state.arms.items()} == {
+        "lexical": {5: 4.0, 1: 3.0},
+        "dense": {1: 0.9, 2: 0.8},
+        "coarse": {1: 0.45, 2: 0.4, 5: 0.05},
+    }
+    assert (index.fine_chunks, index.prefix_chunks) == ([], [[1, 2, 5]])
+
+
+@pytest.mark.parametrize(("exact", "exact_limit"), [(False, 2), (True, 0)])
+def test_otherwise_the_second_stage_compares_what_both_arms_have_found(exact, exact_limit):
+    index = Vectors(exact=exact)
+
+    state = searched(index, exact_limit=exact_limit)
+
+    assert list(state.arms["coarse"]) == [1, 2, 3, 4]
+    assert list(state.arms["lexical"]) == [5, 1, 4]
+    assert dict(state.arms["dense"]) == {1: 0.9, 2: 0.8}
+    assert index.fine_chunks == [[1, 2, 3, 4, 5]]
+
+
+def test_both_ways_rank_whole_vectors_the_same():
+    exact, staged = searched(Vectors(exact=True)), searched(Vectors(exact=False))
+
+    assert exact.arms["dense"] == staged.arms["dense"]
+
+
+def test_where_nothing_was_found_nothing_is_looked_up():
+    index = Vectors(exact=True)
+    state = State(query=Query(text="a", terms=(), words=(), vector=np.ones(768, dtype=np.float32))).with_arm(
+        "dense", []
+    )
+
+    assert SearchFine()(state, ports(vectors=index)).arms["coarse"] == {}
+    assert index.prefix_chunks == []
