@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import pkgutil
 import random
+import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -113,6 +114,14 @@ RETRY_DELAYS_SECONDS = (1.0, 2.0, 4.0)
 SHORT_DELAYS_SECONDS = (0.5,)  # for requests that rules can replace
 RETRY_STATUSES = frozenset({408, 409, 425, 429})
 JITTER = 0.1  # of a delay, so that clients that failed together do not return together
+
+
+@cache
+def tls_context() -> ssl.SSLContext:
+    """The certificates that clients of model servers trust, read once: it takes 20 ms of processor time."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 def is_retryable(status: int) -> bool:

@@ -12,6 +12,7 @@ import pytest
 import redis
 from django.conf import settings
 from django.test import TransactionTestCase
+from django.utils import translation
 from pytest_django import DjangoDbBlocker
 from pytest_django.plugin import blocking_manager_key
 
@@ -27,6 +28,7 @@ NEEDS_DATABASE = {"db", "transactional_db", "django_db_setup", "live_server"}
 def pytest_configure() -> None:
     """Sign-ins in tests are many and their passwords protect nothing, so they are hashed quickly."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
+    settings.WHITENOISE_AUTOREFRESH = True  # files are looked for when they are asked for, not by each client
     gc.disable()  # until everything is imported, see below
 
 
@@ -42,7 +44,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Shared rows leave before a test that does not ask for them, and before its transaction begins."""
+    """Each test begins in the default language; shared rows leave before a test that does not ask for them.
+
+    They leave before its transaction begins.
+    """
+    translation.deactivate()
     names = set(getattr(item, "fixturenames", ()))
     if database.shared is None or SHARING in names:
         return

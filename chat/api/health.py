@@ -20,6 +20,7 @@ from django.db import connection
 from chat.executors import run_cpu, run_db
 from chat.redis_client import client
 from knowledge import model_registry
+from ragcore.client_registry import tls_context
 from ragcore.ports import Reranker, RerankInput
 from ragcore.types import Passage, Query
 
@@ -128,7 +129,7 @@ async def _tier(prefix: str) -> Mapping[str, Any]:
     if not url:
         return NOT_CONFIGURED
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    async with httpx.AsyncClient(timeout=LIMIT_SECONDS, headers=headers) as http:
+    async with httpx.AsyncClient(timeout=LIMIT_SECONDS, headers=headers, verify=tls_context()) as http:
         answer = await http.get(f"{url.rstrip('/')}/models")
     found = {"model": model or "default"}
     if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):

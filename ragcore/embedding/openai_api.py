@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ragcore.client_registry import ClientKind, ClientSettings, delays, is_retryable
+from ragcore.client_registry import ClientKind, ClientSettings, delays, is_retryable, tls_context
 from ragcore.embedding.vectors import DIMENSIONS, matryoshka
 from ragcore.errors import EmbedderRefusedError, ModelUnavailableError
 
@@ -48,6 +48,7 @@ class OpenAIEmbedder:
             base_url=base_url.rstrip("/") + "/",
             headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
             timeout=timeout_seconds,
+            verify=tls_context(),
         )
 
     @classmethod

@@ -20,6 +20,7 @@ from ragcore.client_registry import (
     delays,
     is_retryable,
     retry_after,
+    tls_context,
 )
 from ragcore.errors import ModelUnavailableError
 from ragcore.llm.generators import EndEvent
@@ -266,7 +267,7 @@ class OpenAIChatModel:
                 api_key=self._api_key or "none",  # local servers want no key, the client insists on one
                 max_retries=0,
                 # The client's own transport closes itself in whatever event loop runs when it is collected.
-                http_client=httpx.AsyncClient(timeout=timeout, follow_redirects=True),
+                http_client=httpx.AsyncClient(timeout=timeout, follow_redirects=True, verify=tls_context()),
             )
         return self._clients[loop]
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ragcore.client_registry import ClientKind, ClientSettings, is_retryable
+from ragcore.client_registry import ClientKind, ClientSettings, is_retryable, tls_context
 from ragcore.errors import ModelUnavailableError, RerankerRefusedError
 
 WAITS_SECONDS = (0.2, 0.6)  # before each repetition: somebody is waiting for the answer
@@ -49,7 +49,9 @@ class HttpPairScorer:
         self._batch = batch or 32  # what TEI accepts without being configured
         self._budget_seconds = budget_seconds
         self._clock, self._sleep = clock, sleep
-        self._client = httpx.Client(headers={"Authorization": f"Bearer {api_key}"} if api_key else {})
+        self._client = httpx.Client(
+            headers={"Authorization": f"Bearer {api_key}"} if api_key else {}, verify=tls_context()
+        )
 
     @classmethod
     def from_settings(cls, argument: str, settings: ClientSettings) -> HttpPairScorer:

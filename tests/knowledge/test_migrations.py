@@ -8,13 +8,10 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
-from django.utils import timezone
 
 from knowledge.models import (
-    Document,
     DocumentNames,
     DocumentVersion,
-    IndexEntry,
     IngestJob,
     RepresentationRetry,
     SyncRun,
@@ -61,9 +58,10 @@ def old_jobs(owner):
     migrate(None)
 
 
-def test_runs_that_wait_go_on_or_are_over_become_rows(old_jobs, owner, settings, tmp_path):
+def test_runs_that_wait_go_on_or_are_over_become_rows_and_reports_again(old_jobs, owner, settings, tmp_path):
     beat = time.time() - 20
-    waiting = old_jobs(state="waiting", trigger="schedule", waiting=[5, 3], heartbeat=beat)
+    state = {"state": "waiting", "trigger": "schedule", "waiting": [5, 3], "heartbeat": beat, "before": {"found": 4}}
+    waiting = old_jobs(**state)
     running = old_jobs(state="running", trigger="person", waiting=[3], heartbeat=beat, token="abc", before={"found": 4})
     done = old_jobs(state="done", trigger="command", heartbeat=beat)
     fetch = old_jobs(state="waiting", trigger="webhook", request={"url": "https://docs.invalid/p"}, heartbeat=beat)
@@ -87,9 +85,20 @@ def test_runs_that_wait_go_on_or_are_over_become_rows(old_jobs, owner, settings,
     assert runs[running].heartbeat.timestamp() == pytest.approx(beat)
     assert runs[fetch].request == {"url": "https://docs.invalid/p"}
     assert all(job.report == {**COUNTS, **MESSAGES} for job in IngestJob.objects.all())
-    check_taken_up_again(owner, settings, tmp_path, job_id=lost)
     status = job_get(scope=scope_of(owner), job_id=done)
     assert (status.state, [error["code"] for error in status.errors]) == ("partial", ["x"])
+
+    old = migrate(BEFORE).get_model("knowledge", "IngestJob").objects
+
+    report = old.get(pk=waiting).report
+    assert report.pop("heartbeat") == pytest.approx(beat)
+    wanted = {**COUNTS, **MESSAGES, **EMPTY, **state}
+    assert report == {name: value for name, value in wanted.items() if name != "heartbeat"}
+    assert old.get(pk=archive).report == {**COUNTS, **MESSAGES, **EMPTY, "state": "done", "trigger": "archive"}
+
+    migrate(None)
+
+    check_taken_up_again(owner, settings, tmp_path, job_id=lost)
 
 
 def check_taken_up_again(owner, settings, folder, *, job_id):
@@ -106,119 +115,78 @@ def check_taken_up_again(owner, settings, folder, *, job_id):
     assert (done.run.state, done.report["found"], done.report["new"]) == ("done", 1, COUNTS["new"] + 1)
 
 
-def test_the_way_back_writes_runs_into_reports(old_jobs):
-    beat = time.time() - 20
-    waiting = {"state": "waiting", "trigger": "schedule", "waiting": [5, 3], "heartbeat": beat, "before": {"found": 4}}
-    job_id = old_jobs(**waiting)
-    archive = old_jobs(state="done", trigger="archive")
-    migrate(None)
+# ── vectors, names, and what the language model did not write ────────────────────────────────────
 
-    old = migrate(BEFORE).get_model("knowledge", "IngestJob").objects
+BEFORE_WHOLE_VECTORS = [("knowledge", "0013_coarse_rotations")]
+ALL_FAILED = {"summary.extractive": 2, "question.rules": 2, "section.outline": 1, "model.unavailable": 3}
+REPORTS = {
+    "failed": ALL_FAILED,
+    "summaries": {"summary.extractive": 1, "model.skipped": 1, "model.unavailable": 3},
+    "partly": {**ALL_FAILED, "summary.model": 4, "question.model": 4, "section.model": 1},
+    "refused": {"summary.extractive": 1, "model.refused": 1},
+    "without_model": {"summary.extractive": 1, "question.rules": 1},
+    "deleted": ALL_FAILED,
+    "edited": ALL_FAILED,
+}
 
-    report = old.get(pk=job_id).report
-    assert report.pop("heartbeat") == pytest.approx(beat)
-    wanted = {**COUNTS, **MESSAGES, **EMPTY, **waiting}
-    assert report == {name: value for name, value in wanted.items() if name != "heartbeat"}
-    assert old.get(pk=archive).report == {**COUNTS, **MESSAGES, **EMPTY, "state": "done", "trigger": "archive"}
 
+def test_vectors_names_and_missing_representations_of_before_are_carried_over(owner):
+    versions = ingest_with_reports(owner)
+    vectors, names = whole_vectors(), document_terms()
 
-def test_whole_vectors_move_into_a_table_of_their_own_and_back(owner):
-    ingest(
-        owner, make_set("common", owners=[owner]), a="Random access begins with a preamble.", b="随机接入从前导码开始。"
-    )
-    before = whole_vectors()
-
-    old = migrate([("knowledge", "0013_coarse_rotations")]).get_model("knowledge", "IndexEntry").objects
+    old = migrate(BEFORE_WHOLE_VECTORS).get_model("knowledge", "IndexEntry").objects
     kept = {entry.pk: list(entry.fine) for entry in old.all()}
     migrate(None)
 
-    assert len(before) == 2
-    assert kept == before == whole_vectors()
-    IndexEntry.objects.all().delete()
-    assert whole_vectors() == {}
+    assert len(vectors) > len(REPORTS)
+    assert kept == vectors == whole_vectors()
+    check_retries(versions)
+    deleted = DocumentVersion.objects.get(pk=versions["deleted"]).document_id
+    assert document_terms() == {document: terms for document, terms in names.items() if document != deleted}
+    assert any("/ran/tilt plan" in terms for terms in names.values())
+
+
+def ingest_with_reports(owner):
+    """Documents whose reports count what a language model did not write; ids of their versions by name."""
+    home = make_set(owners=[owner], options={"representations": {"summaries": True, "language_model": False}})
+    documents = ingest(owner, home, **{name: f"{LONG} Note {name}." for name in REPORTS})
+    ingest(
+        owner,
+        make_set("common", owners=[owner]),
+        **{"RAN/tilt_plan": "Tilt the antenna.", "b": "随机接入从前导码开始。"},
+    )
+    for name, counts in REPORTS.items():
+        version = documents[name].live_version
+        version.report = {"representations": counts}
+        version.save()
+        version.chunks.create(ordinal=9, kind="section", text="Outline", tokens=2)
+        version.chunks.create(ordinal=10, text="Too short for a summary.", tokens=5)
+    versions = {name: document.live_version_id for name, document in documents.items()}
+    DocumentVersion.objects.get(pk=versions["summaries"]).chunks.filter(kind="section").delete()
+    document_delete(scope=scope_of(owner), actor=owner, document_id=documents["deleted"].pk)
+    passage = DocumentVersion.objects.get(pk=versions["edited"]).chunks.get(ordinal=0)
+    chunk_replace(scope=scope_of(owner), actor=owner, chunk_id=passage.pk, text="Mine.")
+    return versions
+
+
+def check_retries(versions):
+    """Passages that rules described for a model that was down are recorded, except deleted and edited ones."""
+    rows = RepresentationRetry.objects.order_by("version_id", "chunk__ordinal")
+    found = rows.values_list("version_id", "chunk__ordinal", "lacks_summary", "lacks_questions", "reason", "attempts")
+    wanted = {
+        (versions["failed"], 0, True, True, "unavailable", 0),
+        (versions["failed"], 9, True, False, "unavailable", 0),
+        (versions["failed"], 10, False, True, "unavailable", 0),
+        (versions["summaries"], 0, True, False, "unavailable", 0),
+    }
+    assert set(found.exclude(version_id=versions["edited"])) == wanted
+    edited = rows.filter(version_id=versions["edited"])
+    assert list(edited.values_list("chunk__ordinal", flat=True)) == [9, 10]
 
 
 def whole_vectors():
     return {one.entry_id: list(one.vector) for one in WholeVector.objects.all()}
 
 
-# ── passages that rules described ───────────────────────────────────────────────────────────────
-
-BEFORE_RETRIES = [("knowledge", "0014_whole_vectors")]
-ALL_FAILED = {"summary.extractive": 2, "question.rules": 2, "section.outline": 1, "model.unavailable": 3}
-
-
-@pytest.fixture
-def old_reports(owner):
-    """Ingests documents and sets what their reports count, in a schema without records of what is missing."""
-
-    def make(**reports):
-        home = make_set(owners=[owner], options={"representations": {"summaries": True, "language_model": False}})
-        documents = ingest(owner, home, **{name: f"{LONG} Note {name}." for name in reports})
-        for name, counts in reports.items():
-            version = documents[name].live_version
-            version.report = {"representations": counts}
-            version.save()
-            version.chunks.create(ordinal=9, kind="section", text="Outline", tokens=2)
-            version.chunks.create(ordinal=10, text="Too short for a summary.", tokens=5)
-        return {name: document.live_version_id for name, document in documents.items()}
-
-    yield make
-    migrate(None)
-
-
-def test_passages_that_rules_described_for_a_model_that_was_down_are_recorded(old_reports):
-    versions = old_reports(
-        failed=ALL_FAILED,
-        summaries={"summary.extractive": 1, "model.skipped": 1, "model.unavailable": 3},
-        partly={**ALL_FAILED, "summary.model": 4, "question.model": 4, "section.model": 1},
-        refused={"summary.extractive": 1, "model.refused": 1},
-        without_model={"summary.extractive": 1, "question.rules": 1},
-    )
-    DocumentVersion.objects.get(pk=versions["summaries"]).chunks.filter(kind="section").delete()
-    migrate(BEFORE_RETRIES)
-
-    migrate(None)
-
-    rows = RepresentationRetry.objects.order_by("version_id", "chunk__ordinal")
-    found = rows.values_list("version_id", "chunk__ordinal", "lacks_summary", "lacks_questions", "reason", "attempts")
-    assert list(found) == [
-        (versions["failed"], 0, True, True, "unavailable", 0),
-        (versions["failed"], 9, True, False, "unavailable", 0),
-        (versions["failed"], 10, False, True, "unavailable", 0),
-        (versions["summaries"], 0, True, False, "unavailable", 0),
-    ]
-
-
-def test_passages_of_deleted_and_edited_documents_are_not_recorded(old_reports, owner):
-    versions = old_reports(deleted=ALL_FAILED, edited=ALL_FAILED)
-    document = Document.objects.get(live_version=versions["deleted"])
-    document_delete(scope=scope_of(owner), actor=owner, document_id=document.pk)
-    version = DocumentVersion.objects.get(pk=versions["edited"])
-    chunk_replace(scope=scope_of(owner), actor=owner, chunk_id=version.chunks.get(ordinal=0).pk, text="Mine.")
-    migrate(BEFORE_RETRIES)
-
-    migrate(None)
-
-    assert set(RepresentationRetry.objects.values_list("version_id", "chunk__ordinal")) == {
-        (version.pk, 9),
-        (version.pk, 10),
-    }
-
-
-# ── file names and folders ──────────────────────────────────────────────────────────────────────
-
-
-def test_documents_of_before_can_be_asked_for_by_name(owner):
-    made = ingest(owner, make_set("common", owners=[owner]), **{"RAN/tilt_plan": "Tilt the antenna.", "b": "beta"})
-    Document.objects.filter(pk=made["b"].pk).update(deleted=timezone.now())
-    before = {row.document_id: row.terms for row in DocumentNames.objects.all()}
-    try:
-        migrate([("knowledge", "0016_representation_retries_from_reports")])
-    finally:
-        migrate(None)
-
-    assert {row.document_id: row.terms for row in DocumentNames.objects.all()} == {
-        made["RAN/tilt_plan"].pk: before[made["RAN/tilt_plan"].pk]
-    }
-    assert "/ran/tilt plan" in before[made["RAN/tilt_plan"].pk]
+def document_terms():
+    return {row.document_id: row.terms for row in DocumentNames.objects.all()}
