@@ -60,7 +60,11 @@ BODY_LIMITS = (  # the first that covers an address counts
         extra_bytes=UPLOAD_EXTRA_BYTES,
         content="files of one form, together",
     ),
-    BodyLimit(path="/admin/*", limit="DATA_UPLOAD_MAX_MEMORY_SIZE", content="forms, also with golden sets and options as files"),
+    BodyLimit(
+        path="/admin/*",
+        limit="DATA_UPLOAD_MAX_MEMORY_SIZE",
+        content="forms, also with golden sets and options as files",
+    ),
     BodyLimit(path="*", limit=STRANGER_BYTES, is_open=True, content="other forms; addresses that do not exist"),
 )
 WITHOUT_BODY = BodyLimit(path="*", limit=STRANGER_BYTES, is_open=True, content="methods that need no body")

@@ -156,9 +156,10 @@ async def test_only_known_callers_send_more_than_strangers_may() -> None:
     key, session = await sync_to_async(prepare)()
     content = json.dumps({"queries": ["?"], "system_prompt": "x" * STRANGER_BYTES, "none": 1}).encode()
     json_type = {"Content-Type": "application/json"}
-    async with serving(application) as port, httpx.AsyncClient(
-        base_url=f"http://127.0.0.1:{port}", trust_env=False
-    ) as client:
+    async with (
+        serving(application) as port,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client,
+    ):
         lines = (f"Content-Length: {50 * MIB}", "Content-Type: multipart/form-data; boundary=x")
         assert await head_only(port, DOCUMENTS, *lines) == 401
         assert await head_only(port, BULK, "Transfer-Encoding: chunked") == 401
