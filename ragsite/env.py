@@ -195,6 +195,7 @@ class Environment(BaseSettings):
     ALLOWED_HOSTS: Items = ()
     CSRF_TRUSTED_ORIGINS: Origins = ()
     CORS_ALLOWED_ORIGINS: Origins = ()
+    API_DOCS_OPEN: bool = False  # /api/docs and /api/schema without signing in
 
     # models; without LLM_BASE_URL answers are extractive
     LLM_BASE_URL: HttpUrl = None
