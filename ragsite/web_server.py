@@ -30,6 +30,7 @@ from ragsite.env import LEAST_POOL, PROJECT_ROOT, RESERVED_CONNECTIONS, Environm
 READY_SUFFIX = ".ready"
 WATCH_SECONDS = 0.5
 CANNOT_START = 1
+MAX_SOCKET_MESSAGE_BYTES = 256 * 1024  # a question has 2000 characters
 
 
 def main() -> int:
@@ -53,6 +54,8 @@ def serve(sockets: list[socket.socket], *, graceful_seconds: int) -> None:
     configuration = uvicorn.Config(
         "ragsite.asgi:application",
         ws="websockets-sansio",
+        ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
+        forwarded_allow_ips=list(env.TRUSTED_PROXIES),
         access_log=False,
         timeout_graceful_shutdown=graceful_seconds,
     )

@@ -38,8 +38,20 @@ CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-if not env.is_embedded:  # production stands behind a proxy that sets this header and strips it from clients
-    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# The web server takes https and the client's address from the proxies that TRUSTED_PROXIES names, and from nobody else.
+SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = env.is_tls
+SECURE_REDIRECT_EXEMPT = [r"^health$", r"^metrics$"]  # asked by machines on the machine itself
+SECURE_HSTS_SECONDS = env.HSTS_SECONDS if env.is_tls else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+SILENCED_SYSTEM_CHECKS = [
+    # Django looks for its own middleware by name; ragsite.middleware has its subclasses
+    "security.W001",
+    "security.W002",
+    "security.W003",
+    "security.W021",  # browsers' preload list: for whoever owns the domain to decide
+]
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
