@@ -145,6 +145,12 @@ class Environment(BaseSettings):
     MAX_UPLOAD_MB: int = Field(default=100, ge=1, le=10_000)
     MAX_BULK_MB: int = Field(default=1024, ge=1, le=100_000)  # one bulk load, kept on disk while it is read
     MAX_IN_FLIGHT: int = Field(default=200, ge=1, le=100_000)
+    MAX_IN_FLIGHT_PER_PERSON: int = Field(default=0, ge=0, le=100_000)  # 0: no limit, also of those that follow
+    MAX_IN_FLIGHT_PER_KEY: int = Field(default=0, ge=0, le=100_000)
+    MAX_IN_FLIGHT_PER_TENANT: int = Field(default=0, ge=0, le=100_000)
+    SOCKETS_PER_PERSON: int = Field(default=100, ge=0, le=100_000)
+    QUESTIONS_PER_MINUTE_PER_KEY: int = Field(default=0, ge=0, le=1_000_000)
+    QUESTIONS_PER_MINUTE_PER_TENANT: int = Field(default=0, ge=0, le=10_000_000)
     QUESTIONS_PER_MINUTE: int = Field(default=6000, ge=0, le=1_000_000)  # of one person; 0: no limit
 
     # the vector index; changes are used by the next build
