@@ -26,6 +26,7 @@ import uvicorn
 
 from ragsite.embedded.processes import Process, SupervisedProcess
 from ragsite.env import LEAST_POOL, PROJECT_ROOT, RESERVED_CONNECTIONS, Environment, env
+from ragsite.http_protocol import LimitedHeadProtocol
 
 READY_SUFFIX = ".ready"
 WATCH_SECONDS = 0.5
@@ -53,6 +54,7 @@ def serve(sockets: list[socket.socket], *, graceful_seconds: int) -> None:
     """Run one web process until a signal stops it; it listens when the application has started."""
     configuration = uvicorn.Config(
         "ragsite.asgi:application",
+        http=LimitedHeadProtocol,
         ws="websockets-sansio",
         ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
         forwarded_allow_ips=list(env.TRUSTED_PROXIES),

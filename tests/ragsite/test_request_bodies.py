@@ -21,6 +21,7 @@ from accounts.services import api_key_create
 from ragsite import body_limits, request_bodies
 from ragsite.asgi import application
 from ragsite.body_limits import BODY_LIMITS, STRANGER_BYTES, BodyLimit, body_limit
+from ragsite.http_protocol import MAX_HEAD_BYTES, LimitedHeadProtocol
 from ragsite.request_bodies import RequestBodies
 from tests.factories import make_admin
 
@@ -32,7 +33,8 @@ BULK = "/api/v1/documents/bulk"
 @asynccontextmanager
 async def serving(app: Any) -> AsyncIterator[int]:
     """A real server; its port."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
+    config = uvicorn.Config(app, port=0, log_level="warning", lifespan="off", http=LimitedHeadProtocol)
+    server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
     while not server.started:
         assert not task.done()
@@ -107,6 +109,18 @@ async def test_a_body_without_a_length_is_counted_and_cut_off(seen: Any) -> None
     assert answer.status_code == 413
     assert "text/html" in answer.headers["content-type"]
     assert seen.read <= STRANGER_BYTES
+
+
+async def test_a_head_that_does_not_end_is_cut_off_and_others_are_not(seen: Any) -> None:
+    async with serving(RequestBodies(seen.app)) as port:
+        endless = await head_only(port, "/", *[f"X-{number}: {'y' * 60_000}" for number in range(5)])
+        single = await head_only(port, "/" + "a" * 400_000)
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+            long = {"X-Long": "y" * (MAX_HEAD_BYTES // 2)}
+            kept = [await client.post("/", content=b"x" * 50_000, headers=long) for _ in range(4)]  # one connection
+
+    assert (endless, single) == (431, 431)
+    assert {answer.status_code for answer in kept} == {200}
 
 
 @given(sizes=st.lists(st.integers(0, 400), max_size=12), limit=st.integers(0, 900), declared=st.booleans())
