@@ -101,8 +101,9 @@ install: $(VENV)/.runtime ## Install or update what running needs, into .venv
 
 install-dev: $(VENV)/.development ## Install or update what testing needs, too
 
-browser: ## Chromium and a Chinese font for the browser tests
+browser: ## Chromium and a Chinese font for the browser tests, nginx for the test of its configuration
 	@scripts/ensure_chromium.sh
+	@scripts/ensure_nginx.sh
 
 lock: install-dev ## Write the lock files from what is installed in .venv
 	$(BIN)/python scripts/lock.py

@@ -23,7 +23,7 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.storable import storable_bytes
 
-MAX_JSON_BYTES = 1024 * 1024  # resources are small; files and bulk loads have their own parsers
+MAX_JSON_BYTES = 256 * 1024  # resources are small; files and bulk loads have their own parsers
 MAX_ATTRIBUTES_BYTES = 64 * 1024
 MAX_ID = 2**63 - 1  # of Postgres' bigint
 

@@ -44,6 +44,7 @@ def prepare(stack: ExitStack) -> None:
         "DATABASE_URL": services.database_url or "",
         "REDIS_URL": services.redis_url or "",
         "SECRET_KEY": "not a secret: benchmarks only, never outside",
+        "TLS": "0",
         "LOG_LEVEL": "WARNING",
         "DJANGO_SETTINGS_MODULE": "ragsite.settings",
     }

@@ -1,8 +1,8 @@
 """How many questions are answered at a time, over all web processes (V13, decision 019).
 
-A place is a member `person:token` of a sorted set in Redis with the time when its lease ends; each process renews the
-leases of its places, so those of a killed one become free by themselves. Where Redis does not answer, each process
-gives out its part of the places itself.
+A place is a member `person:tenant:key:token` of a sorted set in Redis with the time when its lease ends; each process
+renews the leases of its places, so those of a killed one become free by themselves. Where Redis does not answer, each
+process gives out its part of the places itself, without limits of persons, tenants and keys.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from accounts.models import User
 from chat import metrics
 from chat.errors import BusyError
 from chat.fair_queue import Question, current
+from chat.limits import RateLimitedError
 from chat.redis_client import client
 
 logger = logging.getLogger(__name__)
@@ -39,11 +40,24 @@ EXTRA_SHARE = 4  # one place in so many is kept for people who have few, when al
 
 # 1: the person has a place now. When all are taken, one of the extra places goes to a person whose places would still
 # be no more than an equal share of all; who is alone cannot get one, and nobody can when each has a place already.
+# Below 0: person, tenant or key has as many places as its own limit allows.
 _TAKE: Final = """
 local now = redis.call('TIME')
 local at = now[1] * 1000 + math.floor(now[2] / 1000)
 local person, limit, most = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', at)
+if ARGV[6] .. ARGV[7] .. ARGV[8] ~= '000' then
+  local holders, held = {string.match(ARGV[2], '^([^:]*):([^:]*):([^:]*):')}, {0, 0, 0}
+  for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+    for part, holder in ipairs({string.match(member, '^([^:]*):([^:]*):([^:]*):')}) do
+      if holder ~= '' and holder == holders[part] then held[part] = held[part] + 1 end
+    end
+  end
+  for part = 1, 3 do
+    local own = tonumber(ARGV[5 + part])
+    if own > 0 and held[part] >= own then return -part end
+  end
+end
 local taken = redis.call('ZCARD', KEYS[1])
 if taken >= limit then
   if taken >= most then return 0 end
@@ -55,7 +69,7 @@ if taken >= limit then
   end
   if (places[person] + 1) * people > limit then return 0 end
 end
-redis.call('ZADD', KEYS[1], at + ARGV[5], person .. ':' .. ARGV[2])
+redis.call('ZADD', KEYS[1], at + ARGV[5], ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
 return 1
 """
@@ -74,9 +88,9 @@ class Place:
     Inside its context, and in that of `steps`, threads are used on behalf of the person who asked.
     """
 
-    def __init__(self, places: Places, person: int, token: str) -> None:
+    def __init__(self, places: Places, person: int, member: str) -> None:
         self._places = places
-        self._member = f"{person}:{token}"
+        self._member = member
         self._question = Question(person)
         self._stack = ExitStack()
 
@@ -104,12 +118,18 @@ class Place:
         await self._places.give_back(self._member)
 
 
-async def take_place(user: User) -> Place:
-    """A place for a question of this person. With Redis one round trip.
+async def take_place(user: User, *, key: str = "") -> Place:
+    """A place for a question of this person, asked with the key of this tag. With Redis one round trip.
 
-    Raises BusyError while all are taken: a question is refused at the door, it does not wait unseen.
+    Raises BusyError while all are taken: a question is refused at the door, it does not wait unseen. Raises
+    RateLimitedError where person, tenant or key has as many as MAX_IN_FLIGHT_PER_… allows (0: no limit).
     """
-    return await _places().take(user.pk)
+    return await _places().take(user.pk, tenant=user.tenant_id, key=key)
+
+
+def _own_limits() -> tuple[int, int, int]:
+    """Of a person, a tenant and a key; in this order they stand in a member."""
+    return settings.MAX_IN_FLIGHT_PER_PERSON, settings.MAX_IN_FLIGHT_PER_TENANT, settings.MAX_IN_FLIGHT_PER_KEY
 
 
 class Places:
@@ -120,16 +140,20 @@ class Places:
         self._renewing: asyncio.Task[None] | None = None
         self._rests_until = 0.0
 
-    async def take(self, person: int) -> Place:
+    async def take(self, person: int, *, tenant: int = 0, key: str = "") -> Place:
         """See `take_place`."""
-        token = uuid.uuid4().hex
-        if not await self._is_granted(person, token):
+        member = f"{person}:{tenant}:{key}:{uuid.uuid4().hex}"
+        granted = await self._grant(person, member)
+        if granted < 0:
+            limit = _own_limits()[-granted - 1]
+            raise RateLimitedError("at_once", limit=limit, retry_after_seconds=RETRY_AFTER_SECONDS)
+        if not granted:
             raise BusyError(retry_after_seconds=RETRY_AFTER_SECONDS)
-        self._held.add(f"{person}:{token}")
+        self._held.add(member)
         metrics.IN_FLIGHT.set(len(self._held))
         if self._renewing is None or self._renewing.done():
             self._renewing = asyncio.create_task(self._renew(), name="places")
-        return Place(self, person, token)
+        return Place(self, person, member)
 
     async def give_back(self, member: str) -> None:
         """A place that Redis cannot be told of ends with its lease."""
@@ -151,15 +175,16 @@ class Places:
             with suppress(asyncio.CancelledError):
                 await self._renewing
 
-    async def _is_granted(self, person: int, token: str) -> bool:
+    async def _grant(self, person: int, member: str) -> int:
+        """1: granted. 0: all are taken. Below 0: the number of the own limit that is reached."""
         limit, lease = settings.MAX_IN_FLIGHT, int(LEASE_SECONDS * 1000)
         if time.monotonic() < self._rests_until:
             return self._has_own_place(person, limit)
         try:
             async with asyncio.timeout(REDIS_SECONDS):
                 take = client().register_script(_TAKE)
-                arguments: list[str | int] = [person, token, limit, limit + limit // EXTRA_SHARE, lease]
-                return bool(await take(keys=[KEY], args=arguments))
+                arguments: list[str | int] = [person, member, limit, limit + limit // EXTRA_SHARE, lease]
+                return int(await take(keys=[KEY], args=[*arguments, *_own_limits()]))
         except (RedisError, TimeoutError, OSError) as error:
             self._rest(error)
             return self._has_own_place(person, limit)

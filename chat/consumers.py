@@ -25,6 +25,7 @@ from chat.error_messages import failure_message
 from chat.executors import run_db
 from chat.limits import count_questions_or_raise
 from chat.models import Conversation, Message
+from chat.open_sockets import TooManySocketsError, open_sockets
 from chat.selectors import message_get
 from chat.turns.lifecycle import turn_start, turn_stop
 from chat.turns.stream_reader import read_events
@@ -34,6 +35,7 @@ from ragcore.errors import RagError
 logger = logging.getLogger(__name__)
 
 NOT_SIGNED_IN = 4401  # close code: the page sends its reader to the sign-in
+TOO_MANY_SOCKETS = 4429  # close code, after a `problem`: this person has SOCKETS_PER_PERSON open
 MAX_FOLLOWED = 20  # turns that one page may follow at a time
 API_ONLY = ("chunk",)  # the page shows blocks and the tail instead
 
@@ -74,6 +76,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
 
     async def connect(self) -> None:
         self.followed: dict[uuid.UUID, asyncio.Task[None]] = {}
+        self.token = ""
         user = self.scope.get("user")
         if not (isinstance(user, User) and user.is_active):
             await self.accept()  # a refused handshake would hide the code from the page
@@ -81,7 +84,14 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             return
         self.user_id = user.pk
         translation.activate(self._language())  # of this connection's task and of those that it starts
-        await self.accept()
+        try:
+            self.token = await open_sockets().enter(user.pk)
+        except TooManySocketsError as error:
+            await self.accept()
+            await self._problem(error.code, error_message(error))
+            await self.close(code=TOO_MANY_SOCKETS)
+        else:
+            await self.accept()
 
     def _language(self) -> str:
         """As for the page itself: what the reader chose, or else what the browser asks for."""
@@ -94,12 +104,16 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
 
     async def disconnect(self, code: int) -> None:
         """Turns go on; only this page stops listening."""
+        if self.token:
+            await open_sockets().leave(self.user_id, self.token)
         for task in self.followed.values():
             task.cancel()
         await asyncio.gather(*self.followed.values(), return_exceptions=True)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any) -> None:
         """One message of the page; a bad one is answered, it does not end the connection."""
+        if not self.token:
+            return  # sent before the page heard that it was refused
         try:
             message = INCOMING.validate_json(text_data or "")
         except ValidationError as error:

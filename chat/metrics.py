@@ -27,5 +27,8 @@ CHUNKS = Histogram(
 )
 IN_FLIGHT = Gauge("ragsite_answers_in_flight", "Questions being answered", multiprocess_mode="livesum")
 CITATIONS = Counter("ragsite_answer_citations_total", "Citations of answers", ["strength"])
+SOCKETS = Gauge("ragsite_sockets", "Open WebSockets", multiprocess_mode="livesum")
+SOCKETS_REFUSED = Counter("ragsite_sockets_refused_total", "WebSockets over the limit of their person")
 RATE_LIMITED = Counter("ragsite_rate_limited_total", "Questions refused because their asker had asked too many")
+BODIES_REFUSED = Counter("ragsite_bodies_refused_total", "Request bodies that were refused unread", ["code"])
 UNCOUNTED = Counter("ragsite_rate_uncounted_total", "Questions answered uncounted because Redis did not answer")

@@ -29,6 +29,7 @@ from channels.security.websocket import AllowedHostsOriginValidator
 from chat.mcp.server import McpEndpoint
 from chat.routing import websocket_urlpatterns
 from ragsite.lifespan import shut_down, start_up
+from ragsite.request_bodies import RequestBodies
 
 Message = MutableMapping[str, Any]
 
@@ -55,7 +56,7 @@ async def lifespan(
 
 application = ProtocolTypeRouter(
     {
-        "http": mcp.before(http),
+        "http": RequestBodies(mcp.before(http)),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
         "lifespan": lifespan,
     }

@@ -8,21 +8,38 @@ management command in another shell with the same `DATA_DIR` reaches the running
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from ragcore.client_registry import ClientRegistry
 from ragsite.embedded.data_dir import Runtime, Secrets
+from ragsite.env_values import (
+    Folders,
+    Hosts,
+    HttpUrl,
+    InvalidEnvironmentError,
+    Items,
+    MilvusUri,
+    Networks,
+    Origins,
+    PostgresUrl,
+    RedisUrl,
+    SecretFiles,
+    absolute_path,
+    check_local_model,
+    check_prices,
+    check_time_zone,
+    check_vocabulary,
+    known_client,
+)
+
+__all__ = ["Environment", "InvalidEnvironmentError", "env", "read_environment"]
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 # connections of a web process to PostgreSQL, one for each thread that can use one
@@ -30,126 +47,10 @@ QUESTION_THREADS = 8  # more would wait for the interpreter, not for the databas
 VIEW_THREADS = 6  # pages and the synchronous API; more at a time wait for a connection
 RESERVED_CONNECTIONS = 40  # of workers, scheduler, commands and administrators
 LEAST_POOL = 4
+TLS_KEY_CHARACTERS = 50  # of SECRET_KEY where the site is reached over TLS
+TLS_KEY_DIFFERENT = 5
 
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
-HUB_PATTERN = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
-
-
-class InvalidEnvironmentError(ValueError):
-    """Some variables cannot be used; the message has one line for each of them."""
-
-    def __init__(self, faults: Mapping[str, str]) -> None:
-        self.faults = faults
-        lines = [f"  {name}: {fault}" for name, fault in faults.items()]
-        super().__init__("\n".join(["The configuration in the environment cannot be used:", *lines]))
-
-
-def _items(value: object) -> object:
-    """A comma-separated list as a tuple, spaces and empty items dropped."""
-    return tuple(item.strip() for item in value.split(",") if item.strip()) if isinstance(value, str) else value
-
-
-def _absolute(path: Path) -> Path:
-    return path.expanduser().resolve()
-
-
-def _known_time_zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise ValueError("is no known time zone, e.g. Asia/Shanghai") from None
-    return name
-
-
-def _url(*schemes: str) -> AfterValidator:
-    """A validator that accepts None or a URL with one of these schemes."""
-
-    def check(value: str | None) -> str | None:
-        if value is not None and urlsplit(value).scheme not in schemes:
-            raise ValueError(f"must be a URL that begins with {' or '.join(f'{s}://' for s in schemes)}")
-        return value
-
-    return AfterValidator(check)
-
-
-def _origins(values: tuple[str, ...]) -> tuple[str, ...]:
-    for value in values:
-        if urlsplit(value).scheme not in {"http", "https"} or urlsplit(value).path:
-            raise ValueError(f"must list origins like https://kb.example.com, not {value!r}")
-    return values
-
-
-def _hosts(values: tuple[str, ...]) -> tuple[str, ...]:
-    if values:
-        from ragcore.fetching import AddressPolicy  # loads an HTTP client, which most processes never need
-
-        AddressPolicy.of(values)
-    return values
-
-
-def _folders(values: tuple[str, ...]) -> tuple[str, ...]:
-    for value in values:
-        if not Path(value).is_absolute() or Path(value) == Path("/"):
-            raise ValueError(f"must list folders with their whole path, and not the root: {value!r}")
-    return values
-
-
-def _local_model(value: str | None) -> str | None:
-    if value is None:
-        return None
-    if value.startswith(("/", "~", ".")):
-        folder = Path(value).expanduser()
-        if not (folder / "config.json").is_file():
-            raise ValueError("names a folder without a config.json, which models of transformers have")
-        return str(folder.resolve())
-    if not HUB_PATTERN.fullmatch(value):
-        raise ValueError("must be a folder with its whole path, or a name on the hub like OWNER/MODEL")
-    return value
-
-
-def _vocabulary(value: Path | None) -> Path | None:
-    if value is None:
-        return None
-    file = _absolute(value)
-    if file.suffix.lower() not in (".tiktoken", ".json") or not file.is_file():
-        raise ValueError("must name a file that exists and ends in .tiktoken or .json (a model's tokenizer.json)")
-    return file
-
-
-def _prices(value: str | None) -> str | None:
-    if value is not None:
-        from ragcore.llm.tiers import parse_prices
-
-        parse_prices(value)
-    return value
-
-
-def _milvus(value: str | None) -> str | None:
-    if value is not None and urlsplit(value).scheme not in {"http", "https"} and not value.endswith(".db"):
-        raise ValueError("must be a URL that begins with http:// or https://, or a file that ends in .db (Milvus Lite)")
-    return value
-
-
-def _known_client(
-    value: str, clients: ClientRegistry[Any], *others: str, url_setting: str, settings: Mapping[str, Any]
-) -> str:
-    """The value, where a client of the registry or one of the other words is named so."""
-    if value in others:
-        return value
-    kind = clients.kind_of(value)
-    if kind is None:
-        forms = [*clients.forms(), *others]
-        raise ValueError(f"must be {', '.join(forms[:-1])} or {forms[-1]}")
-    if kind.needs_url and not settings.get(url_setting):
-        raise ValueError(f"of the kind {kind.forms[0]} needs {url_setting}")
-    return value
-
-
-Items = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items)]
-Origins = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items), AfterValidator(_origins)]
-Hosts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items), AfterValidator(_hosts)]
-Folders = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items), AfterValidator(_folders)]
-HttpUrl = Annotated[str | None, _url("http", "https")]
 
 
 def usable_cores() -> int:
@@ -171,7 +72,7 @@ class Environment(BaseSettings):
     )
 
     # where and how it runs
-    DATA_DIR: Annotated[Path, AfterValidator(_absolute)] = PROJECT_ROOT / "var"
+    DATA_DIR: Annotated[Path, AfterValidator(absolute_path)] = PROJECT_ROOT / "var"
     HOST: str = "127.0.0.1"
     PORT: int = Field(default=8000, ge=1, le=65535)
     WEB_PROCESSES: int = Field(default_factory=usable_cores, ge=1, le=256)
@@ -180,21 +81,25 @@ class Environment(BaseSettings):
     DEBUG: bool = False
     LOG_LEVEL: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     LOG_FORMAT: Literal["text", "json"] = "text"
-    TIME_ZONE: Annotated[str, AfterValidator(_known_time_zone)] = "UTC"
+    TIME_ZONE: Annotated[str, AfterValidator(check_time_zone)] = "UTC"
     LANGUAGE_CODE: str = Field(default="en", pattern=r"^[a-z]{2,3}(-[A-Za-z]{2,4})?$")
 
     # services; unset: the embedded ones of DATA_DIR
-    DATABASE_URL: Annotated[str | None, _url("postgres", "postgresql")] = Field(default=None, repr=False)
-    REDIS_URL: Annotated[str | None, _url("redis", "rediss", "unix")] = Field(default=None, repr=False)
+    DATABASE_URL: PostgresUrl = Field(default=None, repr=False)
+    REDIS_URL: RedisUrl = Field(default=None, repr=False)
 
     DATABASE_POOL: int = Field(default=0, ge=0, le=1000)  # connections of a process; 0: as its threads need
 
     # access
+    TLS: bool | None = None  # reached over https only; unset: where DATABASE_URL is set
+    HSTS_SECONDS: int = Field(default=31_536_000, ge=0)  # for which browsers remember that; 0: not told
+    TRUSTED_PROXIES: Networks = ("127.0.0.1", "::1")  # whose word on the client's address and on https counts
     SECRET_KEY: str | None = Field(default=None, min_length=32, repr=False, validate_default=True)
     ADMIN_PASSWORD: str | None = Field(default=None, repr=False)
-    ALLOWED_HOSTS: Items = ()
+    ALLOWED_HOSTS: Annotated[Items, Field(validate_default=True)] = ()
     CSRF_TRUSTED_ORIGINS: Origins = ()
     CORS_ALLOWED_ORIGINS: Origins = ()
+    API_DOCS_OPEN: bool = False  # /api/docs and /api/schema without signing in
 
     # models; without LLM_BASE_URL answers are extractive
     LLM_BASE_URL: HttpUrl = None
@@ -210,9 +115,9 @@ class Environment(BaseSettings):
     LLM_JUDGE_BASE_URL: HttpUrl = None
     LLM_JUDGE_API_KEY: str | None = Field(default=None, repr=False)
     LLM_JUDGE_MODEL: str | None = Field(default=None, validate_default=True)
-    LLM_LOCAL_MODEL: Annotated[str | None, AfterValidator(_local_model)] = None
-    LLM_PRICES: Annotated[str | None, AfterValidator(_prices)] = None  # JSON by model, of a million tokens
-    TOKENIZER_FILE: Annotated[Path | None, AfterValidator(_vocabulary)] = None  # unset: tokens are estimated
+    LLM_LOCAL_MODEL: Annotated[str | None, AfterValidator(check_local_model)] = None
+    LLM_PRICES: Annotated[str | None, AfterValidator(check_prices)] = None  # JSON by model, of a million tokens
+    TOKENIZER_FILE: Annotated[Path | None, AfterValidator(check_vocabulary)] = None  # unset: tokens are estimated
     EMBEDDING_BASE_URL: HttpUrl = None
     EMBEDDING_API_KEY: str | None = Field(default=None, repr=False)
     EMBEDDER: str = "embedded"
@@ -228,7 +133,7 @@ class Environment(BaseSettings):
 
     # where passages are searched; another backend than Postgres is fed from it (docs/scaling.md)
     SEARCH_BACKEND: Literal["postgres", "milvus"] = "postgres"
-    MILVUS_URI: Annotated[str | None, AfterValidator(_milvus)] = Field(default=None, repr=False, validate_default=True)
+    MILVUS_URI: MilvusUri = Field(default=None, repr=False, validate_default=True)
     MILVUS_TOKEN: str | None = Field(default=None, repr=False)
     MILVUS_COLLECTION: str = Field(default="ragsite", pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")
 
@@ -238,7 +143,14 @@ class Environment(BaseSettings):
 
     # limits
     MAX_UPLOAD_MB: int = Field(default=100, ge=1, le=10_000)
+    MAX_BULK_MB: int = Field(default=1024, ge=1, le=100_000)  # one bulk load, kept on disk while it is read
     MAX_IN_FLIGHT: int = Field(default=200, ge=1, le=100_000)
+    MAX_IN_FLIGHT_PER_PERSON: int = Field(default=0, ge=0, le=100_000)  # 0: no limit, also of those that follow
+    MAX_IN_FLIGHT_PER_KEY: int = Field(default=0, ge=0, le=100_000)
+    MAX_IN_FLIGHT_PER_TENANT: int = Field(default=0, ge=0, le=100_000)
+    SOCKETS_PER_PERSON: int = Field(default=100, ge=0, le=100_000)
+    QUESTIONS_PER_MINUTE_PER_KEY: int = Field(default=0, ge=0, le=1_000_000)
+    QUESTIONS_PER_MINUTE_PER_TENANT: int = Field(default=0, ge=0, le=10_000_000)
     QUESTIONS_PER_MINUTE: int = Field(default=6000, ge=0, le=1_000_000)  # of one person; 0: no limit
 
     # the vector index; changes are used by the next build
@@ -259,15 +171,26 @@ class Environment(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only the process environment counts; there is no hidden file that overrides it."""
-        return (init_settings, env_settings)
+        """Only the process environment counts, and the files that it names; no hidden file overrides it."""
+        return (init_settings, env_settings, SecretFiles(settings_cls))
 
     @field_validator("SECRET_KEY")
     @classmethod
     def _secret_key_is_shared(cls, value: str | None, info: ValidationInfo) -> str | None:
         """An external database may serve several hosts, and sessions hold only where they share the key."""
         if value is None and info.data.get("DATABASE_URL"):
-            raise ValueError("is required where DATABASE_URL is set (at least 32 random characters)")
+            raise ValueError("is required where DATABASE_URL is set (at least 32 random characters, 50 with TLS)")
+        is_weak = value is not None and (len(value) < TLS_KEY_CHARACTERS or len(set(value)) < TLS_KEY_DIFFERENT)
+        if is_weak and _is_tls(info.data):
+            raise ValueError("must be at least 50 random characters where the site is reached over TLS")
+        return value
+
+    @field_validator("ALLOWED_HOSTS")
+    @classmethod
+    def _hosts_are_named(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        """Links in mails and redirects are made from the host of the request."""
+        if "*" in value and _is_tls(info.data):
+            raise ValueError("must name the hosts of the site where it is reached over TLS, not *")
         return value
 
     @field_validator("LLM_MODEL")
@@ -292,7 +215,7 @@ class Environment(BaseSettings):
     def _embedder_is_known(cls, value: str, info: ValidationInfo) -> str:
         from ragcore.embedding import EMBEDDERS  # its clients load numpy, which most commands never need
 
-        return _known_client(value, EMBEDDERS, url_setting="EMBEDDING_BASE_URL", settings=info.data)
+        return known_client(value, EMBEDDERS, url_setting="EMBEDDING_BASE_URL", settings=info.data)
 
     @field_validator("MILVUS_URI")
     @classmethod
@@ -311,7 +234,12 @@ class Environment(BaseSettings):
     def _reranker_is_known(cls, value: str, info: ValidationInfo) -> str:
         from ragcore.reranking import RERANKERS
 
-        return _known_client(value, RERANKERS, "none", url_setting="RERANKER_URL", settings=info.data)
+        return known_client(value, RERANKERS, "none", url_setting="RERANKER_URL", settings=info.data)
+
+    @property
+    def is_tls(self) -> bool:
+        """Whether the site is reached over https only: production, unless it says otherwise."""
+        return _is_tls({"TLS": self.TLS, "DATABASE_URL": self.DATABASE_URL})
 
     @property
     def is_embedded(self) -> bool:
@@ -338,6 +266,10 @@ class Environment(BaseSettings):
     def secret_key(self) -> str:
         """The configured key, else the one of DATA_DIR, which is generated on first use."""
         return self.SECRET_KEY or Secrets.of(self.DATA_DIR).secret_key
+
+
+def _is_tls(values: Mapping[str, Any]) -> bool:
+    return bool(values.get("DATABASE_URL")) if values.get("TLS") is None else bool(values["TLS"])
 
 
 def read_environment(**overrides: Any) -> Environment:

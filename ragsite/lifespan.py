@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 
 from chat import redis_client
 from chat.admission import close_places
+from chat.open_sockets import close_open_sockets
 from chat.turns.lifecycle import turns_shutdown
 from chat.turns.message_store import turns_sweep
 from chat.turns.stream_hub import close_hub
@@ -51,6 +52,7 @@ async def shut_down() -> None:
     await turns_shutdown()
     await close_hub()
     await close_places()
+    await close_open_sockets()
     await redis_client.close()
 
 

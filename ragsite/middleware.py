@@ -26,7 +26,7 @@ from django_prometheus.middleware import PrometheusAfterMiddleware as LibraryPro
 from django_prometheus.middleware import PrometheusBeforeMiddleware as LibraryPrometheusBeforeMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-ADMIN_PATHS = ("/admin/", "/api/docs")
+STYLED_PATHS = ("/admin/", "/api/docs")  # third-party pages that set inline styles
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 View = Callable[..., Any]
@@ -129,11 +129,11 @@ class CsrfViewMiddleware(OnEventLoop, DjangoCsrfViewMiddleware):
 
 
 class ContentSecurityPolicyMiddleware(OnEventLoop, CSPMiddleware):
-    """The strict policy everywhere, the relaxed one where third-party pages need it."""
+    """One policy for scripts everywhere: files of this site only. Some third-party pages may set styles."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if request.path.startswith(ADMIN_PATHS):
-            response._csp_replace = settings.CONTENT_SECURITY_POLICY_ADMIN  # type: ignore[attr-defined]
+        if request.path.startswith(STYLED_PATHS):
+            response._csp_replace = settings.CONTENT_SECURITY_POLICY_STYLED  # type: ignore[attr-defined]
         return super().process_response(request, response)
 
 

@@ -7,10 +7,12 @@ from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.views import defaults
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from drf_spectacular.views import SpectacularSwaggerSplitView
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from accounts.authentication import request_user
@@ -46,9 +48,32 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def schema(request: HttpRequest) -> JsonResponse:
-    """The OpenAPI description."""
+def schema(request: HttpRequest) -> HttpResponse:
+    """The OpenAPI description: for whoever is known, and for everybody where API_DOCS_OPEN says so."""
+    try:
+        _require_reader(request)
+    except RagError as error:
+        return sent(request.path, problem_of(error))
     return JsonResponse(merged_schema())
+
+
+@require_safe
+def api_docs(request: HttpRequest) -> HttpResponseBase:
+    """The page of the API, for the same readers; its script has an address of its own, as the policy wants."""
+    try:
+        _require_reader(request)
+    except RagError:
+        return redirect_to_login(request.get_full_path())
+    return _swagger(request)
+
+
+def _require_reader(request: HttpRequest) -> None:
+    """Raises NotAuthenticatedError."""
+    if not settings.API_DOCS_OPEN:
+        request_user(request)
+
+
+_swagger = SpectacularSwaggerSplitView.as_view(url_name="schema")
 
 
 # ── errors outside the views of the API ─────────────────────────────────────────────────────────

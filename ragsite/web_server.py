@@ -26,10 +26,12 @@ import uvicorn
 
 from ragsite.embedded.processes import Process, SupervisedProcess
 from ragsite.env import LEAST_POOL, PROJECT_ROOT, RESERVED_CONNECTIONS, Environment, env
+from ragsite.http_protocol import LimitedHeadProtocol
 
 READY_SUFFIX = ".ready"
 WATCH_SECONDS = 0.5
 CANNOT_START = 1
+MAX_SOCKET_MESSAGE_BYTES = 256 * 1024  # a question has 2000 characters
 
 
 def main() -> int:
@@ -52,7 +54,10 @@ def serve(sockets: list[socket.socket], *, graceful_seconds: int) -> None:
     """Run one web process until a signal stops it; it listens when the application has started."""
     configuration = uvicorn.Config(
         "ragsite.asgi:application",
+        http=LimitedHeadProtocol,
         ws="websockets-sansio",
+        ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
+        forwarded_allow_ips=list(env.TRUSTED_PROXIES),
         access_log=False,
         timeout_graceful_shutdown=graceful_seconds,
     )

@@ -27,6 +27,7 @@ running = ExitStack()
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
+    os.environ.setdefault("TLS", "0")  # test clients and servers of tests speak plain http
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         os.environ["REDIS_URL"] = own_redis_database(os.environ["REDIS_URL"], worker)
         if folder := os.environ.get("DATA_DIR"):

@@ -59,8 +59,8 @@ async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
     tenant_check(user=caller.user, tenant_id=body.tenant_id)
     value = body.value()
     await check_search_options(scope=caller.scope, sets=value.sets, top_k=value.top_k)
-    await count_questions_or_raise(caller.user)
-    async with await take_place(caller.user):
+    await count_questions_or_raise(caller.user, key=caller.key)
+    async with await take_place(caller.user, key=caller.key):
         turns = [turn.value() for turn in body.history]
         if body.conversation_id is not None:
             turns = [*await conversation_turns(scope=caller.scope, conversation_id=body.conversation_id), *turns]
@@ -111,8 +111,10 @@ async def batch(request: HttpRequest, body: BatchIn) -> dict[str, Any]:
     caller = caller_of(request)
     value = body.values("")
     await check_answer_options(scope=caller.scope, request=value)
-    await count_questions_or_raise(caller.user, questions=len(body.queries))
-    items = await answer_batch(scope=caller.scope, user=caller.user, queries=body.queries, request=value)
+    await count_questions_or_raise(caller.user, key=caller.key, questions=len(body.queries))
+    items = await answer_batch(
+        scope=caller.scope, user=caller.user, queries=body.queries, request=value, key=caller.key
+    )
     return {"results": [serialize_batch_item(item) for item in items]}
 
 

@@ -18,7 +18,7 @@ from accounts.selectors import api_key_user, scope_for
 from chat.admission import take_place
 from chat.answering.context import profile_get
 from chat.answering.retrieval import run_search
-from chat.api.auth import Caller
+from chat.api.auth import Caller, key_tag
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
 from chat.limits import count_questions_or_raise
@@ -54,7 +54,7 @@ def caller_of_key(key: str) -> Caller:
     """Uses the ORM. Raises NotAuthenticatedError."""
     user = api_key_user(key)
     _ = user.tenant  # read here, where there is a connection
-    return Caller(user, scope_for(user))
+    return Caller(user, scope_for(user), key_tag(key))
 
 
 def caller_of_fixed_key(key: str) -> CallerOf:
@@ -129,8 +129,8 @@ class Tools:
 
 async def search_passages(caller: Caller, *, query: str, sets: tuple[int, ...], top_k: int) -> SearchOut:
     """As `POST /api/v1/rag/retrieve`."""
-    await count_questions_or_raise(caller.user)
-    async with await take_place(caller.user):
+    await count_questions_or_raise(caller.user, key=caller.key)
+    async with await take_place(caller.user, key=caller.key):
         profile = await run_db(profile_get, caller.user, sets=sets)
         request = RetrievalRequest(query=query, sets=sets, top_k=top_k, profile=profile)
         found = serialize_hits(await run_search(scope=caller.scope, request=request), trace=False)
@@ -141,9 +141,9 @@ async def search_passages(caller: Caller, *, query: str, sets: tuple[int, ...], 
 async def answer_question(caller: Caller, *, query: str, sets: tuple[int, ...], style: Style | None) -> AnswerOut:
     """As `POST /api/v1/rag/generate`."""
     given: dict[str, Any] = {} if style is None else {"style": style}
-    await count_questions_or_raise(caller.user)
+    await count_questions_or_raise(caller.user, key=caller.key)
     request = AnswerRequest(query=query, sets=sets, given=frozenset(given), **given)
-    stored = await answer_now(scope=caller.scope, user=caller.user, request=request)
+    stored = await answer_now(scope=caller.scope, user=caller.user, request=request, key=caller.key)
     record = stored.record
     return AnswerOut(
         answer=shown_text(record, request),

@@ -23,6 +23,7 @@ from chat.answering.pipeline import answer
 from chat.conversations.memory import session_append, session_history, session_turn
 from chat.errors import AnswerTimeoutError, BusyError, TurnFailedError
 from chat.executors import run_db
+from chat.limits import RateLimitedError
 from chat.models import Conversation, Message
 from chat.redis_client import client, events_key, stop_key
 from chat.selectors import message_get
@@ -66,14 +67,14 @@ _running: dict[uuid.UUID, RunningTurn] = {}
 
 
 async def answer_now(
-    *, scope: Scope, user: User, request: AnswerRequest, channel: str = Conversation.Channel.API
+    *, scope: Scope, user: User, request: AnswerRequest, key: str = "", channel: str = Conversation.Channel.API
 ) -> StoredAnswer:
     """Answer a question in the request that asked it, and store its message.
 
-    Raises BusyError, NotFoundError, AnswerTimeoutError, ConversationBusyError, and what `answering.pipeline.answer`
-    raises.
+    Raises BusyError, RateLimitedError, NotFoundError, AnswerTimeoutError, ConversationBusyError, and what
+    `answering.pipeline.answer` raises.
     """
-    async with await take_place(user):
+    async with await take_place(user, key=key):
         deadline = Deadline()
         message = await run_db(message_prepare, scope=scope, user=user, request=request, channel=channel)
         try:
@@ -87,12 +88,12 @@ async def answer_now(
     return StoredAnswer(message=message, request=request, record=record)
 
 
-async def turn_start(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
+async def turn_start(*, scope: Scope, user: User, request: AnswerRequest, channel: str, key: str = "") -> Message:
     """Store the message, start its turn and return; `chat.turns.stream_reader.read_events` tells what happens.
 
-    Raises BusyError, NotFoundError.
+    Raises BusyError, RateLimitedError, NotFoundError.
     """
-    place = await take_place(user)
+    place = await take_place(user, key=key)
     try:
         with place.steps():
             message = await run_db(message_open, scope=scope, user=user, request=request, channel=channel)
@@ -280,14 +281,17 @@ class BatchItem:
     error: RagError | None = None
 
 
-async def answer_batch(*, scope: Scope, user: User, queries: Sequence[str], request: AnswerRequest) -> list[BatchItem]:
+async def answer_batch(
+    *, scope: Scope, user: User, queries: Sequence[str], request: AnswerRequest, key: str = ""
+) -> list[BatchItem]:
     """Answer each question on its own, a few at a time, in the order given. One that fails does not hurt the others."""
     places = asyncio.Semaphore(CONCURRENT)
 
     async def one(index: int, query: str) -> BatchItem:
         async with places:
             try:
-                result = await _answer_when_free(scope=scope, user=user, request=replace(request, query=query))
+                one_request = replace(request, query=query)
+                result = await _answer_when_free(scope=scope, user=user, request=one_request, key=key)
             except RagError as error:
                 return BatchItem(index=index, error=error)
             except Exception:
@@ -298,11 +302,11 @@ async def answer_batch(*, scope: Scope, user: User, queries: Sequence[str], requ
     return list(await asyncio.gather(*(one(index, query) for index, query in enumerate(queries))))
 
 
-async def _answer_when_free(*, scope: Scope, user: User, request: AnswerRequest) -> StoredAnswer:
+async def _answer_when_free(*, scope: Scope, user: User, request: AnswerRequest, key: str) -> StoredAnswer:
     """A batch has time: it waits for a free place instead of failing half of its questions."""
     for _try in range(BUSY_TRIES):
         try:
-            return await answer_now(scope=scope, user=user, request=request)
-        except BusyError:
+            return await answer_now(scope=scope, user=user, request=request, key=key)
+        except (BusyError, RateLimitedError):
             await asyncio.sleep(BUSY_WAIT_SECONDS)
-    return await answer_now(scope=scope, user=user, request=request)
+    return await answer_now(scope=scope, user=user, request=request, key=key)

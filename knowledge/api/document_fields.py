@@ -85,7 +85,8 @@ class BulkFields(serializers.Serializer[Any]):
 
     job_id = serializers.IntegerField()
     accepted = serializers.IntegerField()
-    rejected = RejectedFields(many=True)
+    rejected = RejectedFields(many=True, help_text="The first 100.")
+    rejected_count = serializers.IntegerField()
 
 
 class DocumentQuery(PageQuery):

@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from typing import IO, Any
 
-from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -24,20 +23,20 @@ from accounts.rest import Attributes, BodyTooLargeError, FirstRenderer, StrictSe
 from knowledge.services.sources import WebhookEvent, webhook_events_apply, webhook_source
 
 MAX_EVENTS = 100
+MAX_BODY_BYTES = 2 * 1024 * 1024  # the signature is checked over the whole body; larger files come by URL
 FORMATS = ["text", "markdown", "html"]
 
 
 class SignedBytesParser(BaseParser):
-    """The body as it was sent, since the signature is over these bytes; at most what an upload may have, in base64."""
+    """The body as it was sent, since the signature is over these bytes; at most MAX_BODY_BYTES."""
 
     media_type = "*/*"
 
     def parse(
         self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        limit = settings.MAX_UPLOAD_BYTES * 4 // 3 + 1024 * 1024
-        body = stream.read(limit + 1)
-        if len(body) > limit:
+        body = stream.read(MAX_BODY_BYTES + 1)
+        if len(body) > MAX_BODY_BYTES:
             raise BodyTooLargeError
         return {"body": body}
 

@@ -1,7 +1,8 @@
 """Writing knowledge, and searching it. The same functions serve admin, web, REST, tasks and commands."""
 
 from knowledge.services.backend_sync import backend_changes_apply
-from knowledge.services.bulk import BulkAccepted, LineRefusal, documents_bulk
+from knowledge.services.bulk import BulkAccepted, documents_bulk
+from knowledge.services.bulk_lines import LineRefusal
 from knowledge.services.composition import source_settle
 from knowledge.services.documents import UploadResult, document_delete, document_upload
 from knowledge.services.ingestion import ingestion_advance, leases_sweep, rendition_make, versions_compare

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any, ClassVar
+from typing import Any
 
 from django.db import OperationalError, transaction
 from psycopg.errors import DeadlockDetected
@@ -15,57 +13,29 @@ from psycopg.errors import DeadlockDetected
 from accounts.errors import NotAllowedError
 from accounts.models import Tenant, User
 from accounts.scope import Scope
-from accounts.storable import storable_bytes
 from knowledge.errors import MixedTenantsError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import DocumentVersion, IngestJob, KnowledgeSet, Source
 from knowledge.selectors import set_owned
+from knowledge.services.bulk_lines import ENDINGS, LineRefusal, LineSpool, Numbered, Refusals, parse_line
 from knowledge.services.documents import items_add, job_hold, job_start, job_work, upload_check
 from knowledge.services.registration import DEFAULT_SOURCE, Arrival, Registration, clearance_check, source_ensure
 from knowledge.services.registration_batch import Addressed, documents_register
-from ragcore.errors import PermanentError, Sentence
+from ragcore.errors import PermanentError
 
 logger = logging.getLogger(__name__)
 
 BATCH_LINES = 200  # lines a transaction
 DEADLOCK_TRIES = 3  # two loads of the same documents in another order, or a load and a publication
-MAX_LINE_BYTES = 10 * 1024 * 1024
 WORKERS = 4  # tasks that a large job may occupy at once
-ENDINGS = {"text": ".txt", "markdown": ".md", "html": ".html"}
-FIELDS = {"external_id", "title", "text", "format", "sets", "clearance", "metadata", "tags", "tenant", "source"}
-
-
-class BadLineError(PermanentError):
-    """A line is not a valid row."""
-
-    code = "invalid_line"
-    default_message = "The line is not a valid document."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "too_long": "The line is longer than %(limit_mb)s MB.",
-        "not_an_object": "The line must be a JSON object.",
-        "not_storable": "The line has a null character, half a surrogate pair or an infinite number.",
-        "faults": "%(faults)s",
-        "not_json": "The line is not valid JSON: %(problem)s",
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class LineRefusal:
-    """A refused line; lines count from 1."""
-
-    line: int
-    code: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
 class BulkAccepted:
     job_id: int
     accepted: int
-    rejected: list[LineRefusal]
-
-
-Numbered = tuple[int, bytes]
+    rejected: list[LineRefusal]  # the first of them
+    rejected_count: int
 
 
 @dataclass(slots=True)
@@ -102,16 +72,34 @@ class _LoadContext:
 def documents_bulk(*, scope: Scope, actor: User, lines: Iterable[bytes]) -> BulkAccepted:
     """Register every valid line under one job; bad lines are reported, not fatal.
 
-    Documents are committed together with their items of the job, BATCH_LINES lines at a time: if a load ends early,
-    what was registered is still ingested. Idempotent: lines may be sent again.
+    All lines are read and checked before any is stored. Then documents are committed together with their items of the
+    job, BATCH_LINES lines at a time. Idempotent: lines may be sent again.
+
+    Raises TooManyBadLinesError, with nothing stored, at MAX_FAULTY_LINES lines that are not valid.
     """
-    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
-    load = _Load(scope, actor)
-    while batch := list(islice(numbered, BATCH_LINES)):
-        load.take(batch)
+    with LineSpool() as valid:
+        load = _Load(scope, actor, refusals=_lines_check(scope, actor, lines, valid))
+        for batch in valid.batches(BATCH_LINES):
+            load.take(batch)
     job = load.job or job_start(tenant_id=scope.tenant_id, actor=actor, versions=[], kind=IngestJob.Kind.BULK)
     job_work(job, workers=min(WORKERS, 1 + load.versions // 16))
-    return BulkAccepted(job.pk, load.accepted, load.rejected)
+    return BulkAccepted(job.pk, load.accepted, load.refusals.named, load.refusals.count)
+
+
+def _lines_check(scope: Scope, actor: User, lines: Iterable[bytes], valid: LineSpool) -> Refusals:
+    """Keep the valid lines. Raises TooManyBadLinesError."""
+    context, refusals = _LoadContext(scope, actor), Refusals()
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            _arrival_of(context, line)
+        except PermanentError as error:
+            refusals.add([LineRefusal.of(number, error)])
+            refusals.raise_if_too_many()
+        else:
+            valid.add(number, line)
+    return refusals
 
 
 @dataclass(slots=True)
@@ -120,10 +108,10 @@ class _Load:
 
     scope: Scope
     actor: User
+    refusals: Refusals
     job: IngestJob | None = None
     versions: int = 0
     accepted: int = 0
-    rejected: list[LineRefusal] = field(default_factory=list)
 
     def take(self, batch: Sequence[Numbered]) -> None:
         """Register a batch in one transaction; tried again after a deadlock."""
@@ -139,7 +127,7 @@ class _Load:
         self.job = job
         self.versions += versions
         self.accepted += len(batch) - len(rejected)
-        self.rejected += rejected
+        self.refusals.add(rejected)
 
     def _registered(self, batch: Sequence[Numbered]) -> tuple[IngestJob | None, int, list[LineRefusal]]:
         """The job, the number of versions to be ingested, and the refused lines."""
@@ -175,7 +163,7 @@ def _lines_register(
     rejected: list[LineRefusal] = []
     for number, outcome in sorted(outcomes.items()):
         if isinstance(outcome, PermanentError):
-            rejected.append(LineRefusal(number, outcome.code, outcome.message))
+            rejected.append(LineRefusal.of(number, outcome))
             continue
         context.merged |= {outcome.document.tenant_id} if outcome.merged else set()
         versions.update({outcome.version.pk: outcome.version} if outcome.version else {})
@@ -183,8 +171,17 @@ def _lines_register(
 
 
 def _addressed(context: _LoadContext, line: bytes) -> Addressed:
-    """The arrival of a line and its source. Raises BadLineError and the errors of `upload_check`."""
-    row = _parse(line)
+    """The arrival of a line and its source. Raises the errors of `_arrival_of`."""
+    arrival, tenant_id, source = _arrival_of(context, line)
+    return Addressed(arrival=arrival, source=context.source_named(tenant_id, source))
+
+
+def _arrival_of(context: _LoadContext, line: bytes) -> tuple[Arrival, int, str]:
+    """The arrival of a line, its tenant, and the name of its source. Writes nothing.
+
+    Raises BadLineError, NotFoundError, NotAllowedError, MixedTenantsError and the errors of `upload_check`.
+    """
+    row = parse_line(line)
     sets = [context.set_named(set_id) for set_id in dict.fromkeys(row.get("sets") or [])]
     tenant_id = context.tenant_named(row["tenant"]) if row.get("tenant") else context.scope.tenant_id
     if sets and not row.get("tenant"):
@@ -194,7 +191,7 @@ def _addressed(context: _LoadContext, line: bytes) -> Addressed:
     clearance_check(scope=context.scope, clearance=row.get("clearance") or 0)
     arrival = _arrival(row, sets)
     upload_check(name=arrival.name, size_bytes=len(arrival.content))
-    return Addressed(arrival=arrival, source=context.source_named(tenant_id, row.get("source") or ""))
+    return arrival, tenant_id, row.get("source") or ""
 
 
 def _arrival(row: Mapping[str, Any], sets: list[KnowledgeSet]) -> Arrival:
@@ -210,43 +207,3 @@ def _arrival(row: Mapping[str, Any], sets: list[KnowledgeSet]) -> Arrival:
         metadata=row.get("metadata") or {},
         tags=row.get("tags") or (),
     )
-
-
-CHECKS: Mapping[str, Any] = {
-    "external_id": lambda v: isinstance(v, str) and 0 < len(v) <= 512,
-    "title": lambda v: v is None or isinstance(v, str),
-    "text": lambda v: isinstance(v, str) and v.strip() != "",
-    "format": lambda v: v is None or (isinstance(v, str) and v in ENDINGS),
-    "sets": lambda v: v is None or (isinstance(v, list) and all(type(x) is int for x in v)),
-    "clearance": lambda v: v is None or (type(v) is int and 0 <= v <= 4),
-    "metadata": lambda v: v is None or isinstance(v, dict),
-    "tags": lambda v: v is None or (isinstance(v, list) and all(isinstance(x, str) and len(x) <= 64 for x in v)),
-    "tenant": lambda v: v is None or isinstance(v, str),
-    "source": lambda v: v is None or (isinstance(v, str) and len(v) <= 128),
-}
-
-
-def _parse(line: bytes) -> dict[str, Any]:
-    if len(line) > MAX_LINE_BYTES:
-        raise BadLineError("too_long", limit_mb=MAX_LINE_BYTES // (1024 * 1024))
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BadLineError("not_json", problem=str(error)) from None
-    if not isinstance(row, dict):
-        raise BadLineError("not_an_object")
-    if storable_bytes(row) is None:
-        raise BadLineError("not_storable")
-    faults = list(_faults(row))
-    if faults:
-        raise BadLineError("faults", faults=faults)
-    return row
-
-
-def _faults(row: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"unknown field {name!r}" for name in sorted(set(row) - FIELDS))
-    for name, holds in CHECKS.items():
-        if name in ("external_id", "text") and name not in row:
-            yield f"{name} is missing"
-        elif name in row and not holds(row[name]):
-            yield f"{name} has a wrong value"

@@ -17,6 +17,7 @@ UNFOLD = {
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("favicon.svg")},
     ],
+    "SCRIPTS": [lambda request: static("admin_ext/alpine_csp.js")],
     "STYLES": [lambda request: static("admin_ext/admin.css")],
     "DASHBOARD_CALLBACK": "ragsite.admin_home.dashboard",
     "SIDEBAR": {"show_search": False, "show_all_applications": False, "navigation": "ragsite.admin_home.navigation"},

@@ -2,7 +2,8 @@
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10000;
-const NOT_SIGNED_IN = 4401; // close code of the server
+const NOT_SIGNED_IN = 4401; // close codes of the server
+const TOO_MANY_SOCKETS = 4429;
 
 export class Connection {
   /** `onEvent(message)` for everything received, `onState("open" | "lost")`, `isNeeded()` while a turn runs. */
@@ -40,6 +41,7 @@ export class Connection {
     this.socket = null;
     if (code === NOT_SIGNED_IN) return location.assign(`/sign-in?next=${encodeURIComponent(location.pathname)}`);
     if (!this.isNeeded() && !this.waiting.length) return;
+    if (code === TOO_MANY_SOCKETS) this.pause = LONGEST_PAUSE_MS;
     this.onState("lost");
     this.timer = setTimeout(() => this.open(), this.pause);
     this.pause = Math.min(this.pause * 2, LONGEST_PAUSE_MS);

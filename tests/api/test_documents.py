@@ -225,6 +225,24 @@ def test_no_line_breaks_the_whole_load(world, alice, bad):
     assert [row["line"] for row in response.json()["rejected"]] == [1]
 
 
+@pytest.mark.parametrize(
+    "bad", [b"x\n", b'{"external_id": "a", "text": "t", "' + b"n" * 1000 + b'": 1}\n'], ids=["short", "names"]
+)
+def test_a_load_of_bad_lines_ends_early_and_stores_nothing(world, alice, bad):
+    first = line(sets=[set_make(world.alice).pk]).encode()
+
+    refused = bulk(alice, first + bad * (400_000 // len(bad) + 1000))
+    almost = bulk(alice, bad * 999)
+
+    error = error_of(refused)
+    assert (refused.status_code, error["code"]) == (422, "too_many_invalid_lines")
+    assert [row["line"] for row in error["details"]] == list(range(2, 102))
+    assert not Document.objects.exists()
+    assert almost.status_code == 202
+    assert (len(almost.json()["rejected"]), almost.json()["rejected_count"]) == (100, 999)
+    assert max(len(refused.content), len(almost.content)) < 100_000
+
+
 def test_a_load_may_be_larger_than_a_request_body_usually_is(world, alice, settings):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
     made = set_make(world.alice)

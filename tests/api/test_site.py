@@ -61,18 +61,34 @@ def test_metrics_are_for_this_machine_and_for_administrators(world, root, alice,
     assert eve.get("/metrics", **away).status_code == 404
 
 
-def test_one_page_describes_the_whole_api(db, stranger):
-    page = stranger.get("/api/docs")
+def test_one_page_describes_the_whole_api(alice, stranger, settings):
+    page, script = alice.get("/api/docs"), alice.get("/api/docs?script=")
 
-    assert page.status_code == 200
+    assert page.status_code == script.status_code == 200
     assert b"/static/drf_spectacular_sidecar/" in page.content
     assert b"https://" not in page.content
-    assert "'unsafe-inline'" in page.headers["Content-Security-Policy"]
+    assert b"/api/schema" in script.content
     assert "'unsafe-inline'" not in stranger.get("/health").headers["Content-Security-Policy"]
 
 
-def test_the_description_holds_resources_and_answers(stranger):
-    paths = stranger.get("/api/schema").json()["paths"]
+@pytest.mark.parametrize("path", ["/", "/sign-in", "/admin/", "/api/docs", "/health", "/nowhere"])
+def test_scripts_are_files_of_this_site_on_every_page(root, path):
+    policy = dict(part.strip().partition(" ")[::2] for part in root.get(path)["Content-Security-Policy"].split(";"))
+
+    assert (policy["script-src"], policy["script-src-attr"], policy["default-src"]) == ("'self'", "'none'", "'none'")
+
+
+def test_the_description_is_for_people_who_are_signed_in_unless_it_is_opened(stranger, settings):
+    assert stranger.get("/api/schema").status_code == 401
+    assert stranger.get("/api/docs").headers["Location"] == "/sign-in?next=/api/docs"
+
+    settings.API_DOCS_OPEN = True
+
+    assert stranger.get("/api/schema").status_code == stranger.get("/api/docs").status_code == 200
+
+
+def test_the_description_holds_resources_and_answers(alice):
+    paths = alice.get("/api/schema").json()["paths"]
 
     assert {
         "/api/v1/knowledge-sets",

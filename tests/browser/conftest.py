@@ -34,6 +34,9 @@ PASSWORD = "correct horse battery"
 START_SECONDS = 240  # the first start on a machine compiles every module and exports the embedding model
 INGEST_SECONDS = 120
 WAIT_MS = 30_000  # the first question loads the models
+REPORT_VIOLATIONS = """addEventListener("securitypolicyviolation", (event) => {
+  console.error(`policy violated: ${event.effectiveDirective} ${event.blockedURI} ${event.sample}`);
+});"""
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -202,6 +205,7 @@ def open_page(browser: Browser, live_site: LiveSite) -> Iterator[Any]:
         def opened(user: str = live_site.admin, *, width: int = 1440, height: int = 900, **options: Any) -> Page:
             context = browser.new_context(viewport={"width": width, "height": height}, **options)
             stack.callback(context.close)
+            context.add_init_script(REPORT_VIOLATIONS)
             page = context.new_page()
             page.set_default_timeout(WAIT_MS)
             page.on("pageerror", lambda error: faults.append(str(error)))
@@ -218,7 +222,7 @@ def open_page(browser: Browser, live_site: LiveSite) -> Iterator[Any]:
 
 
 def _is_fault(message: Any) -> bool:
-    """Errors and violations of the content security policy; a refused request is told to the reader by the page."""
+    """Errors, also those that REPORT_VIOLATIONS tells; a refused request is told to the reader by the page."""
     return message.type == "error" and "Failed to load resource" not in message.text
 
 

@@ -8,6 +8,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from chat import admission
 from chat.admission import KEY, Places
 from chat.errors import BusyError
+from chat.limits import RateLimitedError
 
 
 @pytest.fixture(autouse=True)
@@ -126,3 +127,26 @@ async def test_the_part_of_a_process_is_fair_too(monkeypatch, settings):
 
     assert await refused(places, 2)
     assert await refused(places, 1)
+
+
+@pytest.mark.parametrize(
+    ("limit", "other"),
+    [
+        ("MAX_IN_FLIGHT_PER_PERSON", {"person": 2, "tenant": 1, "key": "a"}),
+        ("MAX_IN_FLIGHT_PER_TENANT", {"person": 1, "tenant": 2, "key": "a"}),
+        ("MAX_IN_FLIGHT_PER_KEY", {"person": 1, "tenant": 1, "key": ""}),
+    ],
+)
+async def test_a_person_a_tenant_and_a_key_may_have_limits_of_their_own(settings, limit, other):
+    setattr(settings, limit, 2)
+    one, two = Places(), Places()
+    first = await one.take(1, tenant=1, key="a")
+    await two.take(1, tenant=1, key="a")
+
+    with pytest.raises(RateLimitedError) as error:
+        await two.take(1, tenant=1, key="a")
+
+    assert (error.value.data["limit"], error.value.data["retry_after_seconds"]) == (2, admission.RETRY_AFTER_SECONDS)
+    await two.take(**other)
+    await first.release()
+    await two.take(1, tenant=1, key="a")

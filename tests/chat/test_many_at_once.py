@@ -144,7 +144,7 @@ async def is_zero(site):
 
 async def sockets_that_never_read_hold_nobody_up(site):
     host, port = site.url.removeprefix("http://").split(":")
-    request = f"GET /api/schema HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode()
+    request = f"GET /api/schema HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {site.key}\r\n\r\n".encode()
     writers, sockets = [], []
     for number in range(SILENT):
         if number % 2:

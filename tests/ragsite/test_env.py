@@ -9,10 +9,12 @@ import pytest
 from ragsite.embedded.data_dir import Runtime, Secrets
 from ragsite.env import PROJECT_ROOT, InvalidEnvironmentError, read_environment
 
+KEY = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
 
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "LLM_BASE_URL", "LLM_MODEL", "EMBEDDER"):
+    for name in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "TLS", "LLM_BASE_URL", "LLM_MODEL", "EMBEDDER"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
 
@@ -113,6 +115,51 @@ def test_an_external_database_needs_a_key_that_all_hosts_share(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", "postgresql://kb@db/kb")
 
     with pytest.raises(InvalidEnvironmentError, match="SECRET_KEY"):
+        read_environment()
+
+
+def test_production_is_reached_over_tls_unless_it_says_otherwise(monkeypatch):
+    assert not read_environment().is_tls
+    monkeypatch.setenv("DATABASE_URL", "postgresql://kb@db/kb")
+    monkeypatch.setenv("SECRET_KEY", KEY)
+
+    assert read_environment().is_tls
+    monkeypatch.setenv("TLS", "0")
+    assert not read_environment().is_tls
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SECRET_KEY", KEY[:49]),
+        ("SECRET_KEY", "ab" * 40),
+        ("ALLOWED_HOSTS", "*"),
+        ("TRUSTED_PROXIES", "*"),
+        ("DATABASE_URL", "postgresql://kb:postgres@db/kb"),
+        ("REDIS_URL", "redis://:changeme@cache"),
+    ],
+)
+def test_production_does_not_start_with_what_everybody_knows(monkeypatch, name, value):
+    settings = {"DATABASE_URL": "postgresql://kb:9Kd-2@db/kb", "SECRET_KEY": KEY, "ALLOWED_HOSTS": "kb.example.com"}
+    for one, given in {**settings, name: value}.items():
+        monkeypatch.setenv(one, given)
+
+    with pytest.raises(InvalidEnvironmentError) as caught:
+        read_environment()
+
+    assert set(caught.value.faults) == {name}
+
+
+def test_secrets_come_from_files_that_the_environment_names(monkeypatch, tmp_path):
+    (tmp_path / "key").write_text(f"{KEY}\n")
+    monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
+    monkeypatch.setenv("PORT_FILE", str(tmp_path / "key"))  # no secret
+
+    assert read_environment().SECRET_KEY == KEY
+    monkeypatch.setenv("SECRET_KEY", KEY[::-1])
+    assert KEY[::-1] == read_environment().SECRET_KEY
+    monkeypatch.setenv("ADMIN_PASSWORD_FILE", str(tmp_path / "none"))
+    with pytest.raises(InvalidEnvironmentError, match="ADMIN_PASSWORD_FILE"):
         read_environment()
 
 

@@ -73,6 +73,23 @@ async def test_another_person_is_not_held_up(api, world, limit):
     assert (await owner.post("/api/v1/rag/generate", {"query": QUESTION})).status_code == 200
 
 
+async def test_a_key_and_a_tenant_may_have_limits_of_their_own(api, world, settings, redis_client):
+    other_key = Api((await run_db(api_key_create, user=world.reader, name="second"))[1])
+    colleague = Api((await run_db(api_key_create, user=world.owner, name="other"))[1])
+    settings.QUESTIONS_PER_MINUTE, settings.QUESTIONS_PER_MINUTE_PER_KEY = 0, 1
+
+    async def ask(who):
+        return (await who.post("/api/v1/rag/retrieve", {"query": QUESTION})).status_code
+
+    of_keys = [await ask(who) for who in (api, api, other_key, colleague)]
+    redis_client.flushdb()
+    settings.QUESTIONS_PER_MINUTE_PER_KEY, settings.QUESTIONS_PER_MINUTE_PER_TENANT = 0, 2
+    of_tenant = [await ask(who) for who in (api, other_key, colleague)]
+
+    assert of_keys == [200, 429, 200, 200]
+    assert of_tenant == [200, 200, 429]
+
+
 async def test_zero_is_no_limit(api, limit, redis_client):
     limit(0)
 
