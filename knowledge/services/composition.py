@@ -73,14 +73,15 @@ def set_sources_put(
 ) -> list[SetSource]:
     """Replace what a set is composed of, and put in or take out documents accordingly. Idempotent.
 
-    Sources that are new to the set must be usable for the asker. Raises NotFoundError, NotAllowedError,
-    MixedTenantsError.
+    Sources that are new to the set, or get another filter, must be usable for the asker. Raises NotFoundError,
+    NotAllowedError, MixedTenantsError.
     """
     chosen = set_owned(scope=scope, set_id=set_id)
     before = {row.source_id: row for row in SetSource.objects.select_for_update().filter(knowledge_set=chosen)}
     wanted = dict(sources)
-    for source_id in wanted.keys() - before.keys():
-        _usable(scope, chosen, source_id)
+    for source_id, narrowed in wanted.items():
+        if source_id not in before or before[source_id].filter != _stored(narrowed):
+            _usable(scope, chosen, source_id)
     SetSource.objects.filter(knowledge_set=chosen).exclude(source__in=wanted).delete()
     for source_id, narrowed in wanted.items():
         SetSource.objects.update_or_create(
