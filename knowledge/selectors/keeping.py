@@ -72,7 +72,7 @@ def kept_among(*, scope: Scope, document_ids: Collection[int]) -> set[int]:
 def documents_openable(*, scope: Scope) -> QuerySet[Document]:
     """Documents whose live version the asker may open, page through and download.
 
-    Keepers, owners of a set that holds it, and readers of a set that does not withhold originals. The others may ask
+    Keepers, owners of any set that holds it, and readers of a set that does not withhold originals. The others may ask
     about it, and read the passages that an answer cites.
     """
     readable = documents_readable(scope=scope)
@@ -81,7 +81,7 @@ def documents_openable(*, scope: Scope) -> QuerySet[Document]:
     opening = sets_readable(scope=scope).filter(originals=KnowledgeSet.Originals.READERS)
     mine = sets_managed(scope=scope)
     ids = opening.order_by().values_list("pk", flat=True).union(mine.order_by().values_list("pk", flat=True))
-    return readable.filter(documents_in_any(list(ids)) | keeper_condition(scope=scope))
+    return readable.filter(documents_in_any(list(ids)) | Q(source__owner=scope.user_id))
 
 
 def document_openable(*, scope: Scope, document_id: int) -> Document:
