@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from accounts.errors import NotAllowedError
 from ragcore.errors import PermanentError, Plural, RagError, Sentence, TransientError
 
 
@@ -31,24 +30,6 @@ class ClearanceTooHighError(PermanentError):
 
     code = "clearance_too_high"
     default_message = "You cannot give a document a clearance above your own."
-
-
-class OriginalsWithheldError(NotAllowedError):
-    """The asker may ask about a document, but not open, page through or download it."""
-
-    code = "originals_withheld"
-    default_message = (
-        "The owners of this knowledge set keep its documents to themselves. You can ask about them and read the "
-        "passages that an answer cites."
-    )
-    reasons: ClassVar[Mapping[str, Sentence]] = {}
-
-
-class VersionWithdrawnError(PermanentError):
-    """The version was taken back by a keeper of the document."""
-
-    code = "version_withdrawn"
-    default_message = "This version was withdrawn by an owner of the document."
 
 
 class MixedTenantsError(PermanentError):

@@ -18,10 +18,10 @@ from django.utils.safestring import SafeString
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge import selectors
-from knowledge.errors import OriginalsWithheldError
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, KnowledgeSet
 from knowledge.page_picture import BoxOnPage, page_png
 from knowledge.rendering import markdown_html
+from knowledge.selectors.keeping import OriginalsWithheldError
 
 CHUNKS_A_PAGE = 60
 PICTURES_KEPT = 2000  # files of about 100 KB

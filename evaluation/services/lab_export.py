@@ -44,8 +44,8 @@ def golden_case_save(
     Accepted answers that are there stay where none are given. Raises NotFoundError for a golden set that the
     actor does not keep and for a document that the actor may not open, InvalidGoldenCaseError.
     """
-    kept = golden_sets_kept(scope=scope, actor=actor).select_for_update(of=("self",))
-    golden_set = kept.filter(pk=golden_set_id).first()
+    mine = golden_sets_kept(scope=scope, actor=actor).select_for_update(of=("self",))
+    golden_set = mine.filter(pk=golden_set_id).first()
     if golden_set is None:
         raise NotFoundError("golden_set")
     question = question.strip()

@@ -28,9 +28,10 @@ def clearance_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) ->
     if request.method == "POST":
         given = request.POST.get("clearance", "")
         wanted = int(given) if given in map(str, ClearanceLevel.values) else document.clearance
-        who = {"scope": admin_scope(request), "actor": admin_user(request)}
         try:
-            document_clearance_set(document_id=pk, clearance=wanted, **who)
+            document_clearance_set(
+                scope=admin_scope(request), actor=admin_user(request), document_id=pk, clearance=wanted
+            )
             messages.success(request, _("The clearance was changed."))
         except RagError as error:
             messages.error(request, error_message(error))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import ClassVar
 
 from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast, Coalesce
+from django.db.models.lookups import Exact
 
-from accounts.errors import NotFoundError
+from accounts.errors import NotAllowedError, NotFoundError
 from accounts.scope import Scope
-from knowledge.errors import OriginalsWithheldError
 from knowledge.models import Document, DocumentVersion, KnowledgeSet
 from knowledge.selectors.documents import documents_in_any, documents_readable
 from knowledge.selectors.sets import sets_managed, sets_readable
+from ragcore.errors import Sentence
 
 # ── keepers ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -33,7 +35,7 @@ def keeper_condition(*, scope: Scope) -> Q:
         return Q(tenant_id=scope.tenant_id)
     mine = list(sets_managed(scope=scope).order_by().values_list("pk", flat=True))
     every = Document.sets.through.objects.filter(document_id=OuterRef("pk"))
-    by_hand = every.annotate(origin=_origin()).exclude(origin="source")
+    by_hand = every.exclude(Exact(_origin(), "source"))
     is_shared = Q(source__options__contains={"shared": True})
     owns_all = Q(Exists(every.filter(knowledgeset_id__in=mine))) & ~Q(Exists(every.exclude(knowledgeset_id__in=mine)))
     owns_all_by_hand = Q(Exists(by_hand.filter(knowledgeset_id__in=mine))) & ~Q(
@@ -67,6 +69,17 @@ def kept_among(*, scope: Scope, document_ids: Collection[int]) -> set[int]:
 
 
 # ── originals ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class OriginalsWithheldError(NotAllowedError):
+    """The asker may ask about a document, but not open, page through or download it."""
+
+    code = "originals_withheld"
+    default_message = (
+        "The owners of this knowledge set keep its documents to themselves. You can ask about them and read the "
+        "passages that an answer cites."
+    )
+    reasons: ClassVar[Mapping[str, Sentence]] = {}
 
 
 def documents_openable(*, scope: Scope) -> QuerySet[Document]:
@@ -108,4 +121,4 @@ def version_openable(*, scope: Scope, version: DocumentVersion) -> DocumentVersi
 def versions_listed(*, scope: Scope, document: Document) -> QuerySet[DocumentVersion]:
     """Versions of a document that the asker may open, newest first: all for its keepers, the live one for others."""
     rows = document.versions.defer("markdown", "sketch")
-    return rows if is_kept(scope=scope, document=document) else rows.filter(pk=document.live_version_id)
+    return rows if is_kept(scope=scope, document=document) else rows.filter(live_for=document)

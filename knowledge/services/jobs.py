@@ -13,7 +13,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import IngestionCancelledError, JobOverError, VersionWithdrawnError, error_columns
+from knowledge.errors import IngestionCancelledError, JobOverError, error_columns
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob, SyncRun
 from knowledge.queue import RUN_SYNC, advance_enqueue, enqueue_on_commit
 from knowledge.selectors import jobs_readable
@@ -22,6 +22,7 @@ from knowledge.selectors.sets import sources_managed
 from knowledge.services.documents import document_managed, job_start
 from knowledge.services.ingestion.item_state import document_error_set
 from knowledge.services.ingestion.parse_cache import parse_cache_clear
+from knowledge.services.withdrawal import VersionWithdrawnError
 
 Stage = IngestItem.Stage
 Queue = IngestItem.Queue

@@ -10,15 +10,23 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
-from knowledge.errors import VersionWithdrawnError, error_columns
+from knowledge.errors import error_columns
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
 from knowledge.models import Document, DocumentVersion, DuplicatePair, IngestItem, IngestJob
 from knowledge.services.documents import document_managed, job_start
 from knowledge.services.ingestion.item_state import document_error_set
 from knowledge.services.reingest import version_again
+from ragcore.errors import PermanentError
 
 Stage = IngestItem.Stage
+
+
+class VersionWithdrawnError(PermanentError):
+    """The version was taken back by a keeper of the document."""
+
+    code = "version_withdrawn"
+    default_message = "This version was withdrawn by an owner of the document."
 
 
 @transaction.atomic

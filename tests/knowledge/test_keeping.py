@@ -6,13 +6,13 @@ import pytest
 
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import AuditEvent
-from knowledge.errors import ClearanceTooHighError, VersionWithdrawnError
+from knowledge.errors import ClearanceTooHighError
 from knowledge.models import Document, DuplicatePair, HandlerRule, Source, SourceHandler
 from knowledge.selectors.comparisons import pairs_of
 from knowledge.services import document_retry, job_cancel, retrieve, versions_compare
 from knowledge.services.documents import document_clearance_set
 from knowledge.services.near_duplicates import pair_keep
-from knowledge.services.withdrawal import version_withdraw
+from knowledge.services.withdrawal import VersionWithdrawnError, version_withdraw
 from knowledge.types import RetrievalRequest
 from tests.factories import ingest, make_admin, make_set, make_user, run_job, scope_of
 from tests.knowledge.uploads import upload

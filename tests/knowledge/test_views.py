@@ -10,8 +10,8 @@ from django.test import Client
 from PIL import Image
 
 from accounts.errors import NotFoundError
-from knowledge.errors import OriginalsWithheldError
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion
+from knowledge.selectors.keeping import OriginalsWithheldError
 from knowledge.view_models import source_view
 from tests.factories import ingest, make_set, make_user, scope_of
 
