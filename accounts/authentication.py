@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.request import Request
 
+from accounts.error_messages import error_message
 from accounts.errors import NotAllowedError, NotAuthenticatedError, NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
@@ -64,7 +65,7 @@ def page(view: Callable[Concatenate[HttpRequest, Scope, P], HttpResponseBase]) -
         except NotFoundError as error:
             raise Http404(error.message) from error
         except NotAllowedError as error:
-            raise PermissionDenied(error.message) from error
+            raise PermissionDenied(error_message(error)) from error
 
     return cast(View, login_required(wrapped))
 

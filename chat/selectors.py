@@ -74,13 +74,19 @@ def citations_of(*, message: Message) -> QuerySet[MessageCitation]:
 
 
 def citation_get(*, scope: Scope, message_id: uuid.UUID | str, number: int) -> MessageCitation:
-    """A citation of the asker's message whose document the asker may open now (B3). Raises NotFoundError."""
+    """A citation of the asker's message whose document the asker may see now (B3). Raises NotFoundError."""
     message = message_get(scope=scope, message_id=message_id)
     found = message.citations.select_related("chunk", "document", "version").filter(number=number).first()
     if found is None:
         raise NotFoundError("citation", message=str(message_id), number=number)
-    chunk_get(scope=scope, chunk_id=found.chunk_id)
+    chunk_get(scope=scope, chunk_id=found.chunk_id, is_cited=True)
     return found
+
+
+def is_cited_for(*, scope: Scope, chunk_id: int) -> bool:
+    """Whether an answer to the asker has the passage among its sources."""
+    mine = {"message__conversation__user_id": scope.user_id, "message__conversation__tenant_id": scope.tenant_id}
+    return MessageCitation.objects.filter(chunk=chunk_id, **mine).exists()
 
 
 def documents_openable(*, scope: Scope, document_ids: set[int]) -> set[int]:

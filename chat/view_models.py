@@ -249,7 +249,7 @@ def source_panel(*, scope: Scope, message_id: uuid.UUID, number: int) -> SourceP
         next=numbers[place + 1] if place + 1 < len(numbers) else None,
         confidence=citation.confidence,
         weak=citation.weak,
-        source=source_view(scope=scope, chunk_id=citation.chunk_id, claim=citation.segment),
+        source=source_view(scope=scope, chunk_id=citation.chunk_id, claim=citation.segment, is_cited=True),
     )
 
 

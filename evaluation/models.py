@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -19,6 +20,14 @@ class GoldenSet(models.Model):
     description = models.TextField(_("description"), blank=True)
     sets = models.ManyToManyField(
         "knowledge.KnowledgeSet", blank=True, related_name="golden_sets", verbose_name=_("knowledge sets")
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        verbose_name=_("created by"),
     )
     created = models.DateTimeField(_("created"), auto_now_add=True)
 

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.errors import NotFoundError
+from accounts.models import User
 from accounts.scope import Scope
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
+from knowledge.selectors import sets_managed
 
 
 def golden_sets_listed(*, scope: Scope) -> QuerySet[GoldenSet]:
     """Golden sets of the asker's tenant; administrators of everything see all."""
     rows = GoldenSet.objects.all()
     return rows if scope.administers == "everything" else rows.filter(tenant_id=scope.tenant_id)
+
+
+def golden_sets_kept(*, scope: Scope, actor: User) -> QuerySet[GoldenSet]:
+    """Golden sets that the asker may change: administrators and reviewers all of their tenant, others those that they
+    made or whose knowledge sets they own, every one of them.
+    """
+    rows = golden_sets_listed(scope=scope)
+    is_reviewer = actor.is_staff and actor.has_perm("feedback.change_badcase")
+    if is_reviewer or scope.administers != "nothing":
+        return rows
+    mine = list(sets_managed(scope=scope).order_by().values_list("pk", flat=True))
+    held = GoldenSet.sets.through.objects.filter(goldenset_id=OuterRef("pk"))
+    owned = Q(Exists(held)) & ~Q(Exists(held.exclude(knowledgeset_id__in=mine)))
+    return rows.filter(Q(created_by=scope.user_id) | owned)
 
 
 def golden_set_named(*, scope: Scope, name: str) -> GoldenSet:

@@ -21,6 +21,7 @@ from knowledge import selectors
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, KnowledgeSet
 from knowledge.page_picture import BoxOnPage, page_png
 from knowledge.rendering import markdown_html
+from knowledge.selectors.keeping import OriginalsWithheldError
 
 CHUNKS_A_PAGE = 60
 PICTURES_KEPT = 2000  # files of about 100 KB
@@ -60,6 +61,7 @@ class SourceView:
     after: ChunkView | None
     pictures: tuple[int, ...]  # pages that can be shown as pictures
     has_original: bool
+    withheld: str  # "": nothing; set: of this set only cited passages are shown; version: of this version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,29 +75,54 @@ class DocumentView:
     chunks: tuple[ChunkView, ...]
 
 
-def source_view(*, scope: Scope, chunk_id: int, claim: str = "") -> SourceView:
-    """The chunk with the sentences that carry the claim marked. Raises NotFoundError."""
-    chunk = selectors.chunk_get(scope=scope, chunk_id=chunk_id)
+def source_view(*, scope: Scope, chunk_id: int, claim: str = "", is_cited: bool = False) -> SourceView:
+    """The chunk with the sentences that carry the claim marked.
+
+    `is_cited`: an answer to the asker cites it. Then it is shown also where nothing around it may be opened.
+    Raises NotFoundError, OriginalsWithheldError.
+    """
+    chunk = selectors.chunk_get(scope=scope, chunk_id=chunk_id, is_cited=is_cited)
     version, document = chunk.version, chunk.version.document
-    siblings = version.chunks.filter(Q(kind=Chunk.Kind.BODY) | Q(kind=Chunk.Kind.WHOLE))
-    before = siblings.filter(ordinal__lt=chunk.ordinal).order_by("-ordinal").first()
-    after = siblings.filter(ordinal__gt=chunk.ordinal).order_by("ordinal").first()
+    withheld = _withheld(scope, chunk)
+    before, after = (None, None) if withheld else _neighbours(chunk)
     return SourceView(
         document=document,
         version=version,
         is_live=document.live_version_id == version.pk,
         sets=set_names(scope=scope, document=document),
-        chunk=_view(chunk, claim=claim),
+        chunk=_view(chunk, claim=claim, with_pictures=not withheld),
         before=_view(before) if before else None,
         after=_view(after) if after else None,
-        pictures=picture_pages(chunk),
-        has_original=bool(version.file),
+        pictures=() if withheld else picture_pages(chunk),
+        has_original=bool(version.file) and not withheld,
+        withheld=withheld,
     )
 
 
+def _withheld(scope: Scope, chunk: Chunk) -> str:
+    """Why nothing but the passage itself may be shown; "" where the asker may open what is around it."""
+    try:
+        selectors.chunk_open_check(scope=scope, chunk=chunk)
+    except OriginalsWithheldError:
+        return "set"
+    except NotFoundError:
+        return "version"
+    return ""
+
+
+def _neighbours(chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
+    """The passages before and after one, in force in its version."""
+    siblings = chunk.version.chunks.filter(kind__in=(Chunk.Kind.BODY, Chunk.Kind.WHOLE), retired=None)
+    before = siblings.filter(ordinal__lt=chunk.ordinal).order_by("-ordinal").first()
+    return before, siblings.filter(ordinal__gt=chunk.ordinal).order_by("ordinal").first()
+
+
 def document_view(*, scope: Scope, document_id: int, number: int, chunk_id: int | None = None) -> DocumentView:
-    """One page of a document's chunks: page `number`, or the one with the chunk. Raises NotFoundError."""
-    document = selectors.document_get(scope=scope, document_id=document_id)
+    """One page of a document's chunks: page `number`, or the one with the chunk.
+
+    Raises NotFoundError, OriginalsWithheldError.
+    """
+    document = selectors.document_openable(scope=scope, document_id=document_id)
     chunks = selectors.chunks_of(scope=scope, document_id=document_id).exclude(kind=Chunk.Kind.SUMMARY)
     wanted = chunks.filter(pk=chunk_id).first() if chunk_id else None
     if wanted:
@@ -119,12 +146,12 @@ def set_names(*, scope: Scope, document: Document) -> tuple[str, ...]:
 
 
 def version_get(*, scope: Scope, document_id: int, number: int | None) -> DocumentVersion:
-    """A version with its original file; None: the live one. Raises NotFoundError."""
-    document = selectors.document_get(scope=scope, document_id=document_id)
+    """A version with its original file; None: the live one. Raises NotFoundError, OriginalsWithheldError."""
+    document = selectors.document_openable(scope=scope, document_id=document_id)
     found = document.live_version if number is None else document.versions.filter(number=number).first()
     if found is None or not found.file:
         raise NotFoundError("original", document=document_id)
-    return found
+    return selectors.version_openable(scope=scope, version=found)
 
 
 def rendition_get(*, scope: Scope, document_id: int, number: int | None) -> DocumentVersion:
@@ -141,11 +168,13 @@ def inline_type(version: DocumentVersion) -> str | None:
 
 
 def picture_get(*, scope: Scope, version_id: int, name: str) -> DocumentPicture:
-    """A picture inside a version of a document that the asker may open (D26). Raises NotFoundError."""
+    """A picture inside a version that the asker may open (D26). Raises NotFoundError, OriginalsWithheldError."""
     readable = selectors.documents_readable(scope=scope)
-    found = DocumentPicture.objects.filter(version=version_id, name=name, version__document__in=readable).first()
+    rows = DocumentPicture.objects.select_related("version")
+    found = rows.filter(version=version_id, name=name, version__document__in=readable).first()
     if found is None or found.media_type not in PICTURES.values():
         raise NotFoundError("picture", version=version_id)
+    selectors.version_openable(scope=scope, version=found.version)
     return found
 
 
@@ -183,7 +212,7 @@ def page_of_version(*, scope: Scope, version_id: int, page: int) -> bytes:
     version = DocumentVersion.objects.filter(pk=version_id, document__in=readable).first()
     if version is None or drawn_from(version) is None:
         raise NotFoundError("page_picture", version=version_id)
-    return page_drawn(version, page)
+    return page_drawn(selectors.version_openable(scope=scope, version=version), page)
 
 
 def page_drawn(version: DocumentVersion, page: int, *, boxes: Sequence[BoxOnPage] = ()) -> bytes:
@@ -212,10 +241,10 @@ def _pictures() -> FileBasedCache:
     return FileBasedCache(str(settings.DATA_DIR / "pictures"), limits)
 
 
-def _view(chunk: Chunk, *, claim: str = "") -> ChunkView:
+def _view(chunk: Chunk, *, claim: str = "", with_pictures: bool = True) -> ChunkView:
     return ChunkView(
         id=chunk.pk,
-        html=markdown_html(chunk.text, claim=claim, version_id=chunk.version_id),
+        html=markdown_html(chunk.text, claim=claim, version_id=chunk.version_id if with_pictures else None),
         heading_path=tuple(chunk.heading_path),
         page=chunk.page,
     )

@@ -151,6 +151,7 @@ ACTIONS = {
     "api_key.revoke": _("Revoked API key"),
     "case.move": _("Moved case"),
     "case.reopen": _("Reopened case"),
+    "document.clearance": _("Changed document clearance"),
     "document.delete": _("Deleted document"),
     "document.rebuild": _("Re-processed document"),
     "documents.transfer": _("Moved documents"),
@@ -190,6 +191,7 @@ ACTIONS = {
     "golden_case.create": _("Created golden case"),
     "golden_case.change": _("Changed golden case"),
     "demo.load": _("Loaded demo data"),
+    "version.withdraw": _("Withdrew document version"),
 }
 
 

@@ -38,11 +38,12 @@ from chat.mcp.schemas import (
     TopK,
     result_of,
 )
+from chat.selectors import is_cited_for
 from chat.serializers import serialize_citation, serialize_hits, serialize_warnings, shown_citations, shown_text
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest, Style
 from knowledge.models import Chunk, Document
-from knowledge.selectors import documents_askable, sets_listed, sets_readable
+from knowledge.selectors import chunk_get, document_openable, documents_askable, sets_listed, sets_readable
 from knowledge.types import RetrievalRequest
 
 CALLER = "ragsite.caller"  # in the ASGI scope of a request
@@ -177,7 +178,7 @@ def list_readable_sets(*, scope: Scope) -> SetsOut:
 
 
 def read_source(*, scope: Scope, document_id: int | None, chunk_id: int | None, offset: int) -> SourceOut:
-    """The text of a document, or of one passage of it. Raises NotFoundError."""
+    """The text of a document, or of one passage of it. Raises NotFoundError, OriginalsWithheldError."""
     if chunk_id is not None:
         chunk = _chunk(scope=scope, chunk_id=chunk_id)
         document, text = chunk.version.document, chunk.text
@@ -205,18 +206,15 @@ def read_source(*, scope: Scope, document_id: int | None, chunk_id: int | None, 
 
 
 def _document(*, scope: Scope, document_id: int) -> Document:
-    found = documents_askable(scope=scope).select_related("live_version").filter(pk=document_id).first()
-    if found is None:
+    found = document_openable(scope=scope, document_id=document_id)
+    if not documents_askable(scope=scope).filter(pk=document_id).exists():
         raise NotFoundError("document", document=document_id)
     return found
 
 
 def _chunk(*, scope: Scope, chunk_id: int) -> Chunk:
-    """A passage of any version: an answer of yesterday may cite one that has been replaced."""
-    rows = Chunk.objects.select_related("version__document").filter(
-        version__document__in=documents_askable(scope=scope)
-    )
-    found = rows.filter(pk=chunk_id).first()
-    if found is None:
+    """A passage that the caller may open, or that an answer to the caller cites: it may have been replaced since."""
+    found = chunk_get(scope=scope, chunk_id=chunk_id, is_cited=is_cited_for(scope=scope, chunk_id=chunk_id))
+    if not documents_askable(scope=scope).filter(pk=found.version.document_id).exists():
         raise NotFoundError("passage", chunk=chunk_id)
     return found

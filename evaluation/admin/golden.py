@@ -19,12 +19,13 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope
+from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, admin_user
 from accounts.error_messages import error_message
 from chat.admin import is_reviewer
 from evaluation.admin.lab import lab_urls
 from evaluation.errors import InvalidGoldenFileError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
+from evaluation.selectors import golden_sets_kept
 from evaluation.services.golden import GoldenImportResult, golden_export, golden_file_parse, golden_import
 from evaluation.services.runs import SHARES, TIMES
 from knowledge.admin.curation import is_curator
@@ -49,6 +50,30 @@ class EvaluationAdmin(TenantAdmin):
         return self.has_module_permission(request)
 
 
+class KeptGoldenAdmin(EvaluationAdmin):
+    """Everybody who judges quality sees the golden sets of the tenant; only who keeps one changes it."""
+
+    golden_set_path = ""  # from the model to its golden set, with double underscores; "": it is one
+
+    def _kept(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        kept = golden_sets_kept(scope=admin_scope(request), actor=admin_user(request)).order_by().values("pk")
+        return rows.filter(**{f"{self.golden_set_path or 'pk'}__in": kept})
+
+    def _may_change(self, request: HttpRequest, obj: Any) -> bool:
+        if obj is None:
+            return self.has_module_permission(request)
+        return self._kept(request, self.model._default_manager.filter(pk=obj.pk)).exists()
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request) and self._may_change(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request) and self._may_change(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        super().delete_queryset(request, self.model._default_manager.filter(pk__in=self._kept(request, queryset)))
+
+
 class GoldenImportForm(forms.Form):
     """A file of cases; faults are shown with their lines."""
 
@@ -70,7 +95,7 @@ class GoldenImportForm(forms.Form):
 
 
 @admin.register(GoldenSet)
-class GoldenSetAdmin(EvaluationAdmin):
+class GoldenSetAdmin(KeptGoldenAdmin):
     """Named collections of cases."""
 
     list_display = ("name", "case_total", "last_ndcg", "created", "tenant")
@@ -97,7 +122,7 @@ class GoldenSetAdmin(EvaluationAdmin):
 
     def save_model(self, request: HttpRequest, obj: GoldenSet, form: Any, change: bool) -> None:
         if not change:
-            obj.tenant_id = admin_scope(request).tenant_id
+            obj.tenant_id, obj.created_by = admin_scope(request).tenant_id, admin_user(request)
         super().save_model(request, obj, form, change)
 
     def change_view(
@@ -137,7 +162,10 @@ class GoldenSetAdmin(EvaluationAdmin):
     def _allowed(self, request: HttpRequest, pk: int) -> GoldenSet:
         if not self.has_change_permission(request):
             raise PermissionDenied
-        return get_object_or_404(self.get_queryset(request).select_related("tenant"), pk=pk)
+        rows = (
+            self._kept(request, self.get_queryset(request)) if request.method == "POST" else self.get_queryset(request)
+        )
+        return get_object_or_404(rows.select_related("tenant"), pk=pk)
 
     @admin.display(description=_("golden cases"), ordering="case_count")
     def case_total(self, row: Any) -> SafeString:
@@ -154,8 +182,10 @@ def _import_summary(done: GoldenImportResult) -> str:
 
 
 @admin.register(GoldenCase)
-class GoldenCaseAdmin(EvaluationAdmin):
+class GoldenCaseAdmin(KeptGoldenAdmin):
     """Single cases."""
+
+    golden_set_path = "golden_set"
 
     tenant_path = "golden_set__tenant"
     list_display = ("question", "golden_set", "relevant", "tags")
@@ -167,6 +197,15 @@ class GoldenCaseAdmin(EvaluationAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         return [*lab_urls(self), *super().get_urls()]
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """A case goes into golden sets that the person keeps."""
+        if db_field.name == "golden_set":
+            kwargs["queryset"] = self._kept_sets(request)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def _kept_sets(self, request: HttpRequest) -> QuerySet[GoldenSet]:
+        return golden_sets_kept(scope=admin_scope(request), actor=admin_user(request)).order_by("name")
 
 
 WORST_CASES = 50

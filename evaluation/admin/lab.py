@@ -27,7 +27,7 @@ from chat.admin import is_reviewer
 from evaluation.admin.lab_forms import ConfigurationForm, LabForms, address_of, lab_forms, replay_address
 from evaluation.admin.lab_view_models import run_view, stored_views
 from evaluation.models import GoldenCase
-from evaluation.selectors import golden_sets_listed
+from evaluation.selectors import golden_sets_kept, golden_sets_listed
 from evaluation.services.lab import lab_run
 from evaluation.services.lab_export import CASE_TAGS, golden_case_save, lab_json
 from evaluation.services.lab_replay import Replay, replay_get, stored_ranking
@@ -224,7 +224,9 @@ def golden_context(request: HttpRequest) -> dict[str, Any]:
     """Golden sets and tags to choose from."""
     scope = admin_scope(request)
     return {
-        "golden_sets": golden_sets_listed(scope=scope).filter(tenant=scope.tenant_id).order_by("name"),
+        "golden_sets": golden_sets_kept(scope=scope, actor=admin_user(request))
+        .filter(tenant=scope.tenant_id)
+        .order_by("name"),
         "case_tags": [
             (group, TAG_WORDS[group], [(value, TAG_WORDS[value]) for value in values])
             for group, values in CASE_TAGS.items()

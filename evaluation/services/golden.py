@@ -176,7 +176,9 @@ def benchmark_load(*, scope: Scope, actor: User, folder: Path, name: str) -> tup
             tenant_id=scope.tenant_id, code=f"bench-{name}".replace("_", "-")[:64], defaults={"name": name}
         )
         knowledge_set.owners.add(actor)
-        golden, is_new = GoldenSet.objects.get_or_create(tenant_id=scope.tenant_id, name=name)
+        golden, is_new = GoldenSet.objects.get_or_create(
+            tenant_id=scope.tenant_id, name=name, defaults={"created_by": actor}
+        )
         golden.sets.set([knowledge_set])
         if is_new:
             GoldenCase.objects.bulk_create(_cases(golden, folder, name))

@@ -14,7 +14,7 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from evaluation.errors import InvalidGoldenCaseError
 from evaluation.models import GoldenCase, GoldenSet
-from evaluation.selectors import golden_sets_listed
+from evaluation.selectors import golden_sets_kept
 from evaluation.services.golden import LIMITS
 from evaluation.services.lab_types import LabResult, LabRow, LabRun, Where
 from knowledge.selectors import documents_readable
@@ -41,10 +41,11 @@ def golden_case_save(
 ) -> GoldenCase:
     """Add a question with its relevant documents, or replace those of a question that is there already.
 
-    Accepted answers that are there stay where none are given. Raises NotFoundError for a golden set of another tenant
-    and for a document that the actor may not open, InvalidGoldenCaseError.
+    Accepted answers that are there stay where none are given. Raises NotFoundError for a golden set that the
+    actor does not keep and for a document that the actor may not open, InvalidGoldenCaseError.
     """
-    golden_set = golden_sets_listed(scope=scope).select_for_update().filter(pk=golden_set_id).first()
+    mine = golden_sets_kept(scope=scope, actor=actor).select_for_update(of=("self",))
+    golden_set = mine.filter(pk=golden_set_id).first()
     if golden_set is None:
         raise NotFoundError("golden_set")
     question = question.strip()

@@ -20,8 +20,9 @@ from knowledge.admin.duplicates import side_by_side
 from knowledge.admin.option_forms import layer_label, shown
 from knowledge.models import Attribute, Document, DocumentVersion
 from knowledge.selectors.comparisons import version_diff
-from knowledge.selectors.documents import entries_counted
+from knowledge.selectors.keeping import versions_listed
 from knowledge.selectors.options import group_label, option_label, pipeline_options, pipeline_origin
+from knowledge.selectors.passages import entries_counted
 
 REPRESENTATIONS = {
     "body": gettext_lazy("text of passages"),
@@ -218,7 +219,7 @@ def _report(prefix: str, values: dict[str, Any]) -> Iterable[Fact]:
 
 def diff_page(request: HttpRequest, *, scope: Scope, document: Document, context: dict[str, Any]) -> HttpResponse:
     """Two versions side by side, or one below the other with `?view=unified`."""
-    versions = list(document.versions.defer("markdown", "sketch"))
+    versions = list(versions_listed(scope=scope, document=document))
     numbers = ids_of([request.GET.get("old", ""), request.GET.get("new", "")])
     if len(numbers) != 2 and len(versions) > 1:
         numbers = [versions[1].number, versions[0].number]

@@ -34,12 +34,14 @@ from knowledge.admin.document_actions import (
     weigh_address,
     weigh_view,
 )
+from knowledge.admin.document_acts import clearance_view, withdraw_view
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
 from knowledge.admin.jobs import rows_of, stage_of
 from knowledge.admin.passages import edit_urls, spread_of
 from knowledge.admin.representation_retries import notice_of
 from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors.dashboard import documents_managed, items_shown
+from knowledge.selectors.keeping import is_kept, versions_listed
 from knowledge.selectors.representation_retries import retries_of_document
 from knowledge.services.reingest import document_rebuild
 from ragcore.errors import RagError
@@ -106,6 +108,8 @@ class DocumentAdmin(CuratorAdmin):
             ("<int:pk>/retry/", self.retry, "retry"),
             ("<int:pk>/rebuild/", self.rebuild, "rebuild"),
             ("<int:pk>/diff/", self.diff, "diff"),
+            ("<int:pk>/clearance/", self.clearance, "clearance"),
+            ("<int:pk>/versions/<int:number>/withdraw/", self.withdraw, "withdraw"),
         ]
         mine = [path(route, wrap(view), name=f"knowledge_document_{name}") for route, view, name in own]
         return [*mine, *edit_urls(wrap), *super().get_urls()]
@@ -160,7 +164,9 @@ class DocumentAdmin(CuratorAdmin):
         view = request.GET.get("view", "passages")
         view = view if view in VIEWS else "passages"
         scope = admin_scope(request)
-        versions = list(document.versions.defer("markdown", "sketch"))
+        versions = list(versions_listed(scope=scope, document=document))
+        if not versions:  # on its way, and kept by others
+            raise Http404
         wanted = ids_of([request.GET.get("version", "")])
         shown = next((v for v in versions if v.number in wanted), None) or document.live_version or versions[0]
         items = items_shown(scope=scope).filter(version__document=document, finished=None)
@@ -175,7 +181,7 @@ class DocumentAdmin(CuratorAdmin):
             "views": [(code, words, code == view) for code, words in VIEWS.items()],
             "view": view,
             "rows": rows_of(scope=scope, items=[*items, *last_failed]),
-            "may_edit": document.deleted is None,
+            "may_edit": self._may_edit(request, document),
             "retries": notice_of(retries_of_document(scope=scope, document=document)),
             **self._view(request, document, shown, view),
         }
@@ -195,9 +201,12 @@ class DocumentAdmin(CuratorAdmin):
             version=version,
             number=next(iter(number), 1),
             ordinal=next(iter(ordinal), None),
-            may_edit=document.deleted is None,
+            may_edit=self._may_edit(request, document),
         )
         return {"spread": spread}
+
+    def _may_edit(self, request: HttpRequest, document: Document) -> bool:
+        return document.deleted is None and is_kept(scope=admin_scope(request), document=document)
 
     # ── what can be done ────────────────────────────────────────────────────────────────────────
 
@@ -274,6 +283,14 @@ class DocumentAdmin(CuratorAdmin):
             done=done,
             back=reverse("admin:knowledge_document_change", args=[pk]),
         )
+
+    def clearance(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The page that asks for the clearance."""
+        return clearance_view(request, pk, context=self.admin_site.each_context(request))
+
+    def withdraw(self, request: HttpRequest, pk: int, number: int) -> HttpResponse:
+        """The page that asks whether to withdraw a version."""
+        return withdraw_view(request, pk, number, context=self.admin_site.each_context(request))
 
     def diff(self, request: HttpRequest, pk: int) -> HttpResponse:
         """What changed between two versions."""

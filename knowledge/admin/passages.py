@@ -23,7 +23,7 @@ from knowledge.admin.curation import ids_of, is_curator, run_action
 from knowledge.models import Chunk, ChunkEdit, Document, DocumentVersion
 from knowledge.page_picture import POINTS_AN_INCH
 from knowledge.rendering import markdown_html
-from knowledge.selectors.documents import edits_of, page_of_passage, passages_of, passages_on_page
+from knowledge.selectors.passages import edits_of, page_of_passage, passages_of, passages_on_page
 from knowledge.services.edits import chunk_disable, chunk_questions_set, chunk_replace, edit_undo, text_sha256
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
 

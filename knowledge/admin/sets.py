@@ -93,7 +93,7 @@ class KnowledgeSetAdmin(CuratorAdmin):
     ordering = ("axis", "name")
     autocomplete_fields = ("members", "member_groups", "owners")
     fieldsets = (
-        (None, {"fields": (("name", "code"), ("axis", "visibility"), "description")}),
+        (None, {"fields": (("name", "code"), ("axis", "visibility"), "originals", "description")}),
         (_("People"), {"fields": ("owners", "members", "member_groups")}),
         (_("Answer behaviour"), {"fields": ("persona", "example_questions"), "classes": ("collapse",)}),
     )

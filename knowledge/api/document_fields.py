@@ -32,6 +32,12 @@ class UploadBody(StrictSerializer):
     unpack = serializers.BooleanField(default=False, help_text="Each file of a .zip becomes a document of its own.")
 
 
+class DocumentBody(StrictSerializer):
+    """What of a document can be changed."""
+
+    clearance = serializers.IntegerField(min_value=0, max_value=MAX_CLEARANCE)
+
+
 class UploadFields(serializers.Serializer[Any]):
     """What became of an upload; `job_id` is null when there is nothing to do.
 
@@ -113,6 +119,7 @@ class VersionFields(serializers.ModelSerializer[DocumentVersion]):
             "created",
             "live_since",
             "retired",
+            "withdrawn",
         ]
 
 
@@ -158,12 +165,16 @@ class DocumentFields(serializers.ModelSerializer[Document]):
 
 
 class DocumentDetailFields(DocumentFields):
-    """A document with its versions, newest first."""
+    """A document with its versions that the asker may open, newest first; the view gives them by its context."""
 
-    versions = VersionFields(many=True, read_only=True)
+    versions = serializers.SerializerMethodField()
 
     class Meta(DocumentFields.Meta):
         fields: ClassVar = [*DocumentFields.Meta.fields, "live_version", "versions"]
+
+    @extend_schema_field(VersionFields(many=True))
+    def get_versions(self, row: Document) -> list[dict[str, Any]]:
+        return list(VersionFields(self.context["versions"], many=True).data)
 
 
 class ChunkFields(serializers.ModelSerializer[Chunk]):

@@ -23,6 +23,7 @@ from knowledge.api.document_fields import (
     BulkFields,
     BulkLine,
     ChunkFields,
+    DocumentBody,
     DocumentDetailFields,
     DocumentFields,
     DocumentQuery,
@@ -31,12 +32,14 @@ from knowledge.api.document_fields import (
     UploadBody,
     UploadFields,
 )
-from knowledge.selectors import chunks_of, document_get, document_list
+from knowledge.selectors import chunks_of, document_get, document_list, document_openable
+from knowledge.selectors.keeping import versions_listed
 from knowledge.services.bulk import documents_bulk
 from knowledge.services.bulk_lines import MAX_LINE_BYTES
-from knowledge.services.documents import document_delete, document_upload, upload_check
+from knowledge.services.documents import document_clearance_set, document_delete, document_upload, upload_check
 from knowledge.services.jobs import document_retry
 from knowledge.services.sources import archive_upload
+from knowledge.services.withdrawal import version_withdraw
 
 # ── request bodies ────────────────────────────────────────────────────────────────────────────────
 
@@ -97,6 +100,11 @@ class DocumentViewSet(ResourceViewSet):
     lookup_value_converter = "int"
     parser_classes = [FileParser]
 
+    def get_parsers(self) -> list[BaseParser]:
+        """Documents come as forms; what changes them comes as JSON."""
+        is_change = self.request is not None and self.request.method == "PATCH"
+        return [SmallJsonParser()] if is_change else super().get_parsers()
+
     @extend_schema(parameters=[DocumentQuery], responses=DocumentFields(many=True), operation_id="documents_list")
     def list(self, request: Request) -> Response:
         """Documents that you may open, newest first."""
@@ -112,10 +120,13 @@ class DocumentViewSet(ResourceViewSet):
 
     @extend_schema(
         request={"multipart/form-data": UploadBody},
-        responses={202: UploadFields, 200: OpenApiResponse(UploadFields, "The same bytes are already here.")},
+        responses={202: UploadFields, 200: OpenApiResponse(UploadFields, "You keep the same bytes already.")},
     )
     def create(self, request: Request) -> Response:
-        """Upload a file; ingestion goes on in the background. The same bytes again only merge sets and tags."""
+        """Upload a file; ingestion goes on in the background.
+
+        The same bytes again merge sets and tags where you keep the document; else they make a document of your own.
+        """
         values = self.body(UploadBody)
         file = values.pop("file")
         upload_check(name=file.name, size_bytes=file.size)  # before the bytes are read into memory
@@ -155,8 +166,24 @@ class DocumentViewSet(ResourceViewSet):
 
     @extend_schema(responses=DocumentDetailFields)
     def retrieve(self, request: Request, document_id: int) -> Response:
-        """One document with its versions and, if it failed, why."""
-        return Response(DocumentDetailFields(document_get(scope=self.scope, document_id=document_id)).data)
+        """One document with the versions that you may open and, if it failed, why."""
+        document = document_get(scope=self.scope, document_id=document_id)
+        context = {"versions": versions_listed(scope=self.scope, document=document)}
+        return Response(DocumentDetailFields(document, context=context).data)
+
+    @extend_schema(request=DocumentBody, responses=DocumentDetailFields)
+    def partial_update(self, request: Request, document_id: int) -> Response:
+        """Raise or lower the clearance of a document that you keep, never above your own."""
+        values = self.body(DocumentBody)
+        document_clearance_set(scope=self.scope, actor=self.user, document_id=document_id, **values)
+        return self.retrieve(request, document_id)
+
+    @extend_schema(request=None, responses=DocumentDetailFields, operation_id="documents_versions_withdraw")
+    @action(detail=True, methods=["post"], url_path="versions/<int:number>/withdraw", parser_classes=[SmallJsonParser])
+    def withdraw(self, request: Request, document_id: int, number: int) -> Response:
+        """Take back a version of a document that you keep. The last one with other bytes is searchable again soon."""
+        version_withdraw(scope=self.scope, actor=self.user, document_id=document_id, number=number)
+        return self.retrieve(request, document_id)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, document_id: int) -> Response:
@@ -168,7 +195,7 @@ class DocumentViewSet(ResourceViewSet):
     @action(detail=True, methods=["get"])
     def markdown(self, request: Request, document_id: int) -> HttpResponse:
         """The text of the live version as Markdown."""
-        version = document_get(scope=self.scope, document_id=document_id).live_version
+        version = document_openable(scope=self.scope, document_id=document_id).live_version
         if version is None:
             raise NotFoundError("no_text", document=document_id)
         return HttpResponse(version.markdown, content_type="text/markdown; charset=utf-8")

@@ -25,6 +25,11 @@ class SetBody(StrictSerializer):
     code = serializers.SlugField(max_length=64, help_text="Short name for programs, unique in the tenant.")
     axis = serializers.ChoiceField(KnowledgeSet.Axis.choices, default=KnowledgeSet.Axis.COMMON)
     visibility = serializers.ChoiceField(KnowledgeSet.Visibility.choices, default=KnowledgeSet.Visibility.EVERYONE)
+    originals = serializers.ChoiceField(
+        KnowledgeSet.Originals.choices,
+        default=KnowledgeSet.Originals.READERS,
+        help_text="Who may open and download the documents: everyone who reads the set, or its owners only.",
+    )
     description = Text(max_length=10_000, allow_blank=True, required=False)
     persona = Text(max_length=256, allow_blank=True, required=False)
     example_questions = serializers.ListField(child=Text(max_length=256), max_length=20, required=False)
@@ -49,6 +54,7 @@ class SetFields(serializers.ModelSerializer[KnowledgeSet]):
             "code",
             "axis",
             "visibility",
+            "originals",
             "tenant",
             "description",
             "persona",

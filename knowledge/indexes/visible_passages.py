@@ -17,7 +17,7 @@ from ragcore.types import DocumentFacts, Passage
 
 
 COLUMNS = """c.id, d.id, c.version_id, c.text, d.title, d.external_id, c.heading_path, c.page, c.tokens, c.ordinal,
-    c.kind, d.rating, d.weight"""
+    c.kind, d.rating, d.weight, (SELECT v.sha256 FROM knowledge_documentversion v WHERE v.id = c.version_id)"""
 LOAD = """
 SELECT {columns}
 FROM knowledge_chunk c
@@ -104,6 +104,7 @@ def _passage(row: Sequence[Any]) -> Passage:
         kind=row[10],
         rating=row[11],
         weight=row[12],
+        content=row[13],
     )
 
 

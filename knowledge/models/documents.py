@@ -14,9 +14,9 @@ from django.utils.translation import pgettext_lazy
 
 
 class Document(models.Model):
-    """One physical record, in any number of sets.
+    """One record of content, in any number of sets. Records of different people may hold the same stored file.
 
-    Identity is (tenant, source, external_id) where an external id is given, otherwise (tenant, sha256).
+    Identity is (source, home, external id), or (source, home, sha256) without an external id: see `home`.
     """
 
     class State(models.TextChoices):
@@ -33,6 +33,9 @@ class Document(models.Model):
     )
     external_id = models.CharField(_("external id"), max_length=512, blank=True)
     sha256 = models.CharField(max_length=64, editable=False)  # of the newest version's bytes
+    # To what the identity belongs: 0 the source, n > 0 the set that it came into first, so that keepers of different
+    # sets may use the same external id; n < 0 next to document -n, which others keep in that set or source
+    home = models.BigIntegerField(default=0, db_default=0, editable=False)
     title = models.CharField(_("title"), max_length=512)
     sets = models.ManyToManyField(
         "knowledge.KnowledgeSet", blank=True, related_name="documents", verbose_name=_("knowledge sets")
@@ -75,12 +78,12 @@ class Document(models.Model):
         ordering: ClassVar = ["-created", "-id"]
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["tenant", "source", "external_id"],
+                fields=["tenant", "source", "home", "external_id"],
                 condition=~models.Q(external_id="") & models.Q(deleted=None),
                 name="knowledge_document_external_id_once",
             ),
             models.UniqueConstraint(
-                fields=["tenant", "sha256"],
+                fields=["tenant", "source", "home", "sha256"],
                 condition=models.Q(external_id="") & models.Q(deleted=None),
                 name="knowledge_document_content_once",
             ),
@@ -91,6 +94,7 @@ class Document(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["tenant", "state"], name="knowledge_document_state"),
             models.Index(fields=["tenant", "series"], condition=~models.Q(series=""), name="knowledge_document_series"),
+            models.Index(fields=["tenant", "sha256"], name="knowledge_document_content"),
             GinIndex(fields=["tags"], name="knowledge_document_tags"),
             GinIndex(fields=["metadata"], opclasses=["jsonb_path_ops"], name="knowledge_document_attributes"),
             GinIndex(fields=["title"], opclasses=["gin_trgm_ops"], name="knowledge_document_title_trgm"),
@@ -156,6 +160,7 @@ class DocumentVersion(models.Model):
     created = models.DateTimeField(_("created"), auto_now_add=True)
     live_since = models.DateTimeField(null=True, blank=True)
     retired = models.DateTimeField(null=True, blank=True)  # soft-deleted: kept for the citations that need it
+    withdrawn = models.DateTimeField(null=True, blank=True)  # a keeper has taken it back: never live again
 
     class Meta:
         verbose_name = _("document version")
@@ -236,6 +241,9 @@ class DuplicatePair(models.Model):
     similarity = models.FloatField(_("similarity"))  # estimated Jaccard of shingles, 0 to 1
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.OPEN)
     found = models.DateTimeField(_("found"), auto_now_add=True)
+    dismissed_by = models.ManyToManyField(  # who keeps one of both only: the pair stays open for the others
+        settings.AUTH_USER_MODEL, blank=True, related_name="+", verbose_name=_("dismissed by")
+    )
 
     class Meta:
         verbose_name = _("near-duplicate")

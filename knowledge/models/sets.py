@@ -22,6 +22,10 @@ class KnowledgeSet(models.Model):
         EVERYONE = "everyone", _("Everyone in the organisation")
         MEMBERS = "members", _("Members only")
 
+    class Originals(models.TextChoices):
+        READERS = "readers", _("Everyone who may read the set")
+        KEEPERS = "keepers", _("Owners only; readers see the cited passages")
+
     tenant = models.ForeignKey(
         "accounts.Tenant", on_delete=models.CASCADE, related_name="knowledge_sets", verbose_name=_("tenant")
     )
@@ -30,6 +34,13 @@ class KnowledgeSet(models.Model):
     axis = models.CharField(_("category"), max_length=1, choices=Axis.choices, default=Axis.COMMON)
     visibility = models.CharField(
         _("visibility"), max_length=16, choices=Visibility.choices, default=Visibility.EVERYONE
+    )
+    originals = models.CharField(
+        _("originals"),
+        max_length=16,
+        choices=Originals.choices,
+        default=Originals.READERS,
+        help_text=_("Who may open, page through and download the documents. Questions are answered in either case."),
     )
     description = models.TextField(_("description"), blank=True)
     persona = models.CharField(_("persona"), max_length=256, blank=True)

@@ -1,11 +1,8 @@
 """Reading knowledge. Every function takes the asker's scope."""
 
 from knowledge.selectors.documents import (
-    chunk_get,
-    chunks_of,
     corpus_epoch,
     document_get,
-    document_list,
     documents_askable,
     documents_readable,
 )
@@ -15,6 +12,14 @@ from knowledge.selectors.jobs import (
     job_get,
     jobs_readable,
 )
+from knowledge.selectors.keeping import (
+    document_openable,
+    documents_kept,
+    documents_openable,
+    is_kept,
+    version_openable,
+)
+from knowledge.selectors.passages import chunk_get, chunk_open_check, chunks_of, document_list
 from knowledge.selectors.sets import (
     set_get,
     set_owned,
@@ -25,12 +30,17 @@ from knowledge.selectors.sets import (
 
 __all__ = [
     "chunk_get",
+    "chunk_open_check",
     "chunks_of",
     "corpus_epoch",
     "document_get",
     "document_list",
+    "document_openable",
     "documents_askable",
+    "documents_kept",
+    "documents_openable",
     "documents_readable",
+    "is_kept",
     "items_progress",
     "items_readable",
     "job_get",
@@ -40,4 +50,5 @@ __all__ = [
     "sets_listed",
     "sets_managed",
     "sets_readable",
+    "version_openable",
 ]

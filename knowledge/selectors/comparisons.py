@@ -12,7 +12,8 @@ from django.db.models import Q, QuerySet
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.models import DocumentVersion, DuplicatePair
-from knowledge.selectors.documents import document_get, documents_readable
+from knowledge.selectors.documents import document_get
+from knowledge.selectors.keeping import documents_openable, versions_listed
 from knowledge.selectors.sets import sets_managed
 from ragcore.text.sentences import split_sentences
 
@@ -46,9 +47,10 @@ class VersionDiff:
 
 
 def version_diff(*, scope: Scope, document_id: int, old: int, new: int) -> VersionDiff:
-    """Two versions by number, sentence by sentence. Raises NotFoundError."""
+    """Two versions by number, sentence by sentence, for keepers of the document. Raises NotFoundError."""
     document = document_get(scope=scope, document_id=document_id)
-    found = {version.number: version for version in document.versions.filter(number__in=(old, new))}
+    listed = versions_listed(scope=scope, document=document).defer(None)
+    found = {version.number: version for version in listed.filter(number__in=(old, new))}
     if not {old, new} <= set(found):
         raise NotFoundError("version", document=document_id)
     lines = tuple(texts_diff(found[old].markdown, found[new].markdown))
@@ -96,14 +98,14 @@ def _unchanged(parts: list[str], *, is_first: bool, is_last: bool) -> Iterator[D
 def pairs_of(*, scope: Scope, set_id: int | None = None) -> QuerySet[DuplicatePair]:
     """Open pairs of documents that the asker may both open, at least one in a set that the asker keeps.
 
-    Most alike first.
+    Most alike first; without those that the asker has dismissed.
     """
-    readable = documents_readable(scope=scope).order_by().values("pk")
+    readable = documents_openable(scope=scope).order_by().values("pk")
     kept = sets_managed(scope=scope)
     if set_id is not None:
         kept = kept.filter(pk=set_id)
     ids = list(kept.order_by().values_list("pk", flat=True))
-    pairs = DuplicatePair.objects.filter(
+    pairs = DuplicatePair.objects.exclude(dismissed_by=scope.user_id).filter(
         Q(first__sets__in=ids) | Q(second__sets__in=ids),
         first__in=readable,
         second__in=readable,

@@ -12,6 +12,7 @@ from accounts.scope import Scope
 from knowledge.models import Chunk, Document, DuplicatePair, IngestItem, IngestJob, KnowledgeSet
 from knowledge.selectors.documents import documents_readable
 from knowledge.selectors.jobs import jobs_readable
+from knowledge.selectors.keeping import documents_openable, keeper_condition
 from knowledge.selectors.sets import sets_managed
 
 Stage = IngestItem.Stage
@@ -37,12 +38,11 @@ def documents_managed(*, scope: Scope, deleted: bool = False) -> QuerySet[Docume
 
 
 def documents_rebuildable(*, scope: Scope, set_id: int) -> QuerySet[Document]:
-    """Live documents of a set that the person may rebuild: those that are also in sets of others, or above the
-    person's clearance, are left out.
+    """Live documents of a set that the person may rebuild: those that others keep, too, or above the person's
+    clearance, are left out.
     """
     rows = _cleared(scope).filter(sets=set_id, live_version__isnull=False)
-    foreign = Document.sets.through.objects.exclude(knowledgeset__in=sets_managed(scope=scope))
-    return rows.exclude(pk__in=foreign.values("document_id")).order_by("pk")
+    return rows.filter(keeper_condition(scope=scope)).order_by("pk")
 
 
 def sets_counted(*, scope: Scope) -> QuerySet[KnowledgeSet]:
@@ -80,9 +80,10 @@ def _chunks(cleared: QuerySet[Document]) -> Coalesce:
 
 def _pairs(scope: Scope) -> Coalesce:
     """Open pairs of which the first document is in the set, if the person may open both (as in `pairs_of`)."""
-    readable = documents_readable(scope=scope).order_by().values("pk")
+    readable = documents_openable(scope=scope).order_by().values("pk")
     both = {"state": DuplicatePair.State.OPEN, "first__in": readable, "second__in": readable}
-    rows = DuplicatePair.objects.filter(first__sets=OuterRef("pk"), **both).order_by()
+    rows = DuplicatePair.objects.exclude(dismissed_by=scope.user_id).filter(first__sets=OuterRef("pk"), **both)
+    rows = rows.order_by()
     return _counted(rows, by="first__sets")
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import epoch_now
 from knowledge.indexes.document_attributes import attribute_conditions
 from knowledge.indexes.visibility import Bounds
-from knowledge.models import Chunk, ChunkEdit, Document, DocumentVersion, IndexEntry, KnowledgeSet, TenantBackend
+from knowledge.models import Document, KnowledgeSet, TenantBackend
 from knowledge.selectors.sets import sets_managed, sets_readable
 from knowledge.types import Filters
 
@@ -46,7 +46,7 @@ def documents_in_sets(*, scope: Scope, groups: Sequence[Sequence[int]]) -> Query
     """
     found = Document.objects.filter(tenant_id=scope.tenant_id, deleted=None, clearance__lte=scope.clearance)
     for group in groups:
-        found = found.filter(_in_any(group))
+        found = found.filter(documents_in_any(group))
     return found
 
 
@@ -55,7 +55,7 @@ def documents_readable(*, scope: Scope) -> QuerySet[Document]:
     if scope.administers == "everything":
         return Document.objects.filter(deleted=None)
     askable = documents_askable(scope=scope).values("pk")
-    managed = Q(_in_any(_ids(sets_managed(scope=scope))), clearance__lte=scope.clearance)
+    managed = documents_in_any(_ids(sets_managed(scope=scope))) & Q(clearance__lte=scope.clearance)
     if scope.administers == "tenant":
         managed = Q(clearance__lte=scope.clearance)
     return Document.objects.filter(Q(pk__in=askable) | managed, tenant_id=scope.tenant_id, deleted=None)
@@ -66,9 +66,9 @@ def _ids(sets: QuerySet[KnowledgeSet]) -> list[int]:
     return list(sets.order_by().values_list("pk", flat=True))
 
 
-def _in_any(set_ids: Sequence[int]) -> Exists:
+def documents_in_any(set_ids: Sequence[int]) -> Q:
     """The document is in at least one of these sets."""
-    return Exists(Document.sets.through.objects.filter(document_id=OuterRef("pk"), knowledgeset_id__in=set_ids))
+    return Q(Exists(Document.sets.through.objects.filter(document_id=OuterRef("pk"), knowledgeset_id__in=set_ids)))
 
 
 def document_get(*, scope: Scope, document_id: int) -> Document:
@@ -76,46 +76,6 @@ def document_get(*, scope: Scope, document_id: int) -> Document:
     found = documents_readable(scope=scope).select_related("live_version").filter(pk=document_id).first()
     if found is None:
         raise NotFoundError("document", document=document_id)
-    return found
-
-
-def document_list(
-    *,
-    scope: Scope,
-    set_id: int | None = None,
-    state: str | None = None,
-    q: str | None = None,
-    external_id: str | None = None,
-) -> QuerySet[Document]:
-    """Documents that the asker may open, newest first; `q` is looked for in title, external id and text."""
-    found = documents_readable(scope=scope)
-    if set_id is not None:
-        found = found.filter(sets=set_id)
-    if state is not None:
-        found = found.filter(state=state)
-    if external_id is not None:
-        found = found.filter(external_id=external_id)
-    if q:
-        in_text = Exists(Chunk.objects.filter(version_id=OuterRef("live_version_id"), retired=None, text__icontains=q))
-        found = found.filter(Q(title__icontains=q) | Q(external_id__icontains=q) | Q(in_text))
-    return found.order_by("-created", "-id")
-
-
-def chunks_of(*, scope: Scope, document_id: int) -> QuerySet[Chunk]:
-    """The chunks of the live version in reading order. Raises NotFoundError."""
-    document = document_get(scope=scope, document_id=document_id)
-    return Chunk.objects.filter(version_id=document.live_version_id, retired=None).order_by("ordinal")
-
-
-def chunk_get(*, scope: Scope, chunk_id: int) -> Chunk:
-    """A chunk of any version of a document that the asker may open now. Raises NotFoundError."""
-    found = (
-        Chunk.objects.select_related("version__document")
-        .filter(pk=chunk_id, version__document__in=documents_readable(scope=scope))
-        .first()
-    )
-    if found is None:
-        raise NotFoundError("passage", chunk=chunk_id)
     return found
 
 
@@ -159,65 +119,3 @@ def _groups(scope: Scope, sets: Sequence[int], filters: Filters) -> list[tuple[i
         if codes:
             groups.append(readable.filter(axis=axis, code__in=codes))
     return [tuple(group.order_by("pk").values_list("pk", flat=True)) for group in groups]
-
-
-PAGES_OF_A_PASSAGE = 8  # a passage that begins so many pages earlier is not looked for on a page
-
-
-def passages_of(*, scope: Scope, version_id: int) -> QuerySet[Chunk]:
-    """Passages of a version in reading order: those in force, and those that an owner took out of every search."""
-    readable = documents_readable(scope=scope).order_by().values("pk")
-    disabled = Q(edit__kind=ChunkEdit.Kind.DISABLE, retired__isnull=False)
-    rows = Chunk.objects.filter(Q(retired=None) | disabled, version=version_id, version__document__in=readable)
-    return rows.select_related("edit__author").order_by("ordinal", "pk")
-
-
-def passages_on_page(*, scope: Scope, version_id: int, page: int) -> list[Chunk]:
-    """Passages that stand, in part, on a page (1-based)."""
-    near = Q(page__range=(page - PAGES_OF_A_PASSAGE, page)) | Q(kind=Chunk.Kind.WHOLE)
-    rows = passages_of(scope=scope, version_id=version_id).filter(near)
-    return [chunk for chunk in rows if chunk.page == page or any(int(box[0]) == page for box in chunk.boxes)]
-
-
-def page_of_passage(*, scope: Scope, version_id: int, ordinal: int) -> int | None:
-    """The page on which a passage begins; None where there is no such passage or it has no page."""
-    rows = passages_of(scope=scope, version_id=version_id).filter(ordinal=ordinal)
-    return rows.values_list("page", flat=True).first()
-
-
-@dataclass(frozen=True, slots=True)
-class EntryCount:
-    """How many entries of one kind a version has in the index."""
-
-    representation: str
-    embedding_model: str
-    number: int
-
-
-def entries_counted(*, scope: Scope, version: DocumentVersion) -> list[EntryCount]:
-    """Entries of a version in the index, by kind and model."""
-    readable = documents_readable(scope=scope).order_by().values("pk")
-    rows = IndexEntry.objects.filter(version=version, version__document__in=readable).order_by()
-    counted = rows.values_list("representation", "embedding_model").annotate(number=Count("pk"))
-    return [EntryCount(*row) for row in counted.order_by("representation", "embedding_model")]
-
-
-# ── edits ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-def edits_of(*, scope: Scope, document_id: int) -> QuerySet[ChunkEdit]:
-    """Edits of a document that the asker may open, newest first; none of others."""
-    readable = documents_readable(scope=scope).filter(pk=document_id)
-    return ChunkEdit.objects.filter(document__in=readable).select_related("author")
-
-
-def edit_get(*, scope: Scope, edit_id: int) -> ChunkEdit:
-    """An edit of a document that the asker may open. Raises NotFoundError."""
-    found = (
-        ChunkEdit.objects.select_related("document")
-        .filter(pk=edit_id, document__in=documents_readable(scope=scope))
-        .first()
-    )
-    if found is None:
-        raise NotFoundError("edit", edit=edit_id)
-    return found

@@ -67,20 +67,30 @@ def filter_matches(wanted: SourceFilter, document: Document) -> bool:
     )
 
 
+def filter_is_within(new: SourceFilter, old: SourceFilter) -> bool:
+    """Whether a filter lets nothing through that the old one kept out, as far as their words tell."""
+    return (
+        (not old.paths or (bool(new.paths) and set(new.paths) <= set(old.paths)))
+        and (not old.tags or (bool(new.tags) and set(new.tags) <= set(old.tags)))
+        and all(key in new.metadata and new.metadata[key] == value for key, value in old.metadata.items())
+    )
+
+
 @transaction.atomic
 def set_sources_put(
     *, scope: Scope, actor: User, set_id: int, sources: Sequence[tuple[int, SourceFilter]]
 ) -> list[SetSource]:
     """Replace what a set is composed of, and put in or take out documents accordingly. Idempotent.
 
-    Sources that are new to the set must be usable for the asker. Raises NotFoundError, NotAllowedError,
-    MixedTenantsError.
+    Sources that are new to the set, or get a wider filter, must be usable for the asker. Raises NotFoundError,
+    NotAllowedError, MixedTenantsError.
     """
     chosen = set_owned(scope=scope, set_id=set_id)
     before = {row.source_id: row for row in SetSource.objects.select_for_update().filter(knowledge_set=chosen)}
     wanted = dict(sources)
-    for source_id in wanted.keys() - before.keys():
-        _usable(scope, chosen, source_id)
+    for source_id, narrowed in wanted.items():
+        if source_id not in before or not filter_is_within(narrowed, strictly(SourceFilter, before[source_id].filter)):
+            _usable(scope, chosen, source_id)
     SetSource.objects.filter(knowledge_set=chosen).exclude(source__in=wanted).delete()
     for source_id, narrowed in wanted.items():
         SetSource.objects.update_or_create(

@@ -15,7 +15,8 @@ from accounts.services import audit_record
 from knowledge.errors import InvalidWeightError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet, SiteOptions
-from knowledge.selectors import documents_readable, sets_managed
+from knowledge.selectors import documents_readable
+from knowledge.selectors.keeping import kept_among
 from knowledge.services.transfers import TransferRefusal, TransferResult
 
 # ── weights ───────────────────────────────────────────────────────────────────────────────────────
@@ -34,7 +35,7 @@ def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], w
         raise InvalidWeightError(weight=weight)
     rows = documents_readable(scope=scope).filter(pk__in=document_ids).order_by("pk")
     documents = list(rows.select_for_update(of=("self",)))
-    kept = _kept(scope, documents)
+    kept = kept_among(scope=scope, document_ids=[document.pk for document in documents])
     refused = [TransferRefusal(d.pk, d.title, NotAllowedError("kept_by_others")) for d in documents if d.pk not in kept]
     changed = [d for d in documents if d.pk in kept and d.weight != weight]
     for document in changed:
@@ -46,17 +47,6 @@ def documents_weigh(*, scope: Scope, actor: User, document_ids: Sequence[int], w
         ids = [document.pk for document in changed]
         audit_record(actor=actor, action="documents.weigh", target=changed[0].title, documents=ids, weight=weight)
     return TransferResult(len(changed), tuple(refused))
-
-
-def _kept(scope: Scope, documents: Sequence[Document]) -> set[int]:
-    """Ids of documents that the asker may change: an administrator all, an owner those with only own sets."""
-    ids = {document.pk for document in documents}
-    if scope.administers != "nothing":
-        return ids
-    links = Document.sets.through.objects.filter(document_id__in=ids)
-    held = set(links.values_list("document_id", flat=True))
-    mine = sets_managed(scope=scope).order_by().values("pk")
-    return held - set(links.exclude(knowledgeset_id__in=mine).values_list("document_id", flat=True))
 
 
 # ── ratings ───────────────────────────────────────────────────────────────────────────────────────

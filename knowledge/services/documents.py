@@ -19,13 +19,13 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
-from knowledge.selectors import document_get
+from knowledge.selectors import document_get, is_kept
 from knowledge.services.registration import (
     DEFAULT_SOURCE,
     Arrival,
     clearance_check,
+    clearance_note,
     document_register,
-    is_kept,
     sets_owned,
     source_ensure,
 )
@@ -35,7 +35,7 @@ from ragcore.parsing import format_of
 
 @dataclass(frozen=True, slots=True)
 class UploadResult:
-    """`job` is None if the asker could see these bytes before; then only sets, tags and clearance were merged."""
+    """`job` is None if the asker keeps these bytes already; then only sets, tags and attributes were merged."""
 
     document: Document
     job: IngestJob | None
@@ -56,7 +56,8 @@ def document_upload(
     metadata: Mapping[str, Any] | None = None,
     tags: Sequence[str] = (),
 ) -> UploadResult:
-    """Store a file once per tenant and queue its ingestion.
+    """Store a file once per tenant and queue its ingestion. Who keeps the same bytes merges sets; others get a record
+    of their own, as if the bytes were new.
 
     Raises UploadTooLargeError, EmptyDocumentError, UnsupportedFormatError, NotFoundError, NotAllowedError,
     ClearanceTooHighError, MixedTenantsError.
@@ -155,8 +156,25 @@ def document_delete(*, scope: Scope, actor: User, document_id: int) -> None:
     audit_record(actor=actor, action="document.delete", target=document.title, document=document.pk)
 
 
+@transaction.atomic
+def document_clearance_set(*, scope: Scope, actor: User, document_id: int, clearance: int) -> Document:
+    """Raise or lower the clearance of a document; in force for every search and answer with the commit.
+
+    Raises NotFoundError, NotAllowedError; ClearanceTooHighError where the old or the new one is above the asker's own.
+    """
+    document = document_managed(scope=scope, document_id=document_id)
+    document = Document.objects.select_for_update().get(pk=document.pk)
+    clearance_check(scope=scope, clearance=max(document.clearance, clearance))
+    if document.clearance != clearance:
+        clearance_note(actor=actor, document=document, clearance=clearance)
+        document.clearance = clearance
+        document.save(update_fields=["clearance", "updated"])
+        epoch_advance(tenant_id=document.tenant_id, documents=[document.pk])
+    return document
+
+
 def document_managed(*, scope: Scope, document_id: int) -> Document:
-    """A document that the asker may change: an administrator, or an owner of every set that holds it."""
+    """A document that the asker keeps. Raises NotFoundError, NotAllowedError."""
     document = document_get(scope=scope, document_id=document_id)
     if not is_kept(scope=scope, document=document):
         raise NotAllowedError("kept_by_others")

@@ -28,8 +28,8 @@ from knowledge.indexes.lexical_statistics import Totals, entries_remove, passage
 from knowledge.model_registry import counter, embedder
 from knowledge.models import Chunk, ChunkEdit
 from knowledge.selectors import chunk_get
-from knowledge.selectors.documents import edit_get
 from knowledge.selectors.options import pipeline_options
+from knowledge.selectors.passages import edit_get
 from knowledge.services.documents import document_managed
 from knowledge.services.ingestion.publish import NewEntry, entries_create
 from knowledge.services.reingest import text_sha256

@@ -17,9 +17,12 @@ from knowledge.errors import IngestionCancelledError, JobOverError, error_column
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob, SyncRun
 from knowledge.queue import RUN_SYNC, advance_enqueue, enqueue_on_commit
 from knowledge.selectors import jobs_readable
+from knowledge.selectors.keeping import keeper_condition
+from knowledge.selectors.sets import sources_managed
 from knowledge.services.documents import document_managed, job_start
 from knowledge.services.ingestion.item_state import document_error_set
 from knowledge.services.ingestion.parse_cache import parse_cache_clear
+from knowledge.services.withdrawal import VersionWithdrawnError
 
 Stage = IngestItem.Stage
 Queue = IngestItem.Queue
@@ -77,14 +80,17 @@ def job_cancel(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
 def job_retry(*, scope: Scope, actor: User, job_id: int) -> IngestJob | None:
     """Ingest the failed and cancelled versions of a job again, in a new job, if they are still the newest.
 
+    Documents that the asker does not keep any more are left out.
+
     None if there are no such versions, or all of them are being ingested already. Raises NotFoundError.
     """
     job = _job(scope=scope, job_id=job_id)
     newer = DocumentVersion.objects.filter(document=OuterRef("document"), number__gt=OuterRef("number"))
     at_work = IngestItem.objects.filter(version=OuterRef("pk"), finished=None)
     over = Q(items__job=job, items__stage__in=(Stage.FAILED, Stage.CANCELLED))
-    rows = DocumentVersion.objects.filter(over, ~Exists(newer), ~Exists(at_work), document__deleted=None, live_for=None)
-    versions = list(rows.only("document").order_by("pk"))
+    mine = Document.objects.filter(keeper_condition(scope=scope), deleted=None).order_by()
+    rows = DocumentVersion.objects.filter(over, ~Exists(newer), ~Exists(at_work), live_for=None, withdrawn=None)
+    versions = list(rows.filter(document__in=mine.values("pk")).only("document").order_by("pk"))
     if not versions:
         return None
     audit_record(actor=actor, action="job.retry", target=str(job), job=job.pk, items=len(versions))
@@ -102,6 +108,8 @@ def document_retry(*, scope: Scope, actor: User, document_id: int, stage: RetryS
     version = document.versions.order_by("-number").first()
     if version is None or version.pk == document.live_version_id:
         raise NotAllowedError("already_live")
+    if version.withdrawn is not None:
+        raise VersionWithdrawnError
     if stage == "received":
         parse_cache_clear(version)
         return _versions_retry(tenant_id=document.tenant_id, actor=actor, versions=[version])
@@ -128,11 +136,24 @@ def _versions_retry(
 
 
 def _open_job(*, scope: Scope, job_id: int) -> IngestJob:
-    """A job with unfinished items or an unfinished run, locked. Raises NotFoundError, JobOverError."""
+    """A job with unfinished items or an unfinished run, locked. Raises NotFoundError, NotAllowedError, JobOverError."""
     job = _job(scope=scope, job_id=job_id)
+    if _is_of_others(job, scope=scope):
+        raise NotAllowedError("job_of_others")
     if job.cancelled or not (_open_runs(job).exists() or job.items.filter(finished=None).exists()):
         raise JobOverError(job=job_id)
     return job
+
+
+def _is_of_others(job: IngestJob, *, scope: Scope) -> bool:
+    """Whether the job works on documents or sources that the asker, who started it, does not keep any more."""
+    if scope.administers != "nothing":
+        return False
+    mine = Document.objects.filter(keeper_condition(scope=scope)).order_by()
+    if job.items.filter(finished=None).exclude(version__document__in=mine.values("pk")).exists():
+        return True
+    wanted = {pk for run in _open_runs(job) for pk in run.pending_sources}
+    return sources_managed(scope=scope).filter(pk__in=wanted).count() < len(wanted)
 
 
 def _open_runs(job: IngestJob) -> QuerySet[SyncRun]:

@@ -8,7 +8,7 @@ from itertools import chain
 from statistics import fmean
 
 from knowledge.types import Retrieved
-from ragcore.retrieval.stages.selection import find_repetitions
+from ragcore.retrieval.stages.selection import find_copies, find_repetitions
 from ragcore.types import Candidate, Drop, StageRecord, State
 
 STAGE = "merge.queries"
@@ -125,9 +125,9 @@ def _best_candidates(results: Sequence[Retrieved]) -> dict[int, Candidate]:
 
 
 def _repeated(candidates: Sequence[Candidate], similarity: float | None) -> Mapping[int, Sequence[int]]:
-    """By chunk the chunks behind it that repeat it; none where repetitions may stay."""
+    """By chunk the chunks behind it that repeat it; where repetitions may stay, only copies of the same bytes."""
     if similarity is None:
-        return {}
+        return find_copies(candidates)
     return find_repetitions(candidates, similarity=similarity, keep=len(candidates))[0]
 
 

@@ -20,6 +20,7 @@ from knowledge.indexes.statements import comparison_try_lock
 from knowledge.models import DocumentVersion, DuplicatePair, SketchBand
 from knowledge.queue import RECORD_DUPLICATES, enqueue_on_commit
 from knowledge.selectors.comparisons import pair_get
+from knowledge.selectors.keeping import kept_among
 from knowledge.services.leases import ingestion_is_active
 from ragcore.text.near_duplicates import bands, similarity, sketch
 
@@ -51,10 +52,17 @@ def duplicates_record(*, tenant_id: int, version_ids: Sequence[int]) -> int:
 
 @transaction.atomic
 def pair_keep(*, scope: Scope, actor: User, pair_id: int) -> DuplicatePair:
-    """Keep both documents: the pair is no longer reported. Raises NotFoundError."""
+    """Keep both documents: the pair is no longer reported, to who keeps one of both only not to them.
+
+    Raises NotFoundError.
+    """
     pair = pair_get(scope=scope, pair_id=pair_id)
-    pair.state = DuplicatePair.State.KEPT
-    pair.save(update_fields=["state"])
+    both = {pair.first_id, pair.second_id}
+    if kept_among(scope=scope, document_ids=both) == both:
+        pair.state = DuplicatePair.State.KEPT
+        pair.save(update_fields=["state"])
+    else:
+        pair.dismissed_by.add(actor)
     audit_record(actor=actor, action="duplicates.keep", target=str(pair), pair=pair.pk)
     return pair
 
@@ -88,13 +96,15 @@ def _pairs_of(document_id: int) -> dict[int, DuplicatePair]:
 def _similar(tenant_id: int, version: DocumentVersion) -> Iterable[tuple[int, tuple[str, float]]]:
     """(document id, (kind, similarity)) of similar documents.
 
-    Of many with the same text only the oldest one, so that n copies make n pairs.
+    Of many with the same text only the oldest one, and the oldest that shares a set, so that n copies make few pairs
+    and a copy that others keep hides none.
     """
     others = _live(tenant_id).exclude(document_id=version.document_id)
     if version.text_sha256:
-        oldest = others.filter(text_sha256=version.text_sha256).order_by("document_id").first()
-        if oldest is not None:
-            yield oldest.document_id, (DuplicatePair.Kind.EXACT, 1.0)
+        same = others.filter(text_sha256=version.text_sha256).order_by("document_id")
+        beside = same.filter(document__sets__documents=version.document_id)
+        for oldest in {row.document_id for row in (same.first(), beside.first()) if row is not None}:
+            yield oldest, (DuplicatePair.Kind.EXACT, 1.0)
     if version.sketch:
         sketch = _sketch(version)
         sharing = versions_sharing_a_band(version.pk, limit=CANDIDATES)

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
 from django.core.files.base import ContentFile
 from django.db import IntegrityError, transaction
-from django.db.models import Max, prefetch_related_objects
+from django.db.models import Case, IntegerField, Max, Q, When, prefetch_related_objects
 
 from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
+from accounts.services import audit_record
 from knowledge.errors import ClearanceTooHighError, MixedTenantsError, SetNotOwnedError
 from knowledge.indexes.statements import files_lock_shared
 from knowledge.models import Document, DocumentNames, DocumentVersion, KnowledgeSet, Source
-from knowledge.selectors import documents_readable, set_owned, sets_managed
+from knowledge.selectors import documents_kept, documents_readable, set_owned
+from knowledge.selectors.documents import documents_in_any
 from knowledge.services.composition import documents_settle, memberships_by_hand_record
 from knowledge.services.handlers import handlers_apply
 from knowledge.services.names import document_names, names_store
 
 DEFAULT_SOURCE = "uploads"
+REGISTER_TRIES = 3  # a find and an insert each; requests for one identity meet rarely, and only keepers' own repeat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +52,8 @@ class Arrival:
 class Registration:
     """Result of a registration. `version` is to be ingested; None: nothing is.
 
-    Nothing is to be ingested if the asker could see the same bytes before. An asker who could not gets the answer for
-    new bytes: the existing version is ingested once more, which changes nothing.
+    Nothing is to be ingested if the asker keeps and could see the same bytes before. Who keeps the source alone, and
+    cannot see the document, gets the answer for new bytes: the version is ingested once more, which changes nothing.
     """
 
     document: Document
@@ -81,46 +84,104 @@ def source_ensure(*, tenant_id: int, name: str) -> Source:
 def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, source: Source) -> Registration:
     """Find or create the document by its identity, and add a version if these bytes are new.
 
+    Only what the sender keeps is found. A document of others with the same bytes or external id stays as it is and is
+    not told: the sender gets a record of their own, which shares its stored file.
     Applies the source's handler and the composition of sets (D10, D12).
     Raises NotAllowedError; SetNotOwnedError for a document in no set, which only administrators would see;
     LeftOutError and SupersededError if the handler refuses the document.
     """
     arrival_check(scope=scope, arrival=arrival, source=source)
-    document = _find(arrival=arrival, source=source)
-    if document is None:
+    for tries_left in reversed(range(REGISTER_TRIES)):
+        document = _find(scope=scope, arrival=arrival, source=source)
+        if document is not None:
+            break
         try:
             with transaction.atomic():
                 return _register_new(actor=actor, arrival=arrival, source=source)
         except IntegrityError:  # another request registered the same identity in the meantime
-            document = _find(arrival=arrival, source=source)
-            if document is None:
+            if not tries_left:
                 raise
+    assert document is not None
     if document.source_id == source.pk:
         document.source = source  # the same row, with what it knows already
-    return _register_again(scope=scope, document=document, arrival=arrival)
+    return _register_again(scope=scope, actor=actor, document=document, arrival=arrival)
 
 
 def arrival_check(*, scope: Scope, arrival: Arrival, source: Source) -> None:
     """Raise SetNotOwnedError or NotAllowedError if the asker may not add to this source, or not without a set."""
     if not arrival.sets and scope.administers == "nothing":
         raise SetNotOwnedError
-    anyones = source.owner_id is None and source.kind in (Source.Kind.UPLOAD, Source.Kind.API)
-    mine = anyones or source.owner_id == scope.user_id
+    mine = is_open(source) or source.owner_id == scope.user_id
     if not mine and scope.administers == "nothing":  # sets are composed of it
         raise NotAllowedError("add_to_source", name=source.name)
 
 
-def _find(*, arrival: Arrival, source: Source) -> Document | None:
-    identity = (
-        {"source": source, "external_id": arrival.external_id}
-        if arrival.external_id
-        else {"external_id": "", "sha256": arrival.sha256}
+def is_open(source: Source) -> bool:
+    """Whether anybody may send documents to the source; each keeps only their own."""
+    return source.owner_id is None and source.kind in (Source.Kind.UPLOAD, Source.Kind.API)
+
+
+# ── identity ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _find(*, scope: Scope, arrival: Arrival, source: Source) -> Document | None:
+    """The document that this is again, locked; None for a new one.
+
+    External ids belong to the source; among what people send without naming one, to the first of the sets. In sources
+    that are open to everybody each finds only what they keep.
+    """
+    rows = Document.objects.filter(_same_identity(arrival), tenant_id=source.tenant_id, deleted=None)
+    if arrival.external_id or not is_open(source):
+        rows = rows.filter(source=source)
+    if is_open(source):
+        rows = rows.filter(_found_by(scope=scope, arrival=arrival, source=source))
+    in_sets = documents_in_any([s.pk for s in arrival.sets])
+    home = identity_home(arrival=arrival, source=source)
+    distance = Case(When(home=home, then=0), When(in_sets, then=1), default=2, output_field=IntegerField())
+    return rows.order_by(distance, "pk").select_for_update(of=("self",)).first()
+
+
+def _same_identity(arrival: Arrival) -> Q:
+    return Q(external_id=arrival.external_id) if arrival.external_id else Q(external_id="", sha256=arrival.sha256)
+
+
+def _found_by(*, scope: Scope, arrival: Arrival, source: Source) -> Q:
+    """What a sender finds in an open source. Administrators, who keep everything, merge bytes only with what they own
+    or what stands in one of the sets that they name: another owner's document stays that owner's.
+    """
+    kept = Q(pk__in=documents_kept(scope=scope).order_by().values("pk"))
+    if arrival.external_id and source.name == DEFAULT_SOURCE:
+        first = [s.pk for s in arrival.sets[:1]]
+        return kept & (Q(home__in=first or [0]) | documents_in_any(first))
+    if arrival.external_id or scope.administers == "nothing":
+        return kept
+    owned = documents_kept(scope=replace(scope, administers="nothing")).order_by().values("pk")
+    return kept & (Q(pk__in=owned) | Q(sets=None) | documents_in_any([s.pk for s in arrival.sets]))
+
+
+def identity_home(*, arrival: Arrival, source: Source) -> int:
+    """To what the identity of a new document belongs: see `Document.home`."""
+    return arrival.sets[0].pk if is_open(source) and arrival.sets else 0
+
+
+def _home_free(*, arrival: Arrival, source: Source) -> int:
+    """The home of a new document, where others may keep one with the same identity: then next to the last of these."""
+    wanted = identity_home(arrival=arrival, source=source)
+    same = (
+        {"external_id": arrival.external_id} if arrival.external_id else {"external_id": "", "sha256": arrival.sha256}
     )
-    return Document.objects.select_for_update().filter(tenant_id=source.tenant_id, deleted=None, **identity).first()
+    others = Document.objects.filter(tenant_id=source.tenant_id, source=source, deleted=None, **same)
+    if not others.filter(home=wanted).exists():
+        return wanted
+    return -others.order_by("-pk").values_list("pk", flat=True)[0]
+
+
+# ── writing ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Registration:
-    document = document_new(actor=actor, arrival=arrival, source=source)
+    home = _home_free(arrival=arrival, source=source)
+    document = document_new(actor=actor, arrival=arrival, source=source, home=home)
     document.save()
     names_store([arrival_names(document, arrival)])
     document.sets.set(arrival.sets)
@@ -132,13 +193,14 @@ def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Re
     return Registration(document, version, duplicate=False, merged=settled > 0)
 
 
-def document_new(*, actor: User | None, arrival: Arrival, source: Source) -> Document:
+def document_new(*, actor: User | None, arrival: Arrival, source: Source, home: int) -> Document:
     """The unsaved row of a new document."""
     return Document(
         tenant_id=source.tenant_id,
         source=source,
         external_id=arrival.external_id,
         sha256=arrival.sha256,
+        home=home,
         title=_title(arrival),
         clearance=arrival.clearance,
         metadata=dict(arrival.metadata),
@@ -152,25 +214,21 @@ def arrival_names(document: Document, arrival: Arrival) -> DocumentNames:
     return document_names(document, file_name=arrival.name, path=arrival.sent_as)
 
 
-def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Registration:
-    """Register a known document: merge sets, tags and attributes; new or failed bytes make a new version.
+def _register_again(*, scope: Scope, actor: User | None, document: Document, arrival: Arrival) -> Registration:
+    """Register a document that the sender keeps: merge sets, tags and attributes; new or failed bytes make a version.
 
-    Only those who own the document may send other bytes under its external id: adding it to a set of one's own would
-    otherwise open its present text to that set. Others may not change its title, name or attributes either.
-    Raises NotAllowedError.
+    A higher clearance is an act of its own, with its own audit event; a lower one changes nothing.
     """
     was_visible = documents_readable(scope=scope).filter(pk=document.pk).exists()
     same_bytes = document.sha256 == arrival.sha256
-    keeps = is_kept(scope=scope, document=document)
-    if not same_bytes and not keeps:
-        raise NotAllowedError("external_id_kept")
     document.sets.add(*arrival.sets)
-    document.clearance = max(document.clearance, arrival.clearance)
+    if arrival.clearance > document.clearance:
+        clearance_note(actor=actor, document=document, clearance=arrival.clearance)
+        document.clearance = arrival.clearance
     document.tags = sorted({*document.tags, *arrival.tags})
-    if keeps:
-        document.metadata = {**document.metadata, **arrival.metadata}
-        document.title = arrival.title or document.title
-        names_store([arrival_names(document, arrival)])
+    document.metadata = {**document.metadata, **arrival.metadata}
+    document.title = arrival.title or document.title
+    names_store([arrival_names(document, arrival)])
     document.sha256 = arrival.sha256
     document.save()
     if document.handled.get("sets") or is_composed(document.source):
@@ -184,18 +242,25 @@ def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Re
     return Registration(document, known, duplicate=was_visible, merged=True)
 
 
+def clearance_note(*, actor: User | None, document: Document, clearance: int) -> None:
+    """Record in the audit log that somebody changes the clearance of a document."""
+    if actor is not None:
+        before = document.clearance
+        target = document.title
+        audit_record(
+            actor=actor,
+            action="document.clearance",
+            target=target,
+            document=document.pk,
+            before=before,
+            after=clearance,
+        )
+
+
 def is_composed(source: Source) -> bool:
     """Whether any set is composed of the source; cached on the object, which lives as long as a request."""
     prefetch_related_objects([source], "set_sources")
     return bool(source.set_sources.all())
-
-
-def is_kept(*, scope: Scope, document: Document) -> bool:
-    """Whether the asker administers the document or owns every set that contains it."""
-    if scope.administers != "nothing":
-        return True
-    held_by = document.sets.all()
-    return held_by.exists() and not held_by.exclude(pk__in=sets_managed(scope=scope).values("pk")).exists()
 
 
 def version_add(*, document: Document, arrival: Arrival) -> DocumentVersion:

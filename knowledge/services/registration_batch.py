@@ -21,6 +21,7 @@ from knowledge.services.registration import (
     arrival_names,
     document_new,
     document_register,
+    identity_home,
     is_composed,
     version_new,
 )
@@ -76,7 +77,7 @@ def _new(arrivals: Sequence[Addressed], *, without: Mapping[int, object]) -> lis
 
 
 def _known(arrivals: Iterable[Addressed]) -> set[Identity]:
-    """Identities that exist; their rows are locked in the same order by everyone."""
+    """Identities that exist, whoever keeps them; their rows are locked in the same order by everyone."""
     by_source: dict[tuple[int, int], list[str]] = defaultdict(list)
     for one in arrivals:
         by_source[one.source.tenant_id, one.source.pk].append(one.arrival.external_id)
@@ -106,7 +107,15 @@ def _together(actor: User | None, arrivals: Sequence[Addressed]) -> list[Registr
 
 def _documents_create(actor: User | None, arrivals: Sequence[Addressed]) -> list[Document]:
     documents = Document.objects.bulk_create(
-        [document_new(actor=actor, arrival=one.arrival, source=one.source) for one in arrivals]
+        [
+            document_new(
+                actor=actor,
+                arrival=one.arrival,
+                source=one.source,
+                home=identity_home(arrival=one.arrival, source=one.source),
+            )
+            for one in arrivals
+        ]
     )
     names_store([arrival_names(document, one.arrival) for document, one in zip(documents, arrivals, strict=True)])
     through = Document.sets.through

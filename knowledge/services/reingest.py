@@ -63,6 +63,17 @@ def set_rebuild(*, scope: Scope, actor: User, set_id: int) -> IngestJob:
     return job
 
 
+def version_again(version: DocumentVersion) -> DocumentVersion:
+    """A new newest version of its document with the bytes of a former one; the document is locked."""
+    last = (
+        DocumentVersion.objects.filter(document=version.document_id)
+        .order_by("-number")
+        .values_list("number", flat=True)
+    )
+    values = {name: getattr(version, name) for name in REBUILT_WITH}
+    return DocumentVersion.objects.create(document_id=version.document_id, number=last[0] + 1, **values)
+
+
 def _next_versions(document_ids: Sequence[int]) -> list[DocumentVersion]:
     """New versions of the live bytes; none for documents with a newer version that is in progress or failed."""
     rows = Document.objects.select_for_update(of=("self",)).filter(pk__in=document_ids, deleted=None).order_by("pk")

@@ -17,7 +17,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import set_owned
 
-CHANGEABLE = ("name", "code", "axis", "visibility", "description", "persona", "example_questions")
+CHANGEABLE = ("name", "code", "axis", "visibility", "originals", "description", "persona", "example_questions")
 
 
 @transaction.atomic

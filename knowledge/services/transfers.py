@@ -14,7 +14,8 @@ from accounts.services import audit_record
 from knowledge.errors import MixedTenantsError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet
-from knowledge.selectors import documents_readable, set_owned, sets_managed
+from knowledge.selectors import documents_readable, set_owned
+from knowledge.selectors.keeping import kept_among
 from knowledge.services.composition import memberships_by_hand_record
 from ragcore.errors import RagError
 
@@ -72,12 +73,15 @@ def _each(
     rows = documents_readable(scope=scope).filter(pk__in=document_ids).order_by("pk")
     documents = list(rows.select_for_update(of=("self",)))
     held = _held(documents)
-    kept = None if scope.administers != "nothing" else set(sets_managed(scope=scope).values_list("pk", flat=True))
+    kept = kept_among(scope=scope, document_ids=list(held))
+    is_administrator = scope.administers != "nothing"
     changed: list[int] = []
     refused = []
     for document in documents:
         try:
-            if _is_changed(document, held[document.pk], kept=kept, add=add, take=take):
+            if document.pk not in kept:
+                raise NotAllowedError("kept_by_others")
+            if _is_changed(document, held[document.pk], may_empty=is_administrator, add=add, take=take):
                 changed.append(document.pk)
         except RagError as error:
             refused.append(TransferRefusal(document.pk, document.title, error))
@@ -97,18 +101,16 @@ def _held(documents: Sequence[Document]) -> dict[int, set[int]]:
 
 
 def _is_changed(
-    document: Document, held: set[int], *, kept: set[int] | None, add: KnowledgeSet | None, take: KnowledgeSet | None
+    document: Document, held: set[int], *, may_empty: bool, add: KnowledgeSet | None, take: KnowledgeSet | None
 ) -> bool:
-    """Whether the document changes; `kept`: sets that the asker owns, None: administers all of them.
+    """Whether the document changes; `may_empty`: it may leave its last set.
 
     Raises NotAllowedError, MixedTenantsError.
     """
-    if kept is not None and not (held and held <= kept):
-        raise NotAllowedError("kept_by_others")
     if add is not None and add.tenant_id != document.tenant_id:
         raise MixedTenantsError
     wanted = (held | ({add.pk} if add else set())) - ({take.pk} if take and take != add else set())
-    if not wanted and held and kept is not None:
+    if not wanted and held and not may_empty:
         raise NotAllowedError("last_set")
     return wanted != held
 

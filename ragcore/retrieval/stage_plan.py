@@ -65,6 +65,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
             ("search.coarse", coarse),
             *by_mode[mode],
             ("load.passages", {}),
+            ("drop.copies", {}),
             *_stage_if(options.rerank, "rerank"),
             *_stage_if(options.quality, "weigh.quality"),
             *_stage_if(options.cliff, "cutoff.cliff"),

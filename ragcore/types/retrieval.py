@@ -90,6 +90,7 @@ class Passage:
     rating: float | None = None  # 1 to 5, what readers gave the document; None: nobody did
     weight: float = 1.0  # of the document among others, 0.5 to 2, set by its owners (D13)
     kind: ChunkKind = "body"
+    content: str = ""  # hash of the bytes that its version was read from; "" where it is not known
     merged: tuple[int, ...] = ()  # chunks whose texts were joined into `text`, in reading order; () where it is one
     start: int = 0  # where the chunk's own text begins in `text`
 

@@ -15,7 +15,14 @@ from tests.factories import make_set, make_tenant, make_user
 
 DOCUMENTS = "admin:knowledge_document_changelist"
 SETS = "admin:knowledge_knowledgeset_changelist"
-SET_VALUES = {"name": "Design", "code": "design", "axis": "X", "visibility": "members", "description": ""}
+SET_VALUES = {
+    "originals": "readers",
+    "name": "Design",
+    "code": "design",
+    "axis": "X",
+    "visibility": "members",
+    "description": "",
+}
 
 
 def titles(client, **query) -> set[str]:

@@ -368,5 +368,50 @@ def test_the_number_of_queries_does_not_grow_with_the_documents(world, alice, dj
 def test_the_number_of_queries_does_not_grow_with_the_passages(world, alice, django_assert_max_num_queries):
     document = document_make(set_make(world.alice), chunks=50)
 
-    with django_assert_max_num_queries(7):  # key, its use, groups, two of rights, document, passages
+    with django_assert_max_num_queries(8):  # key, its use, groups, two of rights, one of originals, document, passages
         assert len(alice.get(f"{DOCUMENTS}/{document.pk}/chunks").json()) == 50
+
+
+# ── acts of keepers ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_keeper_changes_the_clearance_and_withdraws_a_version(world, alice, bob):
+    document = document_make(set_make(world.alice))
+    address = f"{DOCUMENTS}/{document.pk}"
+
+    changed = alice.patch(address, {"clearance": 1})
+
+    assert (changed.status_code, changed.json()["clearance"]) == (200, 1)
+    assert alice.patch(address, {"clearance": 3}).status_code == 422
+    assert fields_of(alice.patch(address, {"title": "Mine", "clearance": 1})) == {"title"}
+    assert bob.patch(address, {"clearance": 0}).status_code == 404
+    assert bob.post(f"{address}/versions/1/withdraw").status_code == 404
+    withdrawn = alice.post(f"{address}/versions/1/withdraw").json()
+    assert (withdrawn["state"], withdrawn["error"]["code"]) == ("failed", "version_withdrawn")
+    assert withdrawn["versions"][0]["withdrawn"]
+
+
+def test_readers_see_the_live_version_only(world, alice, bob):
+    document = document_make(set_make(world.alice))
+    document.versions.create(number=2, sha256="f" * 64, file_name="failed draft.txt", size_bytes=1)
+
+    numbers = [
+        [version["number"] for version in client.get(f"{DOCUMENTS}/{document.pk}").json()["versions"]]
+        for client in (alice, bob)
+    ]
+
+    assert numbers == [[2, 1], [1]]
+
+
+def test_a_set_may_be_asked_without_opening_its_documents(world, alice, bob):
+    made = set_make(world.alice)
+    document = document_make(made)
+    assert alice.patch(f"/api/v1/knowledge-sets/{made.pk}", {"originals": "keepers"}).json()["originals"] == "keepers"
+
+    for tail in ("markdown", "chunks"):
+        refused = bob.get(f"{DOCUMENTS}/{document.pk}/{tail}")
+        assert (refused.status_code, error_of(refused)["code"]) == (403, "originals_withheld")
+        assert alice.get(f"{DOCUMENTS}/{document.pk}/{tail}").status_code == 200
+    assert bob.get(f"{DOCUMENTS}/{document.pk}").status_code == 200
+    assert bob.get(DOCUMENTS, {"q": "passage 0"}).json()["count"] == 0
+    assert alice.get(DOCUMENTS, {"q": "passage 0"}).json()["count"] == 1

@@ -90,12 +90,28 @@ def test_each_refusal_concerns_its_own_line(owner, common):
     load(owner, {"external_id": "kept"}, sets=[common])
 
     done = load(
-        clerk, {"external_id": "a"}, {"external_id": "kept", "text": "Changed."}, {"external_id": "b"}, sets=[own]
+        clerk, {"external_id": "a"}, {"external_id": "c", "sets": [common.pk]}, {"external_id": "b"}, sets=[own]
     )
 
     assert done.accepted == 2
     assert [(row.line, row.code) for row in done.rejected] == [(2, "not_allowed")]
     assert sorted(Document.objects.filter(sets=own).values_list("external_id", flat=True)) == ["a", "b"]
+
+
+def test_two_keepers_use_the_same_external_id_without_knowing(owner, common):
+    clerk = make_user()
+    own = make_set("own", owners=[clerk])
+    load(owner, {"external_id": "n1", "title": "Theirs"}, sets=[common])
+
+    first = load(clerk, {"external_id": "n1"}, {"external_id": "n2"}, sets=[own])
+    again = load(clerk, {"external_id": "n1", "text": "Changed."}, sets=[own])
+
+    assert (first.accepted, again.accepted) == (2, 1)
+    theirs, mine = Document.objects.filter(external_id="n1").order_by("pk")
+    assert [(one.title, one.versions.count(), list(one.sets.all())) for one in (theirs, mine)] == [
+        ("Theirs", 1, [common]),
+        ("n1", 2, [own]),
+    ]
 
 
 def test_without_a_set_only_administrators_add(uploads):

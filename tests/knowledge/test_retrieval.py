@@ -52,6 +52,7 @@ def test_every_candidate_carries_the_scores_of_all_stages(owner):
         "boost.profile",
         "fuse.rsf",
         "load.passages",
+        "drop.copies",
         "rerank",
         "cutoff.top_k",
     ]

@@ -9,7 +9,9 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from PIL import Image
 
+from accounts.errors import NotFoundError
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion
+from knowledge.selectors.keeping import OriginalsWithheldError
 from knowledge.view_models import source_view
 from tests.factories import ingest, make_set, make_user, scope_of
 
@@ -93,14 +95,65 @@ def test_a_chinese_file_name_survives_the_download(browser, document, originals)
     assert response["Content-Disposition"] == "attachment; filename*=utf-8''%E5%AE%9A%E6%97%B6%E5%99%A8.pdf"
 
 
-def test_a_citation_opens_the_version_that_it_was_made_from(browser, document, originals):
+def replaced(document: Document, originals) -> DocumentVersion:
+    """The former version of the document, which has a newer one now."""
     old = with_original(document, "old.pdf", pdf())
+    with_picture(old)
+    Chunk.objects.filter(version=old).update(page=1)
     new = DocumentVersion.objects.create(document=document, number=2, sha256="f" * 64, file_name="new", size_bytes=1)
     Document.objects.filter(pk=document.pk).update(live_version=new)
+    return old
 
-    response = browser.get(f"/documents/{document.pk}/original?version={old.number}")
 
-    assert response["Content-Disposition"] == 'inline; filename="old.pdf"'
+ORIGINALS = ["/documents/{d}/original?version=1", "/chunks/{c}/page.png", "/versions/{v}/pages/1.png"]
+ALL_OF_IT = [*ORIGINALS, "/documents/{d}", "/documents/{d}/original", "/pictures/{v}/mast.png"]
+
+
+@pytest.mark.parametrize("address", [*ORIGINALS, "/pictures/{v}/mast.png"])
+def test_a_version_that_was_replaced_is_for_keepers(browser, document, originals, address):
+    old = replaced(document, originals)
+    keeper = Client()
+    keeper.force_login(document.sets.get().owners.get())
+    filled = address.format(d=document.pk, v=old.pk, c=old.chunks.first().pk)
+
+    assert (keeper.get(filled).status_code, browser.get(filled).status_code) == (200, 404)
+
+
+@pytest.mark.parametrize("address", ALL_OF_IT)
+def test_a_set_withholds_its_originals_from_readers(browser, document, originals, address):
+    version = with_original(document, "timer.pdf", pdf())
+    with_picture(version)
+    Chunk.objects.filter(version=version).update(page=1)
+    keeper = Client()
+    keeper.force_login(document.sets.get().owners.get())
+    filled = address.format(d=document.pk, v=version.pk, c=version.chunks.first().pk)
+    assert browser.get(filled).status_code == 200
+
+    document.sets.update(originals="keepers")
+
+    assert (keeper.get(filled).status_code, browser.get(filled).status_code) == (200, 403)
+    document.sets.add(make_set())  # one that the reader reads allows it
+    assert browser.get(filled).status_code == 200
+
+
+def test_a_cited_passage_stays_where_nothing_around_it_may_be_opened(document, originals):
+    reader = scope_of(make_user())
+    version = with_original(document, "timer.pdf", pdf())
+    chunk = version.chunks.get()
+    Chunk.objects.filter(pk=chunk.pk).update(page=1)
+    document.sets.update(originals="keepers")
+
+    shown = source_view(scope=reader, chunk_id=chunk.pk, is_cited=True)
+
+    assert "two seconds" in shown.chunk.html
+    assert (shown.withheld, shown.has_original, shown.pictures, shown.before) == ("set", False, (), None)
+    with pytest.raises(OriginalsWithheldError):
+        source_view(scope=reader, chunk_id=chunk.pk)
+    document.sets.update(originals="readers")
+    replaced(document, originals)
+    assert source_view(scope=reader, chunk_id=chunk.pk, is_cited=True).withheld == "version"
+    with pytest.raises(NotFoundError):
+        source_view(scope=reader, chunk_id=chunk.pk)
 
 
 ADDRESSES = ["/documents/{d}", "/documents/{d}/original", "/chunks/{c}/page.png"]

@@ -41,14 +41,16 @@ def guessed():
 def test_who_guesses_the_bytes_of_a_document_does_not_learn_its_name(guessed):
     boss, guesser, job_id = guessed
 
-    assert names(guesser, job_id) == [("", "")]
-    assert jobs_counted(scope=scope_of(guesser)).get(pk=job_id).first_title is None
-    assert names(make_admin(), job_id) == [("Closing Aarau", "closing aarau.md")]
+    assert names(guesser, job_id) == [("guess", "guess.md")]  # a record of their own
+    assert jobs_counted(scope=scope_of(guesser)).get(pk=job_id).first_title == "guess"
+    assert Document.objects.filter(title="Closing Aarau").get().sets.get().owners.get() == boss
 
 
-def test_errors_of_a_job_do_not_name_it_either(guessed):
-    _, guesser, job_id = guessed
+def test_errors_of_a_job_name_no_document_that_one_may_not_see_any_more(guessed):
+    boss, guesser, job_id = guessed
     Document.objects.update(external_id="closing-aarau")
+    KnowledgeSet.objects.filter(owners=guesser).get().owners.set([boss])
+    KnowledgeSet.objects.update(visibility="members")
     IngestItem.objects.filter(job=job_id).update(stage="failed", error_code="worker_lost")
 
     assert [error["external_id"] for error in job_get(scope=scope_of(guesser), job_id=job_id).errors] == [""]

@@ -23,7 +23,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from knowledge.errors import RuleInvalidError, SupersededError
-from knowledge.models import Document, HandlerRule, SourceHandler
+from knowledge.models import Document, HandlerRule, Source, SourceHandler
 from knowledge.services.deletion import documents_withdraw
 
 # ── values ────────────────────────────────────────────────────────────────────────────────────────
@@ -264,7 +264,11 @@ def version_key(version: str) -> Key:
 def newer_in_series(*, document: Document, series: str, version: str) -> Document | None:
     """Another document of the same series and source with a higher version that is there or on its way."""
     others = _series(document.source_id, [series]).exclude(pk=document.pk).exclude(state=Document.State.FAILED)
-    newer = [other for other in others if version_key(version_of(other)) > version_key(version)]
+    newer = [
+        other
+        for other in others
+        if version_key(version_of(other)) > version_key(version) and _may_replace(old=document, new=other)
+    ]
     return max(newer, key=lambda other: version_key(version_of(other)), default=None)
 
 
@@ -293,12 +297,28 @@ def _settle(source_id: int, names: list[str]) -> int:
         by_series[document.series].append(document)
     gone = 0
     for rows in by_series.values():
-        newest = max(rows, key=lambda row: version_key(version_of(row)))
-        old = [row.pk for row in rows if version_key(version_of(row)) < version_key(version_of(newest))]
-        reason = SupersededError("replaced", title=newest.title)
-        gone += documents_withdraw(tenant_id=newest.tenant_id, document_ids=old, reason=reason)
+        for old in rows:
+            newer = [row for row in rows if version_key(version_of(row)) > version_key(version_of(old))]
+            allowed = [row for row in newer if _may_replace(old=old, new=row)]
+            if allowed:
+                newest = max(allowed, key=lambda row: version_key(version_of(row)))
+                reason = SupersededError("replaced", title=newest.title)
+                gone += documents_withdraw(tenant_id=old.tenant_id, document_ids=[old.pk], reason=reason)
     return gone
 
 
+def _may_replace(*, old: Document, new: Document) -> bool:
+    """Whether the keepers of `new` keep `old`, too: always within a source that somebody owns.
+
+    Where everybody sends to a source, `new` must stand in every set of `old`, and not be open to more people.
+    """
+    source = new.source
+    if source.owner_id is not None or source.kind not in (Source.Kind.UPLOAD, Source.Kind.API):
+        return True
+    mine = set(new.sets.values_list("pk", flat=True))
+    return old.pk is not None and set(old.sets.values_list("pk", flat=True)) <= mine and old.clearance <= new.clearance
+
+
 def _series(source_id: int, names: list[str]) -> QuerySet[Document]:
-    return Document.objects.filter(source_id=source_id, series__in=names, deleted=None).exclude(series="")
+    rows = Document.objects.filter(source_id=source_id, series__in=names, deleted=None).exclude(series="")
+    return rows.select_related("source")

@@ -143,7 +143,8 @@ class ItemSync:
         if fetched is None:
             return
         upload_check(name=fetched.name, size_bytes=len(fetched.content))
-        if known and known.sha256 == hashlib.sha256(fetched.content).hexdigest():
+        sha256 = hashlib.sha256(fetched.content).hexdigest()
+        if known and (known.sha256 == sha256 or known.versions.filter(sha256=sha256, withdrawn__isnull=False).exists()):
             stamp_store(document_id=known.pk, stamp=fetched.stamp)
             document_rename(document_id=known.pk, file_name=fetched.name, path=item.external_id)
             return

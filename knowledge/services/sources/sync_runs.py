@@ -29,7 +29,7 @@ from knowledge.indexes.statements import sync_runs_lock
 from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.queue import RUN_SYNC, enqueue_on_commit
 from knowledge.selectors import set_owned
-from knowledge.selectors.sets import source_managed
+from knowledge.selectors.sets import source_managed, sources_managed
 from knowledge.services.leases import Lease, LeaseLostError, claimable, rows_claim
 from ragcore.errors import RagError
 
@@ -239,12 +239,13 @@ def source_run_start(*, scope: Scope, actor: User, source_id: int) -> IngestJob:
 
 @transaction.atomic
 def set_ingest(*, scope: Scope, actor: User, set_id: int) -> IngestJob:
-    """Run all enabled sources of a set, and add matching documents to the set (D12).
+    """Run the enabled sources of a set that the asker keeps, and add matching documents to the set (D12).
 
-    Raises NotFoundError, NotAllowedError.
+    Sources that others share are run by their owners and schedules. Raises NotFoundError, NotAllowedError.
     """
     chosen = set_owned(scope=scope, set_id=set_id)
-    sources = list(Source.objects.filter(set_sources__knowledge_set=chosen, enabled=True).order_by("pk"))
+    mine = sources_managed(scope=scope)
+    sources = list(mine.filter(set_sources__knowledge_set=chosen, enabled=True).order_by("pk"))
     audit_record(actor=actor, action="set.ingest", target=chosen.code, set=chosen.pk, sources=[s.pk for s in sources])
     return run_open(sources=sources, actor=actor, trigger="person", tenant_id=chosen.tenant_id)
 

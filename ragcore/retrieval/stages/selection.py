@@ -69,6 +69,33 @@ class CutoffTopK:
         return state.narrowed(best, stage="cutoff.top_k", reason=f"below the best {self.keep}")
 
 
+@stage("drop.copies", label=_("copies"), optional=True, drop_reason=_("copy of a higher-ranked passage"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropCopies:
+    """Drop passages of a further record of the same bytes whose text stands in a better candidate of another record.
+
+    Two people who upload the same file have a record each; who may read both finds its text once.
+    """
+
+    def __call__(self, state: State, ports: Ports) -> State:
+        copies = find_copies(state.candidates)
+        return _without(state, copies, stage="drop.copies") if copies else state
+
+
+def find_copies(candidates: Sequence[Candidate]) -> dict[int, list[int]]:
+    """By chunk the later chunks of other documents with the same bytes whose texts stand in it."""
+    seen: dict[str, list[Passage]] = defaultdict(list)
+    copies: dict[int, list[int]] = defaultdict(list)
+    for passage in (c.passage for c in candidates if c.passage is not None and c.passage.content):
+        better = (p for p in seen[passage.content] if p.document != passage.document and passage.text in p.text)
+        first = next(better, None)
+        if first is None:
+            seen[passage.content].append(passage)
+        else:
+            copies[first.chunk].append(passage.chunk)
+    return copies
+
+
 @stage(
     "drop.duplicates",
     label=_("duplicates"),
@@ -89,7 +116,9 @@ class DropDuplicates:
 
     def __call__(self, state: State, ports: Ports) -> State:
         repeated, compared = find_repetitions(state.candidates, similarity=self.similarity, keep=self.keep)
-        return _without(state, repeated).noted(compared=compared, dropped=sum(map(len, repeated.values())))
+        return _without(state, repeated, stage="drop.duplicates").noted(
+            compared=compared, dropped=sum(map(len, repeated.values()))
+        )
 
 
 def find_repetitions(
@@ -143,11 +172,11 @@ def _text(candidate: Candidate) -> str:
     return " ".join("\n".join([*candidate.passage.heading_path, candidate.passage.text]).split())
 
 
-def _without(state: State, repeated: dict[int, list[int]]) -> State:
+def _without(state: State, repeated: Mapping[int, Sequence[int]], *, stage: str) -> State:
     for chunk, copies in repeated.items():
         gone = set(copies)
         kept = [c for c in state.candidates if c.chunk not in gone]
-        state = state.narrowed(kept, stage="drop.duplicates", reason=f"repeats passage {chunk}")
+        state = state.narrowed(kept, stage=stage, reason=f"repeats passage {chunk}")
     return state
 
 

@@ -171,6 +171,14 @@ class TestWhoMayCompose:
 
         assert held(own) == ["radio/a.md"]
 
+    def test_a_filter_on_a_source_that_is_no_longer_shared_is_not_widened(self, owner, source):
+        keeper = make_user("keeper")
+        own = make_set("own", owners=[keeper])
+        put(owner, own, (source, {"paths": ["radio/*"]}))
+
+        with pytest.raises(NotAllowedError):
+            put(keeper, own, (source, {}))
+
     def test_sets_of_others_are_not_touched(self, owner, common, source):
         stranger = make_user("stranger")
 

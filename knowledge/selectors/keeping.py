@@ -1,0 +1,124 @@
+"""Who keeps a document, and what of it others may open: the one rule for writing, and originals (B6, B11)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import ClassVar
+
+from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models.functions import Cast, Coalesce
+from django.db.models.lookups import Exact
+
+from accounts.errors import NotAllowedError, NotFoundError
+from accounts.scope import Scope
+from knowledge.models import Document, DocumentVersion, KnowledgeSet
+from knowledge.selectors.documents import documents_in_any, documents_readable
+from knowledge.selectors.sets import sets_managed, sets_readable
+from ragcore.errors import Sentence
+
+# ── keepers ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def documents_kept(*, scope: Scope) -> QuerySet[Document]:
+    """Documents that the asker may open and change: nobody else's acts change what others see or may do with them."""
+    return documents_readable(scope=scope).filter(keeper_condition(scope=scope))
+
+
+def keeper_condition(*, scope: Scope) -> Q:
+    """The asker administers the document, owns its source, or owns every set into which it was put.
+
+    Sets that were composed of a source which others may use do not count: composing a set takes nothing from anybody.
+    """
+    if scope.administers == "everything":
+        return Q()
+    if scope.administers == "tenant":
+        return Q(tenant_id=scope.tenant_id)
+    mine = list(sets_managed(scope=scope).order_by().values_list("pk", flat=True))
+    every = Document.sets.through.objects.filter(document_id=OuterRef("pk"))
+    by_hand = every.exclude(Exact(_origin(), "source"))
+    is_shared = Q(source__options__contains={"shared": True})
+    owns_all = Q(Exists(every.filter(knowledgeset_id__in=mine))) & ~Q(Exists(every.exclude(knowledgeset_id__in=mine)))
+    owns_all_by_hand = Q(Exists(by_hand.filter(knowledgeset_id__in=mine))) & ~Q(
+        Exists(by_hand.exclude(knowledgeset_id__in=mine))
+    )
+    owns_sets = (~is_shared & owns_all) | (is_shared & owns_all_by_hand)
+    return Q(tenant_id=scope.tenant_id) & (Q(source__owner=scope.user_id) | owns_sets)
+
+
+def _origin() -> Coalesce:
+    """How the document came into a set that is composed of its source (knowledge.services.composition); else ""."""
+    found = Func(
+        OuterRef("handled"),
+        Value("sets"),
+        Cast(F("knowledgeset_id"), TextField()),
+        function="jsonb_extract_path_text",
+        output_field=TextField(),
+    )
+    return Coalesce(found, Value(""), output_field=TextField())
+
+
+def is_kept(*, scope: Scope, document: Document) -> bool:
+    """Whether the asker keeps a document; the caller has checked that it may be opened."""
+    return Document.objects.filter(keeper_condition(scope=scope), pk=document.pk).exists()
+
+
+def kept_among(*, scope: Scope, document_ids: Collection[int]) -> set[int]:
+    """Ids of those of the documents that the asker keeps."""
+    rows = documents_kept(scope=scope).filter(pk__in=document_ids)
+    return set(rows.order_by().values_list("pk", flat=True))
+
+
+# ── originals ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class OriginalsWithheldError(NotAllowedError):
+    """The asker may ask about a document, but not open, page through or download it."""
+
+    code = "originals_withheld"
+    default_message = (
+        "The owners of this knowledge set keep its documents to themselves. You can ask about them and read the "
+        "passages that an answer cites."
+    )
+    reasons: ClassVar[Mapping[str, Sentence]] = {}
+
+
+def documents_openable(*, scope: Scope) -> QuerySet[Document]:
+    """Documents whose live version the asker may open, page through and download.
+
+    Keepers, owners of any set that holds it, and readers of a set that does not withhold originals. The others may ask
+    about it, and read the passages that an answer cites.
+    """
+    readable = documents_readable(scope=scope)
+    if scope.administers != "nothing":
+        return readable
+    opening = sets_readable(scope=scope).filter(originals=KnowledgeSet.Originals.READERS)
+    mine = sets_managed(scope=scope)
+    ids = opening.order_by().values_list("pk", flat=True).union(mine.order_by().values_list("pk", flat=True))
+    return readable.filter(documents_in_any(list(ids)) | Q(source__owner=scope.user_id))
+
+
+def document_openable(*, scope: Scope, document_id: int) -> Document:
+    """A document whose live version the asker may open. Raises NotFoundError, OriginalsWithheldError."""
+    found = documents_openable(scope=scope).select_related("live_version").filter(pk=document_id).first()
+    if found is not None:
+        return found
+    if documents_readable(scope=scope).filter(pk=document_id).exists():
+        raise OriginalsWithheldError
+    raise NotFoundError("document", document=document_id)
+
+
+def version_openable(*, scope: Scope, version: DocumentVersion) -> DocumentVersion:
+    """The version, if the asker may open it: the live one as the document, every other one as its keeper.
+
+    Raises NotFoundError, OriginalsWithheldError.
+    """
+    document = document_openable(scope=scope, document_id=version.document_id)
+    if document.live_version_id != version.pk and not is_kept(scope=scope, document=document):
+        raise NotFoundError("version", document=document.pk)
+    return version
+
+
+def versions_listed(*, scope: Scope, document: Document) -> QuerySet[DocumentVersion]:
+    """Versions of a document that the asker may open, newest first: all for its keepers, the live one for others."""
+    rows = document.versions.defer("markdown", "sketch")
+    return rows if is_kept(scope=scope, document=document) else rows.filter(live_for=document)
