@@ -222,3 +222,23 @@ def test_documents_of_before_can_be_asked_for_by_name(owner):
         made["RAN/tilt_plan"].pk: before[made["RAN/tilt_plan"].pk]
     }
     assert "/ran/tilt plan" in before[made["RAN/tilt_plan"].pk]
+
+
+# ── identity of documents ───────────────────────────────────────────────────────────────────────
+
+
+def test_identities_get_homes_and_records_of_several_keepers_stay_apart_on_the_way_back(owner):
+    first, second = make_set("first", owners=[owner]), make_set("second", owners=[owner])
+    document = ingest(owner, first, second, e1="Alpha.")["e1"]
+    try:
+        migrate([("knowledge", "0019_nesting_rules")])
+        migrate(None)
+        document.refresh_from_db()
+        assert document.home == first.pk
+        values = {"tenant": owner.tenant, "source": document.source, "external_id": "e1", "title": "Theirs"}
+        other = Document.objects.create(**values, sha256="0" * 64, home=second.pk)
+        migrate([("knowledge", "0019_nesting_rules")])
+    finally:
+        migrate(None)
+
+    assert list(Document.objects.order_by("pk").values_list("external_id", flat=True)) == ["e1", f"e1~{other.pk}"]
