@@ -94,3 +94,18 @@ def test_faults_of_a_file_are_told_in_chinese(reviewer, golden_set):
     page = import_file(client, golden_set, "cases.csv", "foo,bar\n1,2\n").content.decode()
 
     assert "第 1 行必须是表头" in page
+
+
+def test_a_curator_changes_only_golden_sets_of_their_own(owner, own_set, golden_set):
+    client = signed_in(owner)
+    client.post(reverse("admin:evaluation_goldenset_add"), {"name": "mine", "description": ""})
+    mine, theirs = GoldenSet.objects.get(name="mine"), golden_set
+    for one in (mine, theirs):
+        GoldenCase.objects.create(golden_set=one, question=f"Why {one.name}?")
+        import_file(client, one, "a.csv", "question,answers\na?,b\n")
+        client.post(reverse("admin:evaluation_goldenset_delete", args=[one.pk]), {"post": "yes"})
+    marked = {"action": "delete_selected", "_selected_action": [theirs.pk], "post": "yes"}
+    client.post(reverse("admin:evaluation_goldenset_changelist"), marked)
+
+    assert [one.name for one in GoldenSet.objects.all()] == [theirs.name]
+    assert [case.question for case in GoldenCase.objects.all()] == [f"Why {theirs.name}?"]

@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from knowledge.models import (
+    Document,
     DocumentNames,
     DocumentVersion,
     IngestJob,
@@ -190,3 +191,23 @@ def whole_vectors():
 
 def document_terms():
     return {row.document_id: row.terms for row in DocumentNames.objects.all()}
+
+
+# ── identity of documents ───────────────────────────────────────────────────────────────────────
+
+
+def test_identities_get_homes_and_records_of_several_keepers_stay_apart_on_the_way_back(owner):
+    first, second = make_set("first", owners=[owner]), make_set("second", owners=[owner])
+    document = ingest(owner, first, second, e1="Alpha.")["e1"]
+    try:
+        migrate([("knowledge", "0019_nesting_rules")])
+        migrate(None)
+        document.refresh_from_db()
+        assert document.home == first.pk
+        values = {"tenant": owner.tenant, "source": document.source, "external_id": "e1", "title": "Theirs"}
+        other = Document.objects.create(**values, sha256="0" * 64, home=second.pk)
+        migrate([("knowledge", "0019_nesting_rules")])
+    finally:
+        migrate(None)
+
+    assert list(Document.objects.order_by("pk").values_list("external_id", flat=True)) == ["e1", f"e1~{other.pk}"]
