@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ragcore.errors import PermanentError, Sentence
+from ragcore.errors import PermanentError, Sentence, TransientError
 
 
 class NotAuthenticatedError(PermanentError):
@@ -55,7 +55,6 @@ class NotAllowedError(PermanentError):
     code = "not_allowed"
     default_message = "You may not do this."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "make_users": "Only administrators may create users.",
         "users_of_others": "Only staff of the default tenant may create users of other tenants.",
         "site_options": "Only administrators may change the settings of the site.",
         "change_set": "Only owners may change the knowledge set '%(name)s'.",
@@ -70,9 +69,50 @@ class NotAllowedError(PermanentError):
         "external_id_kept": "A document with this external id is kept by owners of other sets.",
         "sets_of_others": "Only administrators of the whole site may create sets in other tenants.",
         "last_set": "It is its last knowledge set; delete the document instead.",
-        "make_sources": "Only owners of knowledge sets and administrators may add sources.",
         "private_addresses": "Only administrators of the whole site may allow private addresses.",
     }
+
+
+class MissingRightError(PermanentError):
+    """The asker may not do such a thing at all, whatever the object."""
+
+    code = "missing_right"
+    default_message = "You do not have the right to do this."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "create_sets": "You do not have the right to create knowledge sets. Ask an administrator.",
+        "give_keys_scope": "Only administrators may give a key the scope 'keys'.",
+        "make_users": "Only administrators may create users.",
+        "make_sources": "Only owners of knowledge sets and administrators may add sources.",
+    }
+
+
+class MissingScopeError(PermanentError):
+    """The API key of the request is not for this; its user may be allowed to do it."""
+
+    code = "missing_scope"
+    default_message = "This API key does not have the scope that this request needs."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "needed": "This API key does not have the scope '%(scope)s'.",
+        "given": "A key can give only scopes that it has itself, not '%(scope)s'.",
+    }
+
+
+class KeySettingsError(PermanentError):
+    """Scopes or expiry of a new key cannot be used."""
+
+    code = "invalid_key"
+    default_message = "An API key cannot be made so."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "no_scope": "A key needs at least one scope.",
+        "expired": "The key would have expired already.",
+    }
+
+
+class RateLimitedError(TransientError):
+    """This person or key has done as much in the last minute as they may."""
+
+    code = "rate_limited"
+    default_message = "Too many requests."
 
 
 class NameTakenError(PermanentError):

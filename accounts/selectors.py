@@ -29,17 +29,24 @@ def _administers(user: User) -> Literal["nothing", "tenant", "everything"]:
     return "everything" if user.tenant.is_default else "tenant"
 
 
-def api_key_user(key: str) -> User:
-    """The active user for whom this key acts. Raises NotAuthenticatedError."""
-    row = (
-        ApiKey.objects.select_related("user__tenant")
-        .filter(digest=key_digest(key), revoked=None, user__is_active=True)
-        .first()
-    )
-    if row is None:
+def may_give_keys_scope(user: User) -> bool:
+    """Whether keys that this person makes may make keys themselves: administrators only."""
+    return _administers(user) != "nothing"
+
+
+def may_create_sets(*, user: User, scope: Scope) -> bool:
+    """Administrators, and whom they have given the right."""
+    return scope.administers != "nothing" or user.can_create_sets
+
+
+def api_key_get(secret: str) -> ApiKey:
+    """The key with its active user and their tenant. Raises NotAuthenticatedError for a revoked or expired one, too."""
+    rows = ApiKey.objects.select_related("user__tenant")
+    row = rows.filter(digest=key_digest(secret), revoked=None, user__is_active=True).first()
+    if row is None or row.is_expired:
         raise NotAuthenticatedError
     _note_use(row)
-    return row.user
+    return row
 
 
 def key_digest(key: str) -> str:

@@ -5,47 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from math import ceil
-from typing import Final
 
 from django.conf import settings
 from redis.exceptions import RedisError
 
+from accounts.errors import RateLimitedError
 from accounts.models import User
+from accounts.sliding_window import COUNT_OR_WAIT, WINDOW_SECONDS
 from chat import metrics
 from chat.errors import InvalidAnswerRequestError
 from chat.redis_client import client
-from ragcore.errors import TransientError
 
 logger = logging.getLogger(__name__)
 
-WINDOW_SECONDS = 60
 REDIS_SECONDS = 1.0  # then the question is answered uncounted
-
-# The questions of the last minute, each with its time in microseconds, by the clock of Redis: every web process counts
-# in the same one. Answers the microseconds after which so many questions have a place; 0: they have, and are counted.
-_COUNT: Final = """
-local now = redis.call('TIME')
-local at = now[1] * 1000000 + now[2]
-local window, limit, asked = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', at - window)
-local over = redis.call('ZCARD', KEYS[1]) + asked - limit
-if over > 0 then
-  local last = redis.call('ZRANGE', KEYS[1], over - 1, over - 1, 'WITHSCORES')
-  return last[2] + window - at
-end
-for number = 1, asked do
-  redis.call('ZADD', KEYS[1], at, string.format('%.0f-%d', at, number))
-end
-redis.call('PEXPIRE', KEYS[1], math.ceil(window / 1000))
-return 0
-"""
-
-
-class RateLimitedError(TransientError):
-    """This person has asked as many questions in the last minute as they may."""
-
-    code = "rate_limited"
-    default_message = "Too many requests."
 
 
 async def count_questions_or_raise(user: User, *, questions: int = 1) -> None:
@@ -64,7 +37,7 @@ async def count_questions_or_raise(user: User, *, questions: int = 1) -> None:
         raise InvalidAnswerRequestError("too_many_questions", questions=questions, limit=limit)
     try:
         async with asyncio.timeout(REDIS_SECONDS):
-            count = client().register_script(_COUNT)
+            count = client().register_script(COUNT_OR_WAIT)
             wait = int(await count(keys=[f"rate:{user.pk}"], args=[WINDOW_SECONDS * 1_000_000, limit, questions]))
     except (RedisError, TimeoutError, OSError) as error:
         metrics.UNCOUNTED.inc(questions)

@@ -38,6 +38,9 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "invalid": 422,
     "not_authenticated": 401,
     "csrf_failed": 403,
+    "missing_right": 403,
+    "missing_scope": 403,
+    "quota_exceeded": 403,
     # what the asker may not do is as unknown as what does not exist
     "not_allowed": 404,
     "not_found": 404,

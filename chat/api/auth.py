@@ -10,7 +10,8 @@ from ninja.security.http import HttpAuthBase
 from ninja.utils import check_csrf
 
 from accounts.authentication import bearer_token, request_user
-from accounts.models import User
+from accounts.key_scopes import KeyScope
+from accounts.models import ApiKey, User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from chat.errors import CsrfFailedError
@@ -23,27 +24,33 @@ class Caller:
 
     user: User
     scope: Scope
+    key: ApiKey | None = None  # None: a browser
 
 
 class CallerAuth(HttpAuthBase):
-    """Sets `request.auth` to a Caller. Raises NotAuthenticatedError; CsrfFailedError for unsafe calls of a browser.
+    """Sets `request.auth` to a Caller. Raises NotAuthenticatedError; MissingScopeError for a key that does not have
+    `scope`; CsrfFailedError for unsafe calls of a browser.
 
     Runs in our own threads, so that a streaming request holds no database connection.
     """
 
     openapi_scheme = "bearer"
 
+    def __init__(self, scope: KeyScope | None = None) -> None:
+        super().__init__()
+        self.scope = scope
+
     async def __call__(self, request: HttpRequest) -> Caller:
-        caller = await run_db(_caller, request)  # first: whoever is nobody gets 401, with or without a token
+        caller = await run_db(_caller, request, self.scope)  # first: nobody gets 401, with or without a token
         if bearer_token(request) is None and check_csrf(request) is not None:
             raise CsrfFailedError
         return caller
 
 
-def _caller(request: HttpRequest) -> Caller:
-    user = request_user(request)
+def _caller(request: HttpRequest, scope: KeyScope | None) -> Caller:
+    user, key = request_user(request, scope=scope)
     _ = user.tenant  # read here, where there is a connection
-    return Caller(user, scope_for(user))
+    return Caller(user, scope_for(user), key)
 
 
 def caller_of(request: HttpRequest) -> Caller:

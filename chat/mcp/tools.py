@@ -12,9 +12,11 @@ from typing import Annotated, Any
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 
+from accounts.authentication import api_key_admit, scope_require
 from accounts.errors import NotAuthenticatedError, NotFoundError
+from accounts.key_scopes import KeyScope
 from accounts.scope import Scope
-from accounts.selectors import api_key_user, scope_for
+from accounts.selectors import scope_for
 from chat.admission import take_place
 from chat.answering.context import profile_get
 from chat.answering.retrieval import run_search
@@ -45,16 +47,21 @@ from knowledge.models import Chunk, Document
 from knowledge.selectors import documents_askable, sets_listed, sets_readable
 from knowledge.types import RetrievalRequest
 
+TOOL_SCOPES = {  # that the key of the caller needs
+    "search": KeyScope.ASK,
+    "answer": KeyScope.ASK,
+    "fetch_source": KeyScope.READ,
+    "list_sets": KeyScope.ASK,
+}
 CALLER = "ragsite.caller"  # in the ASGI scope of a request
 
 CallerOf = Callable[[Context[Any, Any]], Awaitable[Caller]]
 
 
 def caller_of_key(key: str) -> Caller:
-    """Uses the ORM. Raises NotAuthenticatedError."""
-    user = api_key_user(key)
-    _ = user.tenant  # read here, where there is a connection
-    return Caller(user, scope_for(user))
+    """Uses the ORM. Raises NotAuthenticatedError, RateLimitedError."""
+    row = api_key_admit(key)
+    return Caller(row.user, scope_for(row.user), row)
 
 
 def caller_of_fixed_key(key: str) -> CallerOf:
@@ -80,6 +87,12 @@ class Tools:
     """Each tool acts with the rights of the caller whom `caller_of` finds."""
 
     caller_of: CallerOf
+
+    async def _caller(self, ctx: Context[Any, Any], tool: str) -> Caller:
+        """Raises MissingScopeError, and what `caller_of` raises."""
+        caller = await self.caller_of(ctx)
+        scope_require(caller.key, TOOL_SCOPES.get(tool))
+        return caller
 
     async def search(
         self, ctx: Context[Any, Any], query: Question, sets: Sets = None, top_k: TopK = 10

@@ -11,6 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.key_scopes import KeyScope
 from accounts.rest import Identifier, PageQuery, StrictSerializer, Text
 from knowledge.api.sources import SetSourceActions
 from knowledge.models import KnowledgeSet
@@ -112,6 +113,18 @@ class KnowledgeSetViewSet(SetSourceActions):
 
     lookup_field = "set_id"
     lookup_value_converter = "int"
+    key_scopes: ClassVar = {
+        "list": KeyScope.READ,
+        "create": KeyScope.MANAGE,
+        "retrieve": KeyScope.READ,
+        "partial_update": KeyScope.MANAGE,
+        "destroy": KeyScope.MANAGE,
+        "members": KeyScope.MANAGE,
+        "put_members": KeyScope.MANAGE,
+        "sources": KeyScope.READ,
+        "put_sources": KeyScope.MANAGE,
+        "ingest": KeyScope.WRITE,
+    }
 
     @extend_schema(parameters=[SetQuery], responses=SetFields(many=True), operation_id="knowledge_sets_list")
     def list(self, request: Request) -> Response:
