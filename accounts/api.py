@@ -14,6 +14,7 @@ from accounts.errors import MissingRightError, NotFoundError
 from accounts.key_scopes import KeyScope
 from accounts.models import MAX_CLEARANCE, User
 from accounts.rest import ResourceViewSet, StrictSerializer, Text
+from accounts.roles import KEYS_MAKE, USERS_MANAGE, administers
 from accounts.scope import Scope
 from accounts.services import api_key_create, user_create
 
@@ -103,7 +104,7 @@ class UserViewSet(ResourceViewSet):
     @extend_schema(request=UserBody, responses={201: UserFields})
     def create(self, request: Request) -> Response:
         """Make a user; a new tenant name makes the tenant (administrators of the whole site)."""
-        if self.scope.administers == "nothing":
+        if not administers(scope=self.scope, doing=USERS_MANAGE):
             raise MissingRightError("make_users")
         made = user_create(actor=self.user, **self.body(UserBody))
         return Response(UserFields(made).data, status=201)
@@ -141,7 +142,7 @@ def _key_owner(*, scope: Scope, user: User, username: str) -> User:
     if username == user.username:
         return user
     people = User.objects.filter(is_active=True)
-    if scope.administers == "nothing":
+    if not administers(scope=scope, doing=KEYS_MAKE):
         people = people.filter(service_owner=user)
     elif scope.administers == "tenant":
         people = people.filter(tenant_id=scope.tenant_id)

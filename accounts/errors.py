@@ -58,6 +58,7 @@ class NotAllowedError(PermanentError):
         "users_of_others": "Only staff of the default tenant may create users of other tenants.",
         "site_options": "Only administrators may change the settings of the site.",
         "change_set": "Only owners may change the knowledge set '%(name)s'.",
+        "curate_set": "Only owners and editors may change the documents of the knowledge set '%(name)s'.",
         "change_source": "Only its owner and administrators may change the source '%(name)s'.",
         "tenant": "There is no tenant '%(name)s', or you do not administer it.",
         "compose_source": "Only its owner and administrators may compose sets of the source '%(name)s'.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
@@ -17,8 +17,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_scope, admin_user
-from accounts.models import AuditEvent, Tenant, User, UserGroup
+from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_user
+from accounts.models import AuditEvent, User, UserGroup
+from accounts.selectors import roles_held
 from accounts.services import audit_record
 
 admin.site.unregister(Group)  # Django's own groups give rights that nothing here asks for
@@ -61,18 +62,27 @@ class PersonAdmin(UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
     list_filter = ("is_active", "is_staff", "is_service", "clearance", "tenant")
     list_select_related = ("tenant",)
     autocomplete_fields = ("service_owner",)
+    readonly_fields = ("roles_shown",)
     search_fields = ("username", "first_name", "last_name", "email", "department")
     filter_horizontal = ("user_groups",)
     fieldsets = (
         (None, {"fields": ("username", "password", ("first_name", "last_name"), "email")}),
         (_("Work profile"), {"fields": ("department", "product", "role", "interests")}),
-        (_("Access"), {"fields": ("tenant", "clearance", "user_groups", "can_create_sets", "is_active")}),
+        (
+            _("Access"),
+            {"fields": ("roles_shown", "tenant", "clearance", "user_groups", "can_create_sets", "is_active")},
+        ),
         (_("Service account"), {"fields": ("service_owner",), "classes": ("collapse",)}),
         (_("Administration"), {"fields": ("is_staff", "is_superuser", "groups"), "classes": ("collapse",)}),
     )
     add_fieldsets = (
         (None, {"fields": ("username", "usable_password", "password1", "password2", "tenant", "clearance")}),
     )
+
+    @admin.display(description=_("roles"))
+    def roles_shown(self, user: User) -> str:
+        """What the person is by the fields below and by the lists of knowledge sets."""
+        return ", ".join(str(role.label) for role in roles_held(user))
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """The page that sets a password; service accounts have none."""
@@ -114,30 +124,6 @@ class UserGroupAdmin(AdministratorAdmin):
         return int(group.people_count)
 
 
-@admin.register(Tenant)
-class TenantPageAdmin(AdministratorAdmin):
-    """Organisations; only administrators of the default tenant see this page."""
-
-    tenant_path = "pk"
-    list_display = ("name", "is_default", "created")
-    readonly_fields: ClassVar = ("is_default", "created")
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return super().has_module_permission(request) and admin_scope(request).administers == "everything"
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
-
-    has_change_permission = has_view_permission
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return self.has_module_permission(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:
-        """Never: deleting a tenant would cascade into its documents; that wants a tool of its own."""
-        return False
-
-
 ACTIONS = {
     "api_key.create": _("Created API key"),
     "api_key.revoke": _("Revoked API key"),
@@ -176,6 +162,8 @@ ACTIONS = {
     "source.credentials": _("Changed source credentials"),
     "source.delete": _("Deleted source"),
     "source.run": _("Synchronised source"),
+    "tenant.create": _("Created tenant"),
+    "tenant.change": _("Changed tenant"),
     "user.create": _("Created user"),
     "user.change": _("Changed user"),
     "user.delete": _("Deleted user"),

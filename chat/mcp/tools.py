@@ -100,7 +100,7 @@ class Tools:
         """Passages of the organisation's documents, best first."""
 
         async def call() -> SearchOut:
-            caller = await self.caller_of(ctx)
+            caller = await self._caller(ctx, "search")
             named = await run_db(resolve_sets, scope=caller.scope, names=sets or ())
             return await search_passages(caller, query=query, sets=named, top_k=top_k)
 
@@ -112,7 +112,7 @@ class Tools:
         """An answer with citations, written from the documents only."""
 
         async def call() -> AnswerOut:
-            caller = await self.caller_of(ctx)
+            caller = await self._caller(ctx, "answer")
             named = await run_db(resolve_sets, scope=caller.scope, names=sets or ())
             return await answer_question(caller, query=query, sets=named, style=style)
 
@@ -126,7 +126,7 @@ class Tools:
         async def call() -> SourceOut:
             if document_id is None and chunk_id is None:
                 raise InvalidAnswerRequestError("source_missing")
-            scope = (await self.caller_of(ctx)).scope
+            scope = (await self._caller(ctx, "fetch_source")).scope
             return await run_db(read_source, scope=scope, document_id=document_id, chunk_id=chunk_id, offset=offset)
 
         return await result_of(call())
@@ -135,7 +135,7 @@ class Tools:
         """Knowledge sets that can be named in `sets`."""
 
         async def call() -> SetsOut:
-            return await run_db(list_readable_sets, scope=(await self.caller_of(ctx)).scope)
+            return await run_db(list_readable_sets, scope=(await self._caller(ctx, "list_sets")).scope)
 
         return await result_of(call())
 

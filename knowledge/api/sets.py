@@ -87,14 +87,16 @@ class MembersBody(StrictSerializer):
 
     users = serializers.ListField(child=NameOrId(), required=False, max_length=10_000)
     groups = serializers.ListField(child=NameOrId(), required=False, max_length=1000)
+    editors = serializers.ListField(child=NameOrId(), required=False, max_length=1000)
     owners = serializers.ListField(child=NameOrId(), required=False, max_length=100)
 
 
 class MembersFields(serializers.Serializer[KnowledgeSet]):
-    """Who may read a set of members, and who keeps it: names in order."""
+    """Who may read a set of members, who edits its documents, and who keeps it: names in order."""
 
     users = serializers.SerializerMethodField()
     groups = serializers.SerializerMethodField()
+    editors = serializers.SerializerMethodField()
     owners = serializers.SerializerMethodField()
 
     def get_users(self, row: KnowledgeSet) -> list[str]:
@@ -102,6 +104,9 @@ class MembersFields(serializers.Serializer[KnowledgeSet]):
 
     def get_groups(self, row: KnowledgeSet) -> list[str]:
         return list(row.member_groups.order_by("name").values_list("name", flat=True))
+
+    def get_editors(self, row: KnowledgeSet) -> list[str]:
+        return list(row.editors.order_by("username").values_list("username", flat=True))
 
     def get_owners(self, row: KnowledgeSet) -> list[str]:
         return list(row.owners.order_by("username").values_list("username", flat=True))
@@ -136,7 +141,7 @@ class KnowledgeSetViewSet(SetSourceActions):
 
     @extend_schema(request=NewSetBody, responses={201: SetFields})
     def create(self, request: Request) -> Response:
-        """Make a set; you become its owner."""
+        """Make a set; you become its owner. For those with the right to create sets."""
         values = self.body(NewSetBody)
         tenant = values.pop("tenant", None)
         made = set_create(scope=self.scope, actor=self.user, values=values, tenant=tenant)
@@ -168,6 +173,6 @@ class KnowledgeSetViewSet(SetSourceActions):
     @extend_schema(request=MembersBody, responses=MembersFields)
     @members.mapping.put
     def put_members(self, request: Request, set_id: int) -> Response:
-        """Replace members and owners."""
+        """Replace members, editors and owners."""
         values = self.body(MembersBody)
         return Response(MembersFields(set_members_put(scope=self.scope, actor=self.user, set_id=set_id, **values)).data)

@@ -16,8 +16,10 @@ from knowledge.selectors.jobs import (
     jobs_readable,
 )
 from knowledge.selectors.sets import (
+    set_curated,
     set_get,
     set_owned,
+    sets_curated,
     sets_listed,
     sets_managed,
     sets_readable,
@@ -35,8 +37,10 @@ __all__ = [
     "items_readable",
     "job_get",
     "jobs_readable",
+    "set_curated",
     "set_get",
     "set_owned",
+    "sets_curated",
     "sets_listed",
     "sets_managed",
     "sets_readable",

@@ -15,7 +15,7 @@ from accounts.services import audit_record
 from knowledge.errors import InvalidWeightError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet, SiteOptions
-from knowledge.selectors import documents_readable, sets_managed
+from knowledge.selectors import documents_readable, sets_curated
 from knowledge.services.transfers import TransferRefusal, TransferResult
 
 # ── weights ───────────────────────────────────────────────────────────────────────────────────────
@@ -55,7 +55,7 @@ def _kept(scope: Scope, documents: Sequence[Document]) -> set[int]:
         return ids
     links = Document.sets.through.objects.filter(document_id__in=ids)
     held = set(links.values_list("document_id", flat=True))
-    mine = sets_managed(scope=scope).order_by().values("pk")
+    mine = sets_curated(scope=scope).order_by().values("pk")
     return held - set(links.exclude(knowledgeset_id__in=mine).values_list("document_id", flat=True))
 
 

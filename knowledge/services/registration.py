@@ -18,10 +18,11 @@ from accounts.scope import Scope
 from knowledge.errors import ClearanceTooHighError, MixedTenantsError, SetNotOwnedError
 from knowledge.indexes.statements import files_lock_shared
 from knowledge.models import Document, DocumentNames, DocumentVersion, KnowledgeSet, Source
-from knowledge.selectors import documents_readable, set_owned, sets_managed
+from knowledge.selectors import documents_readable, set_curated, sets_curated
 from knowledge.services.composition import documents_settle, memberships_by_hand_record
 from knowledge.services.handlers import handlers_apply
 from knowledge.services.names import document_names, names_store
+from knowledge.services.quotas import quota_check_documents
 
 DEFAULT_SOURCE = "uploads"
 
@@ -61,7 +62,7 @@ class Registration:
 
 def sets_owned(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
     """The sets, if the asker may add to all of them. Raises NotFoundError, NotAllowedError, MixedTenantsError."""
-    found = [set_owned(scope=scope, set_id=set_id) for set_id in dict.fromkeys(set_ids)]
+    found = [set_curated(scope=scope, set_id=set_id) for set_id in dict.fromkeys(set_ids)]
     if len({s.tenant_id for s in found}) > 1:
         raise MixedTenantsError
     return found
@@ -120,6 +121,7 @@ def _find(*, arrival: Arrival, source: Source) -> Document | None:
 
 
 def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Registration:
+    quota_check_documents(tenant_id=source.tenant_id, documents=1, size_bytes=len(arrival.content))
     document = document_new(actor=actor, arrival=arrival, source=source)
     document.save()
     names_store([arrival_names(document, arrival)])
@@ -179,6 +181,7 @@ def _register_again(*, scope: Scope, document: Document, arrival: Arrival) -> Re
         document.refresh_from_db(fields=["handled"])
     failed = document.state == Document.State.FAILED or document.error_code != ""  # of the newest version
     if failed or not same_bytes:
+        quota_check_documents(tenant_id=document.tenant_id, documents=0, size_bytes=len(arrival.content))
         return Registration(document, version_add(document=document, arrival=arrival), duplicate=False, merged=True)
     known = None if was_visible else document.versions.order_by("-number").first()
     return Registration(document, known, duplicate=was_visible, merged=True)
@@ -191,11 +194,11 @@ def is_composed(source: Source) -> bool:
 
 
 def is_kept(*, scope: Scope, document: Document) -> bool:
-    """Whether the asker administers the document or owns every set that contains it."""
+    """Whether the asker administers the document or may change the documents of every set that contains it."""
     if scope.administers != "nothing":
         return True
     held_by = document.sets.all()
-    return held_by.exists() and not held_by.exclude(pk__in=sets_managed(scope=scope).values("pk")).exists()
+    return held_by.exists() and not held_by.exclude(pk__in=sets_curated(scope=scope).values("pk")).exists()
 
 
 def version_add(*, document: Document, arrival: Arrival) -> DocumentVersion:

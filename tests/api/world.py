@@ -21,7 +21,7 @@ OPENAI_FIELDS = ("type", "param")  # of errors below /v1/, besides ours
 
 @dataclass(frozen=True)
 class World:
-    """Default tenant: root administers everything, alice makes and owns sets, bob reads. Other tenant: eve administers."""
+    """Default tenant: root administers everything, alice makes sets, bob only reads. Other tenant: eve administers."""
 
     home: Tenant
     abroad: Tenant
