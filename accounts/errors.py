@@ -45,6 +45,8 @@ class NotFoundError(PermanentError):
         "person": "There is no such person.",
         "question": "There is no such question, or you may not see it.",
         "golden_set": "There is no such golden set.",
+        "notification": "There is no such notification.",
+        "access_request": "There is no such request for access, or you may not see it.",
         "any_document": "There is no such document, or you may not see it.",
     }
 

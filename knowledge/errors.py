@@ -18,18 +18,6 @@ class UploadTooLargeError(PermanentError):
     }
 
 
-class QuotaExceededError(PermanentError):
-    """The tenant has as much as its quota allows."""
-
-    code = "quota_exceeded"
-    default_message = "The quota of your organisation is used up."
-    reasons: ClassVar[Mapping[str, Sentence]] = {
-        "sets": "The quota of your organisation is used up: %(limit)s knowledge sets.",
-        "documents": "The quota of your organisation is used up: %(limit)s documents.",
-        "megabytes": "The quota of your organisation is used up: %(limit)s MB of originals.",
-    }
-
-
 class SetNotOwnedError(PermanentError):
     """The asker sees the set, but may not put documents into it."""
 

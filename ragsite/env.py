@@ -196,6 +196,15 @@ class Environment(BaseSettings):
     CSRF_TRUSTED_ORIGINS: Origins = ()
     CORS_ALLOWED_ORIGINS: Origins = ()
 
+    # mail; without EMAIL_HOST people are told in their inbox only
+    EMAIL_HOST: str | None = None
+    EMAIL_PORT: int = Field(default=587, ge=1, le=65535)
+    EMAIL_SECURITY: Literal["starttls", "tls", "none"] = "starttls"
+    EMAIL_HOST_USER: str | None = None
+    EMAIL_HOST_PASSWORD: str | None = Field(default=None, repr=False)
+    EMAIL_FROM: str = "ragsite@localhost"
+    SITE_URL: HttpUrl = None  # of links in mails
+
     # models; without LLM_BASE_URL answers are extractive
     LLM_BASE_URL: HttpUrl = None
     LLM_API_KEY: str | None = Field(default=None, repr=False)

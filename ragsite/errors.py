@@ -49,6 +49,8 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "name_taken": 409,
     "replayed": 409,
     "job_over": 409,
+    "access_not_needed": 409,
+    "access_decided": 409,
     "passage_changed": 409,
     "source_in_use": 409,
     "body_too_large": 413,

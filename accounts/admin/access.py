@@ -125,6 +125,10 @@ class UserGroupAdmin(AdministratorAdmin):
 
 
 ACTIONS = {
+    "access.request": _("Asked for access"),
+    "access.approve": _("Gave access"),
+    "access.decline": _("Declined access"),
+    "access.withdraw": _("Withdrew request for access"),
     "api_key.create": _("Created API key"),
     "api_key.revoke": _("Revoked API key"),
     "case.move": _("Moved case"),

@@ -16,6 +16,7 @@ from accounts.rest import Identifier, PageQuery, StrictSerializer, Text
 from knowledge.api.sources import SetSourceActions
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import set_get, set_owned, sets_listed, sets_managed
+from knowledge.selectors.access_requests import sets_with_access
 from knowledge.services.sets import set_create, set_delete, set_members_put, set_update
 
 
@@ -37,10 +38,15 @@ class NewSetBody(SetBody):
     tenant = Text(max_length=64, required=False, allow_null=True)
 
 
+OF_READERS = ("description", "persona", "example_questions")  # what only those see who may read the set
+
+
 class SetFields(serializers.ModelSerializer[KnowledgeSet]):
-    """A set as everyone in the tenant sees it."""
+    """A set. Everyone in the tenant sees that it exists; `may_read` says whether you see what is in it."""
 
     tenant = serializers.CharField(source="tenant.name", read_only=True)
+    owners: Any = serializers.SlugRelatedField(slug_field="username", many=True, read_only=True)
+    may_read = serializers.BooleanField(read_only=True)
 
     class Meta:
         model = KnowledgeSet
@@ -51,11 +57,19 @@ class SetFields(serializers.ModelSerializer[KnowledgeSet]):
             "axis",
             "visibility",
             "tenant",
+            "owners",
+            "may_read",
             "description",
             "persona",
             "example_questions",
             "created",
         ]
+
+    def to_representation(self, instance: KnowledgeSet) -> dict[str, Any]:
+        shown: dict[str, Any] = super().to_representation(instance)
+        if not shown["may_read"]:
+            shown |= {name: type(shown[name])() for name in OF_READERS}
+        return shown
 
 
 class SetQuery(PageQuery):
@@ -137,7 +151,8 @@ class KnowledgeSetViewSet(SetSourceActions):
         wanted = self.query(SetQuery)
         rows = (sets_managed if wanted["managed"] else sets_listed)(scope=self.scope)
         narrowed = {name: wanted[name] for name in ("axis", "code") if name in wanted}
-        return self.page(rows.filter(**narrowed).select_related("tenant"), SetFields)
+        rows = sets_with_access(scope=self.scope, rows=rows.filter(**narrowed))
+        return self.page(rows.select_related("tenant"), SetFields)
 
     @extend_schema(request=NewSetBody, responses={201: SetFields})
     def create(self, request: Request) -> Response:
@@ -145,18 +160,24 @@ class KnowledgeSetViewSet(SetSourceActions):
         values = self.body(NewSetBody)
         tenant = values.pop("tenant", None)
         made = set_create(scope=self.scope, actor=self.user, values=values, tenant=tenant)
-        return Response(SetFields(made).data, status=201)
+        return Response(self._fields(made.pk), status=201)
 
     @extend_schema(responses=SetFields)
     def retrieve(self, request: Request, set_id: int) -> Response:
         """One set."""
-        return Response(SetFields(set_get(scope=self.scope, set_id=set_id)).data)
+        return Response(self._fields(set_id))
 
     @extend_schema(request=SetBody(partial=True), responses=SetFields)
     def partial_update(self, request: Request, set_id: int) -> Response:
         """Change a set that you own or administer."""
         values = self.body(SetBody, partial=True)
-        return Response(SetFields(set_update(scope=self.scope, actor=self.user, set_id=set_id, values=values)).data)
+        set_update(scope=self.scope, actor=self.user, set_id=set_id, values=values)
+        return Response(self._fields(set_id))
+
+    def _fields(self, set_id: int) -> dict[str, Any]:
+        found = set_get(scope=self.scope, set_id=set_id)
+        rows = KnowledgeSet.objects.filter(pk=found.pk).select_related("tenant")
+        return dict(SetFields(sets_with_access(scope=self.scope, rows=rows).get()).data)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, set_id: int) -> Response:

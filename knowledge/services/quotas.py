@@ -8,7 +8,7 @@ from django.db.models import Sum
 
 from accounts.models import Tenant
 from accounts.scope import Scope
-from knowledge.errors import QuotaExceededError
+from knowledge.access_errors import QuotaExceededError
 from knowledge.models import Document, DocumentVersion, KnowledgeSet
 
 MEGABYTE = 1024 * 1024

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from accounts.models import User
 from accounts.scope import Scope
-from knowledge.errors import QuotaExceededError
+from knowledge.access_errors import QuotaExceededError
 from knowledge.indexes.statements import files_lock_shared
 from knowledge.models import Document, DocumentVersion, Source
 from knowledge.services.composition import documents_settle
