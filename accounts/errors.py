@@ -104,7 +104,7 @@ class KeySettingsError(PermanentError):
     """Scopes or expiry of a new key cannot be used."""
 
     code = "invalid_key"
-    default_message = "An API key cannot be made so."
+    default_message = "The settings of this API key are not valid."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "no_scope": "A key needs at least one scope.",
         "expired": "The key would have expired already.",

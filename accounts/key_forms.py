@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import ngettext
 
 from accounts.key_scopes import EVERYDAY_SCOPES, SCOPE_HELP, KeyScope
 
@@ -30,14 +30,19 @@ class ScopesField(forms.MultipleChoiceField):
         self.choices = [(scope.value, f"{scope.label} – {SCOPE_HELP[scope]}") for scope in offered]
 
 
+def _lifetimes() -> list[tuple[str, Any]]:
+    """Choices in the language of the thread."""
+    days = [(str(n), ngettext("%(count)d day", "%(count)d days", n) % {"count": n}) for n in LIFETIMES_DAYS]
+    return [*days, (NEVER, _("never"))]
+
+
 class LifetimeField(forms.TypedChoiceField):
     """A choice of days; its value is the time at which the key expires, None for never."""
 
     def __init__(self, *, widget: Any = forms.Select, **options: Any) -> None:
-        days = [(str(n), ngettext_lazy("%(count)d day", "%(count)d days", n) % {"count": n}) for n in LIFETIMES_DAYS]
         super().__init__(
             label=_("expires after"),
-            choices=[*days, (NEVER, _("never"))],
+            choices=_lifetimes,
             initial=str(USUAL_DAYS),
             coerce=int,
             widget=widget,

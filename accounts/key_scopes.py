@@ -23,9 +23,9 @@ class KeyScope(models.TextChoices):
 SCOPE_HELP: Final[Mapping[KeyScope, Any]] = {
     KeyScope.ASK: _("search, answers, feedback"),
     KeyScope.READ: _("knowledge sets, documents, jobs, notifications"),
-    KeyScope.WRITE: _("add, change and delete documents; ask for access"),
+    KeyScope.WRITE: _("add, change and delete documents; request access"),
     KeyScope.MANAGE: _("knowledge sets, members, sources, people"),
-    KeyScope.KEYS: _("make API keys"),
+    KeyScope.KEYS: _("create API keys"),
 }
 EVERYDAY_SCOPES: Final = tuple(scope for scope in KeyScope if scope is not KeyScope.KEYS)
 ALL_SCOPES: Final = tuple(KeyScope)

@@ -34,13 +34,13 @@ class Tenant(models.Model):
     name = models.CharField(_("name"), max_length=64, unique=True)
     is_default = models.BooleanField(_("is the default tenant"), default=False)
     max_sets = models.PositiveIntegerField(
-        _("most knowledge sets"), null=True, blank=True, help_text=_("Empty: no limit.")
+        _("maximum knowledge sets"), null=True, blank=True, help_text=_("Empty: no limit.")
     )
     max_documents = models.PositiveIntegerField(
-        _("most documents"), null=True, blank=True, help_text=_("Empty: no limit.")
+        _("maximum documents"), null=True, blank=True, help_text=_("Empty: no limit.")
     )
     max_megabytes = models.PositiveIntegerField(
-        _("most megabytes of originals"), null=True, blank=True, help_text=_("Of all versions. Empty: no limit.")
+        _("maximum size of originals (MB)"), null=True, blank=True, help_text=_("Of all versions. Empty: no limit.")
     )
     created = models.DateTimeField(_("created"), auto_now_add=True)
 

@@ -38,4 +38,4 @@ class DeclineReasonError(PermanentError):
     """Whoever is refused is told why."""
 
     code = "reason_missing"
-    default_message = "Say why you decline the request."
+    default_message = "Give a reason for declining the request."

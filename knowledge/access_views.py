@@ -105,7 +105,7 @@ def _decided(request: HttpRequest, scope: Scope, request_id: int) -> HttpRespons
     try:
         answer = form.cleaned_data["reason"] if form.is_valid() else ""
         decide(scope=scope, actor=signed_in(request), request_id=request_id, answer=answer)
-        messages.success(request, _("Saved. The person has been told."))
+        messages.success(request, _("Saved. The requester has been notified."))
     except RagError as error:
         messages.error(request, error_message(error))
     return redirect("knowledge:access-request", request_id)

@@ -68,7 +68,7 @@ def notification_mail(*, notification_id: int) -> bool:
     with translation.override(settings.LANGUAGE_CODE):
         sentence = sentence_of(kind=row.kind, data=row.data)
         address = f"{settings.SITE_URL}{row.link}" if settings.SITE_URL and row.link else ""
-        note = _("You get this mail because of your role in the knowledge assistant.")
+        note = _("You receive this message because of your role in the knowledge assistant.")
         body = "\n\n".join(part for part in (sentence, address, note) if part)
         subject = " ".join(sentence.split())[:200]
     send_mail(subject, body, settings.DEFAULT_FROM_EMAIL, [row.recipient.email])

@@ -125,8 +125,8 @@ class UserGroupAdmin(AdministratorAdmin):
 
 
 ACTIONS = {
-    "access.request": _("Asked for access"),
-    "access.approve": _("Gave access"),
+    "access.request": _("Requested access"),
+    "access.approve": _("Granted access"),
     "access.decline": _("Declined access"),
     "access.withdraw": _("Withdrew request for access"),
     "api_key.create": _("Created API key"),

@@ -43,17 +43,17 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='tenant',
             name='max_documents',
-            field=models.PositiveIntegerField(blank=True, help_text='Empty: no limit.', null=True, verbose_name='most documents'),
+            field=models.PositiveIntegerField(blank=True, help_text='Empty: no limit.', null=True, verbose_name='maximum documents'),
         ),
         migrations.AddField(
             model_name='tenant',
             name='max_megabytes',
-            field=models.PositiveIntegerField(blank=True, help_text='Of all versions. Empty: no limit.', null=True, verbose_name='most megabytes of originals'),
+            field=models.PositiveIntegerField(blank=True, help_text='Of all versions. Empty: no limit.', null=True, verbose_name='maximum size of originals (MB)'),
         ),
         migrations.AddField(
             model_name='tenant',
             name='max_sets',
-            field=models.PositiveIntegerField(blank=True, help_text='Empty: no limit.', null=True, verbose_name='most knowledge sets'),
+            field=models.PositiveIntegerField(blank=True, help_text='Empty: no limit.', null=True, verbose_name='maximum knowledge sets'),
         ),
         migrations.AddField(
             model_name='user',

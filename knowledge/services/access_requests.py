@@ -22,7 +22,7 @@ from notifications.services import notification_send
 State = AccessRequest.State
 
 REQUESTED = notification_kind(
-    "access.requested", gettext_noop("%(person)s asks for access to the knowledge set “%(set)s”.")
+    "access.requested", gettext_noop("%(person)s requests access to the knowledge set “%(set)s”.")
 )
 APPROVED = notification_kind(
     "access.approved", gettext_noop("You now have access to the knowledge set “%(set)s”. %(answer)s")

@@ -50,7 +50,7 @@ def test_an_approved_request_opens_the_set_and_tells_both(world, closed, alice, 
     made = bob.post(REQUESTS, {"set": closed.pk, "reason": "I write the report."})
     assert (made.status_code, made.json()["state"]) == (201, "open")
     assert bob.get(f"/api/v1/documents/{document.pk}").status_code == 404
-    assert inbox(world.alice) == ["bob asks for access to the knowledge set “Board”."]
+    assert inbox(world.alice) == ["bob requests access to the knowledge set “Board”."]
     (found,) = alice.get(REQUESTS, {"role": "decide", "state": "open"}).json()["results"]
 
     decided = alice.post(f"{REQUESTS}/{found['id']}/approve", {"reason": "Welcome."})
