@@ -14,10 +14,12 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.request import Request
 
 from accounts.error_messages import error_message
-from accounts.errors import NotAllowedError, NotAuthenticatedError, NotFoundError
-from accounts.models import User
+from accounts.errors import MissingRightError, MissingScopeError, NotAllowedError, NotAuthenticatedError, NotFoundError
+from accounts.key_rate import count_request_or_raise
+from accounts.key_scopes import KeyScope
+from accounts.models import ApiKey, User
 from accounts.scope import Scope
-from accounts.selectors import api_key_user, scope_for
+from accounts.selectors import api_key_get, scope_for
 
 
 def bearer_token(request: HttpRequest) -> str | None:
@@ -26,12 +28,31 @@ def bearer_token(request: HttpRequest) -> str | None:
     return key.strip() if kind.lower() == "bearer" else None
 
 
-class ApiKeyAuthentication(BaseAuthentication):
-    """`Authorization: Bearer <key>`."""
+def api_key_admit(secret: str) -> ApiKey:
+    """The key of a request, which is counted. Raises NotAuthenticatedError, RateLimitedError."""
+    key = api_key_get(secret)
+    count_request_or_raise(key)
+    return key
 
-    def authenticate(self, request: Request) -> tuple[User, None] | None:
-        key = bearer_token(request)
-        return None if key is None else (api_key_user(key), None)
+
+def scope_require(key: ApiKey | None, scope: KeyScope | None) -> None:
+    """Raise MissingScopeError unless the key has the scope. None for the key: a browser, which may do all.
+
+    None for the scope: the route has not said which one it needs, so no key opens it.
+    """
+    if key is not None and scope not in key.scopes:
+        raise MissingScopeError("needed", scope=str(scope or "")) if scope else MissingScopeError
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """`Authorization: Bearer <key>`; `request.auth` is the key."""
+
+    def authenticate(self, request: Request) -> tuple[User, ApiKey] | None:
+        secret = bearer_token(request)
+        if secret is None:
+            return None
+        key = api_key_admit(secret)
+        return key.user, key
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
@@ -41,11 +62,29 @@ class BrowserAuthentication(SessionAuthentication):
     """The session cookie of a signed-in browser; unsafe methods need the CSRF token."""
 
 
-def request_user(request: HttpRequest) -> User:
-    """The user of a key or of a session. Raises NotAuthenticatedError."""
-    key = bearer_token(request)
-    if key is not None:
-        return api_key_user(key)
+def request_user(request: HttpRequest, *, scope: KeyScope | None) -> tuple[User, ApiKey | None]:
+    """The user of a key with this scope, and the key; or the user of a session.
+
+    Raises NotAuthenticatedError, MissingScopeError, RateLimitedError.
+    """
+    secret = bearer_token(request)
+    if secret is not None:
+        key = api_key_admit(secret)
+        scope_require(key, scope)
+        return key.user, key
+    return _session_user(request), None
+
+
+def require_known(request: HttpRequest) -> None:
+    """Raise NotAuthenticatedError for strangers. Any valid key will do, and the request is not counted."""
+    secret = bearer_token(request)
+    if secret is None:
+        _session_user(request)
+    else:
+        api_key_get(secret)
+
+
+def _session_user(request: HttpRequest) -> User:
     if isinstance(request.user, User) and request.user.is_active:
         return request.user
     raise NotAuthenticatedError
@@ -64,7 +103,7 @@ def page(view: Callable[Concatenate[HttpRequest, Scope, P], HttpResponseBase]) -
             return view(request, scope_for(signed_in(request)), *args, **kwargs)
         except NotFoundError as error:
             raise Http404(error.message) from error
-        except NotAllowedError as error:
+        except (NotAllowedError, MissingRightError) as error:
             raise PermissionDenied(error_message(error)) from error
 
     return cast(View, login_required(wrapped))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ragcore.errors import PermanentError, Sentence
+from ragcore.errors import PermanentError, Sentence, TransientError
 
 
 class NotAuthenticatedError(PermanentError):
@@ -45,6 +45,8 @@ class NotFoundError(PermanentError):
         "person": "There is no such person.",
         "question": "There is no such question, or you may not see it.",
         "golden_set": "There is no such golden set.",
+        "notification": "There is no such notification.",
+        "access_request": "There is no such request for access, or you may not see it.",
         "any_document": "There is no such document, or you may not see it.",
     }
 
@@ -55,10 +57,10 @@ class NotAllowedError(PermanentError):
     code = "not_allowed"
     default_message = "You may not do this."
     reasons: ClassVar[Mapping[str, Sentence]] = {
-        "make_users": "Only administrators may create users.",
         "users_of_others": "Only staff of the default tenant may create users of other tenants.",
         "site_options": "Only administrators may change the settings of the site.",
         "change_set": "Only owners may change the knowledge set '%(name)s'.",
+        "curate_set": "Only owners and editors may change the documents of the knowledge set '%(name)s'.",
         "change_source": "Only its owner and administrators may change the source '%(name)s'.",
         "tenant": "There is no tenant '%(name)s', or you do not administer it.",
         "compose_source": "Only its owner and administrators may compose sets of the source '%(name)s'.",
@@ -70,8 +72,52 @@ class NotAllowedError(PermanentError):
         "add_to_source": "Only its owner and administrators may add documents to the source '%(name)s'.",
         "sets_of_others": "Only administrators of the whole site may create sets in other tenants.",
         "last_set": "It is its last knowledge set; delete the document instead.",
-        "make_sources": "Only owners of knowledge sets and administrators may add sources.",
         "private_addresses": "Only administrators of the whole site may allow private addresses.",
+    }
+
+
+class MissingRightError(PermanentError):
+    """The asker may not do such a thing at all, whatever the object."""
+
+    code = "missing_right"
+    default_message = "You do not have the right to do this."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "create_sets": "You do not have the right to create knowledge sets. Ask an administrator.",
+        "give_keys_scope": "Only administrators may give a key the scope 'keys'.",
+        "make_users": "Only administrators may create users.",
+        "make_sources": "Only owners of knowledge sets and administrators may add sources.",
+    }
+
+
+class MissingScopeError(PermanentError):
+    """The API key of the request is not for this; its user may be allowed to do it."""
+
+    code = "missing_scope"
+    default_message = "This API key does not have the scope that this request needs."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "needed": "This API key does not have the scope '%(scope)s'.",
+        "given": "A key can give only scopes that it has itself, not '%(scope)s'.",
+    }
+
+
+class KeySettingsError(PermanentError):
+    """Scopes or expiry of a new key cannot be used."""
+
+    code = "invalid_key"
+    default_message = "The settings of this API key are not valid."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "no_scope": "A key needs at least one scope.",
+        "expired": "The key would have expired already.",
+    }
+
+
+class RateLimitedError(TransientError):
+    """This person, key or tenant has done as much in the last minute, or does as much now, as it may."""
+
+    code = "rate_limited"
+    default_message = "Too many requests."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "at_once": "Your limit of %(limit)s questions at a time is reached. Please try again shortly.",
     }
 
 

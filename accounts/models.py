@@ -9,7 +9,10 @@ from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+
+from accounts.key_scopes import KeyScope
 
 
 class ClearanceLevel(models.IntegerChoices):
@@ -30,6 +33,15 @@ class Tenant(models.Model):
 
     name = models.CharField(_("name"), max_length=64, unique=True)
     is_default = models.BooleanField(_("is the default tenant"), default=False)
+    max_sets = models.PositiveIntegerField(
+        _("maximum knowledge sets"), null=True, blank=True, help_text=_("Empty: no limit.")
+    )
+    max_documents = models.PositiveIntegerField(
+        _("maximum documents"), null=True, blank=True, help_text=_("Empty: no limit.")
+    )
+    max_megabytes = models.PositiveIntegerField(
+        _("maximum size of originals (MB)"), null=True, blank=True, help_text=_("Of all versions. Empty: no limit.")
+    )
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -71,6 +83,21 @@ class User(AbstractUser):
         "accounts.UserGroup", blank=True, related_name="members", verbose_name=_("user groups")
     )
 
+    can_create_sets = models.BooleanField(
+        _("may create knowledge sets"), default=False, help_text=_("Administrators always may.")
+    )
+    is_service = models.BooleanField(
+        _("service account"), default=False, help_text=_("Works with API keys only; cannot sign in on the web.")
+    )
+    service_owner = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="service_accounts",
+        verbose_name=_("owner of the service account"),
+    )
+
     REQUIRED_FIELDS: ClassVar = []
 
     class Meta(AbstractUser.Meta):
@@ -79,7 +106,12 @@ class User(AbstractUser):
         constraints: ClassVar = [
             models.CheckConstraint(
                 condition=models.Q(clearance__lte=MAX_CLEARANCE), name="accounts_user_clearance_in_range"
-            )
+            ),
+            models.CheckConstraint(
+                condition=models.Q(is_service=False, service_owner=None)
+                | models.Q(is_service=True, service_owner__isnull=False, password__startswith="!"),  # noqa: S106 - of unusable ones
+                name="accounts_service_has_owner_and_no_password",
+            ),
         ]
 
 
@@ -102,7 +134,7 @@ class UserGroup(models.Model):
 
 
 class ApiKey(models.Model):
-    """A secret that acts for one user. `prefix` is shown to people, `digest` is SHA-256 of the whole key."""
+    """A secret that acts for one user, within its scopes. `prefix` is shown, `digest` is SHA-256 of the whole key."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys", verbose_name=_("user")
@@ -110,6 +142,13 @@ class ApiKey(models.Model):
     name = models.CharField(_("name"), max_length=64)
     prefix = models.CharField(_("starts with"), max_length=16)
     digest = models.CharField(max_length=64, unique=True, editable=False)
+    scopes = ArrayField(
+        models.CharField(max_length=16, choices=KeyScope.choices), default=list, blank=True, verbose_name=_("scopes")
+    )
+    expires = models.DateTimeField(_("expires"), null=True, blank=True, help_text=_("Empty: never."))
+    requests_per_minute = models.PositiveIntegerField(
+        _("requests per minute"), null=True, blank=True, help_text=_("Empty: no limit of its own.")
+    )
     created = models.DateTimeField(_("created"), auto_now_add=True)
     last_used = models.DateTimeField(_("last used"), null=True, blank=True)
     revoked = models.DateTimeField(_("revoked"), null=True, blank=True)
@@ -121,6 +160,16 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+    @property
+    def scope_labels(self) -> list[str]:
+        """The scopes in words, in the order of their declaration."""
+        return [str(scope.label) for scope in KeyScope if scope in self.scopes]
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether the key has stopped working by itself."""
+        return self.expires is not None and self.expires <= timezone.now()
 
 
 class AuditEvent(models.Model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from io import BytesIO
-from typing import IO, Any, cast
+from typing import IO, Any, ClassVar, cast
 
 from django.db.models import Model, QuerySet
 from django.utils.translation import gettext_lazy as _
@@ -18,7 +18,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
-from accounts.models import User
+from accounts.authentication import scope_require
+from accounts.key_scopes import KeyScope
+from accounts.models import ApiKey, User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.storable import storable_bytes
@@ -129,10 +131,25 @@ class Pages(PageNumberPagination):
 
 
 class ResourceViewSet(ViewSet):
-    """Base of all resources: one representation, strict input, the scope of the asker."""
+    """Base of all resources: one representation, strict input, the scope of the asker.
 
+    `key_scopes` says for each action which scope an API key needs; no key opens an action that it does not name.
+    """
+
+    key_scopes: ClassVar[Mapping[str, KeyScope]] = {}
     parser_classes: Any = [SmallJsonParser]
     content_negotiation_class = FirstRenderer
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse keys without the scope of the action before the body is read."""
+        super().initial(request, *args, **kwargs)
+        if self.action not in (None, "metadata"):  # None: the address does not take this method, which is said next
+            scope_require(self.key, self.key_scopes.get(self.action))
+
+    @property
+    def key(self) -> ApiKey | None:
+        """The API key of the request; None for a browser."""
+        return cast("ApiKey | None", self.request.auth)
 
     @property
     def user(self) -> User:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.errors import NotAuthenticatedError, NotFoundError
 from accounts.models import ApiKey, User
+from accounts.roles import KEYS_SCOPE_GIVE, REVIEW_PERMISSION, SETS_CREATE, Role, administers
 from accounts.scope import Scope
 
 
@@ -29,17 +30,38 @@ def _administers(user: User) -> Literal["nothing", "tenant", "everything"]:
     return "everything" if user.tenant.is_default else "tenant"
 
 
-def api_key_user(key: str) -> User:
-    """The active user for whom this key acts. Raises NotAuthenticatedError."""
-    row = (
-        ApiKey.objects.select_related("user__tenant")
-        .filter(digest=key_digest(key), revoked=None, user__is_active=True)
-        .first()
-    )
-    if row is None:
+def roles_held(user: User) -> list[Role]:
+    """The roles of a person, strongest first; owner and editor: of any set or source."""
+    scope = scope_for(user)
+    held: dict[Role, bool] = {
+        Role.PLATFORM_ADMIN: scope.administers == "everything",
+        Role.TENANT_ADMIN: scope.administers == "tenant",
+        Role.OWNER: user.owned_sets.exists() or user.owned_sources.exists(),
+        Role.EDITOR: user.edited_sets.exists(),
+        Role.REVIEWER: user.is_staff and user.has_perm(REVIEW_PERMISSION),
+        Role.EMPLOYEE: True,
+    }
+    return [role for role, is_held in held.items() if is_held]
+
+
+def may_give_keys_scope(user: User) -> bool:
+    """Whether keys that this person makes may make keys themselves: administrators only."""
+    return administers(scope=scope_for(user), doing=KEYS_SCOPE_GIVE)
+
+
+def may_create_sets(*, user: User, scope: Scope) -> bool:
+    """Administrators, and whom they have given the right."""
+    return user.can_create_sets or administers(scope=scope, doing=SETS_CREATE)
+
+
+def api_key_get(secret: str) -> ApiKey:
+    """The key with its active user and their tenant. Raises NotAuthenticatedError for a revoked or expired one, too."""
+    rows = ApiKey.objects.select_related("user__tenant")
+    row = rows.filter(digest=key_digest(secret), revoked=None, user__is_active=True).first()
+    if row is None or row.is_expired:
         raise NotAuthenticatedError
     _note_use(row)
-    return row.user
+    return row
 
 
 def key_digest(key: str) -> str:

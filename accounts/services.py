@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts.errors import NameTakenError, NotAllowedError
+from accounts.errors import (
+    KeySettingsError,
+    MissingRightError,
+    MissingScopeError,
+    NameTakenError,
+    NotAllowedError,
+    NotFoundError,
+)
+from accounts.key_scopes import ALL_SCOPES, EVERYDAY_SCOPES, KeyScope
 from accounts.models import ApiKey, AuditEvent, Tenant, User, UserGroup
-from accounts.selectors import key_digest
+from accounts.selectors import key_digest, may_give_keys_scope
 
 PROFILE_FIELDS = ("department", "product", "role", "interests")
 
@@ -32,15 +41,20 @@ def user_create(
     groups: Sequence[str] = (),
     profile: Mapping[str, Any] | None = None,
     password: str | None = None,
+    can_create_sets: bool = False,
+    service_owner: str | None = None,
 ) -> User:
     """Create a user; a new tenant name creates the tenant (staff of the default tenant only).
 
-    Raises NameTakenError, NotAllowedError.
+    `service_owner`: name of a person of the same tenant; then the user is a service account, which has no password.
+    Raises NameTakenError, NotAllowedError, NotFoundError.
     """
     home = _tenant_for(actor=actor, name=tenant)
     values = {key: value for key, value in (profile or {}).items() if key in PROFILE_FIELDS}
-    user = User(username=username, tenant=home, clearance=clearance, **values)
-    if password:
+    user = User(username=username, tenant=home, clearance=clearance, can_create_sets=can_create_sets, **values)
+    if service_owner:
+        user.is_service, user.service_owner = True, _service_owner(home, service_owner)
+    if password and not user.is_service:
         user.set_password(password)
     else:
         user.set_unusable_password()
@@ -50,8 +64,22 @@ def user_create(
     except IntegrityError as error:
         raise NameTakenError("username", username=username) from error
     user.user_groups.set([UserGroup.objects.get_or_create(tenant=home, name=name)[0] for name in groups])
-    audit_record(actor=actor, action="user.create", target=username, tenant=home.name, clearance=clearance)
+    audit_record(
+        actor=actor,
+        action="user.create",
+        target=username,
+        tenant=home.name,
+        clearance=clearance,
+        **({"service_owner": service_owner} if service_owner else {}),
+    )
     return user
+
+
+def _service_owner(home: Tenant, username: str) -> User:
+    found = User.objects.filter(username=username, tenant=home, is_active=True, is_service=False).first()
+    if found is None:
+        raise NotFoundError("person")
+    return found
 
 
 def _tenant_for(*, actor: User, name: str | None) -> Tenant:
@@ -66,12 +94,56 @@ PREFIX = "rs_"
 
 
 @transaction.atomic
-def api_key_create(*, user: User, name: str, actor: User | None = None) -> tuple[ApiKey, str]:
-    """A new key and its secret, which is not stored and cannot be shown again."""
+def api_key_create(
+    *,
+    user: User,
+    name: str,
+    actor: User | None = None,
+    scopes: Sequence[str] | None = None,
+    expires: datetime | None = None,
+    requests_per_minute: int | None = None,
+    through: ApiKey | None = None,
+) -> tuple[ApiKey, str]:
+    """A new key and its secret, which is not stored and cannot be shown again.
+
+    `actor`: who makes it; None: somebody at the machine itself. `scopes` None: all but making keys. `through`: the key
+    with which it is made; the new one has no more scopes and lives no longer.
+    Raises MissingRightError where somebody else than an administrator gives the scope `keys`, MissingScopeError,
+    KeySettingsError.
+    """
+    chosen = _scopes_for(actor=actor, scopes=scopes, through=through)
+    if through is not None and through.expires is not None:
+        expires = min(expires or through.expires, through.expires)
+    if expires is not None and expires <= timezone.now():
+        raise KeySettingsError("expired")
     secret = PREFIX + secrets.token_urlsafe(32)
-    row = ApiKey.objects.create(user=user, name=name, prefix=secret[:8], digest=key_digest(secret))
-    audit_record(actor=actor or user, action="api_key.create", target=user.username, key=row.prefix, name=name)
+    row = ApiKey.objects.create(
+        user=user,
+        name=name,
+        prefix=secret[:8],
+        digest=key_digest(secret),
+        scopes=chosen,
+        expires=expires,
+        requests_per_minute=requests_per_minute,
+    )
+    said = {"key": row.prefix, "name": name, "scopes": chosen, "expires": expires and expires.isoformat()}
+    audit_record(actor=actor or user, action="api_key.create", target=user.username, **said)
     return row, secret
+
+
+def _scopes_for(*, actor: User | None, scopes: Sequence[str] | None, through: ApiKey | None) -> list[str]:
+    """The scopes of a new key in the order of their declaration."""
+    own = ALL_SCOPES if through is None else through.scopes
+    if scopes is None:
+        return [scope.value for scope in EVERYDAY_SCOPES if scope in own]
+    chosen = [scope.value for scope in ALL_SCOPES if scope in scopes]
+    if not chosen:
+        raise KeySettingsError("no_scope")
+    if KeyScope.KEYS in chosen and actor is not None and not may_give_keys_scope(actor):
+        raise MissingRightError("give_keys_scope")
+    if beyond := [scope for scope in chosen if scope not in own]:
+        raise MissingScopeError("given", scope=beyond[0])
+    return chosen
 
 
 @transaction.atomic

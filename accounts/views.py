@@ -17,8 +17,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import services
 from accounts.authentication import page, signed_in
+from accounts.key_forms import LifetimeField, ScopesField
 from accounts.models import ApiKey, User
 from accounts.scope import Scope
+from accounts.selectors import may_give_keys_scope
 
 SEPARATORS = str.maketrans({"，": ",", "、": ",", "；": ",", ";": ","})  # what people type in Chinese
 
@@ -54,7 +56,15 @@ class ProfileForm(forms.ModelForm):
 
 
 class ApiKeyForm(forms.ModelForm):
-    """The name under which its owner will recognise a key."""
+    """The name under which its owner will recognise a key, what it is for, and how long it lives."""
+
+    scopes = ScopesField()
+    expires = LifetimeField()
+
+    def __init__(self, *args: Any, user: User, **options: Any) -> None:
+        super().__init__(*args, **options)
+        field: Any = self.fields["scopes"]
+        field.offer(may_make_keys=may_give_keys_scope(user))
 
     class Meta:
         model = ApiKey
@@ -83,10 +93,11 @@ def profile(request: HttpRequest, scope: Scope) -> HttpResponse:
 @page
 def key_create(request: HttpRequest, scope: Scope) -> HttpResponse:
     """Make a key; this answer is the only place where it is ever shown."""
-    form = ApiKeyForm(request.POST)
+    user = signed_in(request)
+    form = ApiKeyForm(request.POST, user=user)
     if not form.is_valid():
         return _profile(request, key_form=form)
-    key, secret = services.api_key_create(user=signed_in(request), name=form.cleaned_data["name"])
+    key, secret = services.api_key_create(user=user, actor=user, **form.cleaned_data)
     return _profile(request, secret=secret, key_name=key.name)
 
 
@@ -112,7 +123,7 @@ def _profile(
     user = signed_in(request)
     context = {
         "form": form or ProfileForm(instance=user),
-        "key_form": key_form or ApiKeyForm(),
+        "key_form": key_form or ApiKeyForm(user=user),
         "keys": user.api_keys.filter(revoked=None),
         "secret": secret,
         "key_name": key_name,

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, is_administrator
 from accounts.error_messages import stored_message
+from accounts.roles import REVIEW_PERMISSION
 from chat.error_messages import answer_html
 from chat.models import Conversation, Message, StrategyStatistics
 from chat.turns.strategy_statistics import PERIODS, strategy_figures
@@ -42,7 +43,7 @@ STATUS_WORDS = {
 def is_reviewer(request: HttpRequest) -> bool:
     """Administrators, and staff with the permission to change cases."""
     user = request.user
-    allowed = user.is_active and user.is_staff and user.has_perm("feedback.change_badcase")
+    allowed = user.is_active and user.is_staff and user.has_perm(REVIEW_PERMISSION)
     return is_administrator(request) or allowed
 
 

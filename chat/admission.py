@@ -21,11 +21,11 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 from redis.exceptions import RedisError
 
+from accounts.errors import RateLimitedError
 from accounts.models import User
 from chat import metrics
 from chat.errors import BusyError
 from chat.fair_queue import Question, current
-from chat.limits import RateLimitedError
 from chat.redis_client import client
 
 logger = logging.getLogger(__name__)

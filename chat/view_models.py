@@ -18,7 +18,7 @@ from chat.error_messages import failure_message
 from chat.filter_summary import FilterSummary, filter_summaries
 from chat.models import Conversation, Message, MessageCitation
 from knowledge.models import Document, KnowledgeSet
-from knowledge.selectors import documents_askable, documents_readable, sets_listed, sets_managed, sets_readable
+from knowledge.selectors import documents_askable, documents_readable, sets_curated, sets_listed, sets_readable
 from knowledge.view_models import SourceView, source_view
 from ragcore.text.scripts import cjk_share
 from ragcore.types.answering import Step
@@ -216,7 +216,7 @@ def processing_documents(*, scope: Scope) -> int:
 
 def may_upload(*, scope: Scope) -> bool:
     """Whether the asker owns or administers a set."""
-    return scope.administers != "nothing" or sets_managed(scope=scope).exists()
+    return scope.administers != "nothing" or sets_curated(scope=scope).exists()
 
 
 def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:

@@ -22,7 +22,7 @@ from chat.admin import ReviewerAdmin, answer_context, is_reviewer
 from feedback.models import BadCase, Vote
 from feedback.selectors import cases_reviewable
 from feedback.services import case_move
-from knowledge.admin.curation import is_curator
+from knowledge.admin.curation import keeps_sets
 from ragcore.errors import RagError
 
 STATE_COLOURS = {"open": "danger", "in_work": "info", "closed": "success"}
@@ -77,7 +77,7 @@ class BadCaseAdmin(ReviewerAdmin):
         return rows.annotate(down_count=Count("message__votes", filter=is_down, distinct=True))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_reviewer(request) or is_curator(request)
+        return is_reviewer(request) or keeps_sets(request)
 
     def has_view_permission(self, request: HttpRequest, obj: BadCase | None = None) -> bool:
         return self.has_module_permission(request)

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.key_scopes import KeyScope
 from accounts.rest import ResourceViewSet, StrictSerializer, Text, storable
 from feedback.models import Signal, Vote
 from feedback.services import signal_record, vote_record
@@ -54,6 +55,10 @@ class SignalFields(serializers.Serializer[Any]):
 class FeedbackViewSet(ResourceViewSet):
     """Judgements of your own answers."""
 
+    key_scopes: ClassVar = {
+        "create": KeyScope.ASK,
+    }
+
     @extend_schema(request=FeedbackBody, responses={201: FeedbackFields})
     def create(self, request: Request) -> Response:
         """Judge an answer; a vote down is looked at by a reviewer."""
@@ -64,6 +69,10 @@ class FeedbackViewSet(ResourceViewSet):
 @extend_schema(tags=["feedback"])
 class SignalViewSet(ResourceViewSet):
     """Signs of how good an answer was."""
+
+    key_scopes: ClassVar = {
+        "create": KeyScope.ASK,
+    }
 
     @extend_schema(request=SignalBody, responses={202: SignalFields})
     def create(self, request: Request) -> Response:

@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.models import User
+from accounts.roles import REVIEW_PERMISSION
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
@@ -59,7 +60,7 @@ def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadC
 
 
 def _is_reviewer(actor: User) -> bool:
-    return actor.is_staff and actor.has_perm("feedback.change_badcase")
+    return actor.is_staff and actor.has_perm(REVIEW_PERMISSION)
 
 
 @transaction.atomic

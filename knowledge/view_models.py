@@ -140,7 +140,7 @@ def document_view(*, scope: Scope, document_id: int, number: int, chunk_id: int 
 def set_names(*, scope: Scope, document: Document) -> tuple[str, ...]:
     """Names of the document's sets that the asker may read or manages."""
     mine = KnowledgeSet.objects.filter(
-        Q(pk__in=selectors.sets_readable(scope=scope)) | Q(pk__in=selectors.sets_managed(scope=scope))
+        Q(pk__in=selectors.sets_readable(scope=scope)) | Q(pk__in=selectors.sets_curated(scope=scope))
     )
     return tuple(mine.filter(documents=document).values_list("name", flat=True))
 

@@ -17,9 +17,9 @@ from accounts.models import User
 from chat.admin import is_reviewer
 from evaluation.selectors import runs_of
 from feedback.selectors import case_counts
-from knowledge.admin.curation import is_curator
+from knowledge.admin.curation import is_curator, keeps_sets, lists_sets
 from knowledge.models import Document, IngestItem
-from knowledge.selectors import sets_managed
+from knowledge.selectors import sets_curated
 from knowledge.selectors.dashboard import documents_managed
 
 # ── who may ─────────────────────────────────────────────────────────────────────────────────────
@@ -27,11 +27,7 @@ from knowledge.selectors.dashboard import documents_managed
 
 def judges(request: HttpRequest) -> bool:
     """Reviewers, and owners for their own sets."""
-    return is_reviewer(request) or is_curator(request)
-
-
-def administers_all(request: HttpRequest) -> bool:
-    return is_administrator(request) and admin_scope(request).administers == "everything"
+    return is_reviewer(request) or keeps_sets(request)
 
 
 # ── counts ──────────────────────────────────────────────────────────────────────────────────────
@@ -92,14 +88,14 @@ PAGES: list[tuple[Any, list[Entry]]] = [
     (
         _("Knowledge"),
         [
-            Entry(_("Knowledge sets"), "library_books", "knowledge_knowledgeset_changelist", is_curator),
+            Entry(_("Knowledge sets"), "library_books", "knowledge_knowledgeset_changelist", lists_sets),
             Entry(_("Documents"), "description", "knowledge_document_changelist", is_curator, failed_documents),
             Entry(_("Upload"), "upload_file", "knowledge_document_upload", is_curator),
             Entry(pgettext_lazy("menu", "Processing"), "conveyor_belt", "knowledge_ingestitem_changelist", is_curator),
             Entry(_("Near-duplicates"), "content_copy", "knowledge_duplicatepair_changelist", is_curator),
             Entry(_("Default settings"), "tune", "knowledge_knowledgeset_site", is_administrator),
-            Entry(_("Configuration history"), "history", "knowledge_optionschange_changelist", is_curator),
-            Entry(_("Sources"), "hub", "knowledge_source_changelist", is_curator),
+            Entry(_("Configuration history"), "history", "knowledge_optionschange_changelist", keeps_sets),
+            Entry(_("Sources"), "hub", "knowledge_source_changelist", keeps_sets),
             Entry(_("Source handlers"), "rule_settings", "knowledge_sourcehandler_changelist", is_administrator),
             Entry(_("Attributes"), "label", "knowledge_attribute_changelist", is_administrator),
         ],
@@ -128,7 +124,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Users"), "person", "accounts_user_changelist", is_administrator),
             Entry(_("User groups"), "group", "accounts_usergroup_changelist", is_administrator),
             Entry(_("API keys"), "key", "accounts_apikey_changelist", is_administrator),
-            Entry(_("Tenants"), "apartment", "accounts_tenant_changelist", administers_all),
+            Entry(_("Tenants"), "apartment", "accounts_tenant_changelist", is_administrator),
             Entry(_("Audit log"), "history", "accounts_auditevent_changelist", is_administrator),
         ],
     ),
@@ -177,8 +173,8 @@ FIGURES = [
     Figure(
         _("Knowledge sets"),
         "knowledge_knowledgeset",
-        is_curator,
-        lambda request: sets_managed(scope=admin_scope(request)).count(),
+        lists_sets,
+        lambda request: sets_curated(scope=admin_scope(request)).count(),
     ),
     Figure(_("Active users"), "accounts_user", is_administrator, users_active),
 ]

@@ -101,6 +101,15 @@ class Environment(BaseSettings):
     CORS_ALLOWED_ORIGINS: Origins = ()
     API_DOCS_OPEN: bool = False  # /api/docs and /api/schema without signing in
 
+    # mail; without EMAIL_HOST people are told in their inbox only
+    EMAIL_HOST: str | None = None
+    EMAIL_PORT: int = Field(default=587, ge=1, le=65535)
+    EMAIL_SECURITY: Literal["starttls", "tls", "none"] = "starttls"
+    EMAIL_HOST_USER: str | None = None
+    EMAIL_HOST_PASSWORD: str | None = Field(default=None, repr=False)
+    EMAIL_FROM: str = "ragsite@localhost"
+    SITE_URL: HttpUrl = None  # of links in mails
+
     # models; without LLM_BASE_URL answers are extractive
     LLM_BASE_URL: HttpUrl = None
     LLM_API_KEY: str | None = Field(default=None, repr=False)

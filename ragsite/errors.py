@@ -38,6 +38,9 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "invalid": 422,
     "not_authenticated": 401,
     "csrf_failed": 403,
+    "missing_right": 403,
+    "missing_scope": 403,
+    "quota_exceeded": 403,
     # what the asker may not do is as unknown as what does not exist
     "not_allowed": 404,
     "not_found": 404,
@@ -48,6 +51,8 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "replayed": 409,
     "job_over": 409,
     "version_withdrawn": 409,
+    "access_not_needed": 409,
+    "access_decided": 409,
     "passage_changed": 409,
     "source_in_use": 409,
     "body_too_large": 413,

@@ -18,6 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import request_user
+from accounts.key_scopes import KeyScope
 from chat.api.health import health_report
 from ragcore.errors import RagError
 from ragsite.errors import problem_of, sent
@@ -43,7 +44,7 @@ def health(request: HttpRequest) -> JsonResponse:
     if "deep" in request.GET:
         try:
             if not is_local(request):
-                request_user(request)
+                request_user(request, scope=KeyScope.READ)
         except RagError as error:
             return sent(request.path, problem_of(error))
         parts["parts"] = async_to_sync(health_report)()

@@ -24,7 +24,7 @@ from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from accounts.authentication import request_user
+from accounts.authentication import require_known
 from accounts.errors import NotAuthenticatedError
 from chat import metrics
 from chat.executors import run_db
@@ -124,7 +124,7 @@ def _raise_for_strangers(scope: Scope) -> None:
     request = _request(scope)
     SessionMiddleware(lambda _request: HttpResponse()).process_request(request)
     request.user = get_user(request)
-    request_user(request)
+    require_known(request)
 
 
 def _request(scope: Scope) -> ASGIRequest:

@@ -7,6 +7,7 @@ from rest_framework.routers import SimpleRouter
 from accounts.api import ApiKeyViewSet, UserViewSet
 from feedback.api import FeedbackViewSet, SignalViewSet
 from knowledge.api import (
+    AccessRequestViewSet,
     DocumentViewSet,
     JobViewSet,
     KnowledgeSetViewSet,
@@ -14,6 +15,7 @@ from knowledge.api import (
     SourceViewSet,
     WebhookViewSet,
 )
+from notifications.api import NotificationViewSet
 
 
 def rest_router() -> SimpleRouter:
@@ -28,6 +30,8 @@ def rest_router() -> SimpleRouter:
         ("jobs", JobViewSet),
         ("users", UserViewSet),
         ("api-keys", ApiKeyViewSet),
+        ("access-requests", AccessRequestViewSet),
+        ("notifications", NotificationViewSet),
         ("feedback", FeedbackViewSet),
         ("signals", SignalViewSet),
     ):

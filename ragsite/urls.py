@@ -21,6 +21,7 @@ urlpatterns = [
     path("api/v1/", include(in_envelopes(rest_router().urls, json_only=False))),
     path("", include("chat.urls")),
     path("", include("accounts.urls")),
+    path("", include("notifications.urls")),
     path("", include("knowledge.urls")),
     path("", api_urls()),  # the last: ninja claims the root of its prefix
 ]

@@ -15,8 +15,9 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.views import SpectacularSwaggerSplitView
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from accounts.authentication import request_user
+from accounts.authentication import request_user, require_known
 from accounts.errors import NotAllowedError
+from accounts.key_scopes import KeyScope
 from accounts.selectors import scope_for
 from ragcore.errors import RagError
 from ragsite.errors import Problem, problem_of, sent
@@ -32,7 +33,10 @@ API_PATHS = ("/api/", "/v1/")
 def metrics(request: HttpRequest) -> HttpResponse:
     """Prometheus metrics: for a scraper on this machine, and for administrators of the whole site with a key."""
     try:
-        if not is_local(request) and scope_for(request_user(request)).administers != "everything":
+        if (
+            not is_local(request)
+            and scope_for(request_user(request, scope=KeyScope.MANAGE)[0]).administers != "everything"
+        ):
             raise NotAllowedError
     except RagError as error:
         return sent(request.path, problem_of(error))
@@ -70,7 +74,7 @@ def api_docs(request: HttpRequest) -> HttpResponseBase:
 def _require_reader(request: HttpRequest) -> None:
     """Raises NotAuthenticatedError."""
     if not settings.API_DOCS_OPEN:
-        request_user(request)
+        require_known(request)
 
 
 _swagger = SpectacularSwaggerSplitView.as_view(url_name="schema")

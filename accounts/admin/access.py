@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_scope, admin_user
-from accounts.models import ApiKey, AuditEvent, Tenant, User, UserGroup
-from accounts.services import api_key_create, api_key_revoke, audit_record
+from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_user
+from accounts.models import AuditEvent, User, UserGroup
+from accounts.selectors import roles_held
+from accounts.services import audit_record
 
 admin.site.unregister(Group)  # Django's own groups give rights that nothing here asks for
+
+
+class PersonForm(UserChangeForm):  # type: ignore[misc]  # the theme has no types
+    """Naming an owner makes the user a service account, which has no password; without one it is a person again."""
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        owner = values.get("service_owner")
+        self.instance.is_service = owner is not None
+        if owner is None:
+            return values
+        if owner.is_service or owner == self.instance or owner.tenant != values.get("tenant"):
+            self.add_error("service_owner", _("Choose another person of the same tenant."))
+        self.instance.set_unusable_password()
+        values["password"] = self.instance.password  # the form would write the earlier one back
+        return values
 
 
 @admin.register(User)
@@ -29,23 +46,50 @@ class PersonAdmin(UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
     """People: who they are, what they may see, what they work on."""
 
     names_for_staff = True
-    form = UserChangeForm
+    form = PersonForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
-    list_display = ("username", "department", "role", "clearance", "is_staff", "is_active", "tenant", "last_login")
-    list_filter = ("is_active", "is_staff", "clearance", "tenant")
+    list_display = (
+        "username",
+        "department",
+        "clearance",
+        "is_staff",
+        "is_service",
+        "is_active",
+        "tenant",
+        "last_login",
+    )
+    list_filter = ("is_active", "is_staff", "is_service", "clearance", "tenant")
     list_select_related = ("tenant",)
+    autocomplete_fields = ("service_owner",)
+    readonly_fields = ("roles_shown",)
     search_fields = ("username", "first_name", "last_name", "email", "department")
     filter_horizontal = ("user_groups",)
     fieldsets = (
         (None, {"fields": ("username", "password", ("first_name", "last_name"), "email")}),
         (_("Work profile"), {"fields": ("department", "product", "role", "interests")}),
-        (_("Access"), {"fields": ("tenant", "clearance", "user_groups", "is_active")}),
+        (
+            _("Access"),
+            {"fields": ("roles_shown", "tenant", "clearance", "user_groups", "can_create_sets", "is_active")},
+        ),
+        (_("Service account"), {"fields": ("service_owner",), "classes": ("collapse",)}),
         (_("Administration"), {"fields": ("is_staff", "is_superuser", "groups"), "classes": ("collapse",)}),
     )
     add_fieldsets = (
         (None, {"fields": ("username", "usable_password", "password1", "password2", "tenant", "clearance")}),
     )
+
+    @admin.display(description=_("roles"))
+    def roles_shown(self, user: User) -> str:
+        """What the person is by the fields below and by the lists of knowledge sets."""
+        return ", ".join(str(role.label) for role in roles_held(user))
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        """The page that sets a password; service accounts have none."""
+        found = self.get_object(request, unquote(id))
+        if isinstance(found, User) and found.is_service:
+            raise PermissionDenied
+        return super().user_change_password(request, id, form_url)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -80,73 +124,11 @@ class UserGroupAdmin(AdministratorAdmin):
         return int(group.people_count)
 
 
-@admin.register(Tenant)
-class TenantPageAdmin(AdministratorAdmin):
-    """Organisations; only administrators of the default tenant see this page."""
-
-    tenant_path = "pk"
-    list_display = ("name", "is_default", "created")
-    readonly_fields: ClassVar = ("is_default", "created")
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return super().has_module_permission(request) and admin_scope(request).administers == "everything"
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
-
-    has_change_permission = has_view_permission
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return self.has_module_permission(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:
-        """Never: deleting a tenant would cascade into its documents; that wants a tool of its own."""
-        return False
-
-
-@admin.register(ApiKey)
-class ApiKeyAdmin(AdministratorAdmin):
-    """Keys are made and revoked, never edited; the secret is shown on the page that follows its creation only."""
-
-    tenant_path = "user__tenant"
-    list_display = ("name", "user", "prefix", "created", "last_used", "revoked")
-    list_filter = (("revoked", admin.EmptyFieldListFilter),)
-    list_select_related = ("user",)
-    search_fields = ("name", "prefix", "user__username")
-    fields = ("user", "name")
-    actions = ("revoke",)
-
-    def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        return False
-
-    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
-        row, secret = api_key_create(user=obj.user, name=obj.name, actor=admin_user(request))
-        obj.pk, obj.prefix, obj.digest = row.pk, row.prefix, row.digest
-        obj._secret = secret  # type: ignore[attr-defined]
-
-    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
-        """Show the secret in this response, not in a message, which would be stored in a cookie."""
-        context = {
-            **self.admin_site.each_context(request),
-            "title": _("API key created"),
-            "key": obj,
-            "secret": obj._secret,  # type: ignore[attr-defined]
-        }
-        return TemplateResponse(request, "admin/accounts/apikey/created.html", context)
-
-    @admin.action(description=_("Revoke: these keys stop working at once"))
-    def revoke(self, request: HttpRequest, rows: QuerySet[ApiKey]) -> None:
-        found = list(rows.select_related("user"))
-        for key in found:
-            api_key_revoke(key=key, actor=admin_user(request))
-        text = ngettext("%(count)d key is revoked.", "%(count)d keys are revoked.", len(found))
-        messages.success(request, text % {"count": len(found)})
-
-
 ACTIONS = {
+    "access.request": _("Requested access"),
+    "access.approve": _("Granted access"),
+    "access.decline": _("Declined access"),
+    "access.withdraw": _("Withdrew request for access"),
     "api_key.create": _("Created API key"),
     "api_key.revoke": _("Revoked API key"),
     "case.move": _("Moved case"),
@@ -185,6 +167,8 @@ ACTIONS = {
     "source.credentials": _("Changed source credentials"),
     "source.delete": _("Deleted source"),
     "source.run": _("Synchronised source"),
+    "tenant.create": _("Created tenant"),
+    "tenant.change": _("Changed tenant"),
     "user.create": _("Created user"),
     "user.change": _("Changed user"),
     "user.delete": _("Deleted user"),

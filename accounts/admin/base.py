@@ -7,11 +7,12 @@ given the right to give themselves rights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from django.contrib import admin
+from django.contrib.admin.utils import get_fields_from_path
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest
@@ -69,6 +70,34 @@ def is_administrator(request: HttpRequest) -> bool:
     return user.is_active and user.is_staff and user.is_superuser
 
 
+# of the filters of Django: choices, related rows, empty or not, and dates
+FILTER_LOOKUPS = frozenset({"exact", "id", "pk", "isnull", "isempty", "gte", "gt", "lt", "lte", "year", "month", "day"})
+
+
+class ListableRelatedFilter(admin.RelatedFieldListFilter):
+    """Choices are rows that the person could list on the page of the other model; no names of other tenants."""
+
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> Any:
+        model = field.related_model
+        page = model_admin.admin_site._registry.get(model)
+        rows = page.get_queryset(request) if page is not None else model._default_manager.none()
+        ordering = self.field_admin_ordering(field, request, model_admin)
+        choices = {"pk__in": rows.order_by().values("pk")}
+        return field.get_choices(include_blank=False, ordering=ordering, limit_choices_to=choices)
+
+
+def _paths(filters: Iterable[Any]) -> Iterator[str]:
+    """The fields by which filters narrow a list."""
+    for one in filters:
+        if isinstance(one, (str, tuple)):
+            yield one if isinstance(one, str) else str(one[0])
+
+
+def _parameters(filters: Iterable[Any]) -> set[str]:
+    """The parameters of filters that are not of a field."""
+    return {str(one.parameter_name) for one in filters if isinstance(one, type) and hasattr(one, "parameter_name")}
+
+
 class TenantAdmin(ModelAdmin):
     """Shows the rows of one's tenant. `tenant_path` leads from the model to its tenant, with double underscores."""
 
@@ -80,6 +109,25 @@ class TenantAdmin(ModelAdmin):
         rows = super().get_queryset(request)
         scope = admin_scope(request)
         return rows if scope.administers == "everything" else rows.filter(**{self.tenant_path: scope.tenant_id})
+
+    def get_list_filter(self, request: HttpRequest) -> list[Any]:
+        """Filters by related rows offer only rows that the person could list."""
+        return [self._filter_in_scope(one) for one in super().get_list_filter(request)]
+
+    def _filter_in_scope(self, one: Any) -> Any:
+        if not isinstance(one, str):
+            return one
+        field = get_fields_from_path(self.model, one)[-1]
+        return (one, ListableRelatedFilter) if field.is_relation else one
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """Only what the filters of this page ask for: a list must not be narrowed by what it does not show."""
+        if lookup == self.date_hierarchy or lookup in _parameters(self.get_list_filter(request)):
+            return True
+        paths = [path for path in _paths(self.get_list_filter(request)) if lookup.startswith(f"{path}__")]
+        if self.date_hierarchy and lookup.startswith(f"{self.date_hierarchy}__"):
+            paths.append(self.date_hierarchy)
+        return any(set(lookup[len(path) + 2 :].split("__")) <= FILTER_LOOKUPS for path in paths)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A new row belongs to one's own tenant unless somebody says otherwise."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import cast
 
 from django.http import HttpRequest
@@ -11,7 +10,8 @@ from ninja.security.http import HttpAuthBase
 from ninja.utils import check_csrf
 
 from accounts.authentication import bearer_token, request_user
-from accounts.models import User
+from accounts.key_scopes import KeyScope
+from accounts.models import ApiKey, User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from chat.errors import CsrfFailedError
@@ -24,33 +24,38 @@ class Caller:
 
     user: User
     scope: Scope
-    key: str = ""  # a tag of the API key, by which its questions are counted
+    key: ApiKey | None = None  # None: a browser
+
+    @property
+    def key_tag(self) -> str:
+        """By which the questions of the key are counted; empty for a browser."""
+        return "" if self.key is None else str(self.key.pk)
 
 
 class CallerAuth(HttpAuthBase):
-    """Sets `request.auth` to a Caller. Raises NotAuthenticatedError; CsrfFailedError for unsafe calls of a browser.
+    """Sets `request.auth` to a Caller. Raises NotAuthenticatedError; MissingScopeError for a key that does not have
+    `scope`; CsrfFailedError for unsafe calls of a browser.
 
     Runs in our own threads, so that a streaming request holds no database connection.
     """
 
     openapi_scheme = "bearer"
 
+    def __init__(self, scope: KeyScope | None = None) -> None:
+        super().__init__()
+        self.scope = scope
+
     async def __call__(self, request: HttpRequest) -> Caller:
-        caller = await run_db(_caller, request)  # first: whoever is nobody gets 401, with or without a token
+        caller = await run_db(_caller, request, self.scope)  # first: nobody gets 401, with or without a token
         if bearer_token(request) is None and check_csrf(request) is not None:
             raise CsrfFailedError
         return caller
 
 
-def _caller(request: HttpRequest) -> Caller:
-    user = request_user(request)
+def _caller(request: HttpRequest, scope: KeyScope | None) -> Caller:
+    user, key = request_user(request, scope=scope)
     _ = user.tenant  # read here, where there is a connection
-    return Caller(user, scope_for(user), key_tag(bearer_token(request)))
-
-
-def key_tag(key: str | None) -> str:
-    """A name for a key that does not tell it; empty for a browser."""
-    return sha256(key.encode()).hexdigest()[:16] if key else ""
+    return Caller(user, scope_for(user), key)
 
 
 def caller_of(request: HttpRequest) -> Caller:

@@ -13,6 +13,7 @@ from typing import Any, get_args
 from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Router
 
+from accounts.key_scopes import KeyScope
 from accounts.scope import Scope
 from chat.api.auth import CallerAuth, caller_of
 from chat.api.openai_schemas import MODEL, CompletionIn, MessageIn
@@ -31,10 +32,12 @@ from ragcore.types.answering import Turn
 MODES, PRESETS = get_args(Mode), get_args(Preset)
 VARIANTS = (*MODES, *PRESETS)
 
+ASKING = CallerAuth(KeyScope.ASK)
+
 openai_router = Router(tags=["OpenAI-compatible"], auth=CallerAuth())
 
 
-@openai_router.get("/models", summary="Models", openapi_extra=response_schema(ModelsOut))
+@openai_router.get("/models", auth=ASKING, summary="Models", openapi_extra=response_schema(ModelsOut))
 async def models(request: HttpRequest) -> dict[str, Any]:
     """`ragsite`, which asks everything that the caller may read, also with each mode and preset (`ragsite:fast`), and
     one model for each of those sets (`ragsite/CODE`, which takes a mode or preset, too: `ragsite/CODE:fast`)."""
@@ -42,7 +45,7 @@ async def models(request: HttpRequest) -> dict[str, Any]:
     return {"object": "list", "data": [_model(name) for name in names]}
 
 
-@openai_router.get("/models/{path:name}", summary="Model", openapi_extra=response_schema(ModelOut))
+@openai_router.get("/models/{path:name}", auth=ASKING, summary="Model", openapi_extra=response_schema(ModelOut))
 async def model(request: HttpRequest, name: str) -> dict[str, Any]:
     """One of the models."""
     if name not in await run_db(model_names, caller_of(request).scope, every=True):
@@ -50,7 +53,9 @@ async def model(request: HttpRequest, name: str) -> dict[str, Any]:
     return _model(name)
 
 
-@openai_router.post("/chat/completions", summary="Chat completion", openapi_extra=response_schema(CompletionOut))
+@openai_router.post(
+    "/chat/completions", auth=ASKING, summary="Chat completion", openapi_extra=response_schema(CompletionOut)
+)
 async def chat_completions(request: HttpRequest, body: CompletionIn) -> Any:
     """An answer from the knowledge base; its sources stand in `message.context`.
 

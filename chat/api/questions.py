@@ -24,16 +24,16 @@ REQUEST = "request"
 async def answer_question(caller: Caller, value: AnswerRequest) -> StoredAnswer:
     """Check the options, count the question, and answer it."""
     await check_answer_options(scope=caller.scope, request=value)
-    await count_questions_or_raise(caller.user, key=caller.key)
-    return await answer_now(scope=caller.scope, user=caller.user, request=value, key=caller.key)
+    await count_questions_or_raise(caller.user, key=caller.key_tag)
+    return await answer_now(scope=caller.scope, user=caller.user, request=value, key=caller.key_tag)
 
 
 async def start_turn(caller: Caller, value: AnswerRequest) -> Message:
     """Check the options, count the question, and start its turn."""
     await check_answer_options(scope=caller.scope, request=value)
-    await count_questions_or_raise(caller.user, key=caller.key)
+    await count_questions_or_raise(caller.user, key=caller.key_tag)
     return await turn_start(
-        scope=caller.scope, user=caller.user, request=value, key=caller.key, channel=Conversation.Channel.API
+        scope=caller.scope, user=caller.user, request=value, key=caller.key_tag, channel=Conversation.Channel.API
     )
 
 

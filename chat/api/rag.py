@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Query, Router
 
+from accounts.key_scopes import KeyScope
 from accounts.selectors import tenant_check
 from chat.admission import take_place
 from chat.answering.passage_search import conversation_turns, passages_find
@@ -49,18 +50,20 @@ QUERY_EVENTS = (
     "query_rewritten, documents_retrieved, generation_start, token, generation_complete or error; then data: [DONE]"
 )
 
+ASKING, READING = CallerAuth(KeyScope.ASK), CallerAuth(KeyScope.READ)
+
 rag_router = Router(tags=["answers"], auth=CallerAuth())
 
 
-@rag_router.post("/retrieve", summary="Find passages", openapi_extra=response_schema(RetrieveOut))
+@rag_router.post("/retrieve", auth=ASKING, summary="Find passages", openapi_extra=response_schema(RetrieveOut))
 async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
     """Passages best first, at most one hit a chunk, with every score; understood in a conversation, if there is one."""
     caller = caller_of(request)
     tenant_check(user=caller.user, tenant_id=body.tenant_id)
     value = body.value()
     await check_search_options(scope=caller.scope, sets=value.sets, top_k=value.top_k)
-    await count_questions_or_raise(caller.user, key=caller.key)
-    async with await take_place(caller.user, key=caller.key):
+    await count_questions_or_raise(caller.user, key=caller.key_tag)
+    async with await take_place(caller.user, key=caller.key_tag):
         turns = [turn.value() for turn in body.history]
         if body.conversation_id is not None:
             turns = [*await conversation_turns(scope=caller.scope, conversation_id=body.conversation_id), *turns]
@@ -70,14 +73,16 @@ async def retrieve(request: HttpRequest, body: RetrieveIn) -> dict[str, Any]:
     return serialize_hits(retrieved, trace=body.trace, understood=understood)
 
 
-@rag_router.post("/generate", summary="Answer a question", openapi_extra=response_schema(GenerateOut))
+@rag_router.post("/generate", auth=ASKING, summary="Answer a question", openapi_extra=response_schema(GenerateOut))
 async def generate(request: HttpRequest, body: GenerateIn) -> dict[str, Any]:
     """A cited answer with the support state of each sentence."""
     stored = await answer_question(caller_of(request), body.value())
     return serialize_answer(record=stored.record, request=stored.request, message=stored.message)
 
 
-@rag_router.post("/generate/stream", summary="Answer a question, streamed", openapi_extra=event_stream_schema(EVENTS))
+@rag_router.post(
+    "/generate/stream", auth=ASKING, summary="Answer a question, streamed", openapi_extra=event_stream_schema(EVENTS)
+)
 async def generate_stream(request: HttpRequest, body: GenerateIn) -> StreamingHttpResponse:
     """Server-sent events `context, step, chunk, citations, done, error`, then `[DONE]`; resume with /streams."""
     value = body.value()
@@ -87,7 +92,9 @@ async def generate_stream(request: HttpRequest, body: GenerateIn) -> StreamingHt
     return await event_stream(message.pk, scope=caller.scope, vocabulary=vocabulary)
 
 
-@rag_router.get("/streams/{message_id}", summary="Resume a stream", openapi_extra=event_stream_schema(EVENTS))
+@rag_router.get(
+    "/streams/{message_id}", auth=ASKING, summary="Resume a stream", openapi_extra=event_stream_schema(EVENTS)
+)
 async def streams(request: HttpRequest, message_id: uuid.UUID) -> StreamingHttpResponse:
     """The events after `Last-Event-ID`; all of them without this header."""
     scope = caller_of(request).scope
@@ -105,26 +112,28 @@ async def streams(request: HttpRequest, message_id: uuid.UUID) -> StreamingHttpR
     )
 
 
-@rag_router.post("/batch", summary="Answer many questions", openapi_extra=response_schema(BatchOut))
+@rag_router.post("/batch", auth=ASKING, summary="Answer many questions", openapi_extra=response_schema(BatchOut))
 async def batch(request: HttpRequest, body: BatchIn) -> dict[str, Any]:
     """Each question has its own result or error; their order is kept."""
     caller = caller_of(request)
     value = body.values("")
     await check_answer_options(scope=caller.scope, request=value)
-    await count_questions_or_raise(caller.user, key=caller.key, questions=len(body.queries))
+    await count_questions_or_raise(caller.user, key=caller.key_tag, questions=len(body.queries))
     items = await answer_batch(
-        scope=caller.scope, user=caller.user, queries=body.queries, request=value, key=caller.key
+        scope=caller.scope, user=caller.user, queries=body.queries, request=value, key=caller.key_tag
     )
     return {"results": [serialize_batch_item(item) for item in items]}
 
 
-@rag_router.get("/health", summary="State of every dependency", openapi_extra=response_schema(HealthOut))
+@rag_router.get("/health", auth=READING, summary="State of every dependency", openapi_extra=response_schema(HealthOut))
 async def health(request: HttpRequest) -> dict[str, Any]:
     """State and latency of database, Redis, workers, embedder and language model."""
     return await health_report()
 
 
-@rag_router.post("/query", summary="Answer a question (second form)", openapi_extra=response_schema(QueryOut))
+@rag_router.post(
+    "/query", auth=ASKING, summary="Answer a question (second form)", openapi_extra=response_schema(QueryOut)
+)
 async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
     """An answer with its sources."""
     stored = await answer_question(caller_of(request), body.value())
@@ -150,6 +159,7 @@ async def query(request: HttpRequest, body: QueryIn) -> dict[str, Any]:
 
 @rag_router.post(
     "/query-stream",
+    auth=ASKING,
     summary="Answer a question, streamed (second form)",
     openapi_extra=event_stream_schema(QUERY_EVENTS),
 )
@@ -164,7 +174,9 @@ async def query_stream(request: HttpRequest, body: QueryIn) -> StreamingHttpResp
     )
 
 
-@rag_router.get("/filters", summary="What a search can be narrowed by", openapi_extra=response_schema(FiltersOut))
+@rag_router.get(
+    "/filters", auth=ASKING, summary="What a search can be narrowed by", openapi_extra=response_schema(FiltersOut)
+)
 async def filters(request: HttpRequest, query: Query[FilterQuery]) -> dict[str, Any]:
     """Sets by axis, tags and attributes of the documents that you may search, with the number of documents of each.
 
@@ -175,7 +187,9 @@ async def filters(request: HttpRequest, query: Query[FilterQuery]) -> dict[str, 
     return serialize_filter_choices(choices)
 
 
-@rag_router.post("/filters/count", summary="How much a filter leaves", openapi_extra=response_schema(FilterCountOut))
+@rag_router.post(
+    "/filters/count", auth=ASKING, summary="How much a filter leaves", openapi_extra=response_schema(FilterCountOut)
+)
 async def count(request: HttpRequest, body: FilterCountIn) -> dict[str, Any]:
     """Documents and passages that a search with these sets and filters goes through; `warnings` where it is none."""
     found = await run_db(

@@ -18,7 +18,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ToolAnnotations
 
-from accounts.errors import NotAuthenticatedError
+from accounts.errors import NotAuthenticatedError, RateLimitedError
 from chat import redis_client
 from chat.admission import close_places
 from chat.executors import run_db
@@ -154,6 +154,8 @@ class McpEndpoint:
             caller = await run_db(caller_of_key, _key(headers.get("authorization", "")))
         except NotAuthenticatedError as error:
             await _send_error(send, HTTPStatus.UNAUTHORIZED, error.code, error.message)
+        except RateLimitedError as error:
+            await _send_error(send, HTTPStatus.TOO_MANY_REQUESTS, error.code, error.message)
         except (OperationalError, InterfaceError):
             await _send_error(send, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", UNAVAILABLE)
         else:
@@ -178,7 +180,7 @@ async def _send_error(send: Send, status: HTTPStatus, code: str, message: str) -
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if status == HTTPStatus.UNAUTHORIZED:
         headers.append((b"www-authenticate", b"Bearer"))
-    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+    if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
         headers.append((b"retry-after", b"2"))
     await send({"type": "http.response.start", "status": int(status), "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -12,13 +12,15 @@ from typing import Annotated, Any
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 
+from accounts.authentication import api_key_admit, scope_require
 from accounts.errors import NotAuthenticatedError, NotFoundError
+from accounts.key_scopes import KeyScope
 from accounts.scope import Scope
-from accounts.selectors import api_key_user, scope_for
+from accounts.selectors import scope_for
 from chat.admission import take_place
 from chat.answering.context import profile_get
 from chat.answering.retrieval import run_search
-from chat.api.auth import Caller, key_tag
+from chat.api.auth import Caller
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
 from chat.limits import count_questions_or_raise
@@ -46,16 +48,21 @@ from knowledge.models import Chunk, Document
 from knowledge.selectors import chunk_get, document_openable, documents_askable, sets_listed, sets_readable
 from knowledge.types import RetrievalRequest
 
+TOOL_SCOPES = {  # that the key of the caller needs
+    "search": KeyScope.ASK,
+    "answer": KeyScope.ASK,
+    "fetch_source": KeyScope.READ,
+    "list_sets": KeyScope.ASK,
+}
 CALLER = "ragsite.caller"  # in the ASGI scope of a request
 
 CallerOf = Callable[[Context[Any, Any]], Awaitable[Caller]]
 
 
 def caller_of_key(key: str) -> Caller:
-    """Uses the ORM. Raises NotAuthenticatedError."""
-    user = api_key_user(key)
-    _ = user.tenant  # read here, where there is a connection
-    return Caller(user, scope_for(user), key_tag(key))
+    """Uses the ORM. Raises NotAuthenticatedError, RateLimitedError."""
+    row = api_key_admit(key)
+    return Caller(row.user, scope_for(row.user), row)
 
 
 def caller_of_fixed_key(key: str) -> CallerOf:
@@ -82,13 +89,19 @@ class Tools:
 
     caller_of: CallerOf
 
+    async def _caller(self, ctx: Context[Any, Any], tool: str) -> Caller:
+        """Raises MissingScopeError, and what `caller_of` raises."""
+        caller = await self.caller_of(ctx)
+        scope_require(caller.key, TOOL_SCOPES.get(tool))
+        return caller
+
     async def search(
         self, ctx: Context[Any, Any], query: Question, sets: Sets = None, top_k: TopK = 10
     ) -> Annotated[CallToolResult, SearchOut]:
         """Passages of the organisation's documents, best first."""
 
         async def call() -> SearchOut:
-            caller = await self.caller_of(ctx)
+            caller = await self._caller(ctx, "search")
             named = await run_db(resolve_sets, scope=caller.scope, names=sets or ())
             return await search_passages(caller, query=query, sets=named, top_k=top_k)
 
@@ -100,7 +113,7 @@ class Tools:
         """An answer with citations, written from the documents only."""
 
         async def call() -> AnswerOut:
-            caller = await self.caller_of(ctx)
+            caller = await self._caller(ctx, "answer")
             named = await run_db(resolve_sets, scope=caller.scope, names=sets or ())
             return await answer_question(caller, query=query, sets=named, style=style)
 
@@ -114,7 +127,7 @@ class Tools:
         async def call() -> SourceOut:
             if document_id is None and chunk_id is None:
                 raise InvalidAnswerRequestError("source_missing")
-            scope = (await self.caller_of(ctx)).scope
+            scope = (await self._caller(ctx, "fetch_source")).scope
             return await run_db(read_source, scope=scope, document_id=document_id, chunk_id=chunk_id, offset=offset)
 
         return await result_of(call())
@@ -123,15 +136,15 @@ class Tools:
         """Knowledge sets that can be named in `sets`."""
 
         async def call() -> SetsOut:
-            return await run_db(list_readable_sets, scope=(await self.caller_of(ctx)).scope)
+            return await run_db(list_readable_sets, scope=(await self._caller(ctx, "list_sets")).scope)
 
         return await result_of(call())
 
 
 async def search_passages(caller: Caller, *, query: str, sets: tuple[int, ...], top_k: int) -> SearchOut:
     """As `POST /api/v1/rag/retrieve`."""
-    await count_questions_or_raise(caller.user, key=caller.key)
-    async with await take_place(caller.user, key=caller.key):
+    await count_questions_or_raise(caller.user, key=caller.key_tag)
+    async with await take_place(caller.user, key=caller.key_tag):
         profile = await run_db(profile_get, caller.user, sets=sets)
         request = RetrievalRequest(query=query, sets=sets, top_k=top_k, profile=profile)
         found = serialize_hits(await run_search(scope=caller.scope, request=request), trace=False)
@@ -142,9 +155,9 @@ async def search_passages(caller: Caller, *, query: str, sets: tuple[int, ...], 
 async def answer_question(caller: Caller, *, query: str, sets: tuple[int, ...], style: Style | None) -> AnswerOut:
     """As `POST /api/v1/rag/generate`."""
     given: dict[str, Any] = {} if style is None else {"style": style}
-    await count_questions_or_raise(caller.user, key=caller.key)
+    await count_questions_or_raise(caller.user, key=caller.key_tag)
     request = AnswerRequest(query=query, sets=sets, given=frozenset(given), **given)
-    stored = await answer_now(scope=caller.scope, user=caller.user, request=request, key=caller.key)
+    stored = await answer_now(scope=caller.scope, user=caller.user, request=request, key=caller.key_tag)
     record = stored.record
     return AnswerOut(
         answer=shown_text(record, request),

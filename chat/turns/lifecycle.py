@@ -14,6 +14,7 @@ from django.db import Error as DatabaseError
 from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
 
+from accounts.errors import RateLimitedError
 from accounts.models import User
 from accounts.scope import Scope
 from chat import metrics
@@ -23,7 +24,6 @@ from chat.answering.pipeline import answer
 from chat.conversations.memory import session_append, session_history, session_turn
 from chat.errors import AnswerTimeoutError, BusyError, TurnFailedError
 from chat.executors import run_db
-from chat.limits import RateLimitedError
 from chat.models import Conversation, Message
 from chat.redis_client import client, events_key, stop_key
 from chat.selectors import message_get

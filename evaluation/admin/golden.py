@@ -28,14 +28,14 @@ from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from evaluation.selectors import golden_sets_kept
 from evaluation.services.golden import GoldenImportResult, golden_export, golden_file_parse, golden_import
 from evaluation.services.runs import SHARES, TIMES
-from knowledge.admin.curation import is_curator
+from knowledge.admin.curation import keeps_sets
 
 
 class EvaluationAdmin(TenantAdmin):
-    """Pages of those who judge quality: curators and reviewers."""
+    """Pages of those who judge quality: owners and reviewers."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_curator(request) or is_reviewer(request)
+        return keeps_sets(request) or is_reviewer(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_module_permission(request)

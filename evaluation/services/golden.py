@@ -24,6 +24,7 @@ from evaluation.models import GoldenCase, GoldenSet
 from evaluation.selectors import golden_cases
 from knowledge.models import KnowledgeSet
 from knowledge.services import BulkAccepted, documents_bulk
+from knowledge.services.sets import set_create
 
 LISTS = ("answers", "relevant", "tags")
 LIMITS = {"question": 2000, "answers": 4000, "relevant": 512, "tags": 64}  # characters of one value
@@ -170,12 +171,15 @@ def golden_export(*, golden_set: GoldenSet) -> Iterator[str]:
 
 
 def benchmark_load(*, scope: Scope, actor: User, folder: Path, name: str) -> tuple[GoldenSet, BulkAccepted]:
-    """Make the set and its golden cases, and queue its documents; loading again changes nothing."""
+    """Make the set and its golden cases, and queue its documents; loading again changes nothing.
+
+    Raises MissingRightError without the right to create sets. A set that is there keeps its owners.
+    """
     with transaction.atomic():
-        knowledge_set, _ = KnowledgeSet.objects.get_or_create(
-            tenant_id=scope.tenant_id, code=f"bench-{name}".replace("_", "-")[:64], defaults={"name": name}
-        )
-        knowledge_set.owners.add(actor)
+        code = f"bench-{name}".replace("_", "-")[:64]
+        knowledge_set = KnowledgeSet.objects.filter(tenant_id=scope.tenant_id, code=code).first()
+        if knowledge_set is None:
+            knowledge_set = set_create(scope=scope, actor=actor, values={"name": name, "code": code})
         golden, is_new = GoldenSet.objects.get_or_create(
             tenant_id=scope.tenant_id, name=name, defaults={"created_by": actor}
         )

@@ -6,27 +6,51 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
 
-from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, is_administrator
+from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, admin_user, is_administrator
 from accounts.error_messages import error_message
-from knowledge.selectors import sets_managed
+from accounts.selectors import may_create_sets
+from knowledge.models import KnowledgeSet
+from knowledge.selectors import sets_curated, sets_managed
 from ragcore.errors import RagError
 
-_OWNS = "_owns_sets"
+_CURATES, _KEEPS = "_curates_sets", "_keeps_sets"
 
 
 def is_curator(request: HttpRequest) -> bool:
-    """Whether the person curates anything: administrators, and staff who own a set."""
+    """Whether the person curates anything: administrators, and staff who own or edit a set."""
+    return _holds(request, _CURATES, sets_curated)
+
+
+def keeps_sets(request: HttpRequest) -> bool:
+    """Whether the person keeps any set: administrators, and staff who own one."""
+    return _holds(request, _KEEPS, sets_managed)
+
+
+def creates_sets(request: HttpRequest) -> bool:
+    """Whether the person may make sets: administrators, and staff who were given the right."""
+    user = request.user
+    is_staff = user.is_active and user.is_staff
+    return is_staff and may_create_sets(user=admin_user(request), scope=admin_scope(request))
+
+
+def lists_sets(request: HttpRequest) -> bool:
+    """Whether the person has a use for the page of sets."""
+    return is_curator(request) or creates_sets(request)
+
+
+def _holds(request: HttpRequest, name: str, sets: Callable[..., QuerySet[KnowledgeSet]]) -> bool:
     if is_administrator(request):
         return True
     user = request.user
     if not (user.is_active and user.is_staff):
         return False
-    if not hasattr(request, _OWNS):  # asked for each entry of the navigation
-        setattr(request, _OWNS, sets_managed(scope=admin_scope(request)).exists())
-    return bool(getattr(request, _OWNS))
+    if not hasattr(request, name):  # asked for each entry of the navigation
+        setattr(request, name, sets(scope=admin_scope(request)).exists())
+    return bool(getattr(request, name))
 
 
 class CuratorAdmin(ReadOnlyMixin, TenantAdmin):
@@ -37,6 +61,16 @@ class CuratorAdmin(ReadOnlyMixin, TenantAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_curator(request)
+
+
+class OwnerAdmin(CuratorAdmin):
+    """Pages of those who keep sets; editors have none of them."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return keeps_sets(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return keeps_sets(request)
 
 
 # ── buttons ───────────────────────────────────────────────────────────────────────────────────────

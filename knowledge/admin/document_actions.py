@@ -33,7 +33,7 @@ from knowledge.admin.curation import CuratorAdmin, ids_of, is_curator
 from knowledge.admin.jobs import open_among, rows_of, summary_of
 from knowledge.errors import InvalidWeightError
 from knowledge.models import Document, IngestItem, KnowledgeSet
-from knowledge.selectors import sets_managed
+from knowledge.selectors import sets_curated
 from knowledge.selectors.dashboard import items_uploaded
 from knowledge.services.document_weights import HIGHEST, LOWEST, documents_weigh
 from knowledge.services.transfers import TransferResult, documents_copy, documents_move, documents_remove
@@ -60,7 +60,7 @@ def transfer_view(
     chosen = documents.filter(pk__in=ids_of(data.get("ids", "").split(",")))
     if request.method == "POST":
         return _transfer(request, verb, [document.pk for document in chosen])
-    mine = sets_managed(scope=admin_scope(request)).order_by("axis", "name")
+    mine = sets_curated(scope=admin_scope(request)).order_by("axis", "name")
     sources = _holding(mine, chosen)
     found = {
         **context,
@@ -166,7 +166,7 @@ def upload_view(request: HttpRequest, *, model_admin: CuratorAdmin) -> HttpRespo
         **model_admin.admin_site.each_context(request),
         **_recent(request),
         "title": _("Upload documents"),
-        "sets": sets_managed(scope=scope).filter(tenant=scope.tenant_id),
+        "sets": sets_curated(scope=scope).filter(tenant=scope.tenant_id),
         "chosen": set(ids_of(request.GET.getlist("set"))),
         "clearances": ClearanceLevel.choices,
         "max_mb": settings.MAX_UPLOAD_BYTES // (1024 * 1024),

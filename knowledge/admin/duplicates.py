@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin.base import admin_scope, admin_user
 from knowledge.admin.curation import CuratorAdmin, run_action
 from knowledge.models import DuplicatePair
-from knowledge.selectors import sets_managed
+from knowledge.selectors import sets_curated
 from knowledge.selectors.comparisons import DiffLine, pairs_of, texts_diff
 from knowledge.services.near_duplicates import pair_keep
 
@@ -29,7 +29,7 @@ class SetFilter(admin.SimpleListFilter):
     parameter_name = "set"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(row.pk), row.name) for row in sets_managed(scope=admin_scope(request)).order_by("name")]
+        return [(str(row.pk), row.name) for row in sets_curated(scope=admin_scope(request)).order_by("name")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[DuplicatePair]) -> QuerySet[DuplicatePair]:
         value = self.value() or ""

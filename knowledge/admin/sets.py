@@ -17,14 +17,16 @@ from django.utils.translation import ngettext
 from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.scope import Scope
 from knowledge.admin import options
-from knowledge.admin.curation import CuratorAdmin
+from knowledge.admin.curation import CuratorAdmin, creates_sets, keeps_sets, lists_sets
 from knowledge.admin.representation_retries import enrich_view, notice_of
 from knowledge.models import KnowledgeSet
+from knowledge.selectors import sets_managed
 from knowledge.selectors.dashboard import sets_counted
 from knowledge.selectors.representation_retries import retries_of_set
 from knowledge.services.sets import set_create, set_delete, set_members_put, set_update
 
-PEOPLE = {"members": "users", "member_groups": "groups", "owners": "owners"}  # field -> argument of the service
+# field -> argument of the service
+PEOPLE = {"members": "users", "member_groups": "groups", "owners": "owners", "editors": "editors"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class KnowledgeSetForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(KnowledgeSet)
 class KnowledgeSetAdmin(CuratorAdmin):
-    """Owners see and change their own sets; making and deleting sets is for administrators."""
+    """Owners see and change their own sets, editors see theirs; making sets is for those with the right to."""
 
     form = KnowledgeSetForm
     change_form_outer_before_template = "admin/knowledge/knowledgeset/tools.html"
@@ -91,10 +93,10 @@ class KnowledgeSetAdmin(CuratorAdmin):
     list_filter = ("axis", "visibility", "tenant")
     search_fields = ("name", "code", "description")
     ordering = ("axis", "name")
-    autocomplete_fields = ("members", "member_groups", "owners")
+    autocomplete_fields = ("members", "member_groups", "owners", "editors")
     fieldsets = (
         (None, {"fields": (("name", "code"), ("axis", "visibility"), "originals", "description")}),
-        (_("People"), {"fields": ("owners", "members", "member_groups")}),
+        (_("People"), {"fields": ("owners", "editors", "members", "member_groups")}),
         (_("Answer behaviour"), {"fields": ("persona", "example_questions"), "classes": ("collapse",)}),
     )
     add_fieldsets = ((None, {"fields": (("name", "code"), ("axis", "visibility"), "description")}),)
@@ -159,13 +161,22 @@ class KnowledgeSetAdmin(CuratorAdmin):
         return enrich_view(request, self._managed(request, pk))
 
     def _managed(self, request: HttpRequest, pk: int) -> KnowledgeSet:
-        return get_object_or_404(self.get_queryset(request), pk=pk)
+        managed = sets_managed(scope=admin_scope(request)).order_by().values("pk")
+        return get_object_or_404(self.get_queryset(request).filter(pk__in=managed), pk=pk)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return lists_sets(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: KnowledgeSet | None = None) -> bool:
+        return lists_sets(request)  # rows are narrowed to what the person curates
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_administrator(request)
+        return creates_sets(request)
 
     def has_change_permission(self, request: HttpRequest, obj: KnowledgeSet | None = None) -> bool:
-        return self.has_view_permission(request, obj)  # rows are narrowed to what the person manages
+        if obj is None:
+            return keeps_sets(request)
+        return sets_managed(scope=admin_scope(request)).filter(pk=obj.pk).exists()
 
     def has_delete_permission(self, request: HttpRequest, obj: KnowledgeSet | None = None) -> bool:
         return is_administrator(request)

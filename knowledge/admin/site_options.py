@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.errors import NotAllowedError, NotFoundError
-from knowledge.admin.curation import CuratorAdmin, ids_of
+from knowledge.admin.curation import OwnerAdmin, ids_of
 from knowledge.admin.option_forms import FORMAT, ImportForm, faults_of, value_label
 from knowledge.models import OptionsChange
 from knowledge.selectors.options import (
@@ -134,7 +134,7 @@ def _value(group: str, name: str, value: Any) -> str:
 
 
 @admin.register(OptionsChange)
-class OptionsChangeAdmin(CuratorAdmin):
+class OptionsChangeAdmin(OwnerAdmin):
     """Who changed which options when. Owners see those of their sets, administrators those of their site, too."""
 
     list_display = ("at", "target", "kind", "what", "note", "actor")

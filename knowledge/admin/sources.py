@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
 from accounts.error_messages import error_message, stored_message
-from knowledge.admin.curation import CuratorAdmin, run_action
+from knowledge.admin.curation import OwnerAdmin, run_action
 from knowledge.admin.source_forms import LinesField, PairsField, SourceForm
 from knowledge.models import IngestJob, KnowledgeSet, SetSource, Source
 from knowledge.selectors import sets_managed
@@ -39,7 +39,7 @@ FIGURES = (
 
 
 @admin.register(Source)
-class SourceAdmin(CuratorAdmin):
+class SourceAdmin(OwnerAdmin):
     """Owners see and change their own sources, administrators all; runs are started here."""
 
     form = SourceForm

@@ -1,5 +1,6 @@
 """REST resources of knowledge: sets, documents, ingestion jobs."""
 
+from knowledge.api.access_requests import AccessRequestViewSet
 from knowledge.api.documents import DocumentViewSet
 from knowledge.api.jobs import JobViewSet
 from knowledge.api.sets import KnowledgeSetViewSet
@@ -7,6 +8,7 @@ from knowledge.api.sources import PageViewSet, SourceViewSet
 from knowledge.api.webhooks import WebhookViewSet
 
 __all__ = [
+    "AccessRequestViewSet",
     "DocumentViewSet",
     "JobViewSet",
     "KnowledgeSetViewSet",

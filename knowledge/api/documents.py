@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.errors import NotFoundError
+from accounts.key_scopes import KeyScope
 from accounts.rest import ResourceViewSet, SmallJsonParser
 from knowledge.api.document_fields import (
     BulkFields,
@@ -99,6 +100,16 @@ class DocumentViewSet(ResourceViewSet):
     lookup_field = "document_id"
     lookup_value_converter = "int"
     parser_classes = [FileParser]
+    key_scopes: ClassVar = {
+        "list": KeyScope.READ,
+        "create": KeyScope.WRITE,
+        "bulk": KeyScope.WRITE,
+        "retrieve": KeyScope.READ,
+        "destroy": KeyScope.WRITE,
+        "markdown": KeyScope.READ,
+        "chunks": KeyScope.READ,
+        "retry": KeyScope.WRITE,
+    }
 
     def get_parsers(self) -> list[BaseParser]:
         """Documents come as forms; what changes them comes as JSON."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -11,6 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.key_scopes import KeyScope
 from accounts.rest import PageQuery, Pages, ResourceViewSet
 from knowledge.selectors import items_progress, items_readable, job_get
 from knowledge.services.jobs import job_cancel, job_pause, job_resume, job_retry
@@ -85,6 +86,14 @@ class JobViewSet(ResourceViewSet):
 
     lookup_field = "job_id"
     lookup_value_converter = "int"
+    key_scopes: ClassVar = {
+        "retrieve": KeyScope.READ,
+        "items": KeyScope.READ,
+        "pause": KeyScope.WRITE,
+        "resume": KeyScope.WRITE,
+        "cancel": KeyScope.WRITE,
+        "retry": KeyScope.WRITE,
+    }
 
     @extend_schema(responses=JobFields)
     def retrieve(self, request: Request, job_id: int) -> Response:

@@ -11,10 +11,12 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.key_scopes import KeyScope
 from accounts.rest import Identifier, PageQuery, StrictSerializer, Text
 from knowledge.api.sources import SetSourceActions
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import set_get, set_owned, sets_listed, sets_managed
+from knowledge.selectors.access_requests import sets_with_access
 from knowledge.services.sets import set_create, set_delete, set_members_put, set_update
 
 
@@ -41,10 +43,15 @@ class NewSetBody(SetBody):
     tenant = Text(max_length=64, required=False, allow_null=True)
 
 
+OF_READERS = ("description", "persona", "example_questions")  # what only those see who may read the set
+
+
 class SetFields(serializers.ModelSerializer[KnowledgeSet]):
-    """A set as everyone in the tenant sees it."""
+    """A set. Everyone in the tenant sees that it exists; `may_read` says whether you see what is in it."""
 
     tenant = serializers.CharField(source="tenant.name", read_only=True)
+    owners: Any = serializers.SlugRelatedField(slug_field="username", many=True, read_only=True)
+    may_read = serializers.BooleanField(read_only=True)
 
     class Meta:
         model = KnowledgeSet
@@ -56,11 +63,19 @@ class SetFields(serializers.ModelSerializer[KnowledgeSet]):
             "visibility",
             "originals",
             "tenant",
+            "owners",
+            "may_read",
             "description",
             "persona",
             "example_questions",
             "created",
         ]
+
+    def to_representation(self, instance: KnowledgeSet) -> dict[str, Any]:
+        shown: dict[str, Any] = super().to_representation(instance)
+        if not shown["may_read"]:
+            shown |= {name: type(shown[name])() for name in OF_READERS}
+        return shown
 
 
 class SetQuery(PageQuery):
@@ -92,14 +107,16 @@ class MembersBody(StrictSerializer):
 
     users = serializers.ListField(child=NameOrId(), required=False, max_length=10_000)
     groups = serializers.ListField(child=NameOrId(), required=False, max_length=1000)
+    editors = serializers.ListField(child=NameOrId(), required=False, max_length=1000)
     owners = serializers.ListField(child=NameOrId(), required=False, max_length=100)
 
 
 class MembersFields(serializers.Serializer[KnowledgeSet]):
-    """Who may read a set of members, and who keeps it: names in order."""
+    """Who may read a set of members, who edits its documents, and who keeps it: names in order."""
 
     users = serializers.SerializerMethodField()
     groups = serializers.SerializerMethodField()
+    editors = serializers.SerializerMethodField()
     owners = serializers.SerializerMethodField()
 
     def get_users(self, row: KnowledgeSet) -> list[str]:
@@ -107,6 +124,9 @@ class MembersFields(serializers.Serializer[KnowledgeSet]):
 
     def get_groups(self, row: KnowledgeSet) -> list[str]:
         return list(row.member_groups.order_by("name").values_list("name", flat=True))
+
+    def get_editors(self, row: KnowledgeSet) -> list[str]:
+        return list(row.editors.order_by("username").values_list("username", flat=True))
 
     def get_owners(self, row: KnowledgeSet) -> list[str]:
         return list(row.owners.order_by("username").values_list("username", flat=True))
@@ -118,6 +138,18 @@ class KnowledgeSetViewSet(SetSourceActions):
 
     lookup_field = "set_id"
     lookup_value_converter = "int"
+    key_scopes: ClassVar = {
+        "list": KeyScope.READ,
+        "create": KeyScope.MANAGE,
+        "retrieve": KeyScope.READ,
+        "partial_update": KeyScope.MANAGE,
+        "destroy": KeyScope.MANAGE,
+        "members": KeyScope.MANAGE,
+        "put_members": KeyScope.MANAGE,
+        "sources": KeyScope.READ,
+        "put_sources": KeyScope.MANAGE,
+        "ingest": KeyScope.WRITE,
+    }
 
     @extend_schema(parameters=[SetQuery], responses=SetFields(many=True), operation_id="knowledge_sets_list")
     def list(self, request: Request) -> Response:
@@ -125,26 +157,33 @@ class KnowledgeSetViewSet(SetSourceActions):
         wanted = self.query(SetQuery)
         rows = (sets_managed if wanted["managed"] else sets_listed)(scope=self.scope)
         narrowed = {name: wanted[name] for name in ("axis", "code") if name in wanted}
-        return self.page(rows.filter(**narrowed).select_related("tenant"), SetFields)
+        rows = sets_with_access(scope=self.scope, rows=rows.filter(**narrowed))
+        return self.page(rows.select_related("tenant"), SetFields)
 
     @extend_schema(request=NewSetBody, responses={201: SetFields})
     def create(self, request: Request) -> Response:
-        """Make a set; you become its owner."""
+        """Make a set; you become its owner. For those with the right to create sets."""
         values = self.body(NewSetBody)
         tenant = values.pop("tenant", None)
         made = set_create(scope=self.scope, actor=self.user, values=values, tenant=tenant)
-        return Response(SetFields(made).data, status=201)
+        return Response(self._fields(made.pk), status=201)
 
     @extend_schema(responses=SetFields)
     def retrieve(self, request: Request, set_id: int) -> Response:
         """One set."""
-        return Response(SetFields(set_get(scope=self.scope, set_id=set_id)).data)
+        return Response(self._fields(set_id))
 
     @extend_schema(request=SetBody(partial=True), responses=SetFields)
     def partial_update(self, request: Request, set_id: int) -> Response:
         """Change a set that you own or administer."""
         values = self.body(SetBody, partial=True)
-        return Response(SetFields(set_update(scope=self.scope, actor=self.user, set_id=set_id, values=values)).data)
+        set_update(scope=self.scope, actor=self.user, set_id=set_id, values=values)
+        return Response(self._fields(set_id))
+
+    def _fields(self, set_id: int) -> dict[str, Any]:
+        found = set_get(scope=self.scope, set_id=set_id)
+        rows = KnowledgeSet.objects.filter(pk=found.pk).select_related("tenant")
+        return dict(SetFields(sets_with_access(scope=self.scope, rows=rows).get()).data)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, set_id: int) -> Response:
@@ -161,6 +200,6 @@ class KnowledgeSetViewSet(SetSourceActions):
     @extend_schema(request=MembersBody, responses=MembersFields)
     @members.mapping.put
     def put_members(self, request: Request, set_id: int) -> Response:
-        """Replace members and owners."""
+        """Replace members, editors and owners."""
         values = self.body(MembersBody)
         return Response(MembersFields(set_members_put(scope=self.scope, actor=self.user, set_id=set_id, **values)).data)

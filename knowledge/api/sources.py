@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -10,6 +10,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.key_scopes import KeyScope
 from accounts.rest import ResourceViewSet
 from knowledge.api.source_fields import (
     DeleteQuery,
@@ -42,6 +43,14 @@ class SourceViewSet(ResourceViewSet):
 
     lookup_field = "source_id"
     lookup_value_converter = "int"
+    key_scopes: ClassVar = {
+        "list": KeyScope.READ,
+        "create": KeyScope.MANAGE,
+        "retrieve": KeyScope.READ,
+        "partial_update": KeyScope.MANAGE,
+        "destroy": KeyScope.MANAGE,
+        "run": KeyScope.WRITE,
+    }
 
     @extend_schema(parameters=[SourceQuery], responses=SourceFields(many=True), operation_id="sources_list")
     def list(self, request: Request) -> Response:
@@ -122,6 +131,10 @@ class SetSourceActions(ResourceViewSet):
 @extend_schema(tags=["documents"])
 class PageViewSet(ResourceViewSet):
     """Documents that are pages of the web."""
+
+    key_scopes: ClassVar = {
+        "create": KeyScope.WRITE,
+    }
 
     @extend_schema(request=UrlBody, responses={202: UrlFields})
     def create(self, request: Request) -> Response:

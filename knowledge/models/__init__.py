@@ -1,5 +1,6 @@
 """Knowledge sets, documents, chunks, the index, sources, ingestion jobs."""
 
+from knowledge.models.access import AccessRequest
 from knowledge.models.chunks import Chunk, ChunkEdit, RepresentationRetry
 from knowledge.models.documents import (
     Document,
@@ -26,6 +27,7 @@ from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
 
 __all__ = [
+    "AccessRequest",
     "Attribute",
     "BackendChange",
     "Chunk",

@@ -57,6 +57,13 @@ class KnowledgeSet(models.Model):
     owners = models.ManyToManyField(
         settings.AUTH_USER_MODEL, blank=True, related_name="owned_sets", verbose_name=_("owners")
     )
+    editors = models.ManyToManyField(
+        settings.AUTH_USER_MODEL,
+        blank=True,
+        related_name="edited_sets",
+        verbose_name=_("editors"),
+        help_text=_("May change documents and passages, nothing else."),
+    )
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

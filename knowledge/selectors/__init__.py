@@ -21,8 +21,10 @@ from knowledge.selectors.keeping import (
 )
 from knowledge.selectors.passages import chunk_get, chunk_open_check, chunks_of, document_list
 from knowledge.selectors.sets import (
+    set_curated,
     set_get,
     set_owned,
+    sets_curated,
     sets_listed,
     sets_managed,
     sets_readable,
@@ -45,8 +47,10 @@ __all__ = [
     "items_readable",
     "job_get",
     "jobs_readable",
+    "set_curated",
     "set_get",
     "set_owned",
+    "sets_curated",
     "sets_listed",
     "sets_managed",
     "sets_readable",

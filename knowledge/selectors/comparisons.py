@@ -14,7 +14,7 @@ from accounts.scope import Scope
 from knowledge.models import DocumentVersion, DuplicatePair
 from knowledge.selectors.documents import document_get
 from knowledge.selectors.keeping import documents_openable, versions_listed
-from knowledge.selectors.sets import sets_managed
+from knowledge.selectors.sets import sets_curated
 from ragcore.text.sentences import split_sentences
 
 # ── versions of a document ────────────────────────────────────────────────────────────────────────
@@ -101,7 +101,7 @@ def pairs_of(*, scope: Scope, set_id: int | None = None) -> QuerySet[DuplicatePa
     Most alike first; without those that the asker has dismissed.
     """
     readable = documents_openable(scope=scope).order_by().values("pk")
-    kept = sets_managed(scope=scope)
+    kept = sets_curated(scope=scope)
     if set_id is not None:
         kept = kept.filter(pk=set_id)
     ids = list(kept.order_by().values_list("pk", flat=True))

@@ -13,7 +13,7 @@ from knowledge.models import Chunk, Document, DuplicatePair, IngestItem, IngestJ
 from knowledge.selectors.documents import documents_readable
 from knowledge.selectors.jobs import jobs_readable
 from knowledge.selectors.keeping import documents_openable, keeper_condition
-from knowledge.selectors.sets import sets_managed
+from knowledge.selectors.sets import sets_curated
 
 Stage = IngestItem.Stage
 
@@ -21,13 +21,13 @@ Stage = IngestItem.Stage
 
 
 def documents_managed(*, scope: Scope, deleted: bool = False) -> QuerySet[Document]:
-    """Documents of the sets that the person manages; administrators also have those that are in no set.
+    """Documents of the sets that the person curates; administrators also have those that are in no set.
 
     `deleted` adds those that were deleted, for administrators only.
     """
     rows = documents_readable(scope=scope)
     if scope.administers == "nothing":
-        managed = sets_managed(scope=scope).order_by().values("pk")
+        managed = sets_curated(scope=scope).order_by().values("pk")
         return rows.filter(pk__in=Document.sets.through.objects.filter(knowledgeset__in=managed).values("document"))
     if not deleted:
         return rows
@@ -46,12 +46,12 @@ def documents_rebuildable(*, scope: Scope, set_id: int) -> QuerySet[Document]:
 
 
 def sets_counted(*, scope: Scope) -> QuerySet[KnowledgeSet]:
-    """Sets that the person manages with document_count, live_count, failed_count, processing_count, chunk_count,
+    """Sets that the person curates with document_count, live_count, failed_count, processing_count, chunk_count,
     pair_count (open near-duplicates) and changed (when a document of it last changed).
     """
     state = Document.State
     cleared = _cleared(scope)
-    return sets_managed(scope=scope).annotate(
+    return sets_curated(scope=scope).annotate(
         document_count=_documents(cleared),
         live_count=_documents(cleared, state=state.LIVE),
         failed_count=_documents(cleared, state=state.FAILED),

@@ -13,7 +13,7 @@ from knowledge.indexes.corpus_epoch import epoch_now
 from knowledge.indexes.document_attributes import attribute_conditions
 from knowledge.indexes.visibility import Bounds
 from knowledge.models import Document, KnowledgeSet, TenantBackend
-from knowledge.selectors.sets import sets_managed, sets_readable
+from knowledge.selectors.sets import sets_curated, sets_readable
 from knowledge.types import Filters
 
 
@@ -55,7 +55,7 @@ def documents_readable(*, scope: Scope) -> QuerySet[Document]:
     if scope.administers == "everything":
         return Document.objects.filter(deleted=None)
     askable = documents_askable(scope=scope).values("pk")
-    managed = documents_in_any(_ids(sets_managed(scope=scope))) & Q(clearance__lte=scope.clearance)
+    managed = documents_in_any(_ids(sets_curated(scope=scope))) & Q(clearance__lte=scope.clearance)
     if scope.administers == "tenant":
         managed = Q(clearance__lte=scope.clearance)
     return Document.objects.filter(Q(pk__in=askable) | managed, tenant_id=scope.tenant_id, deleted=None)

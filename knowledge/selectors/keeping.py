@@ -13,7 +13,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.scope import Scope
 from knowledge.models import Document, DocumentVersion, KnowledgeSet
 from knowledge.selectors.documents import documents_in_any, documents_readable
-from knowledge.selectors.sets import sets_managed, sets_readable
+from knowledge.selectors.sets import sets_curated, sets_readable
 from ragcore.errors import Sentence
 
 # ── keepers ─────────────────────────────────────────────────────────────────────────────────────
@@ -33,7 +33,7 @@ def keeper_condition(*, scope: Scope) -> Q:
         return Q()
     if scope.administers == "tenant":
         return Q(tenant_id=scope.tenant_id)
-    mine = list(sets_managed(scope=scope).order_by().values_list("pk", flat=True))
+    mine = list(sets_curated(scope=scope).order_by().values_list("pk", flat=True))
     every = Document.sets.through.objects.filter(document_id=OuterRef("pk"))
     by_hand = every.exclude(Exact(_origin(), "source"))
     is_shared = Q(source__options__contains={"shared": True})
@@ -92,7 +92,7 @@ def documents_openable(*, scope: Scope) -> QuerySet[Document]:
     if scope.administers != "nothing":
         return readable
     opening = sets_readable(scope=scope).filter(originals=KnowledgeSet.Originals.READERS)
-    mine = sets_managed(scope=scope)
+    mine = sets_curated(scope=scope)
     ids = opening.order_by().values_list("pk", flat=True).union(mine.order_by().values_list("pk", flat=True))
     return readable.filter(documents_in_any(list(ids)) | Q(source__owner=scope.user_id))
 

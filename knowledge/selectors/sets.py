@@ -2,25 +2,52 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from accounts.errors import NotAllowedError, NotFoundError
+from accounts.roles import Act, Role, administers
 from accounts.scope import Scope
 from knowledge.models import KnowledgeSet, SetSource, Source, SourceHandler
+from knowledge.rights import SET_CHANGE, SET_CURATE, SET_LIST, SET_READ, SOURCE_CHANGE
+
+
+def sets_where(*, scope: Scope, doing: Act) -> QuerySet[KnowledgeSet]:
+    """Sets with which the asker may do this, by the roles that the act is for. Each set once."""
+    if administers(scope=scope, doing=doing) and scope.administers == "everything":
+        return KnowledgeSet.objects.all()
+    rows = KnowledgeSet.objects.filter(tenant_id=scope.tenant_id)
+    if Role.EMPLOYEE in doing.roles or administers(scope=scope, doing=doing):
+        return rows
+    return rows.filter(_held(scope, doing))
+
+
+def _held(scope: Scope, doing: Act) -> Q:
+    """The asker has a role of the act in the set itself."""
+    held = Q(pk=None)
+    for role, people in ((Role.OWNER, KnowledgeSet.owners.through), (Role.EDITOR, KnowledgeSet.editors.through)):
+        if role in doing.roles:
+            held |= _among(people, scope)
+    return held
+
+
+def _among(people: Any, scope: Scope) -> Q:
+    """The asker is in this list of people of the set."""
+    return Q(Exists(people.objects.filter(knowledgeset_id=OuterRef("pk"), user_id=scope.user_id)))
 
 
 def sets_listed(*, scope: Scope) -> QuerySet[KnowledgeSet]:
     """Every set of the tenant: everyone sees that it exists (D12). Administrators of everything see all tenants."""
-    everything = KnowledgeSet.objects.all()
-    return everything if scope.administers == "everything" else everything.filter(tenant_id=scope.tenant_id)
+    return sets_where(scope=scope, doing=SET_LIST)
 
 
 def sets_readable(*, scope: Scope) -> QuerySet[KnowledgeSet]:
     """Sets of the asker's own tenant whose documents the asker may read, up to clearance."""
     return KnowledgeSet.objects.filter(
         Q(visibility=KnowledgeSet.Visibility.EVERYONE)
-        | Q(Exists(KnowledgeSet.members.through.objects.filter(knowledgeset_id=OuterRef("pk"), user_id=scope.user_id)))
-        | Q(Exists(KnowledgeSet.owners.through.objects.filter(knowledgeset_id=OuterRef("pk"), user_id=scope.user_id)))
+        | _among(KnowledgeSet.members.through, scope)
+        | _held(scope, SET_READ)
         | Q(
             Exists(
                 KnowledgeSet.member_groups.through.objects.filter(
@@ -34,11 +61,12 @@ def sets_readable(*, scope: Scope) -> QuerySet[KnowledgeSet]:
 
 def sets_managed(*, scope: Scope) -> QuerySet[KnowledgeSet]:
     """Sets that the asker owns or administers."""
-    if scope.administers == "everything":
-        return KnowledgeSet.objects.all()
-    if scope.administers == "tenant":
-        return KnowledgeSet.objects.filter(tenant_id=scope.tenant_id)
-    return KnowledgeSet.objects.filter(owners=scope.user_id, tenant_id=scope.tenant_id)
+    return sets_where(scope=scope, doing=SET_CHANGE)
+
+
+def sets_curated(*, scope: Scope) -> QuerySet[KnowledgeSet]:
+    """Sets whose documents the asker may change: owners, editors, administrators."""
+    return sets_where(scope=scope, doing=SET_CURATE)
 
 
 def set_get(*, scope: Scope, set_id: int) -> KnowledgeSet:
@@ -57,12 +85,20 @@ def set_owned(*, scope: Scope, set_id: int) -> KnowledgeSet:
     return found
 
 
+def set_curated(*, scope: Scope, set_id: int) -> KnowledgeSet:
+    """A set whose documents the asker may change. Raises NotFoundError, NotAllowedError."""
+    found = set_get(scope=scope, set_id=set_id)
+    if not sets_curated(scope=scope).filter(pk=set_id).exists():
+        raise NotAllowedError("curate_set", set=set_id, name=found.name)
+    return found
+
+
 def sources_managed(*, scope: Scope) -> QuerySet[Source]:
     """Sources that the asker may change: the owner's own, an administrator's all."""
-    if scope.administers == "everything":
-        return Source.objects.all()
-    mine = Source.objects.filter(tenant_id=scope.tenant_id)
-    return mine if scope.administers == "tenant" else mine.filter(owner=scope.user_id)
+    if administers(scope=scope, doing=SOURCE_CHANGE):
+        everything = Source.objects.all()
+        return everything if scope.administers == "everything" else everything.filter(tenant_id=scope.tenant_id)
+    return Source.objects.filter(tenant_id=scope.tenant_id, owner=scope.user_id)
 
 
 def sources_usable(*, scope: Scope) -> QuerySet[Source]:

@@ -16,7 +16,7 @@ from accounts.scope import Scope
 from knowledge.errors import MixedTenantsError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import DocumentVersion, IngestJob, KnowledgeSet, Source
-from knowledge.selectors import set_owned
+from knowledge.selectors import set_curated
 from knowledge.services.bulk_lines import ENDINGS, LineRefusal, LineSpool, Numbered, Refusals, parse_line
 from knowledge.services.documents import items_add, job_hold, job_start, job_work, upload_check
 from knowledge.services.registration import DEFAULT_SOURCE, Arrival, Registration, clearance_check, source_ensure
@@ -51,7 +51,7 @@ class _LoadContext:
 
     def set_named(self, set_id: int) -> KnowledgeSet:
         if set_id not in self.sets:
-            self.sets[set_id] = set_owned(scope=self.scope, set_id=set_id)
+            self.sets[set_id] = set_curated(scope=self.scope, set_id=set_id)
         return self.sets[set_id]
 
     def source_named(self, tenant_id: int, name: str) -> Source:

@@ -19,11 +19,12 @@ from accounts.services import audit_record
 from knowledge.errors import ClearanceTooHighError, MixedTenantsError, SetNotOwnedError
 from knowledge.indexes.statements import files_lock_shared
 from knowledge.models import Document, DocumentNames, DocumentVersion, KnowledgeSet, Source
-from knowledge.selectors import documents_kept, documents_readable, set_owned
+from knowledge.selectors import documents_kept, documents_readable, set_curated
 from knowledge.selectors.documents import documents_in_any
 from knowledge.services.composition import documents_settle, memberships_by_hand_record
 from knowledge.services.handlers import handlers_apply
 from knowledge.services.names import document_names, names_store
+from knowledge.services.quotas import quota_check_documents
 
 DEFAULT_SOURCE = "uploads"
 REGISTER_TRIES = 3  # a find and an insert each; requests for one identity meet rarely, and only keepers' own repeat
@@ -64,7 +65,7 @@ class Registration:
 
 def sets_owned(*, scope: Scope, set_ids: Sequence[int]) -> list[KnowledgeSet]:
     """The sets, if the asker may add to all of them. Raises NotFoundError, NotAllowedError, MixedTenantsError."""
-    found = [set_owned(scope=scope, set_id=set_id) for set_id in dict.fromkeys(set_ids)]
+    found = [set_curated(scope=scope, set_id=set_id) for set_id in dict.fromkeys(set_ids)]
     if len({s.tenant_id for s in found}) > 1:
         raise MixedTenantsError
     return found
@@ -180,6 +181,7 @@ def _home_free(*, arrival: Arrival, source: Source) -> int:
 
 
 def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Registration:
+    quota_check_documents(tenant_id=source.tenant_id, documents=1, size_bytes=len(arrival.content))
     home = _home_free(arrival=arrival, source=source)
     document = document_new(actor=actor, arrival=arrival, source=source, home=home)
     document.save()
@@ -237,6 +239,7 @@ def _register_again(*, scope: Scope, actor: User | None, document: Document, arr
         document.refresh_from_db(fields=["handled"])
     failed = document.state == Document.State.FAILED or document.error_code != ""  # of the newest version
     if failed or not same_bytes:
+        quota_check_documents(tenant_id=document.tenant_id, documents=0, size_bytes=len(arrival.content))
         return Registration(document, version_add(document=document, arrival=arrival), duplicate=False, merged=True)
     known = None if was_visible else document.versions.order_by("-number").first()
     return Registration(document, known, duplicate=was_visible, merged=True)

@@ -10,10 +10,12 @@ from django.db import IntegrityError, transaction
 
 from accounts.models import User
 from accounts.scope import Scope
+from knowledge.access_errors import QuotaExceededError
 from knowledge.indexes.statements import files_lock_shared
 from knowledge.models import Document, DocumentVersion, Source
 from knowledge.services.composition import documents_settle
 from knowledge.services.names import names_store
+from knowledge.services.quotas import quota_check_documents
 from knowledge.services.registration import (
     Arrival,
     Registration,
@@ -91,18 +93,30 @@ def _known(arrivals: Iterable[Addressed]) -> set[Identity]:
 
 
 def _together(actor: User | None, arrivals: Sequence[Addressed]) -> list[Registration]:
-    """Create new documents with first versions; none if another request has registered one of them meanwhile."""
+    """Create new documents with first versions; none if another request has registered one of them meanwhile, or
+    where a quota has no place for all of them: then each is tried by itself.
+    """
     try:
+        _quotas_check(arrivals)
         with transaction.atomic():
             documents = _documents_create(actor, arrivals)
             versions = _versions_create(documents, arrivals)
             moved = _settle(documents)
-    except IntegrityError:
+    except (IntegrityError, QuotaExceededError):
         return []
     return [
         Registration(document, version, duplicate=False, merged=document.source_id in moved)
         for document, version in zip(documents, versions, strict=True)
     ]
+
+
+def _quotas_check(arrivals: Sequence[Addressed]) -> None:
+    """Raise QuotaExceededError where the new documents of a tenant are too much together."""
+    sizes: dict[int, list[int]] = defaultdict(list)
+    for one in arrivals:
+        sizes[one.source.tenant_id].append(len(one.arrival.content))
+    for tenant_id, mine in sizes.items():
+        quota_check_documents(tenant_id=tenant_id, documents=len(mine), size_bytes=sum(mine))
 
 
 def _documents_create(actor: User | None, arrivals: Sequence[Addressed]) -> list[Document]:

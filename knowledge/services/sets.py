@@ -8,14 +8,16 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from accounts.errors import NameTakenError, NotAllowedError
+from accounts.errors import MissingRightError, NameTakenError, NotAllowedError
 from accounts.models import Tenant, User, UserGroup
 from accounts.scope import Scope
+from accounts.selectors import may_create_sets
 from accounts.services import audit_record
 from knowledge.errors import OwnerNeededError, UnknownPeopleError, UnknownTenantError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import set_owned
+from knowledge.services.quotas import quota_check_sets
 
 CHANGEABLE = ("name", "code", "axis", "visibility", "originals", "description", "persona", "example_questions")
 
@@ -24,9 +26,13 @@ CHANGEABLE = ("name", "code", "axis", "visibility", "originals", "description", 
 def set_create(*, scope: Scope, actor: User, values: Mapping[str, Any], tenant: str | None = None) -> KnowledgeSet:
     """Create a set; `values` are the fields of CHANGEABLE. The creator owns it, unless it belongs to another tenant.
 
-    Raises NameTakenError, NotAllowedError, UnknownTenantError.
+    For those with the right to create sets.
+    Raises MissingRightError, QuotaExceededError, NameTakenError, NotAllowedError, UnknownTenantError.
     """
+    if not may_create_sets(user=actor, scope=scope):
+        raise MissingRightError("create_sets")
     home = _tenant_for(scope=scope, actor=actor, name=tenant)
+    quota_check_sets(tenant_id=home.pk)
     made = KnowledgeSet(tenant=home, **{name: values[name] for name in CHANGEABLE if name in values})
     _save(made)
     if home.pk == actor.tenant_id:
@@ -73,8 +79,9 @@ def set_members_put(
     users: Sequence[str | int] | None = None,
     groups: Sequence[str | int] | None = None,
     owners: Sequence[str | int] | None = None,
+    editors: Sequence[str | int] | None = None,
 ) -> KnowledgeSet:
-    """Replace readers (users, groups) and owners of a set, by name or id; None keeps a list.
+    """Replace readers (users, groups), editors and owners of a set, by name or id; None keeps a list.
 
     Idempotent. Raises NotFoundError, NotAllowedError, UnknownPeopleError, OwnerNeededError.
     """
@@ -87,8 +94,10 @@ def set_members_put(
         found.member_groups.set(_groups(found, groups))
     if owners is not None:
         found.owners.set(_users(found, owners, "owners"))
+    if editors is not None:
+        found.editors.set(_users(found, editors, "editors"))
     epoch_advance(tenant_id=found.tenant_id, sets=[found.pk])
-    given = {"users": users, "groups": groups, "owners": owners}
+    given = {"users": users, "groups": groups, "owners": owners, "editors": editors}
     audit_record(
         actor=actor,
         action="set.members",

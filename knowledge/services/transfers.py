@@ -14,7 +14,7 @@ from accounts.services import audit_record
 from knowledge.errors import MixedTenantsError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import Document, KnowledgeSet
-from knowledge.selectors import documents_readable, set_owned
+from knowledge.selectors import documents_readable, set_curated
 from knowledge.selectors.keeping import kept_among
 from knowledge.services.composition import memberships_by_hand_record
 from ragcore.errors import RagError
@@ -41,7 +41,7 @@ def documents_copy(*, scope: Scope, actor: User, document_ids: Sequence[int], to
 
     Only those who may change a document may open it to the readers of another set.
     """
-    target = set_owned(scope=scope, set_id=to_set)
+    target = set_curated(scope=scope, set_id=to_set)
     return _each(scope=scope, actor=actor, document_ids=document_ids, add=target, take=None)
 
 
@@ -50,14 +50,14 @@ def documents_move(
     *, scope: Scope, actor: User, document_ids: Sequence[int], from_set: int, to_set: int
 ) -> TransferResult:
     """Move documents from one set to another. Raises as documents_copy."""
-    source, target = set_owned(scope=scope, set_id=from_set), set_owned(scope=scope, set_id=to_set)
+    source, target = set_curated(scope=scope, set_id=from_set), set_curated(scope=scope, set_id=to_set)
     return _each(scope=scope, actor=actor, document_ids=document_ids, add=target, take=source)
 
 
 @transaction.atomic
 def documents_remove(*, scope: Scope, actor: User, document_ids: Sequence[int], from_set: int) -> TransferResult:
     """Remove documents from a set; only administrators remove them from their last one. Raises as documents_copy."""
-    source = set_owned(scope=scope, set_id=from_set)
+    source = set_curated(scope=scope, set_id=from_set)
     return _each(scope=scope, actor=actor, document_ids=document_ids, add=None, take=source)
 
 

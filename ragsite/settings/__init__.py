@@ -4,5 +4,6 @@ from ragsite.settings.admin import *  # noqa: F403
 from ragsite.settings.apps import *  # noqa: F403
 from ragsite.settings.data import *  # noqa: F403
 from ragsite.settings.logs import *  # noqa: F403
+from ragsite.settings.mail import *  # noqa: F403
 from ragsite.settings.security import *  # noqa: F403
 from ragsite.settings.web import *  # noqa: F403

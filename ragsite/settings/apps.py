@@ -27,6 +27,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "django_prometheus",
     "accounts",
+    "notifications",
     "knowledge",
     "chat",
     "feedback",

@@ -22,6 +22,7 @@ from chat.error_messages import answer_html
 from chat.models import Message
 from chat.view_models import TurnView
 from feedback.models import Vote
+from notifications.selectors import unread_count
 from ragcore.text.scripts import cjk_share
 
 register = template.Library()
@@ -34,6 +35,12 @@ def icon(name: str, extra: str = "") -> SafeString:
     return format_html(
         '<svg class="{}" aria-hidden="true"><use href="{}#{}"></use></svg>', classes, static("icons.svg"), name
     )
+
+
+@register.simple_tag
+def unread_notifications(user: User) -> int:
+    """How many notifications the person has not read."""
+    return unread_count(user_id=user.pk)
 
 
 @register.simple_tag

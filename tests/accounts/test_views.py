@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import ApiKey, User
-from accounts.selectors import api_key_user
+from accounts.selectors import api_key_get
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -69,11 +69,19 @@ def test_the_profile_form_cannot_raise_rights(browser, user):
 
 
 def test_a_new_key_is_shown_once_and_works(browser, user):
-    page = browser.post("/profile/keys", {"name": "script"}).content.decode()
+    form = {"name": "script", "scopes": ["ask", "read"], "expires": "0"}
+    page = browser.post("/profile/keys", form).content.decode()
     secret = re.search(r'id="secret">([^<]+)<', page)[1]
 
-    assert api_key_user(secret) == user
+    assert (api_key_get(secret).user, api_key_get(secret).scopes) == (user, ["ask", "read"])
     assert secret not in browser.get("/profile").content.decode()
+
+
+def test_the_scope_for_making_keys_is_not_offered_to_employees(browser, user):
+    refused = browser.post("/profile/keys", {"name": "script", "scopes": ["keys"], "expires": "0"})
+
+    assert "scopes" in refused.context["key_form"].errors
+    assert not ApiKey.objects.exists()
 
 
 def test_only_the_owner_revokes_a_key(browser, user):

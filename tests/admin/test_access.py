@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import ApiKey, AuditEvent, User
-from accounts.selectors import api_key_user
+from accounts.selectors import api_key_get
 from accounts.services import api_key_create
 from tests.admin.conftest import signed_in
 from tests.factories import make_user
@@ -15,12 +18,18 @@ def test_a_new_key_is_shown_once_and_works(administrator):
     user = make_user("robot")
     client = signed_in(administrator)
 
-    answer = client.post(reverse("admin:accounts_apikey_add"), {"user": user.pk, "name": "crawler"})
+    answer = client.post(
+        reverse("admin:accounts_apikey_add"),
+        {"user": user.pk, "name": "crawler", "scopes": ["read", "keys"], "expires": "30", "requests_per_minute": ""},
+    )
 
     secret = answer.context["secret"]
     assert secret in answer.content.decode()
     assert "no-store" in answer["Cache-Control"]
-    assert api_key_user(secret) == user
+    assert api_key_get(secret).user == user
+    row = user.api_keys.get()
+    assert row.scopes == ["read", "keys"]
+    assert timedelta(days=29) < row.expires - timezone.now() < timedelta(days=31)
     assert secret not in client.get(reverse("admin:accounts_apikey_changelist")).content.decode()
 
 

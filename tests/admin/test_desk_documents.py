@@ -409,7 +409,7 @@ def test_an_owner_moves_nothing_into_sets_of_others(owner, own_set, other_set):
     answer = signed_in(owner).post(transfer("move"), values, follow=True)
 
     assert [row.code for row in document.sets.all()] == ["own"]
-    assert "Only owners may change the knowledge set" in str(next(iter(answer.context["messages"])))
+    assert "Only owners and editors may change the documents" in str(next(iter(answer.context["messages"])))
 
 
 def test_administrators_find_what_was_deleted_and_owners_do_not(administrator, owner, own_set):

@@ -57,9 +57,22 @@ def test_employees_are_sent_to_sign_in(db, model):
     assert "login" in answer["Location"]
 
 
-def test_tenants_are_for_administrators_of_the_default_tenant(administrator, stranger):
-    assert signed_in(administrator).get(list_url("accounts_tenant")).status_code == 200
-    assert signed_in(stranger).get(list_url("accounts_tenant")).status_code == 403
+def test_administrators_of_a_tenant_see_its_usage_and_quotas_and_change_none(administrator, stranger):
+    theirs, ours = (
+        reverse("admin:accounts_tenant_change", args=[pk]) for pk in (stranger.tenant_id, administrator.tenant_id)
+    )
+    values = {"name": "elsewhere", "max_sets": "1", "max_documents": "0", "max_megabytes": "3"}
+    make_document("report", make_set(tenant=stranger.tenant))
+
+    assert signed_in(stranger).post(theirs, values).status_code == 403
+    assert signed_in(stranger).get(ours).status_code == 302
+    assert signed_in(administrator).post(theirs, values).status_code == 302
+    page = signed_in(stranger).get(theirs)
+
+    stranger.tenant.refresh_from_db()
+    assert (stranger.tenant.max_sets, stranger.tenant.max_documents, stranger.tenant.max_megabytes) == (1, 0, 3)
+    shown = page.context["adminform"].form.instance.usage
+    assert (shown.sets, shown.documents, shown.bytes) == (1, 1, 10)
 
 
 def test_the_first_page_counts_what_needs_hands(administrator, own_set):

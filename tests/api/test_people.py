@@ -24,8 +24,15 @@ def test_an_administrator_makes_a_user_with_profile_and_groups(root):
     )
 
     assert response.status_code == 201
-    profile = {"department": "RAN", "product": "", "role": "", "interests": ["beams"]}
-    expected = {"username": "carol", "tenant": "default", "clearance": 3, "groups": ["radio"], "profile": profile}
+    expected = {
+        "username": "carol",
+        "tenant": "default",
+        "clearance": 3,
+        "groups": ["radio"],
+        "profile": {"department": "RAN", "product": "", "role": "", "interests": ["beams"]},
+        "can_create_sets": False,
+        "service_owner": None,
+    }
     assert response.json() == {"id": User.objects.get(username="carol").pk, **expected}
     assert not User.objects.get(username="carol").is_staff
 
@@ -38,7 +45,9 @@ def test_a_new_tenant_name_makes_the_tenant(root, eve):
 
 
 def test_only_administrators_make_users(alice):
-    assert error_of(alice.post(USERS, {"username": "carol"}))["code"] == "not_allowed"
+    response = alice.post(USERS, {"username": "carol"})
+
+    assert (response.status_code, error_of(response)["code"]) == (403, "missing_right")
     assert not User.objects.filter(username="carol").exists()
 
 

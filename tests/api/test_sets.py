@@ -170,7 +170,8 @@ def test_members_are_replaced_by_name_or_id(world, alice, bob):
         f"{SETS}/{made.pk}/members", {"users": ["bob"], "groups": [group.pk], "owners": [world.alice.pk, "root"]}
     )
 
-    assert response.json() == {"users": ["bob"], "groups": ["radio"], "owners": ["alice", "root"]}
+    expected = {"users": ["bob"], "groups": ["radio"], "owners": ["alice", "root"], "editors": []}
+    assert response.json() == expected
     assert alice.get(f"{SETS}/{made.pk}/members").json() == response.json()
     assert bob.get(f"{SETS}/{made.pk}/members").status_code == 404
 

@@ -43,7 +43,9 @@ def test_a_source_is_made_and_its_credentials_are_never_shown(alice, radio):
 
 
 def test_who_owns_no_set_makes_no_source(bob, world):
-    assert bob.post(SOURCES, HOOK, "json").status_code == 404
+    response = bob.post(SOURCES, HOOK, "json")
+
+    assert (response.status_code, error_of(response)["code"]) == (403, "missing_right")
 
 
 def test_others_do_not_know_it(alice, eve, bob, radio):

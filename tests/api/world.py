@@ -9,6 +9,7 @@ from typing import Any
 
 from rest_framework.test import APIClient
 
+from accounts.key_scopes import ALL_SCOPES
 from accounts.models import Tenant, User, UserGroup
 from accounts.services import api_key_create
 from chat.models import Conversation, Message
@@ -20,7 +21,7 @@ OPENAI_FIELDS = ("type", "param")  # of errors below /v1/, besides ours
 
 @dataclass(frozen=True)
 class World:
-    """Default tenant: root administers everything, alice owns sets, bob only reads. Other tenant: eve administers."""
+    """Default tenant: root administers everything, alice makes sets, bob only reads. Other tenant: eve administers."""
 
     home: Tenant
     abroad: Tenant
@@ -37,7 +38,7 @@ def world_make() -> World:
         home=home,
         abroad=abroad,
         root=person("root", home, clearance=4, is_staff=True, is_superuser=True),
-        alice=person("alice", home, clearance=2),
+        alice=person("alice", home, clearance=2, can_create_sets=True),
         bob=person("bob", home, clearance=0),
         eve=person("eve", abroad, clearance=4, is_staff=True, is_superuser=True),
     )
@@ -48,9 +49,10 @@ def person(username: str, tenant: Tenant, **values: Any) -> User:
 
 
 def client_of(user: User) -> APIClient:
-    """Requests with a fresh API key of the user; errors of views are answers, as in production."""
+    """Requests with a fresh API key of the user with all scopes; errors of views are answers, as in production."""
     client = APIClient(raise_request_exception=False)
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {api_key_create(user=user, name='tests')[1]}")
+    key = api_key_create(user=user, name="tests", scopes=ALL_SCOPES)[1]
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {key}")
     return client
 
 

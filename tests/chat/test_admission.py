@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from accounts.errors import RateLimitedError
 from chat import admission
 from chat.admission import KEY, Places
 from chat.errors import BusyError
-from chat.limits import RateLimitedError
 
 
 @pytest.fixture(autouse=True)

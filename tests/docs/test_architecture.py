@@ -14,8 +14,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-PACKAGES = ("accounts", "bench", "chat", "docker", "docs", "evaluation", "feedback", "knowledge", "locale")
-CORE = ("ragcore", "ragsite", "tests")
+PACKAGES = (
+    "accounts",
+    "bench",
+    "chat",
+    "docker",
+    "docs",
+    "evaluation",
+    "feedback",
+    "knowledge",
+    "locale",
+    "notifications",
+)
+CORE = ("notifications", "ragcore", "ragsite", "tests")
 NAMED = re.compile(rf"`((?:{'|'.join((*PACKAGES, *CORE))})/[\w./-]*)(?::([\w.]+))?`")
 BLOCK = re.compile(r"^```python\n# ([^\n]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

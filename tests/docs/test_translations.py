@@ -21,7 +21,7 @@ from ragcore.options import OPTION_GROUPS, option_fields
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGS = sorted((ROOT / "locale" / "zh_Hans" / "LC_MESSAGES").glob("*.po"))
-PACKAGES = ("ragcore", "accounts", "knowledge", "chat", "feedback", "evaluation", "ragsite")
+PACKAGES = ("ragcore", "accounts", "notifications", "knowledge", "chat", "feedback", "evaluation", "ragsite")
 SOURCES = [p for name in PACKAGES for p in sorted((ROOT / name).rglob("*.py")) if "migrations" not in p.parts]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 MARKERS = {"_", "_lazy", "gettext", "gettext_lazy", "gettext_noop"}

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts.errors import NameTakenError, NotAllowedError
+from accounts.errors import MissingRightError, NameTakenError, NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
@@ -42,7 +42,7 @@ def source_create(*, scope: Scope, actor: User, values: Mapping[str, Any]) -> So
     UrlNotAllowedError, ClearanceTooHighError, UnknownPeopleError.
     """
     if scope.administers == "nothing" and not sets_managed(scope=scope).exists():
-        raise NotAllowedError("make_sources")
+        raise MissingRightError("make_sources")
     made = Source(tenant_id=actor.tenant_id, kind=values["kind"], owner=actor)
     _fill(made, scope=scope, values=values)
     made.next_run = timezone.now() if made.schedule != Schedule.MANUAL else None

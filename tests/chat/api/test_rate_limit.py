@@ -8,11 +8,12 @@ from unittest.mock import patch
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from accounts.errors import RateLimitedError
 from accounts.services import api_key_create
 from chat import limits, metrics
 from chat.errors import InvalidAnswerRequestError
 from chat.executors import run_db
-from chat.limits import RateLimitedError, count_questions_or_raise
+from chat.limits import count_questions_or_raise
 from tests.chat.conftest import Api
 from tests.chat.mcp.conftest import given, refused
 

@@ -1,0 +1,41 @@
+"""Errors of quotas and of requests for access."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ragcore.errors import PermanentError, Sentence
+
+
+class QuotaExceededError(PermanentError):
+    """The tenant has as much as its quota allows."""
+
+    code = "quota_exceeded"
+    default_message = "The quota of your organisation is used up."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "sets": "The quota of your organisation is used up: %(limit)s knowledge sets.",
+        "documents": "The quota of your organisation is used up: %(limit)s documents.",
+        "megabytes": "The quota of your organisation is used up: %(limit)s MB of originals.",
+    }
+
+
+class AccessNotNeededError(PermanentError):
+    """Whoever reads a set already needs no access."""
+
+    code = "access_not_needed"
+    default_message = "You can read this knowledge set already."
+
+
+class AccessDecidedError(PermanentError):
+    """A request is decided once."""
+
+    code = "access_decided"
+    default_message = "This request has been decided or withdrawn already."
+
+
+class DeclineReasonError(PermanentError):
+    """Whoever is refused is told why."""
+
+    code = "reason_missing"
+    default_message = "Give a reason for declining the request."

@@ -1,0 +1,30 @@
+"""What each role may do with knowledge sets, documents and sources; asked by `knowledge.selectors.sets`."""
+
+from __future__ import annotations
+
+from accounts.roles import EDITORS, EVERYBODY, OWNERS, Role, act
+
+SET_LIST = act(
+    "set.list", on="knowledge set", says="see that it exists: name, category, owners; ask for access", roles=EVERYBODY
+)
+SET_READ = act(
+    "set.read",
+    on="knowledge set",
+    says="ask, read and cite its documents up to the own clearance",
+    roles=frozenset({Role.OWNER, Role.EDITOR}),
+    besides="members, and everybody of the tenant where the set is open to everyone",
+)
+SET_CURATE = act(
+    "set.curate",
+    on="knowledge set",
+    says="add, change and remove documents and passages",
+    roles=EDITORS,
+    besides="of a document in several sets: with this right in all of them",
+)
+SET_CHANGE = act(
+    "set.change",
+    on="knowledge set",
+    says="change name, visibility, people, settings and sources; re-process; delete; decide about access",
+    roles=OWNERS,
+)
+SOURCE_CHANGE = act("source.change", on="source", says="change, run, hand over, delete", roles=OWNERS)

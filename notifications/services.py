@@ -1,0 +1,77 @@
+"""Tell people: in their inbox, and by mail where a mail server is set. Any app above calls `notification_send`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import transaction
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+
+from accounts.errors import NotFoundError
+from accounts.models import User
+from accounts.scope import Scope
+from notifications.kinds import sentence_of
+from notifications.models import Notification
+from notifications.queue import mail_enqueue
+from notifications.selectors import notifications_of
+
+logger = logging.getLogger(__name__)
+
+
+@transaction.atomic
+def notification_send(
+    *, recipients: Iterable[User], kind: str, data: Mapping[str, Any], link: str = ""
+) -> list[Notification]:
+    """One notification for each active person among the recipients, once each; service accounts get none.
+
+    `kind`: of notifications.kinds. `link`: a path of this site.
+    """
+    people = {user.pk: user for user in recipients if user.is_active and not user.is_service}
+    rows = [Notification(recipient=user, kind=kind, data=dict(data), link=link) for user in people.values()]
+    for row in Notification.objects.bulk_create(rows):
+        if settings.EMAIL_HOST and row.recipient.email:
+            mail_enqueue(notification_id=row.pk)
+    return rows
+
+
+def notification_read(*, scope: Scope, notification_id: int) -> Notification:
+    """Mark one of one's own as read; twice changes nothing. Raises NotFoundError."""
+    found = notifications_of(scope=scope).filter(pk=notification_id).first()
+    if found is None:
+        raise NotFoundError("notification")
+    if found.read is None:
+        found.read = timezone.now()
+        found.save(update_fields=["read"])
+    return found
+
+
+def notifications_read_all(*, scope: Scope) -> int:
+    """Mark all of one's own as read; returns how many were not."""
+    return notifications_of(scope=scope, unread=True).update(read=timezone.now())
+
+
+@transaction.atomic
+def notification_mail(*, notification_id: int) -> bool:
+    """Send the mail of a notification in the language of the site, once; False where there is nothing to send.
+
+    Raises OSError and SMTPException where the server does not take it.
+    """
+    rows = Notification.objects.select_for_update(of=("self",)).select_related("recipient")
+    row = rows.filter(pk=notification_id, mailed=None, recipient__is_active=True).first()
+    if row is None or not row.recipient.email:
+        return False
+    with translation.override(settings.LANGUAGE_CODE):
+        sentence = sentence_of(kind=row.kind, data=row.data)
+        address = f"{settings.SITE_URL}{row.link}" if settings.SITE_URL and row.link else ""
+        note = _("You receive this message because of your role in the knowledge assistant.")
+        body = "\n\n".join(part for part in (sentence, address, note) if part)
+        subject = " ".join(sentence.split())[:200]
+    send_mail(subject, body, settings.DEFAULT_FROM_EMAIL, [row.recipient.email])
+    row.mailed = timezone.now()
+    row.save(update_fields=["mailed"])
+    return True
