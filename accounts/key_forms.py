@@ -21,7 +21,7 @@ class ScopesField(forms.MultipleChoiceField):
     """Boxes to tick. The scope for making keys is there for those who may give it only."""
 
     def __init__(self, *, widget: Any = forms.CheckboxSelectMultiple, **options: Any) -> None:
-        super().__init__(label=_("scopes"), initial=list(EVERYDAY_SCOPES), widget=widget, **options)
+        super().__init__(label=_("Scopes"), initial=list(EVERYDAY_SCOPES), widget=widget, **options)
         self.offer(may_make_keys=False)
 
     def offer(self, *, may_make_keys: bool) -> None:
@@ -41,7 +41,7 @@ class LifetimeField(forms.TypedChoiceField):
 
     def __init__(self, *, widget: Any = forms.Select, **options: Any) -> None:
         super().__init__(
-            label=_("expires after"),
+            label=_("Expires after"),
             choices=_lifetimes,
             initial=str(USUAL_DAYS),
             coerce=int,

@@ -59,13 +59,13 @@ class NotificationViewSet(ResourceViewSet):
         rows = notifications_of(scope=self.scope, unread=self.query(NotificationQuery)["unread"])
         return self.page(rows, NotificationFields)
 
-    @extend_schema(request=None, responses=ReadAllFields)
+    @extend_schema(request=None, responses=ReadAllFields, operation_id="notifications_read_all")
     @action(detail=False, methods=["post"], url_path="read")
     def read_all(self, request: Request) -> Response:
         """Mark all as read."""
         return Response({"marked": notifications_read_all(scope=self.scope)})
 
-    @extend_schema(request=None, responses=NotificationFields)
+    @extend_schema(request=None, responses=NotificationFields, operation_id="notifications_read")
     @action(detail=True, methods=["post"])
     def read(self, request: Request, notification_id: int) -> Response:
         """Mark one as read."""

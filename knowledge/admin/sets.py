@@ -110,6 +110,8 @@ class KnowledgeSetAdmin(CuratorAdmin):
         response: Any = super().changelist_view(request, extra_context)
         if changes := getattr(response, "context_data", {}).get("cl"):
             rows = list(changes.result_list)
+            managed = sets_managed(scope=admin_scope(request)).order_by()
+            response.context_data["managed"] = set(managed.values_list("pk", flat=True))
             response.context_data["axes"] = [
                 (axis, [(row, health_of(row)) for row in rows if row.axis == axis.value]) for axis in KnowledgeSet.Axis
             ]

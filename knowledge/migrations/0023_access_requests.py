@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('reason', models.CharField(blank=True, max_length=1000, verbose_name='reason')),
-                ('state', models.CharField(choices=[('open', 'Open'), ('approved', 'Approved'), ('declined', 'Declined'), ('withdrawn', 'Withdrawn')], default='open', max_length=16, verbose_name='state')),
+                ('state', models.CharField(choices=[('open', 'Pending'), ('approved', 'Approved'), ('declined', 'Declined'), ('withdrawn', 'Withdrawn')], default='open', max_length=16, verbose_name='state')),
                 ('created', models.DateTimeField(auto_now_add=True, verbose_name='created')),
                 ('decided', models.DateTimeField(blank=True, null=True, verbose_name='decided')),
                 ('answer', models.CharField(blank=True, max_length=1000, verbose_name='answer')),

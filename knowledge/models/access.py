@@ -13,7 +13,7 @@ class AccessRequest(models.Model):
     """Somebody asks to become a member of a set; an owner decides."""
 
     class State(models.TextChoices):
-        OPEN = "open", _("Open")
+        OPEN = "open", _("Pending")
         APPROVED = "approved", _("Approved")
         DECLINED = "declined", _("Declined")
         WITHDRAWN = "withdrawn", _("Withdrawn")

@@ -211,5 +211,5 @@ def test_the_number_of_queries_does_not_grow_with_the_list(world, alice, django_
     for _ in range(30):
         set_make(world.alice)
 
-    with django_assert_max_num_queries(5):  # key, its use, groups, count, page
+    with django_assert_max_num_queries(6):  # key, its use, groups, count, page, owners
         assert len(alice.get(SETS).json()["results"]) == 30
