@@ -45,6 +45,7 @@ class NotFoundError(PermanentError):
         "person": "There is no such person.",
         "question": "There is no such question, or you may not see it.",
         "golden_set": "There is no such golden set.",
+        "session": "This session has ended already.",
         "any_document": "There is no such document, or you may not see it.",
     }
 
@@ -84,4 +85,19 @@ class NameTakenError(PermanentError):
         "username": "The user name '%(username)s' is already in use.",
         "set_code": "There is already a set with the code '%(code)s'.",
         "source_name": "There is already a source with the name '%(name)s'.",
+    }
+
+
+class OidcError(PermanentError):
+    """Somebody came back from the OpenID provider and cannot be signed in."""
+
+    code = "oidc_failed"
+    default_message = "Signing in with this provider did not work. Try again, or ask an administrator."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "unavailable": "The sign-in provider does not answer. Try again later.",
+        "refused": "The answer of the sign-in provider is not valid. Try again, or ask an administrator.",
+        "incomplete": "The sign-in provider does not say who you are. Ask an administrator.",
+        "unknown": "There is no account for you here. Ask an administrator.",
+        "inactive": "Your account is not active. Ask an administrator.",
+        "name_taken": "An account with your user name is here already. Ask an administrator to link it.",
     }

@@ -67,6 +67,11 @@ class User(AbstractUser):
             "Passages that match your department, product, interests and recent knowledge sets rank slightly higher."
         ),
     )
+    must_change_password = models.BooleanField(
+        _("choose a new password"),
+        default=False,
+        help_text=_("Asked for at the next sign-in with this password."),
+    )
     user_groups = models.ManyToManyField(
         "accounts.UserGroup", blank=True, related_name="members", verbose_name=_("user groups")
     )
@@ -81,6 +86,11 @@ class User(AbstractUser):
                 condition=models.Q(clearance__lte=MAX_CLEARANCE), name="accounts_user_clearance_in_range"
             )
         ]
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """Sessions end when this changes: with the password, and where REQUIRE_TOTP begins to hold for the person."""
+        hashed: str = super()._get_session_auth_hash(secret)  # type: ignore[misc]
+        return f"{hashed}:second-factor" if settings.REQUIRE_TOTP and self.is_staff else hashed
 
 
 class UserGroup(models.Model):
@@ -142,3 +152,6 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.target}"
+
+
+from accounts.sign_in.models import AuthenticatorApp, BrowserSession, ExternalIdentity, RecoveryCodes  # noqa: E402, F401

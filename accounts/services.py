@@ -9,6 +9,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from accounts.audit.events import event_add
 from accounts.errors import NameTakenError, NotAllowedError
 from accounts.models import ApiKey, AuditEvent, Tenant, User, UserGroup
 from accounts.selectors import key_digest
@@ -85,6 +86,4 @@ def api_key_revoke(*, key: ApiKey, actor: User) -> None:
 
 def audit_record(*, actor: User, action: str, target: str, **data: Any) -> AuditEvent:
     """Add one row to the audit log of the actor's tenant."""
-    return AuditEvent.objects.create(
-        tenant_id=actor.tenant_id, actor=actor, action=action, target=target[:256], data=data
-    )
+    return event_add(actor=actor, action=action, target=target, data=data)

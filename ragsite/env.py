@@ -23,6 +23,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from ragcore.client_registry import ClientRegistry
 from ragsite.embedded.data_dir import Runtime, Secrets
+from ragsite.env_sign_in import SignInEnvironment
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 # connections of a web process to PostgreSQL, one for each thread that can use one
@@ -163,7 +164,7 @@ def usable_cores() -> int:
     return max(1, cores)
 
 
-class Environment(BaseSettings):
+class Environment(SignInEnvironment):
     """Every variable that the product understands, with its default. An empty variable counts as unset."""
 
     model_config = SettingsConfigDict(

@@ -15,13 +15,21 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_scope, admin_user
 from accounts.models import ApiKey, AuditEvent, Tenant, User, UserGroup
 from accounts.services import api_key_create, api_key_revoke, audit_record
+from accounts.sign_in.passwords import password_given
+from accounts.sign_in.second_factor import second_factor_remove
+from accounts.sign_in.sessions import sessions_end
+
+PASSWORD_FIELDS = ("password", "password1", "password2", "usable_password")
 
 admin.site.unregister(Group)  # Django's own groups give rights that nothing here asks for
+admin.site.unregister([TOTPDevice, StaticDevice])  # they show secrets, and those of every tenant
 
 
 @admin.register(User)
@@ -37,10 +45,11 @@ class PersonAdmin(UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
     list_select_related = ("tenant",)
     search_fields = ("username", "first_name", "last_name", "email", "department")
     filter_horizontal = ("user_groups",)
+    actions = ("end_sessions", "remove_second_factor")
     fieldsets = (
         (None, {"fields": ("username", "password", ("first_name", "last_name"), "email")}),
         (_("Work profile"), {"fields": ("department", "product", "role", "interests")}),
-        (_("Access"), {"fields": ("tenant", "clearance", "user_groups", "is_active")}),
+        (_("Access"), {"fields": ("tenant", "clearance", "user_groups", "is_active", "must_change_password")}),
         (_("Administration"), {"fields": ("is_staff", "is_superuser", "groups"), "classes": ("collapse",)}),
     )
     add_fieldsets = (
@@ -53,8 +62,35 @@ class PersonAdmin(UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
             actor=admin_user(request),
             action="user.change" if change else "user.create",
             target=obj.username,
-            fields=[name for name in form.changed_data if "password" not in name],
+            fields=[name for name in form.changed_data if name not in PASSWORD_FIELDS],
         )
+        if not change and obj.has_usable_password():
+            password_given(user=obj, actor=admin_user(request))
+        if change and "is_active" in form.changed_data and not obj.is_active:
+            sessions_end(user=obj, actor=admin_user(request), with_keys=True)
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        """Django's page; a new password ends the person's sessions, and its owner is asked for another one."""
+        before = User.objects.filter(pk=id).values_list("password", flat=True).first() if id.isdigit() else None
+        response = super().user_change_password(request, id, form_url)
+        user = User.objects.filter(pk=id).first() if before is not None else None
+        if user is not None and user.password != before:
+            password_given(user=user, actor=admin_user(request))
+        return response  # type: ignore[no-any-return]
+
+    @admin.action(description=_("Sign out everywhere"))
+    def end_sessions(self, request: HttpRequest, rows: QuerySet[User]) -> None:
+        count = sum(sessions_end(user=user, actor=admin_user(request), with_keys=True) for user in rows)
+        text = ngettext("%(count)d session has ended.", "%(count)d sessions have ended.", count)
+        messages.success(request, text % {"count": count})
+
+    @admin.action(description=_("Turn off two-step sign-in (lost device)"))
+    def remove_second_factor(self, request: HttpRequest, rows: QuerySet[User]) -> None:
+        removed = [second_factor_remove(user=user, actor=admin_user(request)) for user in rows]
+        text = ngettext(
+            "Two-step sign-in of %(count)d user is off.", "Two-step sign-in of %(count)d users is off.", sum(removed)
+        )
+        messages.success(request, text % {"count": sum(removed)})
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         audit_record(actor=admin_user(request), action="user.delete", target=obj.username)
@@ -147,6 +183,19 @@ class ApiKeyAdmin(AdministratorAdmin):
 
 
 ACTIONS = {
+    "sign_in.done": _("Signed in"),
+    "sign_in.fail": _("Failed to sign in"),
+    "sign_in.out": _("Signed out"),
+    "session.revoke": _("Ended session"),
+    "session.end_all": _("Ended sessions"),
+    "password.change": _("Changed password"),
+    "password.give": _("Set password of user"),
+    "second_factor.set": _("Set up two-step sign-in"),
+    "second_factor.codes": _("Created recovery codes"),
+    "second_factor.recovery": _("Used recovery code"),
+    "second_factor.remove": _("Turned off two-step sign-in"),
+    "identity.link": _("Linked account of sign-in provider"),
+    "user.deactivate": _("Deactivated user"),
     "api_key.create": _("Created API key"),
     "api_key.revoke": _("Revoked API key"),
     "case.move": _("Moved case"),

@@ -5,4 +5,5 @@ from ragsite.settings.apps import *  # noqa: F403
 from ragsite.settings.data import *  # noqa: F403
 from ragsite.settings.logs import *  # noqa: F403
 from ragsite.settings.security import *  # noqa: F403
+from ragsite.settings.sign_in import *  # noqa: F403
 from ragsite.settings.web import *  # noqa: F403

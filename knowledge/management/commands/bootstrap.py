@@ -60,7 +60,13 @@ class Command(BaseCommand):
             return found
         given = settings.ADMIN_PASSWORD
         password = given or secrets.token_urlsafe(12)
-        admin = User.objects.create_superuser(ADMIN, password=password, tenant=tenant, clearance=MAX_CLEARANCE)
+        admin = User.objects.create_superuser(
+            ADMIN,
+            password=password,
+            tenant=tenant,
+            clearance=MAX_CLEARANCE,
+            must_change_password=given is None,  # a printed one stands in logs
+        )
         self.stdout.write(f"Admin user: {ADMIN}")
         self.stdout.write("Admin password: as given in ADMIN_PASSWORD" if given else f"Admin password: {password}")
         return admin
