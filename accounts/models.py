@@ -30,6 +30,7 @@ class Tenant(models.Model):
 
     name = models.CharField(_("name"), max_length=64, unique=True)
     is_default = models.BooleanField(_("is the default tenant"), default=False)
+    demo_loaded = models.BooleanField(_("has the samples"), default=False, editable=False)
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -134,13 +135,30 @@ class ApiKey(models.Model):
 
 
 class AuditEvent(models.Model):
-    """One recorded act; rows are added, never changed."""
+    """One recorded act. A trigger refuses changes and deletions; the table has a partition for each month.
 
-    at = models.DateTimeField(_("time"), auto_now_add=True, db_index=True)
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
-    actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("actor")
+    Names are copied, and nothing here refers to rows that may go: the log outlives accounts.
+    """
+
+    at = models.DateTimeField(_("time"), auto_now_add=True)
+    tenant = models.ForeignKey(
+        "accounts.Tenant",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+        verbose_name=_("tenant"),
     )
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+        verbose_name=_("actor"),
+    )
+    actor_name = models.CharField(_("actor"), max_length=150, blank=True)
     action = models.CharField(_("action"), max_length=64)
     target = models.CharField(_("target"), max_length=256, blank=True)
     data = models.JSONField(_("details"), default=dict, blank=True)
@@ -149,6 +167,11 @@ class AuditEvent(models.Model):
         verbose_name = _("audit event")
         verbose_name_plural = _("audit log")
         ordering: ClassVar = ["-at"]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "-at"], name="accounts_audit_tenant"),
+            models.Index(fields=["action", "-at"], name="accounts_audit_action"),
+            models.Index(fields=["actor", "-at"], name="accounts_audit_actor"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} {self.target}"

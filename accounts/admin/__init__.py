@@ -1,5 +1,5 @@
 """Admin pages for people and access."""
 
-from accounts.admin import access
+from accounts.admin import access, audit
 
-__all__ = ["access"]
+__all__ = ["access", "audit"]

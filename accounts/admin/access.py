@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
@@ -11,16 +10,15 @@ from django.contrib.auth.models import Group
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_scope, admin_user
-from accounts.models import ApiKey, AuditEvent, Tenant, User, UserGroup
+from accounts.access_events import access_ended_publish
+from accounts.admin.base import AdministratorAdmin, admin_scope, admin_user
+from accounts.models import ApiKey, Tenant, User, UserGroup
 from accounts.services import api_key_create, api_key_revoke, audit_record
 from accounts.sign_in.passwords import password_given
 from accounts.sign_in.second_factor import second_factor_remove
@@ -57,17 +55,25 @@ class PersonAdmin(UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
     )
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        before = _rights(User.objects.get(pk=obj.pk)) if change else {}
+        request._rights_before = before  # type: ignore[attr-defined]  # for save_related, when groups are known, too
         super().save_model(request, obj, form, change)
-        audit_record(
-            actor=admin_user(request),
-            action="user.change" if change else "user.create",
-            target=obj.username,
-            fields=[name for name in form.changed_data if name not in PASSWORD_FIELDS],
-        )
         if not change and obj.has_usable_password():
             password_given(user=obj, actor=admin_user(request))
         if change and "is_active" in form.changed_data and not obj.is_active:
             sessions_end(user=obj, actor=admin_user(request), with_keys=True)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """The event with the rights before and after, and the names of other fields."""
+        super().save_related(request, form, formsets, change)
+        before, after = request._rights_before, _rights(form.instance)  # type: ignore[attr-defined]
+        audit_record(
+            actor=admin_user(request),
+            action="user.change" if change else "user.create",
+            target=form.instance.username,
+            fields=[name for name in form.changed_data if name not in PASSWORD_FIELDS],
+            changes={name: [before.get(name), value] for name, value in after.items() if before.get(name) != value},
+        )
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Django's page; a new password ends the person's sessions, and its owner is asked for another one."""
@@ -92,15 +98,26 @@ class PersonAdmin(UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
         )
         messages.success(request, text % {"count": sum(removed)})
 
-    def delete_model(self, request: HttpRequest, obj: User) -> None:
-        audit_record(actor=admin_user(request), action="user.delete", target=obj.username)
-        super().delete_model(request, obj)
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        """Open connections of people who are deleted end, too."""
+        for user in queryset:
+            audit_record(actor=admin_user(request), action="user.delete", target=user.username)
+            access_ended_publish(user_id=user.pk, with_keys=True)
+        return super().log_deletions(request, queryset)
+
+
+def _rights(user: User) -> dict[str, Any]:
+    """What decides on what a person may see and do."""
+    plain = {name: getattr(user, name) for name in ("clearance", "is_active", "is_staff", "is_superuser")}
+    groups = {name: sorted(getattr(user, name).values_list("name", flat=True)) for name in ("user_groups", "groups")}
+    return {**plain, "tenant": user.tenant.name, **groups}
 
 
 @admin.register(UserGroup)
 class UserGroupAdmin(AdministratorAdmin):
     """Groups that share access to knowledge sets."""
 
+    audit_name = "group"
     names_for_staff = True
     list_display = ("name", "people", "tenant")
     list_filter = ("tenant",)
@@ -120,6 +137,7 @@ class UserGroupAdmin(AdministratorAdmin):
 class TenantPageAdmin(AdministratorAdmin):
     """Organisations; only administrators of the default tenant see this page."""
 
+    audit_name = "tenant"
     tenant_path = "pk"
     list_display = ("name", "is_default", "created")
     readonly_fields: ClassVar = ("is_default", "created")
@@ -180,85 +198,3 @@ class ApiKeyAdmin(AdministratorAdmin):
             api_key_revoke(key=key, actor=admin_user(request))
         text = ngettext("%(count)d key is revoked.", "%(count)d keys are revoked.", len(found))
         messages.success(request, text % {"count": len(found)})
-
-
-ACTIONS = {
-    "sign_in.done": _("Signed in"),
-    "sign_in.fail": _("Failed to sign in"),
-    "sign_in.out": _("Signed out"),
-    "session.revoke": _("Ended session"),
-    "session.end_all": _("Ended sessions"),
-    "password.change": _("Changed password"),
-    "password.give": _("Set password of user"),
-    "second_factor.set": _("Set up two-step sign-in"),
-    "second_factor.codes": _("Created recovery codes"),
-    "second_factor.recovery": _("Used recovery code"),
-    "second_factor.remove": _("Turned off two-step sign-in"),
-    "identity.link": _("Linked account of sign-in provider"),
-    "user.deactivate": _("Deactivated user"),
-    "api_key.create": _("Created API key"),
-    "api_key.revoke": _("Revoked API key"),
-    "case.move": _("Moved case"),
-    "case.reopen": _("Reopened case"),
-    "document.delete": _("Deleted document"),
-    "document.rebuild": _("Re-processed document"),
-    "documents.transfer": _("Moved documents"),
-    "documents.weigh": _("Set document weight"),
-    "duplicates.keep": _("Kept both near-duplicates"),
-    "handler.create": _("Created source handler"),
-    "handler.change": _("Changed source handler"),
-    "handler.delete": _("Deleted source handler"),
-    "attribute.create": _("Created attribute"),
-    "attribute.change": _("Changed attribute"),
-    "job.cancel": _("Cancelled job"),
-    "job.pause": _("Paused job"),
-    "job.resume": _("Resumed job"),
-    "job.retry": _("Retried job"),
-    "passage.change": _("Edited passage"),
-    "passage.disable": _("Excluded passage from search"),
-    "passage.questions": _("Added questions to passage"),
-    "passage.undo": _("Undid passage edit"),
-    "set.change": _("Changed knowledge set"),
-    "set.create": _("Created knowledge set"),
-    "set.delete": _("Deleted knowledge set"),
-    "set.enrich": _("Enriched passages again"),
-    "set.ingest": _("Loaded documents into set"),
-    "set.members": _("Changed members"),
-    "set.options": _("Changed set settings"),
-    "set.rebuild": _("Re-processed knowledge set"),
-    "set.sources": _("Changed set sources"),
-    "site.options": _("Changed default settings"),
-    "source.change": _("Changed source"),
-    "source.create": _("Created source"),
-    "source.credentials": _("Changed source credentials"),
-    "source.delete": _("Deleted source"),
-    "source.run": _("Synchronised source"),
-    "user.create": _("Created user"),
-    "user.change": _("Changed user"),
-    "user.delete": _("Deleted user"),
-    "golden_case.create": _("Created golden case"),
-    "golden_case.change": _("Changed golden case"),
-    "demo.load": _("Loaded demo data"),
-}
-
-
-@admin.register(AuditEvent)
-class AuditEventAdmin(ReadOnlyMixin, AdministratorAdmin):
-    """Who did what to whose access."""
-
-    list_display = ("action_shown", "target", "actor", "at", "tenant")
-    list_filter = ("action", "at")
-    list_select_related = ("actor", "tenant")
-    search_fields = ("target", "action", "actor__username")
-    date_hierarchy = "at"
-    fields = (("action_shown", "target"), ("actor", "at"), "tenant", "details_shown")
-    readonly_fields = ("action_shown", "details_shown")
-
-    @admin.display(description=_("action"), ordering="action")
-    def action_shown(self, event: AuditEvent) -> str:
-        """The act in words; the code itself where it has none."""
-        return str(ACTIONS.get(event.action, event.action))
-
-    @admin.display(description=_("details"))
-    def details_shown(self, event: AuditEvent) -> SafeString:
-        return format_html("<pre>{}</pre>", json.dumps(event.data, ensure_ascii=False, indent=2))

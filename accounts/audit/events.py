@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from accounts.models import AuditEvent, User
 
@@ -15,5 +15,12 @@ def event_add(
 
     The actor's name is copied: the row says who it was after the account is gone.
     """
-    home = tenant_id or (actor.tenant_id if actor else None)
-    return AuditEvent.objects.create(tenant_id=home, actor=actor, action=action, target=target[:256], data=dict(data))
+    home = cast(User, actor).tenant_id if tenant_id is None else tenant_id
+    return AuditEvent.objects.create(
+        tenant_id=home,
+        actor=actor,
+        actor_name=actor.username if actor else "",
+        action=action,
+        target=target[:256],
+        data=dict(data),
+    )

@@ -19,8 +19,9 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope
+from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, admin_user
 from accounts.error_messages import error_message
+from accounts.services import audit_record
 from chat.admin import is_reviewer
 from evaluation.admin.lab import lab_urls
 from evaluation.errors import InvalidGoldenFileError
@@ -73,6 +74,8 @@ class GoldenImportForm(forms.Form):
 class GoldenSetAdmin(EvaluationAdmin):
     """Named collections of cases."""
 
+    audit_name = "golden_set"
+
     list_display = ("name", "case_total", "last_ndcg", "created", "tenant")
     list_select_related = ("tenant",)
     search_fields = ("name",)
@@ -113,6 +116,7 @@ class GoldenSetAdmin(EvaluationAdmin):
         form = GoldenImportForm(request.POST or None, request.FILES or None)
         if form.is_valid():
             done = golden_import(tenant=golden_set.tenant, name=golden_set.name, rows=form.cleaned_data["rows"])
+            audit_record(actor=admin_user(request), action="golden_set.import", target=golden_set.name)
             messages.success(request, _import_summary(done))
             return redirect("admin:evaluation_goldenset_change", pk)
         context = {
@@ -128,6 +132,7 @@ class GoldenSetAdmin(EvaluationAdmin):
         golden_set = self._allowed(request, pk)
         name = slugify(golden_set.name) or f"golden-{pk}"
         lines = "".join(golden_export(golden_set=golden_set))
+        audit_record(actor=admin_user(request), action="golden_set.export", target=golden_set.name)
         return HttpResponse(
             lines,
             content_type="application/x-ndjson",
@@ -157,6 +162,7 @@ def _import_summary(done: GoldenImportResult) -> str:
 class GoldenCaseAdmin(EvaluationAdmin):
     """Single cases."""
 
+    audit_name = "golden_case"
     tenant_path = "golden_set__tenant"
     list_display = ("question", "golden_set", "relevant", "tags")
     list_filter = ("golden_set",)
