@@ -72,6 +72,8 @@ class NotAllowedError(PermanentError):
         "sets_of_others": "Only administrators of the whole site may create sets in other tenants.",
         "last_set": "It is its last knowledge set; delete the document instead.",
         "make_sources": "Only owners of knowledge sets and administrators may add sources.",
+        "erase_oneself": "Nobody can erase themselves; ask another administrator.",
+        "last_administrator": "The last administrator of the site cannot be erased.",
         "private_addresses": "Only administrators of the whole site may allow private addresses.",
     }
 

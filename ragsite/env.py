@@ -23,6 +23,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from ragcore.client_registry import ClientRegistry
 from ragsite.embedded.data_dir import Runtime, Secrets
+from ragsite.env_privacy import PrivacyEnvironment
 from ragsite.env_sign_in import SignInEnvironment
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
@@ -164,7 +165,7 @@ def usable_cores() -> int:
     return max(1, cores)
 
 
-class Environment(SignInEnvironment):
+class Environment(SignInEnvironment, PrivacyEnvironment):
     """Every variable that the product understands, with its default. An empty variable counts as unset."""
 
     model_config = SettingsConfigDict(

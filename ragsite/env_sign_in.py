@@ -53,8 +53,6 @@ class SignInEnvironment(BaseSettings):
     PASSWORD_MIN_LENGTH: int = Field(default=10, ge=8, le=128)
     REQUIRE_TOTP: bool = False  # of staff
 
-    AUDIT_MONTHS: int = Field(default=24, ge=0, le=1200)  # that the audit log keeps; 0: all
-
     OIDC_ISSUER: Annotated[str | None, AfterValidator(_http_url)] = None
     OIDC_CLIENT_ID: str | None = Field(default=None, validate_default=True)
     OIDC_CLIENT_SECRET: str | None = Field(default=None, repr=False)

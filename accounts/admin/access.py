@@ -18,6 +18,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from accounts.access_events import access_ended_publish
 from accounts.admin.base import AdministratorAdmin, admin_scope, admin_user
+from accounts.admin.privacy import PrivacyActions
 from accounts.models import ApiKey, Tenant, User, UserGroup
 from accounts.services import api_key_create, api_key_revoke, audit_record
 from accounts.sign_in.passwords import password_given
@@ -31,7 +32,7 @@ admin.site.unregister([TOTPDevice, StaticDevice])  # they show secrets, and thos
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
+class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
     """People: who they are, what they may see, what they work on."""
 
     names_for_staff = True
@@ -43,7 +44,7 @@ class PersonAdmin(UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
     list_select_related = ("tenant",)
     search_fields = ("username", "first_name", "last_name", "email", "department")
     filter_horizontal = ("user_groups",)
-    actions = ("end_sessions", "remove_second_factor")
+    actions = ("end_sessions", "remove_second_factor", "export_person", "erase_person")
     fieldsets = (
         (None, {"fields": ("username", "password", ("first_name", "last_name"), "email")}),
         (_("Work profile"), {"fields": ("department", "product", "role", "interests")}),

@@ -25,8 +25,6 @@ LOGOUT_REDIRECT_URL = "/sign-in"
 SESSION_ENGINE = "accounts.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600  # seconds
 
-AUDIT_MONTHS = env.AUDIT_MONTHS
-
 REQUIRE_TOTP = env.REQUIRE_TOTP
 OTP_TOTP_ISSUER = "Ragsite"
 OTP_TOTP_SYNC = False  # a drift that is learned would widen what is accepted
