@@ -43,7 +43,7 @@ def person_erase(*, user: User, actor: User) -> str:
     kind = ContentType.objects.get_for_model(User)
     LogEntry.objects.filter(Q(user=user) | Q(content_type=kind, object_id=str(user.pk))).delete()
     with connection.cursor() as cursor:
-        values = [user.pk, user.username, pseudonym, actor.pk, actor.username, user.tenant_id]
+        values: list[int | str] = [user.pk, user.username, pseudonym, actor.pk, actor.username, user.tenant_id]
         cursor.execute("SELECT accounts_audit_pseudonymise(%s, %s, %s, %s, %s, %s)", values)
     access_ended_publish(user_id=user.pk, with_keys=True)
     user.delete()

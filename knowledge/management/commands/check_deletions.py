@@ -28,8 +28,9 @@ class Command(BaseCommand):
             raise CommandError("--days cannot be negative.")
         found = leftovers_remove(days=days) if repair else leftovers_count(days=days)
         self.stdout.write(
-            f"Left: {found.documents} documents, {found.entries} index entries, {found.in_backend} entries of the other "
-            f"search backend, {found.files} files. {found.cited} documents are cited by stored answers (PURGE_CITED)."
+            f"Left: {found.documents} documents, {found.entries} index entries, {found.files} files, "
+            f"{found.in_backend} entries of the other search backend. "
+            f"{found.cited} documents are cited by stored answers (PURGE_CITED)."
         )
         if not found.is_clean:
             raise SystemExit(1)
