@@ -84,17 +84,19 @@ $$;
 CREATE FUNCTION accounts_audit_pseudonymise(
     person bigint, name text, pseudonym text, acting bigint, acting_name text, home bigint
 ) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE changed bigint;
+DECLARE
+    changed bigint;
+    about text := '^(user|session|password|sign_in|second_factor|person|api_key|identity)[.]';
 BEGIN
     PERFORM set_config('ragsite.audit_change', pg_current_xact_id()::text, true);
     UPDATE accounts_auditevent SET
         actor_name = CASE WHEN actor_id = person THEN pseudonym ELSE actor_name END,
-        target = CASE WHEN target = name THEN pseudonym ELSE target END,
+        target = CASE WHEN target = name AND action ~ about THEN pseudonym ELSE target END,
         data = accounts_audit_replace(
-            CASE WHEN actor_id = person OR target = name THEN data - '{address,agent,changes}'::text[] ELSE data END,
+            CASE WHEN actor_id = person OR (target = name AND action ~ about) THEN data - '{address,agent,changes}'::text[] ELSE data END,
             name, pseudonym
         )
-    WHERE actor_id = person OR (tenant_id = home AND (target = name OR strpos(data::text, to_json(name)::text) > 0));
+    WHERE actor_id = person OR (target = name AND action ~ about) OR strpos(data::text, to_json(name)::text) > 0;
     GET DIAGNOSTICS changed = ROW_COUNT;
     PERFORM set_config('ragsite.audit_change', '', true);
     INSERT INTO accounts_auditevent (at, tenant_id, actor_id, actor_name, action, target, data)
@@ -136,6 +138,7 @@ INSERT INTO accounts_auditevent_plain (id, at, action, target, data, actor_id, t
     SELECT e.id, e.at, e.action, e.target, e.data, u.id, e.tenant_id
     FROM accounts_auditevent e LEFT JOIN accounts_user u ON u.id = e.actor_id
     WHERE e.tenant_id IN (SELECT id FROM accounts_tenant);
+SET CONSTRAINTS ALL IMMEDIATE;
 DROP TABLE accounts_auditevent;
 DROP FUNCTION accounts_audit_refuse, accounts_audit_partition, accounts_audit_pseudonymise, accounts_audit_replace;
 ALTER TABLE accounts_auditevent_plain RENAME TO accounts_auditevent;

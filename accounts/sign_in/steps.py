@@ -119,12 +119,12 @@ def sign_in_continue(
 
 
 def sign_in_failed(request: HttpRequest, *, username: str, reason: str) -> None:
-    """Note a failed attempt with the tenant of the name, or of the site where nobody has it."""
+    """Note a failed attempt with the tenant of the name; a name that nobody has may be a password and is left out."""
     user = User.objects.filter(username=username).first()
     event_add(
         actor=None,
         tenant_id=user.tenant_id if user else tenant_ensure_default().pk,
         action="sign_in.fail",
-        target=username,
+        target=username if user else "",
         data={"reason": reason, "address": client_address(request)},
     )

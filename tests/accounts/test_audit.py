@@ -8,13 +8,14 @@ from datetime import UTC, date, datetime
 
 import pytest
 from django.db import IntegrityError, InternalError, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.audit.csv_export import safe_cell
 from accounts.audit.partitions import audit_partitions_drop, audit_partitions_make
-from accounts.models import AuditEvent
+from accounts.models import AuditEvent, Tenant
 from accounts.services import audit_record
 from tests.factories import make_admin, make_tenant, make_user
 
@@ -136,3 +137,23 @@ def test_rights_are_recorded_before_and_after_and_bulk_deletions_one_by_one(clie
     ids = [person.pk for person in people]
     client.post("/admin/accounts/user/", {"action": "delete_selected", "_selected_action": ids, "post": "yes"})
     assert set(AuditEvent.objects.filter(action="user.delete").values_list("target", flat=True)) == {"mei", "li"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_events_of_earlier_versions_are_carried_over_with_their_names_and_back():
+    user = make_user("mei")
+    event = audit_record(actor=user, action="demo.load", target="t", note="kept")
+    executor = MigrationExecutor(connection)
+    (leaf,) = executor.loader.graph.leaf_nodes("accounts")
+    try:
+        executor.migrate([("accounts", "0006_drop_axes")])
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT id, actor_id, data->>'note' FROM accounts_auditevent")
+            assert cursor.fetchall() == [(event.pk, user.pk, "kept")]
+    finally:
+        MigrationExecutor(connection).migrate([leaf])
+
+    found = AuditEvent.objects.get()
+    assert (found.pk, found.at, found.actor_name, found.data) == (event.pk, event.at, "mei", {"note": "kept"})
+    assert Tenant.objects.get(pk=user.tenant_id).demo_loaded
+    assert audit_record(actor=user, action="a", target="t").pk > event.pk
