@@ -47,6 +47,7 @@ class NotFoundError(PermanentError):
         "golden_set": "There is no such golden set.",
         "notification": "There is no such notification.",
         "access_request": "There is no such request for access, or you may not see it.",
+        "session": "This session has ended already.",
         "any_document": "There is no such document, or you may not see it.",
     }
 
@@ -72,6 +73,8 @@ class NotAllowedError(PermanentError):
         "add_to_source": "Only its owner and administrators may add documents to the source '%(name)s'.",
         "sets_of_others": "Only administrators of the whole site may create sets in other tenants.",
         "last_set": "It is its last knowledge set; delete the document instead.",
+        "erase_oneself": "Nobody can erase themselves; ask another administrator.",
+        "last_administrator": "The last administrator of the site cannot be erased.",
         "private_addresses": "Only administrators of the whole site may allow private addresses.",
     }
 
@@ -130,4 +133,19 @@ class NameTakenError(PermanentError):
         "username": "The user name '%(username)s' is already in use.",
         "set_code": "There is already a set with the code '%(code)s'.",
         "source_name": "There is already a source with the name '%(name)s'.",
+    }
+
+
+class OidcError(PermanentError):
+    """Somebody came back from the OpenID provider and cannot be signed in."""
+
+    code = "oidc_failed"
+    default_message = "Signing in with this provider did not work. Try again, or ask an administrator."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "unavailable": "The sign-in provider does not answer. Try again later.",
+        "refused": "The answer of the sign-in provider is not valid. Try again, or ask an administrator.",
+        "incomplete": "The sign-in provider does not say who you are. Ask an administrator.",
+        "unknown": "There is no account for you here. Ask an administrator.",
+        "inactive": "Your account is not active. Ask an administrator.",
+        "name_taken": "An account with your user name is here already. Ask an administrator to link it.",
     }

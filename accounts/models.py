@@ -42,6 +42,7 @@ class Tenant(models.Model):
     max_megabytes = models.PositiveIntegerField(
         _("maximum size of originals (MB)"), null=True, blank=True, help_text=_("Of all versions. Empty: no limit.")
     )
+    demo_loaded = models.BooleanField(_("has the samples"), default=False, editable=False)
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -79,6 +80,11 @@ class User(AbstractUser):
             "Passages that match your department, product, interests and recent knowledge sets rank slightly higher."
         ),
     )
+    must_change_password = models.BooleanField(
+        _("choose a new password"),
+        default=False,
+        help_text=_("Asked for at the next sign-in with this password."),
+    )
     user_groups = models.ManyToManyField(
         "accounts.UserGroup", blank=True, related_name="members", verbose_name=_("user groups")
     )
@@ -113,6 +119,11 @@ class User(AbstractUser):
                 name="accounts_service_has_owner_and_no_password",
             ),
         ]
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """Sessions end when this changes: with the password, and where REQUIRE_TOTP begins to hold for the person."""
+        hashed: str = super()._get_session_auth_hash(secret)  # type: ignore[misc]
+        return f"{hashed}:second-factor" if settings.REQUIRE_TOTP and self.is_staff else hashed
 
 
 class UserGroup(models.Model):
@@ -173,13 +184,30 @@ class ApiKey(models.Model):
 
 
 class AuditEvent(models.Model):
-    """One recorded act; rows are added, never changed."""
+    """One recorded act. A trigger refuses changes and deletions; the table has a partition for each month.
 
-    at = models.DateTimeField(_("time"), auto_now_add=True, db_index=True)
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
-    actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("actor")
+    Names are copied, and nothing here refers to rows that may go: the log outlives accounts.
+    """
+
+    at = models.DateTimeField(_("time"), auto_now_add=True)
+    tenant = models.ForeignKey(
+        "accounts.Tenant",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+        verbose_name=_("tenant"),
     )
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+        verbose_name=_("actor"),
+    )
+    actor_name = models.CharField(_("actor"), max_length=150, blank=True)
     action = models.CharField(_("action"), max_length=64)
     target = models.CharField(_("target"), max_length=256, blank=True)
     data = models.JSONField(_("details"), default=dict, blank=True)
@@ -188,6 +216,14 @@ class AuditEvent(models.Model):
         verbose_name = _("audit event")
         verbose_name_plural = _("audit log")
         ordering: ClassVar = ["-at"]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "-at"], name="accounts_audit_tenant"),
+            models.Index(fields=["action", "-at"], name="accounts_audit_action"),
+            models.Index(fields=["actor", "-at"], name="accounts_audit_actor"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} {self.target}"
+
+
+from accounts.sign_in.models import AuthenticatorApp, BrowserSession, ExternalIdentity, RecoveryCodes  # noqa: E402, F401

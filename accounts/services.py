@@ -10,6 +10,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from accounts.audit.events import event_add
 from accounts.errors import (
     KeySettingsError,
     MissingRightError,
@@ -157,6 +158,4 @@ def api_key_revoke(*, key: ApiKey, actor: User) -> None:
 
 def audit_record(*, actor: User, action: str, target: str, **data: Any) -> AuditEvent:
     """Add one row to the audit log of the actor's tenant."""
-    return AuditEvent.objects.create(
-        tenant_id=actor.tenant_id, actor=actor, action=action, target=target[:256], data=data
-    )
+    return event_add(actor=actor, action=action, target=target, data=data)

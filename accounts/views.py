@@ -1,4 +1,4 @@
-"""Sign-in, sign-out, and a person's own page, with their forms."""
+"""A person's own page, with its forms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.views import LoginView, LogoutView
 from django.contrib.postgres.forms import SimpleArrayField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -21,6 +20,8 @@ from accounts.key_forms import LifetimeField, ScopesField
 from accounts.models import ApiKey, User
 from accounts.scope import Scope
 from accounts.selectors import may_give_keys_scope
+from accounts.sign_in.second_factor import has_second_factor
+from accounts.sign_in.sessions import current_reference, sessions_of
 
 SEPARATORS = str.maketrans({"，": ",", "、": ",", "；": ",", ";": ","})  # what people type in Chinese
 
@@ -70,10 +71,6 @@ class ApiKeyForm(forms.ModelForm):
         model = ApiKey
         fields = ("name",)
         widgets: ClassVar = {"name": forms.TextInput(attrs={"autocomplete": "off"})}
-
-
-sign_in = LoginView.as_view(template_name="accounts/sign_in.html", redirect_authenticated_user=True)
-sign_out = LogoutView.as_view()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -127,5 +124,7 @@ def _profile(
         "keys": user.api_keys.filter(revoked=None),
         "secret": secret,
         "key_name": key_name,
+        "places": sessions_of(user, current=current_reference(request)),
+        "has_second_factor": has_second_factor(user),
     }
     return render(request, "accounts/profile.html", context)

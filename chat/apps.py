@@ -5,3 +5,7 @@ from django.utils.translation import gettext_lazy as _
 class ChatConfig(AppConfig):
     name = "chat"
     verbose_name = _("Conversations")
+
+    def ready(self) -> None:
+        """Register what is erased with a person."""
+        from chat.conversations import retention  # noqa: F401

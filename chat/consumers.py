@@ -15,11 +15,14 @@ from django.utils.translation import gettext as _
 from ninja import Schema
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from accounts.access_events import Access
 from accounts.error_messages import error_message
 from accounts.errors import NotAuthenticatedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
+from accounts.sessions import session_reference
+from chat.access_watch import access_watch
 from chat.api.schemas import FiltersIn, Identifier, QueryText, SetId
 from chat.error_messages import failure_message
 from chat.executors import run_db
@@ -77,12 +80,14 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
     async def connect(self) -> None:
         self.followed: dict[uuid.UUID, asyncio.Task[None]] = {}
         self.token = ""
+        self.watching: asyncio.Task[None] | None = None
         user = self.scope.get("user")
         if not (isinstance(user, User) and user.is_active):
             await self.accept()  # a refused handshake would hide the code from the page
             await self.close(code=NOT_SIGNED_IN)
             return
         self.user_id = user.pk
+        self.watching = asyncio.create_task(self._close_with_access())
         translation.activate(self._language())  # of this connection's task and of those that it starts
         try:
             self.token = await open_sockets().enter(user.pk)
@@ -102,12 +107,27 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         )
         return translation.get_language_from_request(request)
 
+    async def _close_with_access(self) -> None:
+        """After signing out, a change of the password or deactivation the page is sent to the sign-in."""
+        session = self.scope.get("session")
+        reference = session_reference(session.session_key) if session else ""
+        with access_watch().watch(Access(user_id=self.user_id, session=reference)) as watched:
+            await watched.check()
+            await watched.ended.wait()
+        self._stop_listening()
+        await self.close(code=NOT_SIGNED_IN)
+
+    def _stop_listening(self) -> None:
+        for task in self.followed.values():
+            task.cancel()
+
     async def disconnect(self, code: int) -> None:
         """Turns go on; only this page stops listening."""
         if self.token:
             await open_sockets().leave(self.user_id, self.token)
-        for task in self.followed.values():
-            task.cancel()
+        if self.watching is not None:
+            self.watching.cancel()
+        self._stop_listening()
         await asyncio.gather(*self.followed.values(), return_exceptions=True)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any) -> None:

@@ -1,4 +1,5 @@
 """Names of the chat tasks."""
 
 SWEEP_TURNS = "chat.sweep_turns"
-QUEUES = {SWEEP_TURNS: "chat"}
+MAINTAIN = "chat.maintain"
+QUEUES = {SWEEP_TURNS: "chat", MAINTAIN: "nightly"}

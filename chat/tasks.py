@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from chat.queue import SWEEP_TURNS
+from chat.conversations.retention import retention_run
+from chat.queue import MAINTAIN, SWEEP_TURNS
 from chat.turns.message_store import turns_sweep
 
 
@@ -12,3 +13,9 @@ from chat.turns.message_store import turns_sweep
 def sweep_turns() -> None:
     """Mark turns whose web process has died."""
     turns_sweep()
+
+
+@shared_task(name=MAINTAIN)
+def maintain() -> None:
+    """Remove what is older than the settings keep."""
+    retention_run()

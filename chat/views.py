@@ -19,6 +19,7 @@ from chat.filter_summary import initial_filters
 from chat.js_messages import js_messages
 from chat.models import Conversation
 from chat.types import MAX_QUERY_CHARACTERS
+from knowledge.services.reading import document_read_record
 
 
 class RenameForm(forms.Form):
@@ -85,6 +86,7 @@ def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpRe
 def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: int) -> HttpResponse:
     """The evidence panel of one citation; rights are checked at each opening (B3)."""
     shown = view_models.source_panel(scope=scope, message_id=message_id, number=number)
+    document_read_record(scope=scope, document=shown.source.document)
     return render(request, "chat/evidence.html", {"shown": shown})
 
 

@@ -1,7 +1,8 @@
 """Names of the feedback tasks."""
 
 RATE_DOCUMENTS = "feedback.rate_documents"
-QUEUES = {RATE_DOCUMENTS: "nightly"}
+MAINTAIN = "feedback.maintain"
+QUEUES = {RATE_DOCUMENTS: "nightly", MAINTAIN: "nightly"}
 
 
 def queue_of(name: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Avg, Case, Count, Exists, F, FloatField, OuterRef, Value, When
 from django.db.models.functions import Coalesce
@@ -92,6 +94,14 @@ def signal_record(*, scope: Scope, user: User, message_id: UUID, kind: str, valu
     """Add one signal; each is a row, so that repeated acts count. Raises NotFoundError."""
     message = message_get(scope=scope, message_id=message_id)
     return Signal.objects.create(message=message, user=user, kind=kind, value=value)
+
+
+def signals_expire() -> int:
+    """Remove signals older than KEEP_SIGNALS_DAYS, if that is set; returns how many."""
+    if not settings.KEEP_SIGNALS_DAYS:
+        return 0
+    before = timezone.now() - timedelta(days=settings.KEEP_SIGNALS_DAYS)
+    return Signal.objects.filter(created__lt=before).delete()[0]
 
 
 BEST, WORST = 5.0, 1.0

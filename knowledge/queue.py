@@ -15,6 +15,7 @@ ADVANCE_INGESTION = "knowledge.advance_ingestion"
 SWEEP_INGEST_LEASES = "knowledge.sweep_ingest_leases"
 REFRESH_INDEXES = "knowledge.refresh_indexes"
 MAINTAIN = "knowledge.maintain"
+PURGE = "knowledge.purge"
 RENDER_VERSION = "knowledge.render_version"
 RECORD_DUPLICATES = "knowledge.record_duplicates"
 RUN_SYNC = "knowledge.run_sync"
@@ -30,6 +31,7 @@ QUEUES = {
     RENDER_VERSION: "ocr",
     RECORD_DUPLICATES: "nightly",
     MAINTAIN: "nightly",
+    PURGE: "nightly",
     RUN_SYNC: "nightly",
     START_DUE_SOURCES: "nightly",
     SETTLE_SOURCE: "nightly",

@@ -9,6 +9,7 @@ from knowledge.queue import (
     ADVANCE_INGESTION,
     APPLY_BACKEND_CHANGES,
     MAINTAIN,
+    PURGE,
     RECORD_DUPLICATES,
     REFRESH_INDEXES,
     RENDER_VERSION,
@@ -84,3 +85,9 @@ def apply_backend_changes() -> None:
 def retry_representations() -> None:
     """Ask the language model again for what rules wrote while it was down."""
     services.representations_retry()
+
+
+@shared_task(name=PURGE)
+def purge_deleted() -> None:
+    """Remove what was deleted long ago from tables, index, files and the other search backend."""
+    services.deleted_purge()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -239,6 +240,11 @@ def _pictures() -> FileBasedCache:
     """On disk: pictures are too large for Redis and cheap to lose."""
     limits = {"TIMEOUT": PICTURE_AGE_SECONDS, "OPTIONS": {"MAX_ENTRIES": PICTURES_KEPT}}
     return FileBasedCache(str(settings.DATA_DIR / "pictures"), limits)
+
+
+def pictures_expire() -> None:
+    """Remove pictures of pages from the disk; they are drawn anew when somebody opens them."""
+    shutil.rmtree(settings.DATA_DIR / "pictures", ignore_errors=True)
 
 
 def _view(chunk: Chunk, *, claim: str = "", with_pictures: bool = True) -> ChunkView:

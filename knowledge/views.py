@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from accounts.authentication import page
 from accounts.scope import Scope
 from knowledge import view_models
+from knowledge.services.reading import document_read_record, passage_read_record, version_read_record
 from knowledge.view_models import PDF
 from ragcore.errors import CorruptDocumentError, ResourceLimitError
 
@@ -30,6 +31,7 @@ def document(request: HttpRequest, scope: Scope, document_id: int) -> HttpRespon
         number=_number(request, "page") or 1,
         chunk_id=_number(request, "chunk"),
     )
+    document_read_record(scope=scope, document=shown.document)
     return render(request, "knowledge/document.html", {"shown": shown})
 
 
@@ -38,6 +40,7 @@ def document(request: HttpRequest, scope: Scope, document_id: int) -> HttpRespon
 def original(request: HttpRequest, scope: Scope, document_id: int) -> HttpResponseBase:
     """The file as it was uploaded, `?version=` an earlier one; PDF and text are shown, all else is saved."""
     version = view_models.version_get(scope=scope, document_id=document_id, number=_number(request, "version"))
+    document_read_record(scope=scope, document=version.document, kind="download")
     shown_as = None if "download" in request.GET else view_models.inline_type(version)
     response = FileResponse(
         version.file.open("rb"),
@@ -56,6 +59,7 @@ def original(request: HttpRequest, scope: Scope, document_id: int) -> HttpRespon
 def rendition(request: HttpRequest, scope: Scope, document_id: int) -> HttpResponseBase:
     """The PDF that was made of slides or a text, `?version=` of an earlier one."""
     version = view_models.rendition_get(scope=scope, document_id=document_id, number=_number(request, "version"))
+    document_read_record(scope=scope, document=version.document, kind="download")
     name = f"{PurePath(version.file_name).stem}.pdf"
     response = FileResponse(version.rendition.open("rb"), filename=name, content_type=PDF, headers=PRIVATE)
     response._csp_exempt = True  # type: ignore[attr-defined]  # as for originals
@@ -68,6 +72,7 @@ def page_picture(request: HttpRequest, scope: Scope, chunk_id: int) -> HttpRespo
     """The page on which a passage stands, highlighted. Browsers keep it, but ask each time whether they still may."""
     try:
         png = view_models.page_picture(scope=scope, chunk_id=chunk_id, page=_number(request, "page"))
+        passage_read_record(scope=scope, chunk_id=chunk_id)
     except (CorruptDocumentError, ResourceLimitError) as error:
         raise Http404(error.message) from error
     return _png(request, png)
@@ -79,6 +84,7 @@ def version_page(request: HttpRequest, scope: Scope, version_id: int, number: in
     """A page of a version as it looks, without highlights."""
     try:
         png = view_models.page_of_version(scope=scope, version_id=version_id, page=number)
+        version_read_record(scope=scope, version_id=version_id)
     except (CorruptDocumentError, ResourceLimitError) as error:
         raise Http404(error.message) from error
     return _png(request, png)
@@ -89,6 +95,7 @@ def version_page(request: HttpRequest, scope: Scope, version_id: int, number: in
 def picture(request: HttpRequest, scope: Scope, version_id: int, name: str) -> HttpResponseBase:
     """A picture inside a document (D26). It never changes, so that its name is its tag."""
     found = view_models.picture_get(scope=scope, version_id=version_id, name=name)
+    version_read_record(scope=scope, version_id=version_id)
     etag = f'"{found.pk}"'
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:

@@ -54,7 +54,18 @@ app.conf.beat_schedule = {
 
 @app.on_after_configure.connect
 def plan_maintenance(sender: Celery, **kwargs: Any) -> None:
-    """Once a week, at the quiet hour of the site. Settings are read here because they import this module."""
+    """At the quiet hour of the site. Settings are read here because they import this module."""
+    sender.conf.beat_schedule["keep what may be kept"] = {
+        "task": "accounts.maintain",
+        "schedule": crontab(minute="30", hour=str(settings.MAINTENANCE_HOUR)),
+        "options": {"queue": "nightly", "expires": 3600},
+    }
+    for minute, task in enumerate(("chat.maintain", "feedback.maintain", "knowledge.purge"), 35):
+        sender.conf.beat_schedule[task] = {
+            "task": task,
+            "schedule": crontab(minute=str(minute), hour=str(settings.MAINTENANCE_HOUR)),
+            "options": {"queue": "nightly", "expires": 3600},
+        }
     sender.conf.beat_schedule["purge and rebuild"] = {
         "task": "knowledge.maintain",
         "schedule": crontab(minute="0", hour=str(settings.MAINTENANCE_HOUR), day_of_week="sunday"),

@@ -19,6 +19,8 @@ from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, fie
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ragsite.embedded.data_dir import Runtime, Secrets
+from ragsite.env_privacy import PrivacyEnvironment
+from ragsite.env_sign_in import SignInEnvironment
 from ragsite.env_values import (
     Folders,
     Hosts,
@@ -64,7 +66,7 @@ def usable_cores() -> int:
     return max(1, cores)
 
 
-class Environment(BaseSettings):
+class Environment(SignInEnvironment, PrivacyEnvironment):
     """Every variable that the product understands, with its default. An empty variable counts as unset."""
 
     model_config = SettingsConfigDict(

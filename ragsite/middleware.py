@@ -15,7 +15,7 @@ from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware as DjangoAuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware as DjangoMessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware as DjangoSessionMiddleware
-from django.http import HttpRequest
+from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.clickjacking import XFrameOptionsMiddleware as DjangoXFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware as DjangoCommonMiddleware
@@ -25,6 +25,12 @@ from django.middleware.security import SecurityMiddleware as DjangoSecurityMiddl
 from django_prometheus.middleware import PrometheusAfterMiddleware as LibraryPrometheusAfterMiddleware
 from django_prometheus.middleware import PrometheusBeforeMiddleware as LibraryPrometheusBeforeMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
+
+from accounts.access_events import Access
+from accounts.authentication import bearer_token
+from accounts.sessions import session_reference
+from chat.access_watch import until_ended
+from chat.api.auth import Caller
 
 STYLED_PATHS = ("/admin/", "/api/docs")  # third-party pages that set inline styles
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -135,6 +141,30 @@ class ContentSecurityPolicyMiddleware(OnEventLoop, CSPMiddleware):
         if request.path.startswith(STYLED_PATHS):
             response._csp_replace = settings.CONTENT_SECURITY_POLICY_STYLED  # type: ignore[attr-defined]
         return super().process_response(request, response)
+
+
+class EndedAccessMiddleware:
+    """Streams of the API end with the session or person that opened them."""
+
+    sync_capable = True
+    async_capable = True
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> Any:
+        return self._acall(request) if iscoroutinefunction(self) else self.get_response(request)
+
+    async def _acall(self, request: HttpRequest) -> HttpResponseBase:
+        response: HttpResponseBase = await self.get_response(request)
+        caller = getattr(request, "auth", None)
+        if isinstance(response, StreamingHttpResponse) and response.is_async and isinstance(caller, Caller):
+            session = "" if bearer_token(request) else session_reference(request.session.session_key)
+            access = Access(user_id=caller.user.pk, session=session)
+            response.streaming_content = until_ended(aiter(response.streaming_content), access)  # type: ignore[arg-type]
+        return response
 
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]

@@ -1,5 +1,5 @@
 """Admin pages for people and access."""
 
-from accounts.admin import access, keys
+from accounts.admin import access, audit, keys
 
-__all__ = ["access", "keys"]
+__all__ = ["access", "audit", "keys"]

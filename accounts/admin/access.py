@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_user
-from accounts.models import AuditEvent, User, UserGroup
+from accounts.access_events import access_ended_publish
+from accounts.admin.base import AdministratorAdmin, admin_user
+from accounts.admin.privacy import PrivacyActions
+from accounts.models import User, UserGroup
 from accounts.selectors import roles_held
 from accounts.services import audit_record
+from accounts.sign_in.passwords import password_given
+from accounts.sign_in.second_factor import second_factor_remove
+from accounts.sign_in.sessions import sessions_end
+
+RIGHTS = ("clearance", "can_create_sets", "is_active", "is_staff", "is_superuser")
+PASSWORD_FIELDS = ("password", "password1", "password2", "usable_password")
 
 admin.site.unregister(Group)  # Django's own groups give rights that nothing here asks for
+admin.site.unregister([TOTPDevice, StaticDevice])  # they show secrets, and those of every tenant
 
 
 class PersonForm(UserChangeForm):  # type: ignore[misc]  # the theme has no types
@@ -42,7 +51,7 @@ class PersonForm(UserChangeForm):  # type: ignore[misc]  # the theme has no type
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
+class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
     """People: who they are, what they may see, what they work on."""
 
     names_for_staff = True
@@ -65,12 +74,23 @@ class PersonAdmin(UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
     readonly_fields = ("roles_shown",)
     search_fields = ("username", "first_name", "last_name", "email", "department")
     filter_horizontal = ("user_groups",)
+    actions = ("end_sessions", "remove_second_factor", "export_person", "erase_person")
     fieldsets = (
         (None, {"fields": ("username", "password", ("first_name", "last_name"), "email")}),
         (_("Work profile"), {"fields": ("department", "product", "role", "interests")}),
         (
             _("Access"),
-            {"fields": ("roles_shown", "tenant", "clearance", "user_groups", "can_create_sets", "is_active")},
+            {
+                "fields": (
+                    "roles_shown",
+                    "tenant",
+                    "clearance",
+                    "user_groups",
+                    "can_create_sets",
+                    "is_active",
+                    "must_change_password",
+                )
+            },
         ),
         (_("Service account"), {"fields": ("service_owner",), "classes": ("collapse",)}),
         (_("Administration"), {"fields": ("is_staff", "is_superuser", "groups"), "classes": ("collapse",)}),
@@ -84,31 +104,77 @@ class PersonAdmin(UserAdmin, AdministratorAdmin):  # type: ignore[type-arg]
         """What the person is by the fields below and by the lists of knowledge sets."""
         return ", ".join(str(role.label) for role in roles_held(user))
 
-    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """The page that sets a password; service accounts have none."""
-        found = self.get_object(request, unquote(id))
-        if isinstance(found, User) and found.is_service:
-            raise PermissionDenied
-        return super().user_change_password(request, id, form_url)
-
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        before = _rights(User.objects.get(pk=obj.pk)) if change else {}
+        request._rights_before = before  # type: ignore[attr-defined]  # for save_related, when groups are known, too
         super().save_model(request, obj, form, change)
+        if not change and obj.has_usable_password():
+            password_given(user=obj, actor=admin_user(request))
+        if change and "is_active" in form.changed_data and not obj.is_active:
+            sessions_end(user=obj, actor=admin_user(request), with_keys=True)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """The event with the rights before and after, and the names of other fields."""
+        super().save_related(request, form, formsets, change)
+        before, after = request._rights_before, _rights(form.instance)  # type: ignore[attr-defined]
         audit_record(
             actor=admin_user(request),
             action="user.change" if change else "user.create",
-            target=obj.username,
-            fields=[name for name in form.changed_data if "password" not in name],
+            target=form.instance.username,
+            fields=[name for name in form.changed_data if name not in PASSWORD_FIELDS],
+            changes={name: [before.get(name), value] for name, value in after.items() if before.get(name) != value},
         )
 
-    def delete_model(self, request: HttpRequest, obj: User) -> None:
-        audit_record(actor=admin_user(request), action="user.delete", target=obj.username)
-        super().delete_model(request, obj)
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        """Django's page; a new password ends the person's sessions, and its owner is asked for another one.
+
+        Service accounts have none.
+        """
+        user = self.get_object(request, unquote(id))
+        if isinstance(user, User) and user.is_service:
+            raise PermissionDenied
+        before = user.password if isinstance(user, User) else ""
+        response: HttpResponse = super().user_change_password(request, id, form_url)
+        if isinstance(user, User):
+            user.refresh_from_db()
+            if user.password != before:
+                password_given(user=user, actor=admin_user(request))
+        return response
+
+    @admin.action(description=_("Sign out everywhere"))
+    def end_sessions(self, request: HttpRequest, rows: QuerySet[User]) -> None:
+        count = sum(sessions_end(user=user, actor=admin_user(request), with_keys=True) for user in rows)
+        text = ngettext("%(count)d session has ended.", "%(count)d sessions have ended.", count)
+        messages.success(request, text % {"count": count})
+
+    @admin.action(description=_("Turn off two-step sign-in (lost device)"))
+    def remove_second_factor(self, request: HttpRequest, rows: QuerySet[User]) -> None:
+        removed = [second_factor_remove(user=user, actor=admin_user(request)) for user in rows]
+        text = ngettext(
+            "Two-step sign-in of %(count)d user is off.", "Two-step sign-in of %(count)d users is off.", sum(removed)
+        )
+        messages.success(request, text % {"count": sum(removed)})
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        """Open connections of people who are deleted end, too."""
+        for user in queryset:
+            audit_record(actor=admin_user(request), action="user.delete", target=user.username)
+            access_ended_publish(user_id=user.pk, with_keys=True)
+        return super().log_deletions(request, queryset)
+
+
+def _rights(user: User) -> dict[str, Any]:
+    """What decides on what a person may see and do."""
+    plain = {name: getattr(user, name) for name in RIGHTS}
+    groups = {name: sorted(getattr(user, name).values_list("name", flat=True)) for name in ("user_groups", "groups")}
+    return {**plain, "tenant": user.tenant.name, **groups}
 
 
 @admin.register(UserGroup)
 class UserGroupAdmin(AdministratorAdmin):
     """Groups that share access to knowledge sets."""
 
+    audit_name = "group"
     names_for_staff = True
     list_display = ("name", "people", "tenant")
     list_filter = ("tenant",)
@@ -122,80 +188,3 @@ class UserGroupAdmin(AdministratorAdmin):
     @admin.display(description=_("people"), ordering="people_count")
     def people(self, group: Any) -> int:
         return int(group.people_count)
-
-
-ACTIONS = {
-    "access.request": _("Requested access"),
-    "access.approve": _("Granted access"),
-    "access.decline": _("Declined access"),
-    "access.withdraw": _("Withdrew request for access"),
-    "api_key.create": _("Created API key"),
-    "api_key.revoke": _("Revoked API key"),
-    "case.move": _("Moved case"),
-    "case.reopen": _("Reopened case"),
-    "document.clearance": _("Changed document clearance"),
-    "document.delete": _("Deleted document"),
-    "document.rebuild": _("Re-processed document"),
-    "documents.transfer": _("Moved documents"),
-    "documents.weigh": _("Set document weight"),
-    "duplicates.keep": _("Kept both near-duplicates"),
-    "handler.create": _("Created source handler"),
-    "handler.change": _("Changed source handler"),
-    "handler.delete": _("Deleted source handler"),
-    "attribute.create": _("Created attribute"),
-    "attribute.change": _("Changed attribute"),
-    "job.cancel": _("Cancelled job"),
-    "job.pause": _("Paused job"),
-    "job.resume": _("Resumed job"),
-    "job.retry": _("Retried job"),
-    "passage.change": _("Edited passage"),
-    "passage.disable": _("Excluded passage from search"),
-    "passage.questions": _("Added questions to passage"),
-    "passage.undo": _("Undid passage edit"),
-    "set.change": _("Changed knowledge set"),
-    "set.create": _("Created knowledge set"),
-    "set.delete": _("Deleted knowledge set"),
-    "set.enrich": _("Enriched passages again"),
-    "set.ingest": _("Loaded documents into set"),
-    "set.members": _("Changed members"),
-    "set.options": _("Changed set settings"),
-    "set.rebuild": _("Re-processed knowledge set"),
-    "set.sources": _("Changed set sources"),
-    "site.options": _("Changed default settings"),
-    "source.change": _("Changed source"),
-    "source.create": _("Created source"),
-    "source.credentials": _("Changed source credentials"),
-    "source.delete": _("Deleted source"),
-    "source.run": _("Synchronised source"),
-    "tenant.create": _("Created tenant"),
-    "tenant.change": _("Changed tenant"),
-    "user.create": _("Created user"),
-    "user.change": _("Changed user"),
-    "user.delete": _("Deleted user"),
-    "golden_case.create": _("Created golden case"),
-    "golden_case.change": _("Changed golden case"),
-    "demo.load": _("Loaded demo data"),
-    "version.withdraw": _("Withdrew document version"),
-}
-
-
-@admin.register(AuditEvent)
-class AuditEventAdmin(ReadOnlyMixin, AdministratorAdmin):
-    """Who did what to whose access."""
-
-    list_display = ("action_shown", "target", "actor", "at", "tenant")
-    list_filter = ("action", "at")
-    list_select_related = ("actor", "tenant")
-    search_fields = ("target", "action", "actor__username")
-    date_hierarchy = "at"
-    fields = (("action_shown", "target"), ("actor", "at"), "tenant", "details_shown")
-    readonly_fields = ("action_shown", "details_shown")
-
-    @admin.display(description=_("action"), ordering="action")
-    def action_shown(self, event: AuditEvent) -> str:
-        """The act in words; the code itself where it has none."""
-        return str(ACTIONS.get(event.action, event.action))
-
-    @admin.display(description=_("details"))
-    def details_shown(self, event: AuditEvent) -> SafeString:
-        return format_html("<pre>{}</pre>", json.dumps(event.data, ensure_ascii=False, indent=2))

@@ -10,6 +10,8 @@ import redis
 from django.conf import settings
 from django.db import transaction
 
+from accounts.audit.events import event_add
+from accounts.models import User
 from accounts.scope import Scope
 from chat.conversations.memory import session_key
 from chat.models import Conversation
@@ -52,7 +54,15 @@ def conversation_delete(*, scope: Scope, conversation_id: uuid.UUID) -> None:
     """
     found = conversation_get(scope=scope, conversation_id=conversation_id)
     conversation = Conversation.objects.select_for_update().get(pk=found.pk)  # a turn that ends now waits
-    session = session_key(user_id=scope.user_id, conversation_id=conversation.pk)
+    event_add(
+        actor=User.objects.get(pk=scope.user_id), action="conversation.delete", target=str(conversation.pk), data={}
+    )
+    conversation_remove(conversation)
+
+
+def conversation_remove(conversation: Conversation) -> None:
+    """Its rows and what stands in Redis of it, without asking whose it is. Call in a transaction."""
+    session = session_key(user_id=conversation.user_id, conversation_id=conversation.pk)
     keys = [session, f"{session}:messages", *map(events_key, conversation.messages.values_list("pk", flat=True))]
     conversation.delete()
     transaction.on_commit(lambda: _forget(keys))

@@ -21,6 +21,7 @@ from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, admin_user
 from accounts.error_messages import error_message
+from accounts.services import audit_record
 from chat.admin import is_reviewer
 from evaluation.admin.lab import lab_urls
 from evaluation.errors import InvalidGoldenFileError
@@ -98,6 +99,8 @@ class GoldenImportForm(forms.Form):
 class GoldenSetAdmin(KeptGoldenAdmin):
     """Named collections of cases."""
 
+    audit_name = "golden_set"
+
     list_display = ("name", "case_total", "last_ndcg", "created", "tenant")
     list_select_related = ("tenant",)
     search_fields = ("name",)
@@ -138,6 +141,7 @@ class GoldenSetAdmin(KeptGoldenAdmin):
         form = GoldenImportForm(request.POST or None, request.FILES or None)
         if form.is_valid():
             done = golden_import(tenant=golden_set.tenant, name=golden_set.name, rows=form.cleaned_data["rows"])
+            audit_record(actor=admin_user(request), action="golden_set.import", target=golden_set.name)
             messages.success(request, _import_summary(done))
             return redirect("admin:evaluation_goldenset_change", pk)
         context = {
@@ -153,6 +157,7 @@ class GoldenSetAdmin(KeptGoldenAdmin):
         golden_set = self._allowed(request, pk)
         name = slugify(golden_set.name) or f"golden-{pk}"
         lines = "".join(golden_export(golden_set=golden_set))
+        audit_record(actor=admin_user(request), action="golden_set.export", target=golden_set.name)
         return HttpResponse(
             lines,
             content_type="application/x-ndjson",
@@ -187,6 +192,7 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
 
     golden_set_path = "golden_set"
 
+    audit_name = "golden_case"
     tenant_path = "golden_set__tenant"
     list_display = ("question", "golden_set", "relevant", "tags")
     list_filter = ("golden_set",)

@@ -23,6 +23,7 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
 from accounts.models import User
+from accounts.services import audit_record
 from chat.admin import is_reviewer
 from evaluation.admin.lab_forms import ConfigurationForm, LabForms, address_of, lab_forms, replay_address
 from evaluation.admin.lab_view_models import run_view, stored_views
@@ -98,6 +99,7 @@ def export_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
     state = _state(request)
     if state.result is None:
         raise Http404
+    audit_record(actor=admin_user(request), action="lab.export", target="lab")
     text = json.dumps(lab_json(state.result), cls=DjangoJSONEncoder, ensure_ascii=False, indent=1, default=str)
     headers = {"Content-Disposition": 'attachment; filename="retrieval-lab.json"'}
     return HttpResponse(text, content_type="application/json", headers=headers)

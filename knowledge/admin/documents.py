@@ -43,6 +43,7 @@ from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors.dashboard import documents_managed, items_shown
 from knowledge.selectors.keeping import is_kept, versions_listed
 from knowledge.selectors.representation_retries import retries_of_document
+from knowledge.services.reading import document_read_record
 from knowledge.services.reingest import document_rebuild
 from ragcore.errors import RagError
 
@@ -156,6 +157,8 @@ class DocumentAdmin(CuratorAdmin):
     ) -> HttpResponse:
         document = self.get_object(request, object_id)
         extra = {} if document is None else self._content(request, document)
+        if document is not None:
+            document_read_record(scope=admin_scope(request), document=document)
         page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
         return page
 

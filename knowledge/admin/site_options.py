@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.errors import NotAllowedError, NotFoundError
+from accounts.services import audit_record
 from knowledge.admin.curation import OwnerAdmin, ids_of
 from knowledge.admin.option_forms import FORMAT, ImportForm, faults_of, value_label
 from knowledge.models import OptionsChange
@@ -194,6 +195,7 @@ def export_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
     owner = _owner(request, place_of(request, request.GET))
     content = {"format": FORMAT, "of": owner.code, "options": owner.own}
     text = json.dumps(content, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    audit_record(actor=admin_user(request), action="options.export", target=owner.code)
     headers = {"Content-Disposition": f'attachment; filename="options-{slugify(owner.code)}.json"'}
     return HttpResponse(text, content_type="application/json", headers=headers)
 

@@ -39,6 +39,7 @@ from knowledge.services.bulk import documents_bulk
 from knowledge.services.bulk_lines import MAX_LINE_BYTES
 from knowledge.services.documents import document_clearance_set, document_delete, document_upload, upload_check
 from knowledge.services.jobs import document_retry
+from knowledge.services.reading import document_read_record
 from knowledge.services.sources import archive_upload
 from knowledge.services.withdrawal import version_withdraw
 
@@ -206,9 +207,11 @@ class DocumentViewSet(ResourceViewSet):
     @action(detail=True, methods=["get"])
     def markdown(self, request: Request, document_id: int) -> HttpResponse:
         """The text of the live version as Markdown."""
-        version = document_openable(scope=self.scope, document_id=document_id).live_version
+        document = document_openable(scope=self.scope, document_id=document_id)
+        version = document.live_version
         if version is None:
             raise NotFoundError("no_text", document=document_id)
+        document_read_record(scope=self.scope, document=document)
         return HttpResponse(version.markdown, content_type="text/markdown; charset=utf-8")
 
     @extend_schema(responses=ChunkFields(many=True), filters=False, operation_id="documents_chunks_list")
@@ -216,6 +219,7 @@ class DocumentViewSet(ResourceViewSet):
     def chunks(self, request: Request, document_id: int) -> Response:
         """The passages of the live version in reading order."""
         rows = chunks_of(scope=self.scope, document_id=document_id)
+        document_read_record(scope=self.scope, document=document_get(scope=self.scope, document_id=document_id))
         return Response(ChunkFields(rows, many=True).data)
 
     @extend_schema(request=RetryBody, responses={202: RetryFields})

@@ -7,6 +7,7 @@ from knowledge.services.composition import source_settle
 from knowledge.services.documents import UploadResult, document_delete, document_upload
 from knowledge.services.ingestion import ingestion_advance, leases_sweep, rendition_make, versions_compare
 from knowledge.services.jobs import document_retry, job_cancel, job_pause, job_resume, job_retry
+from knowledge.services.leftovers import deleted_purge
 from knowledge.services.maintenance import indexes_refresh, maintenance_run
 from knowledge.services.representation_retries import representations_retry
 from knowledge.services.retrieval import retrieve
@@ -17,6 +18,7 @@ __all__ = [
     "LineRefusal",
     "UploadResult",
     "backend_changes_apply",
+    "deleted_purge",
     "document_delete",
     "document_retry",
     "document_upload",

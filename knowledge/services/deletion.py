@@ -17,7 +17,9 @@ from django.db import IntegrityError, models, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from accounts.audit.events import event_add
 from accounts.models import Tenant
+from accounts.services import tenant_ensure_default
 from knowledge.errors import error_columns
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.index_maintenance import orphaned_terms_count, terms_purge, terms_until
@@ -52,6 +54,8 @@ def _withdraw(tenant_id: int, ids: Sequence[int], reason: RagError | None) -> in
     said = error_columns(reason) if reason else {}
     Document.objects.filter(pk__in=found).update(deleted=now, state=Document.State.DELETED, updated=now, **said)
     epoch_advance(tenant_id=tenant_id, documents=list(found))
+    data = {"documents": sorted(found), "reason": reason.code if reason else ""}
+    event_add(actor=None, tenant_id=tenant_id, action="documents.withdraw", target=str(len(found)), data=data)
     return len(found)
 
 
@@ -98,6 +102,14 @@ def purge(*, days: int, dry_run: bool = False) -> PurgeResult:
     documents = sum(_document_remove(pk, cutoff) for pk in list(_documents(cutoff).values_list("pk", flat=True)))
     terms = sum(_terms_remove(tenant_id) for tenant_id in Tenant.objects.order_by("pk").values_list("pk", flat=True))
     files, size = _files_remove(dry_run=False)
+    if removed or documents or files:
+        event_add(
+            actor=None,
+            tenant_id=tenant_ensure_default().pk,
+            action="documents.purge",
+            target=str(documents),
+            data={"versions": removed, "documents": documents, "files": files},
+        )
     return PurgeResult(versions=removed, documents=documents, terms=terms, files=files, file_bytes=size)
 
 

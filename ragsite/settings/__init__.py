@@ -5,5 +5,7 @@ from ragsite.settings.apps import *  # noqa: F403
 from ragsite.settings.data import *  # noqa: F403
 from ragsite.settings.logs import *  # noqa: F403
 from ragsite.settings.mail import *  # noqa: F403
+from ragsite.settings.privacy import *  # noqa: F403
 from ragsite.settings.security import *  # noqa: F403
+from ragsite.settings.sign_in import *  # noqa: F403
 from ragsite.settings.web import *  # noqa: F403

@@ -12,28 +12,8 @@ CORS_ALLOWED_ORIGINS = [*env.CORS_ALLOWED_ORIGINS]
 API_DOCS_OPEN = env.API_DOCS_OPEN
 CORS_URLS_REGEX = r"^/(api|v1)/.*$"
 
-AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
-]
-ADMIN_PASSWORD = env.ADMIN_PASSWORD  # of the first administrator; None: bootstrap generates and prints one
-
-LOGIN_URL = "/sign-in"
-LOGIN_REDIRECT_URL = "/"
-LOGOUT_REDIRECT_URL = "/sign-in"
-
-AXES_FAILURE_LIMIT = 10
-AXES_COOLOFF_TIME = 0.25  # hours
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
-AXES_ENABLE_ADMIN = False
-AXES_VERBOSE = False
-
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_AGE = 14 * 24 * 3600  # seconds
 CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"

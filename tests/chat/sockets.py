@@ -16,10 +16,10 @@ LIMIT_SECONDS = 20
 class Socket(ApplicationCommunicator):
     """Speaks JSON with the chat page's consumer."""
 
-    def __init__(self, user: User | None, *, language: str = "en") -> None:
+    def __init__(self, user: User | None, *, language: str = "en", session: Any = None) -> None:
         headers = [(b"accept-language", language.encode())]
         scope = {"type": "websocket", "path": "/ws/chat", "headers": headers, "query_string": b"", "subprotocols": []}
-        super().__init__(ChatConsumer.as_asgi(), {**scope, "user": user})
+        super().__init__(ChatConsumer.as_asgi(), {**scope, "user": user, "session": session})
 
     async def connect(self) -> None:
         await self.send_input({"type": "websocket.connect"})

@@ -15,7 +15,8 @@ from django.contrib.auth.models import Group, Permission
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
-from accounts.models import MAX_CLEARANCE, AuditEvent, Tenant, User
+from accounts.audit.partitions import audit_partitions_make
+from accounts.models import MAX_CLEARANCE, Tenant, User
 from accounts.selectors import scope_for
 from accounts.services import audit_record, tenant_ensure_default
 from knowledge.demo import demo_documents, demo_sets
@@ -38,13 +39,14 @@ class Command(BaseCommand):
 
     def handle(self, *, demo: int, **options: Any) -> None:
         call_command("migrate", interactive=False, verbosity=0)
+        audit_partitions_make()
         tenant = tenant_ensure_default()
         admin = self._ensure_admin(tenant)
         ensure_reviewers()
         for one in Tenant.objects.all():
             handlers_seed(one)
             attributes_seed(one)
-        if demo and not AuditEvent.objects.filter(tenant=tenant, action=DEMO_LOADED).exists():
+        if demo and not tenant.demo_loaded:
             sets, documents = demo_load(admin)
             self.stdout.write(f"Demo: {sets} knowledge sets, {documents} documents to be ingested.")
 
@@ -60,7 +62,13 @@ class Command(BaseCommand):
             return found
         given = settings.ADMIN_PASSWORD
         password = given or secrets.token_urlsafe(12)
-        admin = User.objects.create_superuser(ADMIN, password=password, tenant=tenant, clearance=MAX_CLEARANCE)
+        admin = User.objects.create_superuser(
+            ADMIN,
+            password=password,
+            tenant=tenant,
+            clearance=MAX_CLEARANCE,
+            must_change_password=given is None,  # a printed one stands in logs
+        )
         self.stdout.write(f"Admin user: {ADMIN}")
         self.stdout.write("Admin password: as given in ADMIN_PASSWORD" if given else f"Admin password: {password}")
         return admin
@@ -98,5 +106,6 @@ def demo_load(admin: User) -> tuple[int, int]:
         )
         for document in demo_documents()
     ]
+    Tenant.objects.filter(pk=admin.tenant_id).update(demo_loaded=True)
     audit_record(actor=admin, action=DEMO_LOADED, target=DEMO_SOURCE)
     return len(missing), sum(upload.job is not None for upload in uploads)

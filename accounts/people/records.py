@@ -1,0 +1,177 @@
+"""One record for a person from any system, and how claims, LDAP, SCIM and CSV become one."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import IO, Any
+
+TRUE, FALSE = ("1", "true", "yes", "y", "是"), ("0", "false", "no", "n", "否")
+SEPARATOR = ";"  # between groups and interests in a cell
+ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
+
+
+class RecordError(ValueError):
+    """A record that cannot be read; says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonRecord:
+    """What another system says of a person. None: it says nothing, and what is here stays."""
+
+    username: str
+    email: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    department: str | None = None
+    product: str | None = None
+    role: str | None = None
+    interests: tuple[str, ...] | None = None
+    groups: tuple[str, ...] | None = None
+    clearance: int | None = None
+    active: bool | None = None
+
+
+FIELDS = tuple(one.name for one in fields(PersonRecord))
+LISTS = ("interests", "groups")
+LIMITS = {"username": 150, "email": 254, "first_name": 150, "last_name": 150}
+MAX_TEXT, MAX_ITEMS = 128, 200
+OIDC_CLAIMS: Mapping[str, str] = {
+    "username": "preferred_username",
+    "email": "email",
+    "first_name": "given_name",
+    "last_name": "family_name",
+    "department": "department",
+    "role": "title",
+    "groups": "groups",
+}
+LDAP_ATTRIBUTES: Mapping[str, str] = {
+    "username": "uid",
+    "email": "mail",
+    "first_name": "givenName",
+    "last_name": "sn",
+    "department": "departmentNumber",
+    "role": "title",
+}
+
+
+def record_from_values(values: Mapping[str, Any], mapping: Mapping[str, str]) -> PersonRecord:
+    """A record of claims or attributes; `mapping` names the one of each field. Raises RecordError.
+
+    A clearance is taken only where the mapping names it: no provider raises rights by chance. Lists of LDAP with one
+    value count as that value.
+    """
+    found = {name: values[source] for name, source in mapping.items() if values.get(source) is not None}
+    return record_checked(found)
+
+
+def record_checked(found: Mapping[str, Any]) -> PersonRecord:
+    """A record of raw values by field. Raises RecordError."""
+    record: dict[str, Any] = {}
+    for name, value in found.items():
+        if name in LISTS:
+            record[name] = _items(name, value)
+        elif name == "clearance":
+            record[name] = _clearance(value)
+        elif name == "active":
+            record[name] = _flag(value)
+        else:
+            record[name] = _text(name, value)
+    if not record.get("username"):
+        raise RecordError("it has no user name")
+    return PersonRecord(**record)
+
+
+def records_from_scim(content: str) -> Iterator[PersonRecord | RecordError]:
+    """Users of a SCIM 2.0 ListResponse (RFC 7644), or of a plain list of them."""
+    try:
+        parsed = json.loads(content)
+    except ValueError as error:
+        raise RecordError(f"the file is no JSON: {error}") from None
+    people = parsed.get("Resources") if isinstance(parsed, dict) else parsed
+    if not isinstance(people, list):
+        raise RecordError("the file has no list of Resources")
+    for person in people:
+        yield _one(lambda person=person: _from_scim(person))  # type: ignore[misc]
+
+
+def records_from_csv(file: IO[str]) -> Iterator[PersonRecord | RecordError]:
+    """Lines with the fields of a record as their header; empty cells say nothing."""
+    reader = csv.DictReader(file)
+    header = [name.strip() for name in reader.fieldnames or ()]
+    if "username" not in header:
+        raise RecordError("the first line needs a column username")
+    if unknown := set(header) - set(FIELDS):
+        raise RecordError(f"unknown columns: {', '.join(sorted(unknown))}; known are {', '.join(FIELDS)}")
+    reader.fieldnames = header
+    for row in reader:
+        cells = {name: cell.strip() for name, cell in row.items() if name in FIELDS and cell and cell.strip()}
+        yield _one(lambda cells=cells: record_checked(cells))  # type: ignore[misc]
+
+
+def _from_scim(person: Any) -> PersonRecord:
+    if not isinstance(person, Mapping):
+        raise RecordError("it is no JSON object")
+    name, more = person.get("name") or {}, person.get(ENTERPRISE) or {}
+    mails = [mail for mail in person.get("emails") or () if isinstance(mail, Mapping)]
+    mail = next((mail for mail in mails if mail.get("primary")), mails[0] if mails else {})
+    groups = person.get("groups")
+    raw = {
+        "username": person.get("userName"),
+        "email": mail.get("value"),
+        "first_name": name.get("givenName"),
+        "last_name": name.get("familyName"),
+        "department": more.get("department"),
+        "role": person.get("title"),
+        "groups": None if groups is None else [g.get("display") or g.get("value") for g in groups],
+        "active": person.get("active"),
+    }
+    return record_checked({field: value for field, value in raw.items() if value is not None})
+
+
+def _one(read: Any) -> PersonRecord | RecordError:
+    """One bad record does not end the list."""
+    try:
+        return read()  # type: ignore[no-any-return]
+    except RecordError as error:
+        return error
+    except (AttributeError, TypeError) as error:
+        return RecordError(f"it has an unexpected shape: {error}")
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, str):
+        raise RecordError(f"{name} is no text")
+    text, most = value.strip(), LIMITS.get(name, MAX_TEXT)
+    if len(text) > most:
+        raise RecordError(f"{name} is longer than {most} characters")
+    if any(ord(letter) < 32 or 0xD800 <= ord(letter) < 0xE000 for letter in text):
+        raise RecordError(f"{name} has control characters")
+    return text
+
+
+def _items(name: str, value: Any) -> tuple[str, ...]:
+    items = value.split(SEPARATOR) if isinstance(value, str) else value
+    if not isinstance(items, Sequence):
+        raise RecordError(f"{name} is no list")
+    if len(items) > MAX_ITEMS:
+        raise RecordError(f"{name} has more than {MAX_ITEMS} entries")
+    return tuple(dict.fromkeys(text for item in items if (text := _text(name, item))))
+
+
+def _clearance(value: Any) -> int:
+    text = str(value[0] if isinstance(value, list) and value else value).strip()
+    if text not in ("0", "1", "2", "3", "4"):
+        raise RecordError("clearance is no number from 0 to 4")
+    return int(text)
+
+
+def _flag(value: Any) -> bool:
+    text = str(value).strip().lower()
+    if text not in (*TRUE, *FALSE):
+        raise RecordError("active is neither true nor false")
+    return text in TRUE

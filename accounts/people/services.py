@@ -1,0 +1,148 @@
+"""Making and changing people by what other systems say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from accounts.models import Tenant, User, UserGroup
+from accounts.people.records import PersonRecord, RecordError
+from accounts.services import audit_record
+from accounts.sign_in.sessions import sessions_end
+
+PLAIN = ("email", "first_name", "last_name", "department", "product", "role", "interests", "clearance")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonChange:
+    """What a record does to a person: fields with their values before and after."""
+
+    username: str
+    is_new: bool = False
+    changes: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything is as it was."""
+        return not self.is_new and not self.changes
+
+
+@dataclass(slots=True, kw_only=True)
+class ImportResult:
+    """What an import did, or would do."""
+
+    changes: list[PersonChange] = field(default_factory=list)
+    faults: list[tuple[int, str]] = field(default_factory=list)  # number of the record, from 1, and what is wrong
+
+
+def people_import(
+    records: Iterable[PersonRecord | RecordError], *, tenant: Tenant, actor: User, dry_run: bool, deactivate: bool
+) -> ImportResult:
+    """Bring the people of a tenant to what the records say; `deactivate`: who is not among them is made inactive.
+
+    Staff are never deactivated by a list, and nobody where a record could not be read. All or nothing.
+    """
+    result, seen = ImportResult(), set[str]()
+    with transaction.atomic():
+        for number, record in enumerate(records, 1):
+            try:
+                if isinstance(record, RecordError):
+                    raise record
+                seen.add(record.username)
+                change = person_upsert(record, tenant=tenant, actor=actor)
+            except RecordError as error:
+                result.faults.append((number, str(error)))
+            else:
+                result.changes += [] if change.is_empty else [change]
+        if deactivate and not result.faults:
+            result.changes += _deactivate_others(seen, tenant=tenant, actor=actor)
+        if dry_run:
+            transaction.set_rollback(True)
+    return result
+
+
+@transaction.atomic
+def person_upsert(
+    record: PersonRecord, *, tenant: Tenant, actor: User | None, user: User | None = None
+) -> PersonChange:
+    """Make or change one person. `user`: who it is, where that is known. Raises RecordError.
+
+    A person of another tenant with this name is nobody that this tenant may touch.
+    """
+    found = user or User.objects.select_for_update().filter(username=record.username).first()
+    if found is not None and found.tenant_id != tenant.pk:
+        raise RecordError(f"the user name {record.username!r} is in use elsewhere")
+    person = found or _new_person(record.username, tenant)
+    changes = {} if found is None else _differences(person, record)
+    for name in PLAIN:
+        if (value := getattr(record, name)) is not None:
+            setattr(person, name, list(value) if name == "interests" else value)
+    if record.active is not None and not (person.is_staff and not record.active):
+        person.is_active = record.active
+    person.save()
+    if record.groups is not None:
+        person.user_groups.set([UserGroup.objects.get_or_create(tenant=tenant, name=n)[0] for n in record.groups])
+    change = PersonChange(username=person.username, is_new=found is None, changes=changes)
+    _record(change, person, actor=actor)
+    return change
+
+
+@transaction.atomic
+def person_deactivate(*, user: User, actor: User) -> None:
+    """Nothing of this person works any more: sign-in, keys, open sockets and streams."""
+    user.is_active = False
+    user.save(update_fields=["is_active"])
+    audit_record(actor=actor, action="user.deactivate", target=user.username)
+    sessions_end(user=user, actor=actor, with_keys=True)
+
+
+def _new_person(username: str, tenant: Tenant) -> User:
+    try:
+        UnicodeUsernameValidator()(username)
+    except ValidationError:
+        raise RecordError(f"the user name {username!r} has characters that names cannot have") from None
+    person = User(username=username, tenant=tenant)
+    person.set_unusable_password()
+    return person
+
+
+def _differences(person: User, record: PersonRecord) -> dict[str, tuple[Any, Any]]:
+    wanted: dict[str, Any] = {name: getattr(record, name) for name in PLAIN}
+    wanted["interests"] = None if record.interests is None else list(record.interests)
+    before: dict[str, Any] = {name: getattr(person, name) for name in PLAIN}
+    if record.groups is not None:
+        before["groups"] = sorted(person.user_groups.values_list("name", flat=True))
+        wanted["groups"] = sorted(record.groups)
+    if not (person.is_staff and record.active is False):
+        before["active"], wanted["active"] = person.is_active, record.active
+    return {
+        name: (before[name], value) for name, value in wanted.items() if value is not None and value != before[name]
+    }
+
+
+def _record(change: PersonChange, person: User, *, actor: User | None) -> None:
+    if change.is_empty:
+        return
+    audit_record(
+        actor=actor or person,
+        action="user.create" if change.is_new else "user.change",
+        target=person.username,
+        source="import",
+        changes={name: list(values) for name, values in change.changes.items()},
+    )
+    if not person.is_active and "active" in change.changes:
+        sessions_end(user=person, actor=actor or person, with_keys=True)
+
+
+def _deactivate_others(seen: set[str], *, tenant: Tenant, actor: User) -> list[PersonChange]:
+    others = User.objects.filter(tenant=tenant, is_active=True, is_staff=False).exclude(username__in=seen)
+    changes = []
+    for person in others.order_by("username"):
+        person_deactivate(user=person, actor=actor)
+        changes.append(PersonChange(username=person.username, changes={"active": (True, False)}))
+    return changes

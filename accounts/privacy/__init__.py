@@ -1,0 +1,1 @@
+"""What is known about one person: given out, and erased."""

@@ -1,0 +1,1 @@
+"""Signing in on the web: delays, steps, second factor, other identity providers, sessions. Keys do not pass here."""

@@ -1,0 +1,117 @@
+"""Where people are signed in, and ending it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from accounts.access_events import Access, access_ended_publish
+from accounts.errors import NotFoundError
+from accounts.models import User
+from accounts.services import audit_record
+from accounts.sessions import session_reference
+from accounts.sign_in.models import BrowserSession
+
+MAX_AGENT = 300
+# The first that matches counts: Edge and Chrome name those before them, too.
+PROGRAMS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari"}
+SYSTEMS = {
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "HarmonyOS": "HarmonyOS",
+    "Windows": "Windows",
+    "Mac OS X": "macOS",
+    "Linux": "Linux",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedInPlace:
+    """One line of "Where you are signed in"."""
+
+    reference: str
+    browser: str
+    address: str
+    last_seen: datetime
+    is_current: bool
+
+
+def sessions_of(user: User, *, current: str) -> list[SignedInPlace]:
+    """Living sessions of a person, the one that asks first, then the latest."""
+    rows = BrowserSession.objects.filter(user=user, expire_date__gt=timezone.now()).order_by("-last_seen")
+    places = [
+        SignedInPlace(
+            reference=row.reference,
+            browser=browser_name(row.agent),
+            address=row.address,
+            last_seen=row.last_seen,
+            is_current=row.reference == current,
+        )
+        for row in rows
+    ]
+    return sorted(places, key=lambda place: not place.is_current)
+
+
+def browser_name(agent: str) -> str:
+    """Program and system of a User-Agent header, for people; its beginning where neither is known."""
+    found = [next((name for part, name in words.items() if part in agent), "") for words in (PROGRAMS, SYSTEMS)]
+    return " · ".join(filter(None, found)) or agent[:40]
+
+
+def current_reference(request: HttpRequest) -> str:
+    """The session of a request."""
+    return session_reference(request.session.session_key)
+
+
+@transaction.atomic
+def session_revoke(*, user: User, reference: str, actor: User) -> None:
+    """End one session at once, with its sockets and streams. Raises NotFoundError."""
+    deleted, _ = BrowserSession.objects.filter(user=user, reference=reference).delete()
+    if not deleted:
+        raise NotFoundError("session")
+    access_ended_publish(user_id=user.pk, session=reference)
+    audit_record(actor=actor, action="session.revoke", target=user.username)
+
+
+@transaction.atomic
+def session_end(*, user: User, reference: str) -> None:
+    """After signing out: what the session had opened ends, too."""
+    access_ended_publish(user_id=user.pk, session=reference)
+    audit_record(actor=user, action="sign_in.out", target=user.username)
+
+
+@transaction.atomic
+def sessions_end(*, user: User, actor: User, kept: Collection[str] = (), with_keys: bool = False) -> int:
+    """End all sessions of a person but some; `with_keys`: open streams of keys, too. Returns how many there were."""
+    rows = BrowserSession.objects.filter(user=user).exclude(reference__in=kept)
+    ended, _ = rows.delete()
+    access_ended_publish(user_id=user.pk, kept=kept, with_keys=with_keys)
+    if ended:
+        audit_record(actor=actor, action="session.end_all", target=user.username, sessions=ended)
+    return ended
+
+
+def access_of_session(session_key: str) -> Access | None:
+    """What a living session of an active person gives access to."""
+    row = BrowserSession.objects.filter(pk=session_key, expire_date__gt=timezone.now(), user__is_active=True).first()
+    return Access(user_id=row.user_id, session=row.reference) if row and row.user_id else None
+
+
+def access_holds(access: Access) -> bool:
+    """Whether the session is still there and the person active."""
+    if not access.session:
+        return User.objects.filter(pk=access.user_id, is_active=True).exists()
+    return BrowserSession.objects.filter(
+        reference=access.session, user_id=access.user_id, user__is_active=True, expire_date__gt=timezone.now()
+    ).exists()
+
+
+def sessions_purge() -> int:
+    """Delete sessions that have expired; returns how many."""
+    return BrowserSession.objects.filter(expire_date__lt=timezone.now()).delete()[0]

@@ -1,0 +1,123 @@
+"""Open sockets and streams end within a second after the access by which they were opened.
+
+One subscription a process, however many connections there are. When it was broken, every connection is checked anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from django.db import DatabaseError
+from redis.exceptions import RedisError
+
+from accounts.access_events import CHANNEL, Access, access_ended_parse
+from accounts.sign_in.sessions import access_holds
+from chat.executors import run_db
+from chat.redis_client import client
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 1.0
+RETRY_SECONDS = 1.0
+
+
+@dataclass(eq=False)
+class Watched:
+    """One connection; `ended` is set when it has to close."""
+
+    access: Access
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def check(self) -> None:
+        """End it if its access is over by now."""
+        try:
+            if not await run_db(access_holds, self.access):
+                self.ended.set()
+        except DatabaseError as error:
+            logger.warning("whether an access still holds cannot be checked: %s", error)
+
+
+class AccessWatch:
+    """All connections of one event loop."""
+
+    def __init__(self) -> None:
+        self._watched: set[Watched] = set()
+        self._task: asyncio.Task[None] | None = None
+        self.subscribed = asyncio.Event()
+
+    @contextmanager
+    def watch(self, access: Access) -> Iterator[Watched]:
+        """For as long as a connection is open."""
+        watched = Watched(access)
+        self._watched.add(watched)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+        try:
+            yield watched
+        finally:
+            self._watched.discard(watched)
+
+    async def _run(self) -> None:
+        while self._watched:
+            try:
+                await self._listen()
+            except (RedisError, OSError) as error:
+                logger.warning("no news about ended accesses: %s", error)
+                await asyncio.sleep(RETRY_SECONDS)
+            finally:
+                self.subscribed.clear()
+
+    async def _listen(self) -> None:
+        async with client().pubsub(ignore_subscribe_messages=True) as channel:
+            await channel.subscribe(CHANNEL)
+            await channel.get_message(timeout=POLL_SECONDS)  # Redis confirms
+            self.subscribed.set()
+            await asyncio.gather(*(watched.check() for watched in list(self._watched)))
+            while self._watched:
+                message: Any = await channel.get_message(timeout=POLL_SECONDS)
+                if message is not None:
+                    self._end(message["data"])
+
+    def _end(self, text: str) -> None:
+        ended = access_ended_parse(text)
+        for watched in self._watched:
+            if ended.concerns(watched.access):
+                watched.ended.set()
+
+
+_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, AccessWatch] = WeakKeyDictionary()
+
+
+def access_watch() -> AccessWatch:
+    """That of the running event loop."""
+    return _of_loops.setdefault(asyncio.get_running_loop(), AccessWatch())
+
+
+async def until_ended(parts: AsyncIterator[bytes], access: Access) -> AsyncIterator[bytes]:
+    """The parts of a stream for as long as the access holds."""
+    with access_watch().watch(access) as watched:
+        await watched.check()
+        over = asyncio.ensure_future(watched.ended.wait())
+        try:
+            while not watched.ended.is_set():
+                part = asyncio.ensure_future(anext(parts))
+                try:
+                    await asyncio.wait({part, over}, return_when=asyncio.FIRST_COMPLETED)
+                    if not part.done():
+                        return
+                    yield part.result()
+                except StopAsyncIteration:
+                    return
+                finally:
+                    part.cancel()
+        finally:
+            over.cancel()
+            if (close := getattr(parts, "aclose", None)) is not None:
+                with suppress(RuntimeError):  # a part was still awaited
+                    await close()

@@ -1,0 +1,16 @@
+"""Variables of the environment about how long things about people are kept."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from pydantic_settings import BaseSettings
+
+
+class PrivacyEnvironment(BaseSettings):
+    """0 keeps everything."""
+
+    AUDIT_MONTHS: int = Field(default=24, ge=0, le=1200)
+    KEEP_CONVERSATIONS_DAYS: int = Field(default=0, ge=0, le=36_500)  # after the last turn
+    KEEP_TRACES_DAYS: int = Field(default=0, ge=0, le=36_500)  # how answers came to be
+    KEEP_SIGNALS_DAYS: int = Field(default=0, ge=0, le=36_500)  # copying, opening sources, reading time
+    PURGE_CITED: bool = False  # documents that were deleted go for good although stored answers cite them
