@@ -19,6 +19,7 @@ from pathlib import Path
 import httpx
 import psutil
 import websockets
+from websockets.typing import Origin
 
 MIB = 1024 * 1024
 BODY_BYTES = 150 * MIB
@@ -144,7 +145,9 @@ async def open_sockets(url: str, session: str) -> list[websockets.ClientConnecti
     async def one() -> websockets.ClientConnection:
         async with gate:
             cookie = {"Cookie": f"sessionid={session}"}
-            return await websockets.connect(address, origin=url, additional_headers=cookie, proxy=None, open_timeout=60)
+            return await websockets.connect(
+                address, origin=Origin(url), additional_headers=cookie, proxy=None, open_timeout=60
+            )
 
     found = await asyncio.gather(*(one() for _ in range(SOCKETS)))
     await asyncio.sleep(2)  # until the last refusals have arrived

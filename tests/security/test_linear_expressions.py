@@ -1,4 +1,4 @@
-"""Every regular expression of the product takes hostile text in linear time: 250 kB in two seconds.
+"""Every regular expression and every parser of text takes hostile text in linear time: 250 kB in two seconds.
 
 Patterns are collected from the packages, each with the methods that the code calls on it; texts are made from what the
 pattern itself names. Processor time is limited, so that a busy machine changes nothing.
@@ -15,7 +15,7 @@ import re._parser as parser  # type: ignore[import-not-found]
 import signal
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,8 @@ from typing import Any
 import pytest
 import regex
 
+from ragcore.errors import RagError
+from ragcore.parsing import parse
 from tests.forms_plugin import is_full
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -243,6 +245,23 @@ def test_no_expression_takes_longer_for_hostile_text() -> None:
 
     assert len(expressions()) > 400
     assert not slow, "\n".join(f"{place} {fault}" for place, fault in slow.items())
+
+
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("ending", [".txt", ".md", ".html", ".csv", ".tsv", ".log", ".eml"])
+def test_no_parser_of_text_takes_longer(ending: str) -> None:
+    slow = []
+    head = b"Subject: hostile\n\n" if ending == ".eml" else b""
+    parse(head + b"a,b\n1,2\n", name=f"warm{ending}")
+    for unit in (*UNITS, "<div>", "![", "**a", "_a ", "|a|\n", "- ", ">", '"') if is_full() else UNITS:
+        text = (unit * CHARACTERS)[:CHARACTERS]
+        try:
+            with processor_time(WHOLE_SECONDS), suppress(RagError):  # nothing in it, or no file of this format
+                parse(head + text.encode(), name=f"hostile{ending}")
+        except TooSlowError:
+            slow.append(unit)
+
+    assert slow == []
 
 
 def test_an_expression_that_is_not_linear_is_found() -> None:
