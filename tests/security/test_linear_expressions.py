@@ -51,6 +51,7 @@ BOUNDS = {
     "ragcore.text.names": QUESTION,
     "ragcore.grading.query_refinement._BRACKET": 512,  # a title
     "ragcore.cleaning.rules._SENTENCE_END": 600,  # a cover: MAX_CHARACTERS
+    "ragcore.grounding.links._LINK": 20_000,  # an answer: chat.api.schemas.MAX_ANSWER_CHARACTERS
     "ragcore.grounding.facts._SENTENCE_START": 80,  # MAX_OPENING
     "ragcore.grounding.plain_urls._LABELS": 2_000,  # these and the next three: MAX_AUTHORITY
     "ragcore.grounding.plain_urls._WRITTEN": 2_000,
