@@ -19,8 +19,8 @@ from knowledge.selectors.filters import FilterChoices
 from knowledge.types import Facet, FilterWarning, Retrieved
 from ragcore.types import Sentence
 
-_MARKER = re.compile(r"[ \t]*\[\d{1,3}\]")
-_BUTTON = re.compile(r'[ \t]*<button class="cite"[^>]*>\d+</button>')
+_MARKER = re.compile(r"(?:(?<![ \t])[ \t]+)?\[\d{1,3}\]")
+_BUTTON = re.compile(r'(?:(?<![ \t])[ \t]+)?<button class="cite"[^<>]*>\d+</button>')
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|])")
 
 # Metadata that only operators and the web pages use stays in the stored message.

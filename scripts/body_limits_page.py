@@ -1,4 +1,4 @@
-"""Write the table of body limits in docs/operators.md from the code: `python scripts/body_limits_page.py`.
+"""Write the table of limits in docs/operators.md from ragsite/body_limits.py: `python scripts/body_limits_page.py`.
 
 `tests/docs/test_body_limits.py` fails when the page and the table differ.
 """

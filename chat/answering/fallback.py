@@ -34,8 +34,10 @@ BY_MEANING = {
     "en": " Its words do not occur; nearest in meaning:",
 }
 _SPACE = re.compile(r"\s+")
-_MARKS = re.compile(r"^\s*(?:#{1,6}|[-*+>]|\|?[-:| ]*-{3,}[-:| ]*\|?$)\s*|[*`~]+|(?<!\w)_+|_+(?!\w)", re.MULTILINE)
-_CELLS = re.compile(r"[ \t]*\|[ \t]*")
+_MARKS = re.compile(
+    r"^[^\S\n]*+(?:(?=[-:| ]*+$)[-:| ]*?-{3,}+[-:| ]*+|#{1,6}|[-*+>])\s*|[*`~]+|(?<!\w)_+|(?<!_)_++(?!\w)", re.MULTILINE
+)
+_CELLS = re.compile(r"(?:(?<![ \t])[ \t]+)?\|[ \t]*")
 _EDGES = re.compile(r"^[ ·]+|[ ·]+$", re.MULTILINE)
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!])")
 _LATIN = re.compile(r"[A-Za-z0-9]")

@@ -226,7 +226,7 @@ def _places(text: str, sentences: Sequence[Mapping[str, Any]]) -> Iterator[tuple
 
 def _is_closed(sentence: str) -> bool:
     """Whether marks of emphasis and code pair up inside, and no table cell or line of a list is cut."""
-    if sentence.startswith("|") or re.search(r"\n\s*(?:[-*+|#>]|\d+\.)", sentence) or "\n\n" in sentence:
+    if sentence.startswith("|") or re.search(r"\n[^\S\n]*(?:[-*+|#>]|\d+\.)", sentence) or "\n\n" in sentence:
         return False
     return all(sentence.count(mark) % 2 == 0 for mark in ("`", "**", "~~", "__")) and (
         sentence.replace("**", "").count("*") % 2 == 0

@@ -162,8 +162,10 @@ SNIPPET_CHARACTERS = 220
 LEAD_CHARACTERS = 24  # before the first match of the snippet
 _SPACE = re.compile(r"\s+")
 _LATIN = re.compile(r"[a-z0-9]", re.IGNORECASE)
-_MARKS = re.compile(r"^\s*(?:#{1,6}|[-*+>]|\|?[-:| ]*-{3,}[-:| ]*\|?$)\s*|[*`~]+|(?<!\w)_+|_+(?!\w)", re.MULTILINE)
-_CELLS = re.compile(r"(?:[ \t]*\|[ \t]*)+")
+_MARKS = re.compile(
+    r"^[^\S\n]*+(?:(?=[-:| ]*+$)[-:| ]*?-{3,}+[-:| ]*+|#{1,6}|[-*+>])\s*|[*`~]+|(?<!\w)_+|(?<!_)_++(?!\w)", re.MULTILINE
+)
+_CELLS = re.compile(r"(?:(?<![ \t])[ \t]+)?\|[ \t|]*")
 _DOTS = re.compile(r"(?: ·)+(?= ·)")
 
 

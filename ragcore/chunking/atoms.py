@@ -79,8 +79,8 @@ CHARS_A_TOKEN = 16  # more than any text has on average; bounds how much of a lo
 AtomKind = Literal["heading", "sentence", "row", "solid"]
 
 _ITEM = re.compile(r"\s*(?:[-*+•]|\(?[0-9a-zA-Z一二三四五六七八九十]{1,4}[.)、）]|第.{1,6}[条款项章])\s*")
-_RULE = re.compile(r"\s*\|?[\s:|-]+\|?\s*")
-_FENCE = re.compile(r"(?P<open>(?P<fence>`{3,}|~{3,})[^\n]*\n)(?P<body>.*?)\n?(?P=fence)[`~]*\s*\Z", re.DOTALL)
+_RULE = re.compile(r"[\s:|-]+")
+_FENCE = re.compile(r"(?P<open>(?P<fence>`{3,}+|~{3,}+)[^\n]*\n)(?P<body>.*?)\n?(?P=fence)[`~]*\s*\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,11 +32,11 @@ _CLOCK = re.compile(r"(?<=[0-9])：(?=[0-9])")
 _SUSPICIOUS = re.compile(
     "[\u0080-\u00ff\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]{2,}"
 )
-_TAB = re.compile(r"[ ]*\t[ \t]*")
+_TAB = re.compile(r"(?<! )[ ]*\t[ \t]*")
 # Line breaks that some program wrote as backslash and letter; "\\n" alone may be part of a path
 _ESCAPED_BREAK = re.compile(r"(?:\\r\\n(?:\\t)*)+")
 _SPACES = re.compile(r"(?<=\S)[ \u3000]{2,}(?=\S)")
-_TRAILING = re.compile(r"[ \t\u3000]+$", re.MULTILINE)
+_TRAILING = re.compile(r"(?<![ \t\u3000])[ \t\u3000]+$", re.MULTILINE)
 _BLANK_LINES = re.compile(r"\n{3,}")
 _BESIDE_CJK_STOP = re.compile(
     r"(?<=[，。？！：；、）】》」』”]) +(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff]) +(?=[，。？！：；、）】》」』])"
@@ -123,10 +123,11 @@ def strip_log_timestamps(text: str) -> str:
 
 # "1.2 Scope ........ 12", also with "…" or "· · ·"
 _LEADER = re.compile(
-    r"^.{1,160}?(?:[.．·•…_]{4,}|(?:[.．·•…]\s){3,}|…{2,}|\.{2,}(?=\s*\d))[.．·•…\s]*(?:\d{1,4}|[ivxlc]{1,7})\s*\|?\s*$",
+    r"^.{1,160}?(?:[.．·•…_]{4,}+|(?:[.．·•…]\s){3,}+|…{2,}+|\.{2,}+(?=\s*+\d))[.．·•…\s]*+"
+    r"(?:\d{1,4}|[ivxlc]{1,7})\s*+\|?\s*+$",
     re.I,
 )
-_ENTRY = re.compile(r"^.{1,160}?[\s.．·•…]\s*(?:\d{1,4}|[ivxlc]{1,7})\s*\|?\s*$", re.IGNORECASE)
+_ENTRY = re.compile(r"^.{1,160}?[\s.．·•…]\s*+(?:\d{1,4}|[ivxlc]{1,7})\s*+\|?\s*+$", re.IGNORECASE)
 _HEADING = re.compile(
     r"(?:\d[\d.]*\s+)?(?:table\s+of\s+contents|contents|(?:list|table|index)\s+of\s+(?:figures|tables)"
     r"|[图圖表]?\s*目\s*[录錄次]|(?:插[图圖]|[图圖]表|附[图圖])(?:清[单單]|索引|目[录錄]))",

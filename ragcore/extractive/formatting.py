@@ -22,6 +22,7 @@ MAX_ROWS = 8
 MAX_SAID = 2  # sentences of each thing
 CELL_COLUMNS = 260
 
+MAX_COMPARED = 400  # characters of a question in which the two things are looked for
 _THINGS = (
     re.compile(r"(?:differences?|comparison|contrast|distinction)s?\s+between\s+(.+?)\s+and\s+(.+)", re.IGNORECASE),
     re.compile(r"compare\s+(.+?)\s+(?:and|with|to|against)\s+(.+)", re.IGNORECASE),
@@ -50,8 +51,9 @@ class Thing:
 
 def find_compared(question: str, tokenizer: Tokenizer) -> tuple[Thing, Thing] | None:
     """The two things that a question compares; None if it names none."""
+    asked = " ".join(question.split())[:MAX_COMPARED]
     for pattern in _THINGS:
-        if match := pattern.search(question.strip()):
+        if match := pattern.search(asked):
             names = [_ARTICLE.sub("", _TAIL.sub("", group).strip()) for group in match.groups()]
             things = [Thing(name, frozenset(tokenizer.words(name)) - stop_words()) for name in names]
             if all(t.words for t in things) and things[0].words != things[1].words and max(map(len, names)) <= 60:

@@ -14,8 +14,9 @@ PACKAGE = "ragcore.grounding"
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _CAPITALISED = re.compile(r"(?<![\w'’])[A-ZÀ-ÖØ-Þ][\w'’&-]*")
-_IDENTIFIER = re.compile(r"(?<![\w-])(?=[\w./-]*\d)(?=[\w./-]*[A-Za-z])[A-Za-z0-9][\w./-]*\w")
+_IDENTIFIER = re.compile(r"(?<![\w-])(?=[A-Za-z0-9])(?=[\w./-]{0,80}\d)(?=[\w./-]{0,80}[A-Za-z])[\w./-]*\w")
 _QUOTED = re.compile(r"[“\"「『《〈]([^“”\"「」『』《》〈〉\n]{2,60})[”\"」』》〉]")
+MAX_OPENING = 80  # characters between the end of a sentence and the first word of the next one
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:\n]\s+)[\s\"'“‘(*_]*\Z")
 
 
@@ -46,7 +47,7 @@ def names(text: str) -> list[str]:
     found: dict[str, None] = {}
     for match in _CAPITALISED.finditer(text):
         word = re.sub(r"['’]s?\Z", "", match.group())
-        at_start = _SENTENCE_START.search(text, 0, match.start()) is not None
+        at_start = _SENTENCE_START.search(text, max(0, match.start() - MAX_OPENING), match.start()) is not None
         plain = len(word) > 1 and word.lower() not in stop_words() and not any(c.isdigit() for c in word)
         if plain and (not at_start or word.isupper()):
             found[word.lower()] = None

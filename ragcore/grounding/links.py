@@ -24,7 +24,7 @@ _NESTED = r"\[(?:[^\[\]\\\n]|\\.){0,200}\](?:\([^()\s]{0,2000}\))?"
 _LINK = regex.compile(rf"!?\[(?P<words>(?:[^\[\]\\\n]|\n[^\n\[\]\\]|\\.|{_NESTED}){{0,300}}+)\]{_TARGET}")
 _ADDRESS = regex.compile(r"<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{0,2000}|[^\s<>@]{1,64}@[^\s<>@]{1,255})>")
 _PIECE = re.compile(r"(?P<ticks>`+|~{3,})|(?P<newline>\n[ \t]*)|(?P<open>!?\[|<)|(?P<text>[^`~\n\[<!]+|.)", re.DOTALL)
-_UNFINISHED = re.compile(r"(?:`+|~+|\n[ \t]*|!)\Z")
+_UNFINISHED = re.compile(r"(?:(?<!`)`+|(?<!~)~+|\n[ \t]*|!)\Z")
 _MARKER = re.compile(r"\d{1,3}")
 
 

@@ -69,12 +69,12 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _UNFINISHED = re.compile(
-    rf"(?:`+|~+|\n[ \t]*"
-    rf"|[ \t]*(?:\[\[[^\[\]【】［］\n`]{{0,{MAX_MARKER}}}\]?|[\[【［][^\[\]【】［］\n`]{{0,{MAX_MARKER}}}"
+    rf"(?:(?<!`)`+|(?<!~)~+|\n[ \t]*"
+    rf"|(?<![ \t])[ \t]*(?:\[\[[^\[\]【】［］\n`]{{0,{MAX_MARKER}}}\]?|[\[【［][^\[\]【】［］\n`]{{0,{MAX_MARKER}}}"
     rf"|[(（][^()（）\[\]【】［］\n`]{{0,{MAX_ROUND}}})?)\Z"
 )
 _NUMBERS = re.compile(r"\^?(\d{1,3})(?:\s*[-–~]\s*\^?(\d{1,3}))?")
-_DAGGER = re.compile(r"\s*†.*\Z", re.DOTALL)  # `1†source`, as some models were trained to write
+_DAGGER = re.compile(r"(?:(?<!\s)\s+)?†.*\Z", re.DOTALL)  # `1†source`, as some models were trained to write
 _TURN = re.compile(
     r"\d{1,3}:\d{1,3}"
 )  # `4:0†source` counts turns and files of another system: it points to nothing here

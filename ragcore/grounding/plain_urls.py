@@ -33,8 +33,8 @@ _ASCII_HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?<![_-])")  # in Chines
 _WRITTEN = re.compile(r"[a-z0-9._~%@:\\&+-]*[a-z0-9]")  # `git@host`: known only where a source has just that
 _NAMES = (_WRITTEN, _ASCII_HOST, _HOST)
 _DOTTED = (
-    re.compile(r"(?<![\w-])[\w-]+(?:\.[\w-]+)+(?<![_-])"),
-    re.compile(r"(?<![a-z0-9_-])[a-z0-9_-]+(?:\.[a-z0-9_-]+)+(?<![_-])"),
+    re.compile(r"(?<![\w-])[\w-]+(?:\.[\w-]+){1,127}(?<![_-])"),
+    re.compile(r"(?<![a-z0-9_-])[a-z0-9_-]+(?:\.[a-z0-9_-]+){1,127}(?<![_-])"),
 )
 _INNER_DOT = re.compile(r"(?<=[\w-])\.(?=[\w-])")
 # Behind a known host: what moves the host elsewhere, and what reading may change later (`](`, see `LinkGuard`)

@@ -93,7 +93,7 @@ class SourceTexts:
 
 ENOUGH = 0.5  # words that are found decide; vectors are asked only below this
 CANDIDATES = 3  # sources whose vectors are compared, the ones with most shared words
-MARKER = re.compile(r"\s*\[\d{1,3}\]")
+MARKER = re.compile(r"(?:(?<!\s)\s+)?\[\d{1,3}\]")
 
 
 @dataclass(slots=True)

@@ -87,7 +87,7 @@ WINDOW = 3
 COMPARED = 3  # sentences whose vectors are compared, those that share most words
 READ = 2  # sentences whose wording is compared
 Vector = npt.NDArray[np.float64]
-_MARKER = re.compile(r"\s*\[\d{1,3}\]")
+_MARKER = re.compile(r"(?:(?<!\s)\s+)?\[\d{1,3}\]")
 
 
 @dataclass

@@ -254,5 +254,5 @@ def _streamer(tokenizer: Any, put: Any, stop: str | None) -> Any:
 def _beginning(text: str, stop: str) -> int:
     """How many characters at the end of the text may become `stop`, with the line breaks in front of them."""
     size = next((size for size in range(min(len(stop), len(text)), 0, -1) if text.endswith(stop[:size])), 0)
-    breaks = re.search(r"\n*\Z", text[: len(text) - size]) if size else None
+    breaks = re.search(r"(?<!\n)\n*\Z", text[: len(text) - size]) if size else None
     return size + len(breaks.group()) if breaks else size

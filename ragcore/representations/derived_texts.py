@@ -21,7 +21,7 @@ ENTRY_TOKENS = 400  # of the sentences that share an index entry
 
 _BREAK = re.compile(r"\s*<br\s*/?>\s*|\s+", re.IGNORECASE)
 _NAMED = re.compile(r"(?:table|tab\.)\s|[表錶]", re.IGNORECASE)  # a title that says itself that it is a table's
-_IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<target>[^)\s]*)[^)]*\)")
+_IMAGE = re.compile(r"!\[(?P<alt>(?:[^\]!]|!(?!\[))*+)\]\((?P<target>(?:[^)\s!]|!(?!\[))*+)(?:[^)!]|!(?!\[))*+\)")
 _FILE_NAME = re.compile(r"[\w .()-]+\.(?:png|jpe?g|gif|bmp|webp|svg|tiff?|emf|wmf)", re.IGNORECASE)
 # What programs write where nobody described the picture
 _MEANINGLESS = re.compile(r"(?:image|img|picture|photo|figure|graphic|图片|图像|圖片|插图)?[\s_-]*\d*", re.IGNORECASE)

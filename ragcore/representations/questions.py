@@ -46,7 +46,7 @@ _PROCEDURE_EN = re.compile(
 MAX_WORDS = 4
 MAX_PHRASES = 8
 _RUN = re.compile(rf"[A-Za-z0-9][\w/-]*(?: [A-Za-z0-9][\w/-]*)*|[{CJK}]+")
-_IDENTIFIER = re.compile(r"[A-Z][\w/-]*[A-Z0-9][\w/-]*")  # SCS, LTE-A, N2
+_IDENTIFIER = re.compile(r"[A-Z](?=[\w/-]*[A-Z0-9])[\w/-]+")  # SCS, LTE-A, N2
 Word = tuple[str, str]  # key and surface
 
 

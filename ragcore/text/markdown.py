@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-_RULE = re.compile(r"\s*\|?(?:\s*:?-{1,}:?\s*\|)*\s*:?-{1,}:?\s*\|?\s*")
+_RULE = re.compile(r"\s*+\|?(?:\s*+:?-++:?\s*+\|)*\s*+:?-++:?\s*+\|?\s*+")
 _BORDER = re.compile(r"(?<!\\)\|")
 
 
@@ -23,12 +23,12 @@ def row_cells(line: str) -> list[str]:
 
 
 _MARKS = re.compile(
-    r"^\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)+|`{1,3}|\*{2,3}|__|!?\[(?=[^\]]+\]\()|(?<=\w)\]\([^)\s]*\)|<[^>]{1,40}>"
+    r"^\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)+|`{1,3}|\*{2,3}|__|!?\[(?=[^\]]{1,500}+\]\()|(?<=\w)\]\([^)\s]{0,2000}+\)|<[^>]{1,40}>"
     r"|(?<![\w*])\*(?=[^\s*][^*]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])"
 )
 _MAY_BE_MARKED = re.compile(r"[`*_\[\]<]|^\s*(?:[-+>]|\d{1,3}[.)])")  # a character that every match of _MARKS has
 _MARKER_LIKE = re.compile(r"\[(\d{1,3})\]")
-_CELLS = re.compile(r"\s*\|\s*")
+_CELLS = re.compile(r"(?:(?<!\s)\s+)?\|\s*")
 _SPACE = re.compile(r"\s+")
 
 
@@ -108,7 +108,7 @@ def _groups(lines: Iterable[str]) -> Iterator[list[str]]:
 
 SHORTEST = 8  # characters that are an overlap and no chance
 LONGEST = 4000
-_HEAD_RULE = re.compile(r"\s*\|?[\s:|-]+\|?\s*")
+_HEAD_RULE = re.compile(r"[\s:|-]+")
 
 
 def join_passages(texts: Sequence[str]) -> tuple[str, list[int]]:

@@ -54,8 +54,8 @@ def _traditional_han() -> frozenset[str]:
 
 
 LETTERS = 40  # of the answer's own words; with fewer of them nothing can be said
-_CODE = re.compile(r"(?ms)^(`{3,}|~{3,}).*?^\1[^\n]*$|`[^`\n]+`")
-_QUOTED = re.compile(r"“[^”]*”|「[^」]*」|『[^』]*』|《[^》]*》|\"[^\"\n]*\"|(?m:^\s*>.*$)")
+_CODE = re.compile(r"(?ms)^(`{3,}+|~{3,}+).*?^\1[^\n]*$|`[^`\n]+`")
+_QUOTED = re.compile(r"“[^“”]*”|「[^「」]*」|『[^『』]*』|《[^《》]*》|\"[^\"\n]*\"|(?m:^[^\S\n]*>.*$)")
 _LINK = re.compile(r"https?://\S+|\[\d{1,3}\]")
 
 

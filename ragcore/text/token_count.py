@@ -37,7 +37,7 @@ _O200K_PATTERN = (
 _O200K_MIN_RANKS = 190_000  # o200k_base has 199,998 tokens, cl100k_base 100,256
 
 _PIECE = re.compile(
-    rf"[{HAN}]|[A-Za-z]{{1,24}}|[0-9]{{1,3}}|[ \t]*[\r\n]|[ \t]{{2,16}}"
+    rf"[{HAN}]|[A-Za-z]{{1,24}}|[0-9]{{1,3}}|(?<![ \t])[ \t]*[\r\n]|[ \t]{{2,16}}"
     r"|[ \t](?![^\s\d])"  # any other single space is part of the word behind it
     r"|[^ \t]",
 )
@@ -223,7 +223,7 @@ def _at_a_boundary(text: str, end: int) -> str:
         kept = sentence_end
     if kept >= end * (1 - SENTENCE_LOSS):
         return text[:kept]
-    inside_word = re.search(r"[A-Za-z0-9_]+\Z", text[:end])
+    inside_word = re.search(r"(?<![A-Za-z0-9_])[A-Za-z0-9_]+\Z", text[:end])
     if inside_word and re.match(r"[A-Za-z0-9_]", text[end : end + 1]) and inside_word.start():
         end = inside_word.start()
     return text[:end].rstrip() or text[:end]

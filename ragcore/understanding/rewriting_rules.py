@@ -37,7 +37,7 @@ _JOINED_EN = re.compile(
 _JOINED_ZH = re.compile(r"[，,]\s*(?:并且|并|以及|同时|还有|另外)?|(?:并且|以及|同时)")
 _ASKS_ZH = re.compile(r"什么|如何|怎么|怎样|为什么|哪|谁|多少|吗|几|是否")
 _LISTED_ZH = re.compile(
-    r"^(?P<items>[^，。；？的]{1,12}(?:、[^，。；？的]{1,12})+(?:和|与|及|以及)[^，。；？的]{1,12})的(?P<rest>.+)$"
+    r"^(?P<items>[^、，。；？的]{1,12}(?:、[^、，。；？的]{1,12})+(?:和|与|及|以及)[^、，。；？的]{1,12})的(?P<rest>.+)$"
 )
 _ASSERTIONS = [
     (re.compile(pattern, re.I), form)

@@ -16,8 +16,8 @@ from functools import lru_cache
 GENERAL = "General"
 MAX_DECIMALS = 15  # of a number in double precision
 
-_IGNORED = re.compile(r"\[(?!\$)[^\]]*\]|_.|\*.")  # colours and conditions, widths, fillers
-_CURRENCY = re.compile(r"\[\$([^\]-]*)(?:-[^\]]*)?\]")
+_IGNORED = re.compile(r"\[(?!\$)[^\]]{0,255}\]|_.|\*.")  # colours and conditions, widths, fillers
+_CURRENCY = re.compile(r"\[\$([^\]-]{0,255})(?:-[^\]]{0,255})?\]")
 _TOKEN = re.compile(r'"([^"]*)"|\\(.)|([#0?][#0?,]*(?:\.[#0?]*)?,*)|(%)|(.)', re.DOTALL)
 _PLAIN_ONLY = re.compile(r"(?i)^general$|[eE][+-]|[#0?]\s*/|\[[<>=]|^@?$")
 _LITERAL = re.compile(r'"[^"]*"|\\.|\[\$[^\]]*\]')

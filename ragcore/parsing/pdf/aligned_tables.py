@@ -17,7 +17,7 @@ MIN_STRIPE_POINTS = 1.0
 WRAPPED_PITCH = 0.8  # of the usual distance of rows
 MAX_LEADING = 2.2  # font sizes between the rows of one table
 _OPENERS = frozenset({"$", "€", "£", "¥", "￥", "(", "US$", "$(", "A$", "-"})
-_TRAILING_SIGN = re.compile(r"\s+([$€£¥￥])$")
+_TRAILING_SIGN = re.compile(r"(?<!\s)\s+([$€£¥￥])$")
 _NUMBER = re.compile(
     r"[-–—+±~<>≤≥≈(（$€£¥￥\s]*(?:\d[\d,.\s]*(?:[a-zA-Z%‰万亿元℃]{0,4})?[)）*]?|[-–—/]{1,3}|n/?a)", re.I
 )

@@ -29,6 +29,7 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 MIN_ENTRIES = 3
+MAX_ENTRY = 400  # characters of a row; a longer one is no entry of a table of contents
 _LEADER = re.compile(r".*?(?:[.．·•…_]\s?){4,}\s*(?:\d{1,4}|[ivxlc]{1,7})\s*", re.IGNORECASE)
 _ENTRY = re.compile(r".{2,120}?[\s.．·•…]\s*(?P<page>\d{1,4})\s*")
 _HEADING = re.compile(r"(?:table\s+of\s+contents|contents|list\s+of\s+(?:figures|tables)|目\s*[录錄次])", re.IGNORECASE)
@@ -121,7 +122,7 @@ def drop_contents(page: PageText) -> PageText:
 
 def _leaders(rows: Sequence[Row]) -> list[Row]:
     """Entries with dots between title and page; a title over two lines loses its first line too."""
-    entries = [at for at, row in enumerate(rows) if _LEADER.fullmatch(row.text)]
+    entries = [at for at, row in enumerate(rows) if len(row.text) <= MAX_ENTRY and _LEADER.fullmatch(row.text)]
     if len(entries) < MIN_ENTRIES:
         return []
     between = [at for at in range(entries[0], entries[-1]) if at not in entries]
@@ -137,7 +138,7 @@ def _behind_heading(rows: Sequence[Row]) -> list[Row]:
             continue
         last, pages = at, [0]
         for index in range(at + 1, len(rows)):
-            found = _ENTRY.fullmatch(rows[index].text)
+            found = _ENTRY.fullmatch(rows[index].text[:MAX_ENTRY])
             if found is not None and int(found["page"]) >= pages[-1]:
                 last, pages = index, [*pages, int(found["page"])]
             elif index - last > 1:

@@ -21,8 +21,8 @@ PROSE_CHARS = 40
 _PUNCTUATION = re.compile("[，。；]")
 _CJK_SPACE = re.compile(r"(?<=[\u2e80-\uffef]) +(?=[\u2e80-\uffef])")
 _STRAY_SPACE = re.compile(r"(?<=\S) (?=[,;](?:\s|$))")  # behind a raised number or mark
-_COMPOUND = re.compile(r"[^\W\d_]+-[^\W\d_]+")
-_LAST_WORD = re.compile(r"\w+-$")
+_COMPOUND = re.compile(r"(?<![^\W\d_])[^\W\d_]++-[^\W\d_]+")
+_LAST_WORD = re.compile(r"(?<!\w)\w+-$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+|^\w+")
 _TERMINAL = "。！？.!?:：;；…”』」）)"
 LARGER = 1.08  # times the body size
