@@ -110,6 +110,8 @@ class DocumentViewSet(ResourceViewSet):
         "markdown": KeyScope.READ,
         "chunks": KeyScope.READ,
         "retry": KeyScope.WRITE,
+        "partial_update": KeyScope.WRITE,
+        "withdraw": KeyScope.WRITE,
     }
 
     def get_parsers(self) -> list[BaseParser]:
