@@ -47,7 +47,7 @@ def client(curator, corpus):
 
 @pytest.fixture
 def golden_set(owner) -> GoldenSet:
-    return GoldenSet.objects.create(tenant=owner.tenant, name="Radio")
+    return GoldenSet.objects.create(tenant=owner.tenant, name="Radio", created_by=owner)
 
 
 def page(client, **query) -> BeautifulSoup:
