@@ -21,6 +21,7 @@ from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import RangeDateFilter
 from unfold.decorators import display
 
 from accounts.models import Tenant, User
@@ -95,8 +96,10 @@ def _paths(filters: Iterable[Any]) -> Iterator[str]:
 
 
 def _parameters(filters: Iterable[Any]) -> set[str]:
-    """The parameters of filters that are not of a field."""
-    return {str(one.parameter_name) for one in filters if isinstance(one, type) and hasattr(one, "parameter_name")}
+    """The parameters of filters that are not of a field, and of ranges of dates."""
+    named = {str(one.parameter_name) for one in filters if isinstance(one, type) and hasattr(one, "parameter_name")}
+    ranges = [one[0] for one in filters if isinstance(one, tuple) and issubclass(one[1], RangeDateFilter)]
+    return named | {f"{path}_{end}" for path in ranges for end in ("from", "to")}
 
 
 class TenantAdmin(ModelAdmin):
