@@ -22,7 +22,6 @@ from django.utils.translation import ngettext
 from accounts.admin.base import OpenFirstFilter, admin_scope, admin_user, ago, badge, is_administrator
 from accounts.error_messages import error_message, stored_message
 from accounts.errors import NotFoundError
-from accounts.models import ClearanceLevel
 from knowledge import services
 from knowledge.admin.curation import CuratorAdmin, ids_of, run_action
 from knowledge.admin.document_actions import (
@@ -140,7 +139,7 @@ class DocumentAdmin(CuratorAdmin):
     def came_from(self, document: Document) -> SafeString | str:
         if not document.clearance:
             return str(document.source)
-        needed = _("clearance: %(level)s") % {"level": ClearanceLevel(document.clearance).label}
+        needed = _("clearance: %(level)s") % {"level": document.clearance_label}
         return format_html('{}<br><span class="rs-quiet">{}</span>', document.source, needed)
 
     @admin.display(description=_("error"))

@@ -12,6 +12,8 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from accounts.models import ClearanceLevel
+
 
 class Document(models.Model):
     """One record of content, in any number of sets. Records of different people may hold the same stored file.
@@ -102,6 +104,11 @@ class Document(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def clearance_label(self) -> str:
+        """The clearance in words."""
+        return str(ClearanceLevel(self.clearance).label)
 
 
 class DocumentNames(models.Model):
