@@ -87,7 +87,6 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             await self.close(code=NOT_SIGNED_IN)
             return
         self.user_id = user.pk
-        self.watching = asyncio.create_task(self._close_with_access())
         translation.activate(self._language())  # of this connection's task and of those that it starts
         try:
             self.token = await open_sockets().enter(user.pk)
@@ -97,6 +96,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             await self.close(code=TOO_MANY_SOCKETS)
         else:
             await self.accept()
+            self.watching = asyncio.create_task(self._close_with_access())
 
     def _language(self) -> str:
         """As for the page itself: what the reader chose, or else what the browser asks for."""

@@ -130,7 +130,7 @@ def test_a_set_that_is_closed_to_the_reader_is_listed_without_a_count(browser, d
     make_set("secret", name="Secret plans", visibility="members", owners=[make_user()])
 
     page = browser.get("/").content.decode()
-    locked = re.search(r'<div class="choice" data-locked.*?</div>', page, re.DOTALL)
+    locked = re.search(r'<a class="choice" data-locked.*?</a>', page, re.DOTALL)
 
     assert locked
     assert "Secret plans" in locked[0]

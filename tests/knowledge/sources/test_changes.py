@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accounts.errors import NameTakenError, NotAllowedError, NotFoundError
+from accounts.errors import MissingRightError, NameTakenError, NotAllowedError, NotFoundError
 from accounts.models import AuditEvent
 from knowledge.errors import (
     ClearanceTooHighError,
@@ -46,7 +46,7 @@ def test_owners_of_sets_make_sources_and_own_them(keeper):
 
 
 def test_others_make_none(db):
-    with pytest.raises(NotAllowedError):
+    with pytest.raises(MissingRightError):
         made(make_user("reader"))
 
 

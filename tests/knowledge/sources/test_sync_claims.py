@@ -10,6 +10,7 @@ from knowledge.models import Document, IngestItem, IngestJob, Source, SyncRun
 from knowledge.queue import RUN_SYNC
 from knowledge.selectors import job_get
 from knowledge.services import documents_bulk, job_cancel, job_pause, job_resume
+from knowledge.services.bulk import _Load
 from knowledge.services.sources import source_run_start, sync_run
 from knowledge.services.sources.sync_runs import (
     FETCHES_AT_ONCE,
@@ -159,13 +160,15 @@ def test_nothing_is_added_to_a_run_that_was_cancelled(owner, sources, monkeypatc
 def test_nothing_is_added_to_a_load_that_was_cancelled(owner, common, monkeypatch):
     monkeypatch.setattr("knowledge.services.bulk.BATCH_LINES", 1)
 
-    def lines():
-        yield from lines_of(common, "a")
-        job_cancel(**by(owner, job_id=IngestJob.objects.get().pk))
-        yield from lines_of(common, "b")
+    take = _Load.take
 
+    def take_and_cancel(load, batch):
+        take(load, batch)
+        job_cancel(**by(owner, job_id=IngestJob.objects.get().pk))
+
+    monkeypatch.setattr(_Load, "take", take_and_cancel)
     with pytest.raises(JobOverError):
-        documents_bulk(scope=scope_of(owner), actor=owner, lines=lines())
+        documents_bulk(scope=scope_of(owner), actor=owner, lines=lines_of(common, "a", "b"))
 
     assert list(Document.objects.values_list("external_id", "state")) == [("a", "failed")]
 
