@@ -3,9 +3,12 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3)
 VENV := .venv
 PEERS_VENV := .venv-bench
+AUDIT_VENV := .venv-audit
 BIN := $(VENV)/bin
 # Packages are compiled when they are first imported: most of their modules never are.
-INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-input --no-compile
+INSTALL := -m pip install --disable-pip-version-check --quiet --no-input --no-compile
+# The lock files name all that is needed, and for each file of it the hash that it must have.
+LOCKED := $(INSTALL) --require-hashes --no-deps
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
@@ -13,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache snapshot-answers code-figures lint install install-dev browser lock clean
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache snapshot-answers code-figures lint lint-security audit sbom install install-dev browser lock clean
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -29,7 +32,7 @@ test-full: lint browser ## The long forms, too: many examples, every corruption,
 	TESTS_FULL=1 SCHEMATHESIS_EXAMPLES=$(or $(SCHEMATHESIS_EXAMPLES),100) $(PYTEST)
 	@$(MAKE) --no-print-directory faults
 
-test-security: install-dev ## Rights, hostile files and prompt injection, in their long forms
+test-security: install-dev lint-security ## Rights, hostile files, prompt injection in their long forms, and bandit
 	TESTS_FULL=1 $(PYTEST) tests/security
 
 pytest: install-dev
@@ -97,6 +100,16 @@ lint-types: export SECRET_KEY = not a secret: mypy imports the settings
 lint-types: install-dev
 	$(BIN)/mypy .
 
+lint-security: $(AUDIT_VENV)/.installed ## What bandit finds and nobody has answered
+	@$(AUDIT_VENV)/bin/python scripts/check_bandit.py
+
+audit: $(AUDIT_VENV)/.installed ## Known weaknesses of the pinned packages; says so where the service cannot be asked (SERVICE=osv)
+	@$(AUDIT_VENV)/bin/python scripts/check_advisories.py $(if $(SERVICE),--vulnerability-service $(SERVICE))
+
+sbom: $(AUDIT_VENV)/.installed install ## What is installed, as a CycloneDX list: FILE=sbom.json
+	@$(AUDIT_VENV)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON \
+		-o $(or $(FILE),sbom.json) $(BIN)/python && echo "$(or $(FILE),sbom.json)"
+
 install: $(VENV)/.runtime ## Install or update what running needs, into .venv
 
 install-dev: $(VENV)/.development ## Install or update what testing needs, too
@@ -105,12 +118,13 @@ browser: ## Chromium and a Chinese font for the browser tests, nginx for the tes
 	@scripts/ensure_chromium.sh
 	@scripts/ensure_nginx.sh
 
-lock: install-dev ## Write the lock files from what is installed in .venv
+lock: install-dev $(AUDIT_VENV)/.installed ## Write the lock files from what is installed in .venv and .venv-audit
 	$(BIN)/python scripts/lock.py
+	$(AUDIT_VENV)/bin/python scripts/lock.py audit
 
 clean: ## Remove caches; data (var) and .venv stay
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
-	find . -name __pycache__ -type d -not -path './$(VENV)/*' -not -path './$(PEERS_VENV)/*' -prune -exec rm -rf {} +
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -not -path './$(PEERS_VENV)/*' -not -path './$(AUDIT_VENV)/*' -prune -exec rm -rf {} +
 
 $(VENV)/.created:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or 3.12 is needed; set PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -119,11 +133,17 @@ $(VENV)/.created:
 	@$(PYTHON) -m venv $(VENV) || { echo "On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	@touch $@
 
-$(VENV)/.runtime: requirements.lock $(VENV)/.created
+$(VENV)/.runtime: requirements.lock requirements-torch.lock $(VENV)/.created
 	@echo "Installing into $(VENV); the first time takes a few minutes …"
-	@$(INSTALL) -r requirements.lock
+	@$(BIN)/python $(LOCKED) -r requirements.lock
+	@$(BIN)/python $(INSTALL) -r requirements-torch.lock
 	@touch $@
 
 $(VENV)/.development: requirements-dev.lock $(VENV)/.runtime
-	@$(INSTALL) -r requirements-dev.lock
+	@$(BIN)/python $(LOCKED) -r requirements-dev.lock
+	@touch $@
+
+$(AUDIT_VENV)/.installed: requirements-audit.lock $(VENV)/.created
+	@$(PYTHON) -m venv $(AUDIT_VENV)
+	@$(AUDIT_VENV)/bin/python $(LOCKED) -r requirements-audit.lock
 	@touch $@

@@ -138,7 +138,7 @@ def _escaped(text: str) -> str:
 
 
 def _named(citation: CitationRecord) -> str:
-    name = citation.title or citation.external_id or f"#{citation.document_id}"
+    name = " ".join((citation.title or citation.external_id or f"#{citation.document_id}").split())
     return f"{name}, p. {citation.page}" if citation.page is not None else name
 
 

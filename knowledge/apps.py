@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 
@@ -7,5 +8,8 @@ class KnowledgeConfig(AppConfig):
     verbose_name = _("Knowledge")
 
     def ready(self) -> None:
-        """Register the system checks."""
+        """Register the system checks; say what reading files takes."""
         from knowledge import checks  # noqa: F401
+        from ragcore.parsing.sandbox.process import POLICY
+
+        POLICY.required = settings.REQUIRE_SANDBOX

@@ -1,7 +1,8 @@
 """A page of a PDF as PNG with boxes highlighted (B3).
 
 Pages are drawn in a confined child process: the file is a stranger's, and pdfium is neither memory-safe nor
-thread-safe. `python -m knowledge.page_picture PAGE SCALE BOXES` reads the PDF from stdin and writes the PNG to stdout.
+thread-safe. `python -m knowledge.page_picture PAGE SCALE BOXES REQUIRED` reads the PDF from stdin and writes the PNG to
+stdout.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragcore.errors import CorruptDocumentError, ResourceLimitError
-from ragcore.parsing.sandbox.confine import confine
+from ragcore.errors import CorruptDocumentError, ResourceLimitError, SandboxUnavailableError
+from ragcore.parsing.sandbox.confine import UNCONFINED_EXIT, confine
+from ragcore.parsing.sandbox.process import POLICY
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -39,8 +41,9 @@ BoxOnPage = tuple[float, float, float, float]  # x0, y0, x1, y1 in points from t
 
 
 def page_png(content: bytes, *, page: int, boxes: Sequence[BoxOnPage], scale: float = SCALE) -> bytes:
-    """PNG of a page (1-based). Raises CorruptDocumentError, ResourceLimitError."""
-    command = [sys.executable, "-m", "knowledge.page_picture", str(page), str(scale), json.dumps(list(boxes))]
+    """PNG of a page (1-based). Raises CorruptDocumentError, ResourceLimitError, SandboxUnavailableError."""
+    arguments = [str(page), str(scale), json.dumps(list(boxes)), str(int(POLICY.required))]
+    command = [sys.executable, "-m", "knowledge.page_picture", *arguments]
     try:
         with _slots:
             done = subprocess.run(
@@ -48,6 +51,8 @@ def page_png(content: bytes, *, page: int, boxes: Sequence[BoxOnPage], scale: fl
             )
     except subprocess.TimeoutExpired:
         raise ResourceLimitError("slow_page", page=page) from None
+    if done.returncode == UNCONFINED_EXIT:
+        raise SandboxUnavailableError(page=page)
     if done.returncode != 0 or not done.stdout:
         raise CorruptDocumentError("page", page=page)
     return done.stdout
@@ -90,7 +95,8 @@ def _highlighted(picture: Image.Image, places: Sequence[Sequence[float]], *, bar
 
 
 def _main() -> None:
-    confine(memory_bytes=MEMORY_BYTES, cpu_seconds=TIMEOUT_SECONDS, output_bytes=OUTPUT_BYTES)
+    required = sys.argv[4] == "1"
+    confine(memory_bytes=MEMORY_BYTES, cpu_seconds=TIMEOUT_SECONDS, output_bytes=OUTPUT_BYTES, required=required)
     page, scale, boxes = int(sys.argv[1]), float(sys.argv[2]), json.loads(sys.argv[3])
     sys.stdout.buffer.write(draw(sys.stdin.buffer.read(), page=page, scale=scale, boxes=boxes))
 

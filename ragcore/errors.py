@@ -182,6 +182,13 @@ class ConverterMissingError(PermanentError):
     }
 
 
+class SandboxUnavailableError(PermanentError):
+    """Confinement is required (REQUIRE_SANDBOX) and this machine cannot confine the process that reads a file."""
+
+    code = "sandbox_unavailable"
+    default_message = "Files are not read here: this machine cannot confine the process that would read them."
+
+
 class UnsafeArchiveError(PermanentError):
     """An archive that unpacks to more than is allowed, nests too deeply, or wants to write elsewhere."""
 

@@ -164,6 +164,9 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
     QUESTIONS_PER_MINUTE_PER_TENANT: int = Field(default=0, ge=0, le=10_000_000)
     QUESTIONS_PER_MINUTE: int = Field(default=6000, ge=0, le=1_000_000)  # of one person; 0: no limit
 
+    # reading files
+    REQUIRE_SANDBOX: bool = False  # refuse to read files where the process that reads them cannot be confined
+
     # the vector index; changes are used by the next build
     HNSW_M: int = Field(default=32, ge=4, le=100)
     HNSW_EF_CONSTRUCTION: int = Field(default=256, ge=8, le=1000)

@@ -17,10 +17,12 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from accounts.authentication import request_user
+from accounts.authentication import bearer_token, request_user
 from accounts.key_scopes import KeyScope
+from accounts.selectors import scope_for
 from chat.api.health import health_report
 from ragcore.errors import RagError
+from ragcore.parsing.sandbox.process import sandbox_measures
 from ragsite.errors import problem_of, sent
 from ragsite.lifespan import is_preparing
 
@@ -35,7 +37,8 @@ def health(request: HttpRequest) -> JsonResponse:
     """Readiness: 200 when Postgres and Redis answer and the models are loaded, otherwise 503.
 
     No authentication, and no details for strangers. Models that cannot be loaded do not make the site unready: the
-    question that needs them says what is wrong. With `?deep` every part is asked, optional ones, too, which does not
+    question that needs them says what is wrong. Administrators are told how the processes that read files are confined
+    on this machine (`sandbox`). With `?deep` every part is asked, optional ones, too, which does not
     change the status; only from this machine or with a key, since it makes work for other servers.
     """
     models = {"status": "loading" if is_preparing() else "ok"}
@@ -48,6 +51,8 @@ def health(request: HttpRequest) -> JsonResponse:
         except RagError as error:
             return sent(request.path, problem_of(error))
         parts["parts"] = async_to_sync(health_report)()
+    if is_ready and _is_administrator(request):
+        parts["sandbox"] = {"required": settings.REQUIRE_SANDBOX, **sandbox_measures()}
     status = HTTPStatus.OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE
     answer = JsonResponse({"status": "ok" if is_ready else "unavailable", **parts}, status=status)
     if not is_ready:
@@ -62,6 +67,16 @@ def is_local(request: HttpRequest) -> bool:
     try:
         return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
     except ValueError:
+        return False
+
+
+def _is_administrator(request: HttpRequest) -> bool:
+    """Whether the credentials of a request, if it has any, are those of somebody who administers everything."""
+    if bearer_token(request) is None and settings.SESSION_COOKIE_NAME not in request.COOKIES:
+        return False
+    try:
+        return scope_for(request_user(request, scope=KeyScope.MANAGE)[0]).administers == "everything"
+    except RagError:
         return False
 
 

@@ -1,15 +1,21 @@
-"""Write requirements.lock and requirements-dev.lock from what is installed.
+"""Write the lock files from what is installed, with the hashes of every file that the package index offers.
 
 The ranges of pyproject.toml are the source. This takes the versions of the running environment, so first bring that
-to where it should be (`pip install -U ...`), test, then `make lock`. The runtime lock is the closure of the project's
-dependencies with the extra `embedded`; the other one holds what the extra `dev` adds.
+to where it should be (`pip install -U ...`), test, then `make lock`. `requirements.lock` is the closure of what the
+project needs with the extra `embedded`; `requirements-dev.lock` holds what the extra `dev` adds; with `audit` as
+argument `requirements-audit.lock` is written instead, which has an environment of its own.
+
+PyTorch stands apart without hashes (`requirements-torch.lock`): which file of it is right depends on the machine (with
+or without a GPU), and those without one come from indexes of their own.
 """
 
 from __future__ import annotations
 
+import platform
+import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -18,7 +24,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parent.parent
+UV = ROOT / ".venv-audit" / "bin" / "uv"
 HEADER = "# Written by `make lock` from the ranges in pyproject.toml. Do not edit.\n"
+TORCH = "torch"
 
 
 def closure(requirements: Iterable[str]) -> dict[str, str]:
@@ -53,19 +61,42 @@ def installed(requirement: Requirement) -> tuple[str, list[str]]:
     return version.public, package.requires or []
 
 
-def write(path: Path, pins: dict[str, str], *, first_line: str = "") -> None:
-    lines = [f"{name}=={version}\n" for name, version in sorted(pins.items())]
-    path.write_text("".join([HEADER, first_line, *lines]), encoding="utf-8")
+def with_hashes(pins: Mapping[str, str]) -> str:
+    """The pins with the SHA-256 of all their files. Raises SystemExit where the index does not have one of them."""
+    options = ["--universal", "--no-deps", "--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
+    done = subprocess.run(
+        [str(UV), "pip", "compile", *options, "--python-version", platform.python_version(), "-"],
+        input=_lines(pins),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"The hashes could not be found:\n{done.stderr}")
+    return done.stdout
+
+
+def _lines(pins: Mapping[str, str]) -> str:
+    return "".join(f"{name}=={version}\n" for name, version in sorted(pins.items()))
+
+
+def write(path: Path, pins: Mapping[str, str], *, first_line: str = "") -> None:
+    path.write_text("".join([HEADER, first_line, with_hashes(pins)]), encoding="utf-8")
 
 
 def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
+    if sys.argv[1:] == ["audit"]:
+        write(ROOT / "requirements-audit.lock", closure(extras["audit"]))
+        return
     runtime = closure(project["dependencies"] + extras["embedded"])
     everything = closure(project["dependencies"] + extras["embedded"] + extras["dev"])
-    write(ROOT / "requirements.lock", runtime)
     added = {name: version for name, version in everything.items() if name not in runtime}
+    torch = {TORCH: runtime.pop(TORCH)}
+    write(ROOT / "requirements.lock", runtime)
     write(ROOT / "requirements-dev.lock", added, first_line="-r requirements.lock\n")
+    (ROOT / "requirements-torch.lock").write_text(HEADER + _lines(torch), encoding="utf-8")
 
 
 if __name__ == "__main__":

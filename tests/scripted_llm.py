@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,10 +39,11 @@ class Recorded:
 
 @dataclass
 class ScriptedLLM:
-    """Replies in order; when the script is over, `default` answers. Records all requests."""
+    """Replies in order; when the script is over, `respond` answers, or `default`. Records all requests."""
 
     url: str = ""  # base URL with /v1
     default: Reply = Reply()
+    respond: Callable[[Recorded], Reply] | None = None
     dimensions: int = 768
     requests: list[Recorded] = field(default_factory=list)
     release: threading.Event = field(default_factory=threading.Event)
@@ -58,7 +59,9 @@ class ScriptedLLM:
         """Record a request and take the next reply."""
         with self._lock:
             self.requests.append(request)
-            return self._script.popleft() if self._script else self.default
+            if self._script:
+                return self._script.popleft()
+            return self.respond(request) if self.respond is not None else self.default
 
 
 @contextmanager

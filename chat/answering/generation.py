@@ -15,7 +15,7 @@ from chat.executors import run_cpu
 from knowledge import model_registry
 from ragcore.errors import ModelUnavailableError
 from ragcore.grounding.markers import document_ids
-from ragcore.grounding.plain_urls import hosts_of
+from ragcore.grounding.plain_urls import known_addresses
 from ragcore.llm.usage import total_known_cost
 from ragcore.text.scripts import language_of
 from ragcore.types import Source
@@ -67,7 +67,7 @@ async def show_search_results(context: AnswerContext, sources: Sequence[Source])
     """A page of search results, where the sources probably do not answer (D23)."""
     text = await run_cpu(_format_results, context.request.query, sources)
     numbers = [source.number for source in sources]
-    return Draft(text=await show_text(context, text, numbers, hosts=hosts_of(sources)))
+    return Draft(text=await show_text(context, text, numbers, known=known_addresses(sources)))
 
 
 async def reply_to_small_talk(context: AnswerContext, ports: AnswerPorts) -> Draft:
@@ -76,14 +76,14 @@ async def reply_to_small_talk(context: AnswerContext, ports: AnswerPorts) -> Dra
     text, model = await small_talk_reply(context.question, llm=ports.stage_ports.llm)
     if context.stop.is_set():
         return Draft(model=model, stopped=True)
-    return Draft(text=await show_text(context, text, (), hosts=()), model=model)
+    return Draft(text=await show_text(context, text, (), known=()), model=model)
 
 
 async def show_text(
-    context: AnswerContext, text: str, numbers: Sequence[int], *, hosts: Collection[str] | None = None
+    context: AnswerContext, text: str, numbers: Sequence[int], *, known: Collection[str] | None = None
 ) -> str:
-    """Emit a text that is known already. `hosts`: those whose bare addresses stay links; None: all."""
-    output = TextEmitter(events=context.events, numbers=numbers, ids={}, blocks=context.renders_blocks, hosts=hosts)
+    """Emit a text that is known already. `known`: the bare addresses that stay links; None: all."""
+    output = TextEmitter(events=context.events, numbers=numbers, ids={}, blocks=context.renders_blocks, known=known)
     await output.write(text)
     return await output.finish()
 
@@ -104,5 +104,5 @@ def _emitter(context: AnswerContext, sources: Sequence[Source]) -> TextEmitter:
         numbers=[source.number for source in sources],
         ids=document_ids(sources),
         blocks=context.renders_blocks,
-        hosts=hosts_of(sources),
+        known=known_addresses(sources),
     )

@@ -35,8 +35,8 @@ class TextEmitter:
     """Emits what a model writes, with its markers normalised and foreign links removed.
 
     `chunk` events carry the Markdown. With `blocks` (web) each finished block follows as sanitised HTML, and the
-    unfinished rest as `tail`. `numbers`: sources that markers may point to; `ids`: other names of them; `hosts`: those
-    whose bare addresses stay links, None for all (see `LinkStream`).
+    unfinished rest as `tail`. `numbers`: sources that markers may point to; `ids`: other names of them; `known`:
+    bare addresses that stay links, None for all (see `LinkStream`).
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class TextEmitter:
         numbers: Collection[int],
         ids: Mapping[str, int],
         blocks: bool,
-        hosts: Collection[str] | None = None,
+        known: Collection[str] | None = None,
     ) -> None:
         self._events = events
         self._markers = MarkerStream(numbers=frozenset(numbers), ids=ids)
-        self._links = LinkStream(hosts=hosts)
+        self._links = LinkStream(known=known)
         self._numbers = numbers
         self._blocks = BlockStream() if blocks else None
         self._count = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Mapping
 from typing import Annotated, Any
 
@@ -13,7 +14,9 @@ from redis.exceptions import RedisError
 
 from chat.api.schemas import QueryText, SetId, Word
 from ragcore.errors import RagError
+from ragcore.llm.client import fenced
 
+_BRACKET = re.compile(r"([\[\]<])")
 SOURCE_CHARACTERS = 20_000  # of one answer of fetch_source; a longer text is read on with `offset`
 
 Question = Annotated[
@@ -142,7 +145,7 @@ def as_text(value: BaseModel) -> str:
         return _answer(value)
     if isinstance(value, SourceOut):
         rest = "" if value.next_offset is None else f"\n\n(Goes on: offset {value.next_offset}.)"
-        return f"{MATERIAL}\n\n<document>\n{value.text}\n</document>{rest}"
+        return f"{MATERIAL}\n\n<document>\n{fenced(value.text)}\n</document>{rest}"
     if isinstance(value, SetsOut):
         return "\n".join(f"- {one.code} (id {one.id}): {one.name}" for one in value.sets) or "No knowledge sets."
     return value.model_dump_json()
@@ -152,7 +155,8 @@ def _search(found: SearchOut) -> str:
     if not found.hits:
         return "Nothing was found."
     fit = "" if found.relevant else "\nNothing fits well; these may not answer the question."
-    passages = "\n\n".join(f"[{number}] {_heading(hit)}\n{hit.content}" for number, hit in enumerate(found.hits, 1))
+    hits = enumerate(found.hits, 1)
+    passages = "\n\n".join(f"[{number}] {_heading(hit)}\n{fenced(hit.content)}" for number, hit in hits)
     return f"{MATERIAL}{fit}\n\n<context>\n{passages}\n</context>"
 
 
@@ -171,4 +175,6 @@ def _answer(answer: AnswerOut) -> str:
 
 
 def _named(title: str, page: int | None) -> str:
-    return title if page is None else f"{title}, p. {page}"
+    """A title in one line that cannot end a fence nor become a link or a picture where the result is shown."""
+    name = _BRACKET.sub(r"\\\1", " ".join(title.split()))
+    return name if page is None else f"{name}, p. {page}"

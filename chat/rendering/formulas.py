@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape, unescape
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element  # nosec B405 (a type; nothing is parsed)
 
 from latex2mathml.converter import Converter
 

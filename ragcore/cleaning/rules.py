@@ -9,16 +9,11 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 
+from ragcore.text.normalise import remove_unseen
 from ragcore.types import Block, Box
 
 _KEPT = frozenset("，。？！：；（）【】《》〈〉「」『』、…—～“”‘’￥·")
 _KEPT_FORMS = frozenset({"<super>", "<sub>", "<circle>", "<fraction>"})
-# Characters without a glyph of their own: zero-width spaces, direction marks, soft hyphens, byte order marks,
-# object placeholders, and the invisible "tag" letters, with which instructions are hidden in documents.
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
-    "\ufff0-\ufffc\ufffe\uffff\U000e0000-\U000e0fff]"
-)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _LINE_BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Bullets of symbol fonts (Wingdings, Symbol), which stand in the private area
@@ -71,7 +66,7 @@ def remove_invisible(text: str) -> str:
     """Without control and zero-width characters; every kind of line break becomes a newline."""
     text = _LINE_BREAKS.sub("\n", text)
     text = _PRIVATE_BULLETS.sub("•", text)
-    return _INVISIBLE.sub("", _CONTROL.sub("", text))
+    return remove_unseen(_CONTROL.sub("", text))
 
 
 def repair_mojibake(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ragcore.grounding.links import without_links
 from ragcore.grounding.markers import Marker, MarkerStream
-from ragcore.grounding.plain_urls import hosts_of
+from ragcore.grounding.plain_urls import known_addresses
 from ragcore.grounding.source_texts import SourceSimilarity
 from ragcore.ports import Tokenizer
 from ragcore.text.sentences import split_sentences
@@ -62,13 +62,13 @@ def normalise(text: str, sources: Sequence[Source]) -> tuple[str, list[Marker]]:
 def cleaned(text: str, sources: Sequence[Source], addresses: Collection[str] = ()) -> tuple[str, list[Marker]]:
     """A whole text with `[n]` markers of these sources only and without links, as the filters of a stream leave it.
 
-    Bare addresses of hosts that stand in no source are no links any more either.
+    Bare addresses that stand in no source are no links any more either.
     Text that has gone through them already comes back as it is.
     """
-    hosts = hosts_of(sources)
+    known = known_addresses(sources)
     for _ in range(ROUNDS):
         clean, markers = normalise(text, sources)
-        text = without_links(clean, addresses, hosts)
+        text = without_links(clean, addresses, known)
         if text == clean:
             return text, markers
     return re.sub(r"[\[\]【】<]", "", text), []  # made to trick the filters: what is left points nowhere

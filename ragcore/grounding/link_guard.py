@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ragcore.grounding.plain_urls import PlainUrlRule
+from ragcore.grounding.plain_urls import MAX_BEFORE, PlainUrlRule
 
 MAX_CODE = 500  # characters of code in a line that are waited for
 MAX_INFO = 200  # characters behind an opening fence
@@ -91,7 +91,7 @@ class LinkGuard:
     addresses: tuple[str, ...] = ()
     bare: PlainUrlRule | None = None
     _held: str = ""
-    _before: str = ""  # the last character before what is held
+    _before: str = ""  # the last characters before what is held
     _fence: str = ""  # the run that opened a block of code
     _line: str | None = ""  # the line so far while it is only what may stand before a block, else None
     _blank: bool = True  # the line so far is white space
@@ -117,7 +117,7 @@ class LinkGuard:
                 break
             piece, at = step
             out.append(piece)
-        self._held, self._before = text[at:], text[at - 1] if at else self._before
+        self._held, self._before = text[at:], self._preceding(text, at)
         return "".join(out)
 
     def _step(self, text: str, at: int, final: bool) -> tuple[str, int] | None:
@@ -147,8 +147,13 @@ class LinkGuard:
             return self._out(text[at:end], end)
         if begin.start() > at:
             return self._out(text[at : begin.start()], begin.start())
-        step = self.bare.at(text, at, text[at - 1] if at else self._before, final=final)
+        step = self.bare.at(text, at, self._preceding(text, at), final=final)
         return None if step is None else self._out(*step)
+
+    def _preceding(self, text: str, at: int) -> str:
+        """The last characters before a place of the text, which begins with what was held."""
+        before = text[max(0, at - MAX_BEFORE) : at]
+        return before if len(before) == MAX_BEFORE else (self._before + before)[-MAX_BEFORE:]
 
     def _out(self, piece: str, after: int) -> tuple[str, int]:
         if self._line is not None:

@@ -16,6 +16,7 @@ import regex
 from ragcore.grounding.link_guard import LinkGuard
 from ragcore.grounding.markers import CodeSpans
 from ragcore.grounding.plain_urls import bare_addresses
+from ragcore.text.normalise import remove_unseen
 
 _DESTINATION = r"(?:<(?P<angled>[^<>\n]{0,2000})>|(?P<bare>(?:[^()\s\\<]|\\.|\([^()\s]{0,500}\)){0,2000}))"
 _TITLE = r"(?:\s{1,20}(?:\"[^\"]{0,300}\"|'[^']{0,300}'|\([^()]{0,300}\)))?"
@@ -25,6 +26,7 @@ _LINK = regex.compile(rf"!?\[(?P<words>(?:[^\[\]\\\n]|\n[^\n\[\]\\]|\\.|{_NESTED
 _ADDRESS = regex.compile(r"<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{0,2000}|[^\s<>@]{1,64}@[^\s<>@]{1,255})>")
 _PIECE = re.compile(r"(?P<ticks>`+|~{3,})|(?P<newline>\n[ \t]*)|(?P<open>!?\[|<)|(?P<text>[^`~\n\[<!]+|.)", re.DOTALL)
 _UNFINISHED = re.compile(r"(?:(?<!`)`+|(?<!~)~+|\n[ \t]*|!)\Z")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # terminals obey some of them
 _MARKER = re.compile(r"\d{1,3}")
 
 
@@ -32,33 +34,35 @@ _MARKER = re.compile(r"\d{1,3}")
 class LinkStream:
     """Feed the pieces of a text, get text back without links, pictures and active HTML; their words stay.
 
-    `addresses`: those of sources, which may be linked and shown. `hosts`: those of sources (`hosts_of`); bare addresses
-    of any other host stay to be read, but are no links; None leaves all as they are. Comes behind `MarkerStream`:
-    `[1](…)` stays the marker `[1]`. Code stays as it is where it is certain to be code. However the text is cut, the
-    pieces joined are the same.
+    Characters that nobody sees and commands to terminals are left out: text could be carried away with them.
+
+    `addresses`: those of sources, which may be linked and shown. `known`: those of sources (`known_addresses`), which
+    may stand bare; any other stays to be read, but is no link; None leaves all as they are. Comes behind
+    `MarkerStream`: `[1](…)` stays the marker `[1]`. Code stays as it is where it is certain to be code. However the
+    text is cut, the pieces joined are the same.
     """
 
     addresses: Collection[str] = ()
-    hosts: Collection[str] | None = None
+    known: Collection[str] | None = None
     _unwrapper: _Unwrapper = field(init=False)
     _guard: LinkGuard = field(init=False)
 
     def __post_init__(self) -> None:
         self._unwrapper = _Unwrapper(frozenset(self.addresses))
-        self._guard = LinkGuard(tuple(self.addresses), bare_addresses(self.hosts))
+        self._guard = LinkGuard(tuple(self.addresses), bare_addresses(self.known))
 
     def feed(self, text: str) -> str:
         """The clean text that is certain after this piece."""
-        return self._guard.feed(self._unwrapper.feed(text.replace("\r", "")))
+        return self._guard.feed(self._unwrapper.feed(remove_unseen(_CONTROL.sub("", text))))
 
     def flush(self) -> str:
         """The rest, when the text is over."""
         return self._guard.feed(self._unwrapper.flush()) + self._guard.flush()
 
 
-def without_links(text: str, addresses: Collection[str] = (), hosts: Collection[str] | None = None) -> str:
+def without_links(text: str, addresses: Collection[str] = (), known: Collection[str] | None = None) -> str:
     """A whole text through a LinkStream."""
-    stream = LinkStream(addresses, hosts)
+    stream = LinkStream(addresses, known)
     return stream.feed(text) + stream.flush()
 
 

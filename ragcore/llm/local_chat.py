@@ -189,9 +189,11 @@ def _load(source: str) -> _Loaded:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         on_gpu = torch.cuda.is_available()
-        tokenizer = AutoTokenizer.from_pretrained(source)
+        # The operator names the model, by a folder or by its name on the hub; no code of it is run.
+        tokenizer = AutoTokenizer.from_pretrained(source)  # nosec B615
         # Processors without instructions for bfloat16 compute many times slower in it than in float32.
-        model: Any = AutoModelForCausalLM.from_pretrained(source, dtype="auto" if on_gpu else torch.float32)
+        dtype = "auto" if on_gpu else torch.float32
+        model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype)  # nosec B615
         model.to(device="cuda" if on_gpu else "cpu")
         return _Loaded(model=model.eval(), tokenizer=tokenizer)
     except (OSError, ValueError, ImportError, RuntimeError, KeyError) as problem:

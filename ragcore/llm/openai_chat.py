@@ -29,6 +29,8 @@ from ragcore.text.token_count import EstimateCounter, message_tokens
 from ragcore.types import Usage
 
 DONE = b"[DONE]"  # the data of the last event
+MAX_LINE_BYTES = 4 * 1024 * 1024
+MAX_TOKEN_CHARACTERS = 16  # of a long token; a server that sends more than that for each one does not keep to the limit
 
 
 @cache
@@ -84,6 +86,8 @@ class CompletionStream:
                 piece = await anext(self._received, None)
             lines = (self._held + (piece or b"\n")).split(b"\n")  # the last line may lack its end
             self._held = lines.pop()
+            if len(self._held) > MAX_LINE_BYTES:
+                raise ValueError("the server sent a line without an end")
             self._is_over = piece is None
             if text := self._text_of_all(lines):
                 return text
@@ -149,9 +153,9 @@ class OpenAIChatModel:
     Before the first token it retries three times, after 1, 2 and 4 s, or later where the server says so
     (`Retry-After`), on 429, 5xx, timeouts and lost connections; then it raises ModelUnavailableError. After the first
     token nothing is retried: a stream that breaks, ends without a finish reason or passes the total timeout gives a
-    final event with `interrupted`; one that reaches `max_tokens` gives an EndEvent with `is_cut`. Usage is the
-    server's, else an estimate. `with_short_retries` there is one retry, after half a second, and none where the server
-    asks for a longer wait.
+    final event with `interrupted`; one that reaches `max_tokens` gives an EndEvent with `is_cut`, and is closed if its
+    server goes on. Usage is the server's, else an estimate. `with_short_retries` there is one retry, after half a
+    second, and none where the server asks for a longer wait.
     """
 
     client = ClientKind(kind="openai", argument="MODEL", needs_url=True)
@@ -196,8 +200,10 @@ class OpenAIChatModel:
         deadline = asyncio.get_running_loop().time() + self._total_timeout
         completion, text = await self._begin(request, deadline)
         written: list[str] = []
+        left = max_tokens * MAX_TOKEN_CHARACTERS
         try:
-            while text is not None:
+            while text is not None and left > 0:
+                text, left = text[:left], left - len(text)
                 written.append(text)
                 yield GenerationEvent(text=text)
                 text = await completion.next_text(deadline)
@@ -206,12 +212,13 @@ class OpenAIChatModel:
         finally:
             await completion.close()
         usage = completion.usage or self._estimate(messages, "".join(written))
-        interrupted = not completion.finished
+        is_too_long = left <= 0
+        interrupted = not completion.finished and not is_too_long
         yield EndEvent(
             final=True,
             usage=usage,
             interrupted=interrupted,
-            is_cut=completion.is_cut and not interrupted,
+            is_cut=(completion.is_cut or is_too_long) and not interrupted,
             model=self.name,
         )
 

@@ -15,6 +15,7 @@ from typing import Any
 import ragcore
 from ragcore.errors import RecognitionUnavailableError, ResourceLimitError
 from ragcore.ocr.protocol import encode_request, lines_from_json, read_answer
+from ragcore.parsing.sandbox.process import POLICY
 from ragcore.types import Pixels, RecognisedLine
 
 _ROOT = Path(ragcore.__file__).resolve().parents[1]
@@ -123,7 +124,7 @@ class _Worker:
         try:
             with far_end:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-E", "-s", "-m", "ragcore.ocr.worker"],
+                    [sys.executable, "-E", "-s", "-m", "ragcore.ocr.worker", *(["--confined"] * POLICY.required)],
                     stdin=far_end.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,

@@ -20,10 +20,10 @@ def export(model: str, folder: Path, *, int8: bool = False, trust_remote_code: b
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     (folder / "onnx").mkdir(parents=True, exist_ok=True)
-    ranker = AutoModelForSequenceClassification.from_pretrained(
+    ranker = AutoModelForSequenceClassification.from_pretrained(  # nosec B615 (named by the operator)
         model, attn_implementation="eager", trust_remote_code=trust_remote_code
     ).eval()
-    tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=trust_remote_code)
+    tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=trust_remote_code)  # nosec B615
     tokenizer.save_pretrained(folder)
     ranker.config.save_pretrained(folder)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:

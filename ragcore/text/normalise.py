@@ -6,7 +6,13 @@ import re
 import unicodedata
 
 _SPACE = re.compile(r"\s+")
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# Characters without a glyph of their own: zero-width spaces, direction marks, soft hyphens, byte order marks,
+# object placeholders, and the invisible "tag" letters, with which instructions are hidden in documents.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    "\ufff0-\ufffc\ufffe\uffff\U000e0000-\U000e0fff]"
+)
+_CONTROL = re.compile("[\u200c\u200d\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def nfkc(text: str) -> str:
@@ -14,9 +20,14 @@ def nfkc(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
+def remove_unseen(text: str) -> str:
+    """Without the characters that nobody sees and that programs and models read all the same."""
+    return text if text.isascii() else _UNSEEN.sub("", text)
+
+
 def normalise_query(text: str) -> str:
     """A question for retrieval: NFKC, no invisible characters, single spaces, trimmed. Idempotent."""
-    return _SPACE.sub(" ", nfkc(_INVISIBLE.sub("", text))).strip()
+    return _SPACE.sub(" ", nfkc(_CONTROL.sub("", remove_unseen(text)))).strip()
 
 
 def squeeze(text: str) -> str:

@@ -112,7 +112,7 @@ def _secret(source: Source) -> str:
 
 def _is_signed(secret: str, timestamp: str, signature: str, body: bytes) -> bool:
     wanted = webhook_signature(secret=secret, timestamp=timestamp, body=body)
-    return hmac.compare_digest(wanted.encode(), signature.encode()) and secret != ""
+    return hmac.compare_digest(wanted.encode(), signature.encode()) and bool(secret)
 
 
 def _is_recent(timestamp: str) -> bool:

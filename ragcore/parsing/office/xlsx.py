@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
-from xml.etree.ElementTree import iterparse
+from xml.etree.ElementTree import iterparse  # nosec B405 (no entities: the package is checked)
 
 from openpyxl import load_workbook
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import resource
 import signal
 import stat
@@ -21,24 +20,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import ragcore
+from ragcore.parsing.sandbox.system_calls import refuse_system_calls
 
 NOBODY = 65534
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
-AF_UNIX = 1
 _CAPABILITY_VERSION = 0x20080522
-PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 22, 38
-SECCOMP_MODE_FILTER = 2
-# Berkeley packet filter: load a word, jump if equal, jump if greater or equal, return
-_LOAD, _JUMP_EQUAL, _JUMP_FROM, _RETURN = 0x20, 0x15, 0x35, 0x06
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # SECCOMP_RET_ERRNO with EPERM
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
-_SECOND_ABI = 0x40000000  # x32 calls the same kernel functions under other numbers
-# audit architecture; socket; execve, execveat; ptrace, io_uring_setup, process_vm_readv, process_vm_writev
-_SYSTEM_CALLS = {
-    "x86_64": (0xC000003E, 41, (59, 322), (101, 425, 310, 311)),
-    "aarch64": (0xC00000B7, 198, (221, 281), (117, 425, 270, 271)),
-}
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 _SYSTEM_FOLDERS = ("/usr", "/lib", "/lib64", "/bin", "/opt", "/var/cache/fontconfig", "/dev/urandom")
 _NULL, TMP = Path("/dev/null"), Path("/tmp")  # noqa: S108 (programs expect this very path)
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/fonts", "/etc/localtime", "/etc/mime.types", "/etc/alternatives")
@@ -50,15 +38,25 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15  # known from ABI 2, 3 and 5 on
 _REMOVE_FILE, _MAKE_SOCKET = 1 << 5, 1 << 9
 _FIRST_ABI = (1 << 13) - 1
+SIGNALS_ABI = 6
+_TCP, _SCOPES = 0b11, 0b11  # bind and connect; abstract sockets and signals
 _READING = _EXECUTE | _READ_FILE | _READ_DIR
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
 
 
-def confine(*, memory_bytes: int, cpu_seconds: int, output_bytes: int, workspace: Path | None = None) -> None:
-    """Give up what parsing does not need; cannot be undone in this process.
+MEASURES = ("limits", "network", "user", "files", "signals", "system_calls")
+REQUIRED = ("limits", "files", "system_calls")  # without these a file could read or reach what is not its own
+UNCONFINED_EXIT = 71  # status of a process that was to be confined and could not be
+
+
+def confine(
+    *, memory_bytes: int, cpu_seconds: int, output_bytes: int, workspace: Path | None = None, required: bool = False
+) -> frozenset[str]:
+    """Give up what parsing does not need; cannot be undone in this process. Returns which MEASURES are in force.
 
     A process with a `workspace` may write in that folder, start programs and talk to them over local sockets, all
-    under the same limits; without one it can do none of this.
+    under the same limits; without one it can do none of this. With `required` a process that cannot have all of
+    REQUIRED ends here (SystemExit with UNCONFINED_EXIT).
     """
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     if workspace is not None:  # large programs map libraries and fonts, which cost addresses but no memory
@@ -66,16 +64,32 @@ def confine(*, memory_bytes: int, cpu_seconds: int, output_bytes: int, workspace
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     resource.setrlimit(resource.RLIMIT_FSIZE, (output_bytes, output_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        _leave_network(libc)
-        if not _drop_root(workspace):
-            _drop_capabilities(libc)
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user clears it
-        own = [workspace] if workspace else []
-        restrict_files(libc, readable=_needed(), writable=[_NULL, *own], sockets=[TMP] if workspace else [])
-        _refuse_system_calls(libc, programs=workspace is not None)
+    taken = {"limits"} | (_confine_on_linux(workspace) if sys.platform == "linux" else set())
+    if required and not taken.issuperset(REQUIRED):
+        raise SystemExit(UNCONFINED_EXIT)
+    return frozenset(taken)
+
+
+def _confine_on_linux(workspace: Path | None) -> set[str]:
+    """The measures that the kernel and the container permit."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    network = _leave_network(libc)
+    user = os.geteuid() != 0 or _drop_root(workspace) or _drop_capabilities(libc)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user clears it
+    own = [workspace] if workspace else []
+    files = restrict_files(libc, readable=_needed(), writable=[_NULL, *own], sockets=[TMP] if workspace else [])
+    signals = files and _landlock_abi(libc) >= SIGNALS_ABI
+    system_calls = refuse_system_calls(libc, programs=workspace is not None)
+    alone = system_calls and workspace is None  # the filter refuses every socket and signals to others
+    found = {
+        "network": network or alone,
+        "user": user,
+        "files": files,
+        "signals": signals or alone,
+        "system_calls": system_calls,
+    }
+    return {name for name, is_taken in found.items() if is_taken}
 
 
 def private_tmp(folder: Path) -> Path:
@@ -152,46 +166,24 @@ def _open_to_all(path: Path) -> bool:
         return False
 
 
-def _refuse_system_calls(libc: ctypes.CDLL, *, programs: bool) -> bool:
-    """Sockets, programs and looking into processes fail with EPERM; False on other machines than x86-64 and ARM64."""
-    known = _SYSTEM_CALLS.get(platform.machine())
-    if known is None:
-        return False
-    architecture, socket, starting, others = known
-    refused = (*others, *(() if programs else (socket, *starting)))
-    code = [
-        (_LOAD, 0, 0, _ARCHITECTURE),
-        (_JUMP_EQUAL, 1, 0, architecture),
-        (_RETURN, 0, 0, _REFUSE),
-        (_LOAD, 0, 0, _NUMBER),
-        (_JUMP_FROM, 0, 1, _SECOND_ABI),
-        (_RETURN, 0, 0, _REFUSE),
-    ]
-    for number in refused:
-        code += [(_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSE)]
-    if programs:  # local sockets only
-        code += [(_JUMP_EQUAL, 1, 0, socket), (_RETURN, 0, 0, _ALLOW), (_LOAD, 0, 0, _FIRST_ARGUMENT)]
-        code += [(_JUMP_EQUAL, 1, 0, AF_UNIX), (_RETURN, 0, 0, _REFUSE)]
-    code.append((_RETURN, 0, 0, _ALLOW))
-    program = b"".join(struct.pack("HBBI", *step) for step in code)
-    buffer = ctypes.create_string_buffer(program, len(program))
-    header = struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer))
-    return bool(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0) == 0)
-
-
 def restrict_files(
     libc: ctypes.CDLL, *, readable: Iterable[Path], writable: Iterable[Path] = (), sockets: Iterable[Path] = ()
 ) -> bool:
     """Only what lies beneath these paths can be opened from now on; open descriptors keep working.
 
+    Newer kernels also refuse TCP, and signals to processes that are not confined together with this one.
+
     In `sockets`, local sockets may be made and removed, nothing else.
     The process must have set "no new privileges". False, with nothing changed, where the kernel has no Landlock.
     """
-    abi = libc.syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG)
+    abi = _landlock_abi(libc)
     if abi < 1:
         return False
     handled = _FIRST_ABI | (_REFER if abi > 1 else 0) | (_TRUNCATE if abi > 2 else 0) | (_IOCTL if abi > 4 else 0)
-    ruleset = libc.syscall(_CREATE_RULESET, struct.pack("Q", handled), 8, 0)
+    attributes = struct.pack("Q", handled)
+    if abi >= SIGNALS_ABI:  # no TCP, and neither signals nor abstract sockets to processes outside
+        attributes = struct.pack("QQQ", handled, _TCP, _SCOPES)
+    ruleset = libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     if ruleset < 0:
         return False
     try:
@@ -204,6 +196,11 @@ def restrict_files(
         return bool(libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0)
     finally:
         os.close(ruleset)
+
+
+def _landlock_abi(libc: ctypes.CDLL) -> int:
+    """Version of the kernel's Landlock; below 1: none."""
+    return int(libc.syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG))
 
 
 def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, access: int) -> None:

@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 from ragcore.errors import CorruptDocumentError
 from ragcore.parsing import format_of, parse
 from ragcore.parsing.office.legacy import convert_legacy
-from ragcore.parsing.sandbox.process import DEFAULT_LIMITS, SandboxLimits, run_in_sandbox
+from ragcore.parsing.sandbox.process import DEFAULT_LIMITS, POLICY, SandboxLimits, run_in_sandbox
 from ragcore.parsing.sandbox.serialization import load_document
 from ragcore.types import ParsedDocument
 
@@ -25,9 +25,9 @@ _HARMLESS = frozenset({".txt", ".log", ".md", ".markdown", ".html", ".htm"})  # 
 def needs_sandbox(name: str, size: int) -> bool:
     """False for small text formats, which the caller may parse itself: a process costs about 0.1 s.
 
-    Raises UnsupportedFormatError.
+    True for all where confinement is required. Raises UnsupportedFormatError.
     """
-    return format_of(name) not in _HARMLESS or size >= SMALL_BYTES
+    return format_of(name) not in _HARMLESS or size >= SMALL_BYTES or POLICY.required
 
 
 def parse_small(content: bytes, *, name: str, seconds: float = SMALL_SECONDS) -> ParsedDocument | None:
@@ -68,7 +68,8 @@ def parse_in_sandbox(content: bytes, *, name: str, limits: SandboxLimits = DEFAU
     """Like `parse`, in a fresh process with limited resources and privileges.
 
     Raises what `parse` raises; ResourceLimitError when a limit was reached; CorruptDocumentError with the
-    signal when the process crashed. A file of an old office program is converted first, in a process of its own.
+    signal when the process crashed; SandboxUnavailableError. A file of an old office program is converted first,
+    in a process of its own.
     """
     content, name = convert_legacy(content, name=name)  # no process for a format that nobody can read
     with TemporaryFile() as source, TemporaryFile() as target:

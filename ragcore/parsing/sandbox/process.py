@@ -12,11 +12,13 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO
 
 import ragcore
-from ragcore.errors import CorruptDocumentError, ResourceLimitError
+from ragcore.errors import CorruptDocumentError, ResourceLimitError, SandboxUnavailableError
+from ragcore.parsing.sandbox.confine import MEASURES, UNCONFINED_EXIT
 
 LIMIT_EXIT = 70  # even the answer did not fit into the memory or output that is allowed
 STARVED_SHARE = 0.4  # of the address space; not all of it is ever resident
@@ -40,6 +42,16 @@ class SandboxLimits:
 DEFAULT_LIMITS = SandboxLimits()
 
 
+@dataclass
+class SandboxPolicy:
+    """What holds for all files that this process has read. Set once, when it starts."""
+
+    required: bool = False  # no file is read where a process cannot be confined
+
+
+POLICY = SandboxPolicy()
+
+
 def run_in_sandbox(
     module: str,
     source: IO[bytes],
@@ -52,7 +64,8 @@ def run_in_sandbox(
     """The output of one of our modules, run as a sandboxed process with a file on its standard input.
 
     The module gets the order, the name and the limits as JSON in its first argument and calls `confine` itself.
-    Raises ResourceLimitError when a limit was reached, CorruptDocumentError when the process crashed.
+    Raises ResourceLimitError when a limit was reached, CorruptDocumentError when the process crashed,
+    SandboxUnavailableError when POLICY requires what this machine does not offer.
     """
     # a new process is charged with the peak of the one that started it; below that its own peak is not known
     inherited_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT_BYTES
@@ -61,6 +74,8 @@ def run_in_sandbox(
     starved = status < 0 and peak_bytes > max(STARVED_SHARE * limits.memory_bytes, inherited_bytes)
     if status in _KILLED_BY_LIMIT or status == LIMIT_EXIT or starved:
         raise ResourceLimitError(name=name, status=status, peak_bytes=peak_bytes)
+    if status == UNCONFINED_EXIT:
+        raise SandboxUnavailableError(name=name)
     if status != 0:
         raise CorruptDocumentError(name=name, problem=f"the parser crashed with status {status}")
     target.seek(0)
@@ -75,6 +90,7 @@ def _run(
         "memory_bytes": limits.memory_bytes,
         "cpu_seconds": limits.cpu_seconds,
         "output_bytes": limits.output_bytes,
+        "required": POLICY.required,
     }
     said = json.dumps({**order, "name": Path(name).name, "limits": given})
     process = subprocess.Popen(
@@ -119,3 +135,12 @@ def _poll_for_end(process: subprocess.Popen[bytes], seconds: float) -> bool:
             return True
         time.sleep(0.01)
     return False
+
+
+@cache
+def sandbox_measures() -> dict[str, bool]:
+    """Which of MEASURES are in force for parsing processes on this machine, as one says that does nothing else."""
+    command = [sys.executable, "-E", "-s", "-m", "ragcore.parsing.sandbox.probe"]
+    done = subprocess.run(command, capture_output=True, timeout=30, check=False, cwd=_ROOT, env=ENVIRONMENT)
+    taken = set(done.stdout.decode(errors="replace").split()) if done.returncode == 0 else set()
+    return {name: name in taken for name in MEASURES}

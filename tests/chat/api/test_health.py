@@ -9,9 +9,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from django.test import AsyncClient
 
+from accounts.services import api_key_create
 from chat.api import health
+from chat.executors import run_db
 from knowledge import model_registry
+from ragcore.parsing.sandbox.confine import MEASURES
 from tests.chat.conftest import Api
+from tests.factories import make_admin
 
 REPORT = "/api/v1/rag/health"
 
@@ -158,3 +162,19 @@ async def test_strangers_from_elsewhere_do_not_look_inside(world):
     assert (plain.status_code, stranger.status_code, known.status_code) == (200, 401, 200)
     assert stranger.json()["error"]["code"] == "not_authenticated"
     assert "parts" in known.json()
+
+
+async def test_how_reading_files_is_confined_is_told_to_administrators_only(world):
+    _, admins = await run_db(lambda: api_key_create(user=make_admin(), name="admin"))
+    client = AsyncClient()
+
+    async def told(key: str) -> dict[str, object] | None:
+        answer = await client.get("/health", headers={"Authorization": f"Bearer {key}"} if key else {})
+        assert answer.status_code == 200
+        return answer.json().get("sandbox")
+
+    assert [await told(key) for key in ("", "wrong", world.key)] == [None] * 3
+    measures = await told(admins)
+    assert measures is not None
+    assert measures["limits"] is True
+    assert set(measures) == {"required", *MEASURES}

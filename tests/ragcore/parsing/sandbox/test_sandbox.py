@@ -3,6 +3,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -17,11 +18,13 @@ from ragcore.errors import (
     EmptyDocumentError,
     PasswordProtectedError,
     ResourceLimitError,
+    SandboxUnavailableError,
     UnsupportedFormatError,
 )
 from ragcore.parsing import parse
 from ragcore.parsing.parser_errors import coded_errors
-from ragcore.parsing.sandbox import serialization
+from ragcore.parsing.sandbox import confine as confine_module
+from ragcore.parsing.sandbox import process, serialization
 from ragcore.parsing.sandbox.parse import SMALL_BYTES, needs_sandbox, parse_in_sandbox, parse_small
 from ragcore.parsing.sandbox.process import SandboxLimits
 from ragcore.parsing.text import TextParser
@@ -150,6 +153,110 @@ def test_a_confined_process_reads_its_libraries_and_nothing_of_the_site(tmp_path
     assert "PermissionError" in confined("open('/etc/passwd').read()")
     assert confined("import pptx, openpyxl, docx, lxml.etree; print('fine')") == "fine"
     assert confined("import ragcore.text.scripts, ragcore.parsing.csv; print('fine')") == "fine"
+
+
+CALLING = (
+    "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+    "def call(*arguments):\n    libc.syscall(*arguments)\n    print(ctypes.get_errno())\n"
+)
+REFUSED = {
+    "a signal to its parent": "import os; os.kill(os.getppid(), 0)",
+    "a signal to everybody": "import os; os.kill(-1, 0)",
+    "a signal to a group": "import os; os.killpg(0, 0)",
+    "a signal by descriptor": "import os; os.pidfd_open(os.getppid())",
+    "a child": "import os; os.fork()",
+    "limits of its parent": "import os, resource; resource.prlimit(os.getppid(), resource.RLIMIT_CPU)",
+    "rights of a file": "import os; os.chmod('/tmp', 0o777)",
+    "times of a file": "import os; os.utime('/tmp')",
+    "a name of a file": "import os; os.rename('/tmp/a', '/tmp/b')",
+    "a user": "import os; os.setuid(1)",
+    "priority of others": "import os; os.setpriority(os.PRIO_USER, 0, 1)",
+    "a terminal": "import fcntl; fcntl.ioctl(1, 0x5412, b'x')",
+    "an owner of signals": "import fcntl, os; fcntl.fcntl(1, fcntl.F_SETOWN, os.getppid())",
+}
+
+
+@has_seccomp
+def test_a_confined_process_reaches_no_other_process_and_changes_nothing():
+    """All in one process: nothing of it ends the process either."""
+    tried = "\n".join(f"attempt({name!r}, {code!r})" for name, code in REFUSED.items())
+    code = (
+        "def attempt(name, code):\n"
+        "    try:\n        exec(code)\n        print('done:', name)\n"
+        "    except OSError as problem:\n"
+        "        if problem.errno not in (1, 13): print(problem.errno, name)\n"
+    )
+
+    assert confined(f"{code}{tried}\nprint('end')") == "end"
+
+
+@has_seccomp
+def test_a_confined_process_makes_no_namespaces_and_sees_no_other_memory():
+    numbers = {"unshare": 272, "setns": 308, "mount": 165, "ptrace": 101, "process_vm_readv": 310, "bpf": 321}
+    numbers |= {"io_uring_setup": 425, "keyctl": 250, "userfaultfd": 323, "perf_event_open": 298, "clone": 56}
+    if platform.machine() != "x86_64":
+        pytest.skip("numbers of system calls of x86-64")
+    calls = "\n".join(f"call({number}, 0x10000000, 0, 0, 0, 0)" for number in numbers.values())
+    thirty_two_bit = "call(0x40000000 | 39)"  # getpid of x32
+
+    said = confined(CALLING + calls + "\n" + thirty_two_bit).split()
+
+    assert said == ["1"] * (len(numbers) + 1)
+    assert confined(CALLING + "call(435, 0, 0)") == "38"  # clone3: libraries then use clone
+
+
+@has_seccomp
+def test_a_confined_process_still_has_threads_and_may_end_itself():
+    threads = "import threading\nt = threading.Thread(target=print, args=('fine',)); t.start(); t.join()"
+
+    assert confined(threads) == "fine"
+    code = "from ragcore.parsing.sandbox.confine import confine\nimport os\n"
+    code += "confine(memory_bytes=512 << 20, cpu_seconds=10, output_bytes=1000)\nos.abort()"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGABRT
+
+
+@has_seccomp
+def test_programs_of_a_workspace_make_no_namespaces_either(tmp_path):
+    limits = f"memory_bytes=512 << 20, cpu_seconds=10, output_bytes=1000, workspace=pathlib.Path({str(tmp_path)!r})"
+    code = f"import pathlib, subprocess\nconfine({limits})\n"
+
+    assert confined_by(code + "print(subprocess.run(['unshare', '-U', 'true'], capture_output=True).returncode)") != "0"
+    assert confined_by(code + "print(subprocess.run(['true']).returncode)") == "0"
+
+
+@has_seccomp
+@has_landlock
+def test_a_confined_process_says_what_is_in_force_and_so_does_the_machine():
+    said = confined_by("print(*sorted(confine(memory_bytes=512 << 20, cpu_seconds=10, output_bytes=1000)))").split()
+    measures = process.sandbox_measures()
+
+    assert {"files", "limits", "network", "signals", "system_calls"} <= set(said)
+    assert {name for name, is_taken in measures.items() if is_taken} == set(said)
+    assert set(measures) == set(confine_module.MEASURES)
+
+
+WITHOUT = "import ragcore.parsing.sandbox.confine as c\nc.restrict_files = lambda *a, **k: False\n"
+
+
+def test_where_confinement_is_required_and_cannot_be_no_file_is_opened(monkeypatch, tmp_path):
+    """The child finds a kernel without Landlock; then the parent says why nothing was read."""
+    limits = "memory_bytes=512 << 20, cpu_seconds=10, output_bytes=1000, required=True"
+    code = f"{WITHOUT}c.confine({limits})\nprint('opened')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (confine_module.UNCONFINED_EXIT, "")
+    monkeypatch.setattr(process, "_run", lambda *arguments: (confine_module.UNCONFINED_EXIT, 0))
+    with pytest.raises(SandboxUnavailableError):
+        parse_in_sandbox(PDF, name="a.pdf")
+
+
+@has_seccomp
+@has_landlock
+def test_where_confinement_is_required_and_can_be_files_are_read_and_small_ones_too(monkeypatch):
+    monkeypatch.setattr(process.POLICY, "required", True)
+
+    assert needs_sandbox("a.txt", 3)
+    assert parse_in_sandbox(PDF, name="a.pdf") == parse(PDF, name="a.pdf")
 
 
 @has_landlock
