@@ -101,7 +101,7 @@ class SetSourceActions(ResourceViewSet):
     @extend_schema(responses=SetSourceFields(many=True), filters=False, operation_id="knowledge_sets_sources_list")
     @action(detail=True, methods=["get"], url_path="sources")
     def sources(self, request: Request, set_id: int) -> Response:
-        """The sources of a set with their filters."""
+        """The sources of a set with their filters; for its owners and administrators."""
         return Response(SetSourceFields(set_sources(scope=self.scope, set_id=set_id), many=True).data)
 
     @extend_schema(

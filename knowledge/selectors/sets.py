@@ -146,8 +146,8 @@ def source_managed(*, scope: Scope, source_id: int) -> Source:
 
 
 def set_sources(*, scope: Scope, set_id: int) -> QuerySet[SetSource]:
-    """What a set is composed of. Raises NotFoundError."""
-    found = set_get(scope=scope, set_id=set_id)
+    """What a set is composed of, for those who may change it. Raises NotFoundError, NotAllowedError."""
+    found = set_owned(scope=scope, set_id=set_id)
     return SetSource.objects.filter(knowledge_set=found).select_related("source").order_by("source__name", "pk")
 
 

@@ -1,0 +1,358 @@
+"""What a request changed in the database, and whether the person might change it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import apps
+from django.db import connection
+
+from tests.security.oracle.facts import Person, Row
+from tests.security.oracle.rules import Rules
+
+# Counters and indexes that follow from documents, sets and answers; they name nobody and hold nothing of their own.
+DERIVED = {
+    *("knowledge_corpusepoch", "knowledge_setepoch", "knowledge_lexicalstatistics", "knowledge_term"),
+    *("knowledge_indexentry", "knowledge_wholevector", "knowledge_tenantvectors", "knowledge_vectorrotation"),
+    *("knowledge_tenantbackend", "knowledge_backendchange", "knowledge_sketchband", "chat_strategystatistics"),
+    "knowledge_representationretry",
+}
+OF_FRAMEWORK = ("django_", "auth_", "axes_", "pgtrigger", "psqlextra")
+Table = dict[str, Row]  # by key
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row before and after; None: it was not there."""
+
+    table: str
+    before: Row | None
+    after: Row | None
+
+    @property
+    def row(self) -> Row:
+        """The row as it was, or the new one."""
+        return self.before or self.after or {}
+
+    @property
+    def columns(self) -> set[str]:
+        if self.before is None or self.after is None:
+            return {"*"}
+        return {name for name, value in self.after.items() if self.before.get(name) != value}
+
+    def __str__(self) -> str:
+        verb = "adds" if self.before is None else "removes" if self.after is None else "changes"
+        what = sorted(self.columns) if self.columns != {"*"} else ""
+        return f"{verb} {self.table} {self.row.get('id', self.row)} {what}"
+
+
+class Effects:
+    """Compares the tables of the product with how they were."""
+
+    def __init__(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition"
+                " AND relnamespace = 'public'::regnamespace"
+            )
+            names = sorted(name for (name,) in cursor.fetchall())
+        self.tables = [name for name in names if name not in DERIVED and not name.startswith(OF_FRAMEWORK)]
+        known = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
+        assert set(self.tables) <= known, f"tables without a model: {set(self.tables) - known}"
+        self.marks = self._marks()
+        self.rows = {table: self._rows(table) for table in self.tables}
+
+    def _marks(self) -> dict[str, str]:
+        """A fingerprint of each table, in one statement."""
+        each = [f"SELECT '{t}', md5(string_agg(x::text, '|' ORDER BY x::text)) FROM \"{t}\" x" for t in self.tables]
+        with connection.cursor() as cursor:
+            cursor.execute(" UNION ALL ".join(each))
+            return dict(cursor.fetchall())
+
+    def _rows(self, table: str) -> Table:
+        with connection.cursor() as cursor:
+            cursor.execute(f'SELECT to_jsonb(x)::text FROM "{table}" x')
+            found = [json.loads(text) for (text,) in cursor.fetchall()]
+        return {str(row.get("id", sorted(row.items()))): row for row in found}
+
+    def changes(self) -> list[Change]:
+        """Rows that are not as they were."""
+        marks, found = self._marks(), []
+        for table in self.tables:
+            if marks[table] == self.marks[table]:
+                continue
+            was, now = self.rows[table], self._rows(table)
+            keys = [key for key in {**was, **now} if was.get(key) != now.get(key)]
+            found += [Change(table, was.get(key), now.get(key)) for key in keys]
+        return found
+
+
+class Permits:
+    """Whether a person may make a change, by the rules and the facts from before it."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules, self.facts = rules, rules.facts
+
+    def faults(self, who: Person, changes: list[Change]) -> list[str]:
+        """Changes that the person has no right to make."""
+        fresh = {(c.table, c.after["id"]) for c in changes if c.before is None and c.after and "id" in c.after}
+        return [str(one) for one in changes if not self.allows(who, one, fresh)]
+
+    def allows(self, who: Person, change: Change, fresh: set[tuple[str, Any]]) -> bool:
+        judge: Callable[[Person, Change, set[tuple[str, Any]]], bool]
+        judge = getattr(self, f"_{change.table}")
+        return judge(who, change, fresh)
+
+    # ── knowledge ───────────────────────────────────────────────────────────────────────────────
+
+    def _knowledge_document(self, who: Person, change: Change, fresh: Any) -> bool:
+        row = change.row
+        if change.before is None:
+            return row["created_by_id"] == who.pk and self.rules.of_tenant(who, row["tenant_id"])
+        if self.rules.keeps(who, row["id"]) or self._deleted_for(who, row["id"]):
+            return True
+        if change.columns <= {"rating", "ratings", "updated"}:  # readers judge answers
+            return any(row["id"] in self.facts.cited.get(m, ()) and r["user_id"] == who.pk for m, r in self._messages())
+        composes = change.columns <= {"handled", "updated"}  # into an own set, from a source that is shared
+        return composes and self._usable(who, row["source_id"])
+
+    def _messages(self) -> list[tuple[str, Row]]:
+        return [(str(pk), row) for pk, row in self.facts.rows["message"].items()]
+
+    def _deleted_for(self, who: Person, pk: int) -> bool:
+        """Administrators see what was deleted."""
+        one = self.facts.documents[pk]
+        return one.is_deleted and self.rules.administers(who, one.tenant)
+
+    def _usable(self, who: Person, source: int) -> bool:
+        row = self.facts.row("source", source)
+        shared = row["tenant_id"] == who.tenant and bool(row["options"].get("shared"))
+        return shared or self.rules.manages_source(who, source)
+
+    def _knowledge_document_sets(self, who: Person, change: Change, fresh: set[tuple[str, Any]]) -> bool:
+        in_set, document = change.row["knowledgeset_id"], change.row["document_id"]
+        if ("knowledge_document", document) in fresh:
+            return self.rules.curates_set(who, in_set)
+        if change.before is not None:  # taken out of an own set, or the document is their own
+            return self.rules.manages_set(who, in_set) or self.rules.keeps(who, document)
+        may_add = self.rules.keeps(who, document) or self._usable(who, self.facts.documents[document].source)
+        return self.rules.curates_set(who, in_set) and may_add
+
+    def _by_document(self, who: Person, document: int, fresh: set[tuple[str, Any]]) -> bool:
+        if ("knowledge_document", document) in fresh:
+            return True
+        return self.rules.keeps(who, document) or self._deleted_for(who, document)
+
+    def _knowledge_documentversion(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self._by_document(who, change.row["document_id"], fresh)
+
+    def _knowledge_documentnames(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self._by_document(who, change.row["document_id"], fresh)
+
+    def _knowledge_chunkedit(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self._by_document(who, change.row["document_id"], fresh)
+
+    def _by_version(self, who: Person, version: int, fresh: set[tuple[str, Any]]) -> bool:
+        if ("knowledge_documentversion", version) in fresh:
+            return True  # the version itself was judged
+        return self._by_document(who, self.rules.document_of_version(version), fresh)
+
+    def _knowledge_chunk(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self._by_version(who, change.row["version_id"], fresh)
+
+    def _knowledge_documentpicture(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self._by_version(who, change.row["version_id"], fresh)
+
+    def _knowledge_duplicatepair(self, who: Person, change: Change, fresh: Any) -> bool:
+        both = (change.row["first_id"], change.row["second_id"])
+        keeps = [self.rules.keeps(who, one) for one in both]
+        return any(keeps) if change.after is None else all(keeps)  # gone with one of them, or decided for both
+
+    def _knowledge_duplicatepair_dismissed_by(self, who: Person, change: Change, fresh: Any) -> bool:
+        return change.row["user_id"] == who.pk or who.administers
+
+    def _knowledge_ingestjob(self, who: Person, change: Change, fresh: Any) -> bool:
+        row = change.row
+        started = row["created_by_id"] == who.pk and self.rules.of_tenant(who, row["tenant_id"])
+        if change.columns <= {"source_id"} and row["source_id"] is not None:
+            return self.rules.manages_source(who, row["source_id"])
+        return started or (change.before is not None and self.rules.administers(who, row["tenant_id"]))
+
+    def _knowledge_ingestitem(self, who: Person, change: Change, fresh: set[tuple[str, Any]]) -> bool:
+        row = change.row
+        if ("knowledge_ingestjob", row["job_id"]) in fresh:
+            return self._by_version(who, row["version_id"], fresh) or self.rules.curates_document(
+                who, self.rules.document_of_version(row["version_id"])
+            )
+        started = row["job_id"] in self.facts.rows["job"] and self.rules.sees_job(who, row["job_id"])
+        return started or self._by_version(who, row["version_id"], fresh)
+
+    def _knowledge_syncrun(self, who: Person, change: Change, fresh: set[tuple[str, Any]]) -> bool:
+        job = change.row["job_id"]
+        return ("knowledge_ingestjob", job) in fresh or self.rules.sees_job(who, job)
+
+    def _knowledge_knowledgeset(self, who: Person, change: Change, fresh: Any) -> bool:
+        if change.before is None:
+            return who.creates_sets and self.rules.of_tenant(who, change.row["tenant_id"])
+        return self.rules.manages_set(who, change.row["id"])
+
+    def _by_set(self, who: Person, pk: int, fresh: set[tuple[str, Any]]) -> bool:
+        return ("knowledge_knowledgeset", pk) in fresh or self.rules.manages_set(who, pk)
+
+    def _of_a_set(self, who: Person, change: Change, fresh: Any) -> bool:
+        """A list of people of a set; or the person or group itself is removed by an administrator."""
+        row = change.row
+        if change.after is None and who.administers:
+            return self.rules.administers(who, self.facts.sets[row["knowledgeset_id"]].tenant)
+        return self._by_set(who, row["knowledgeset_id"], fresh)
+
+    _knowledge_knowledgeset_owners = _knowledge_knowledgeset_editors = _of_a_set
+    _knowledge_knowledgeset_members = _knowledge_knowledgeset_member_groups = _of_a_set
+
+    def _knowledge_setsource(self, who: Person, change: Change, fresh: Any) -> bool:
+        row = change.row
+        gone = change.after is None and self.rules.manages_source(who, row["source_id"])
+        return gone or (self._by_set(who, row["knowledge_set_id"], fresh) and self._usable_or_there(who, row))
+
+    def _usable_or_there(self, who: Person, row: Row) -> bool:
+        there = any(
+            (one["knowledge_set_id"], one["source_id"]) == (row["knowledge_set_id"], row["source_id"])
+            for one in self.facts.rows["set_source"].values()
+        )
+        return there or row["source_id"] not in self.facts.rows["source"] or self._usable(who, row["source_id"])
+
+    def _knowledge_source(self, who: Person, change: Change, fresh: Any) -> bool:
+        row = change.row
+        if change.before is None:
+            by_itself = row["owner_id"] is None and row["kind"] in ("upload", "api", "url")
+            may_make = self.rules.manages_any(who) or by_itself
+            return may_make and self.rules.of_tenant(who, row["tenant_id"])
+        return self.rules.manages_source(who, row["id"])
+
+    def _knowledge_siteoptions(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self.rules.administers(who, change.row["tenant_id"])
+
+    def _knowledge_optionschange(self, who: Person, change: Change, fresh: Any) -> bool:
+        row = change.row
+        if row["knowledge_set_id"] is None:
+            return self.rules.administers(who, row["tenant_id"])
+        return self._by_set(who, row["knowledge_set_id"], fresh)
+
+    def _by_tenant(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self.rules.administers(who, change.row["tenant_id"])
+
+    _knowledge_sourcehandler = _knowledge_attribute = _accounts_usergroup = _by_tenant
+
+    def _knowledge_handlerrule(self, who: Person, change: Change, fresh: set[tuple[str, Any]]) -> bool:
+        handler = change.row["handler_id"]
+        if ("knowledge_sourcehandler", handler) in fresh:
+            return True
+        return self.rules.administers(who, self.facts.row("handler", handler)["tenant_id"])
+
+    def _knowledge_accessrequest(self, who: Person, change: Change, fresh: Any) -> bool:
+        row = change.row
+        return row["user_id"] == who.pk or self.rules.manages_set(who, row["knowledge_set_id"])
+
+    # ── people ──────────────────────────────────────────────────────────────────────────────────
+
+    def _notifications_notification(self, who: Person, change: Change, fresh: Any) -> bool:
+        recipient = change.row["recipient_id"]
+        if change.before is None:  # somebody is told of an act
+            return recipient not in self.facts.people or self.rules.of_tenant(who, self.facts.people[recipient].tenant)
+        return recipient == who.pk or self._person(who, recipient)
+
+    def _person(self, who: Person, pk: int | None) -> bool:
+        """An administrator of the person."""
+        return pk in self.facts.people and self.rules.administers(who, self.facts.people[pk or 0].tenant)
+
+    def _accounts_user(self, who: Person, change: Change, fresh: Any) -> bool:
+        row = change.row
+        if row["id"] == who.pk and not change.columns & {"tenant_id", "clearance", "is_staff", "is_superuser"}:
+            return not change.columns & {"can_create_sets", "username", "service_owner_id", "*"} or who.administers
+        return self.rules.administers(who, row["tenant_id"])
+
+    def _of_user(self, who: Person, change: Change, fresh: set[tuple[str, Any]]) -> bool:
+        user = change.row["user_id"]
+        return user == who.pk or ("accounts_user", user) in fresh or self._person(who, user)
+
+    _accounts_user_user_groups = _accounts_user_user_permissions = _accounts_user_groups = _of_user
+    _accounts_externalidentity = _accounts_browsersession = _of_user
+    _otp_totp_totpdevice = _of_user
+
+    def _otp_static_staticdevice(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self._of_user(who, change, fresh)
+
+    def _otp_static_statictoken(self, who: Person, change: Change, fresh: Any) -> bool:
+        return True  # of a device, which was judged
+
+    def _accounts_apikey(self, who: Person, change: Change, fresh: Any) -> bool:
+        user = change.row["user_id"]
+        owns = user in self.facts.people and self.facts.row("user", user)["service_owner_id"] == who.pk
+        return owns or self._of_user(who, change, fresh)
+
+    def _accounts_tenant(self, who: Person, change: Change, fresh: Any) -> bool:
+        return who.is_platform
+
+    def _accounts_auditevent(self, who: Person, change: Change, fresh: Any) -> bool:
+        row = change.row
+        return change.before is None and row["actor_id"] == who.pk
+
+    # ── answers and judgements ──────────────────────────────────────────────────────────────────
+
+    def _chat_conversation(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self._of_user(who, change, fresh)
+
+    def _chat_conversation_sets(self, who: Person, change: Change, fresh: set[tuple[str, Any]]) -> bool:
+        row = change.row
+        talk = str(row["conversation_id"])
+        own = talk not in self.facts.rows["conversation"] or self._talks(who, talk)
+        return own or (change.after is None and self.rules.manages_set(who, row["knowledgeset_id"]))
+
+    def _talks(self, who: Person, talk: str) -> bool:
+        user = self.facts.row("conversation", talk)["user_id"]
+        return user == who.pk or self._person(who, user)
+
+    def _chat_message(self, who: Person, change: Change, fresh: Any) -> bool:
+        talk = str(change.row["conversation_id"])
+        return talk not in self.facts.rows["conversation"] or self._talks(who, talk)
+
+    def _of_message(self, who: Person, change: Change, fresh: Any) -> bool:
+        message = str(change.row["message_id"])
+        if message not in self.facts.rows["message"]:
+            return True
+        return self._talks(who, str(self.facts.row("message", message)["conversation_id"]))
+
+    _chat_messagecitation = _of_message
+
+    def _feedback_vote(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self._of_user(who, change, fresh) and self._of_message(who, change, fresh)
+
+    _feedback_signal = _feedback_vote
+
+    def _feedback_badcase(self, who: Person, change: Change, fresh: Any) -> bool:
+        if self._of_message(who, change, fresh):
+            return change.columns <= {"*", "state", "closed", "assignee_id"}
+        if change.columns == {"assignee_id"} and self._person(who, change.row["assignee_id"]):
+            return True  # who was assigned is gone
+        return change.after is not None and self.rules.reviews_case(who, change.row["id"])
+
+    def _evaluation_goldenset(self, who: Person, change: Change, fresh: Any) -> bool:
+        if change.before is None:
+            return self.rules.judges(who, change.row["tenant_id"])
+        left = change.columns <= {"created_by_id"} and self._person(who, change.row["created_by_id"])
+        return left or self.rules.keeps_golden(who, change.row["id"])
+
+    def _of_golden(self, who: Person, pk: int, fresh: set[tuple[str, Any]]) -> bool:
+        return ("evaluation_goldenset", pk) in fresh or self.rules.keeps_golden(who, pk)
+
+    def _evaluation_goldenset_sets(self, who: Person, change: Change, fresh: Any) -> bool:
+        gone = change.after is None and self.rules.manages_set(who, change.row["knowledgeset_id"])
+        return gone or self._of_golden(who, change.row["goldenset_id"], fresh)
+
+    def _evaluation_goldencase(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self._of_golden(who, change.row["golden_set_id"], fresh)
+
+    _evaluation_evaluationrun = _evaluation_goldencase

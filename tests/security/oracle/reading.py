@@ -1,0 +1,347 @@
+"""What the oracle says about GET: which addresses open for whom, and what lists hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.security.oracle.facts import Person
+from tests.security.oracle.routes import Route, Target
+from tests.security.oracle.rules import ASK, CITE, OPEN, Rules
+
+Opens = Callable[[Rules, Person, Any], bool]  # the last: the id that the address names
+
+
+def everybody(rules: Rules, who: Person, pk: Any) -> bool:
+    return True
+
+
+def nobody(rules: Rules, who: Person, pk: Any) -> bool:
+    return False
+
+
+def _own(kind: str, column: str) -> Opens:
+    return lambda rules, who, pk: rules.facts.row(kind, pk)[column] == who.pk
+
+
+def _version(rules: Rules, who: Person, pk: Any) -> bool:
+    document = rules.document_of_version(pk)
+    is_live = rules.facts.documents[document].live == pk
+    return (is_live and rules.opens(who, document)) or rules.keeps(who, document)
+
+
+# ── pages for everybody and the API: path → kind of the id that decides, predicate; None: the answer is not sure ────────
+
+PAGES: dict[str, tuple[str, Opens] | None] = {
+    "": ("", everybody),
+    "conversations": ("", everybody),
+    "c/<uuid:conversation_id>": ("conversation", _own("conversation", "user_id")),
+    "messages/<uuid:message_id>": ("message", _own("message", "user_id")),
+    "messages/<uuid:message_id>/sources/<int:number>": None,  # which numbers there are; leaks are looked for
+    "profile": ("", everybody),
+    "profile/password": ("", everybody),
+    "profile/second-factor": ("", everybody),
+    "inbox": ("", everybody),
+    "sets": ("", everybody),
+    "access-requests/<int:request_id>": ("request", lambda r, who, pk: r.sees_request(who, pk)),
+    "documents/<int:document_id>": ("document", lambda r, who, pk: r.opens(who, pk)),
+    "documents/<int:document_id>/original": (
+        "document",
+        lambda r, who, pk: r.opens(who, pk) and r.facts.documents[pk].live is not None,
+    ),
+    "documents/<int:document_id>/rendition.pdf": None,  # none of the documents has one
+    "versions/<int:version_id>/pages/<int:number>.png": None,
+    "pictures/<int:version_id>/<str:name>": None,
+    "chunks/<int:chunk_id>/page.png": None,
+    "api/v1/knowledge-sets": ("", everybody),
+    "api/v1/knowledge-sets/<int:set_id>": ("set", lambda r, who, pk: r.of_tenant(who, r.facts.sets[pk].tenant)),
+    "api/v1/knowledge-sets/<int:set_id>/members": ("set", lambda r, who, pk: r.manages_set(who, pk)),
+    "api/v1/knowledge-sets/<int:set_id>/sources": ("set", lambda r, who, pk: r.manages_set(who, pk)),
+    "api/v1/documents": ("", everybody),
+    "api/v1/documents/<int:document_id>": ("document", lambda r, who, pk: r.sees(who, pk)),
+    "api/v1/documents/<int:document_id>/chunks": ("document", lambda r, who, pk: r.opens(who, pk)),
+    "api/v1/documents/<int:document_id>/markdown": ("document", lambda r, who, pk: r.opens(who, pk)),
+    "api/v1/sources": ("", everybody),
+    "api/v1/sources/<int:source_id>": ("source", lambda r, who, pk: r.sees_source(who, pk)),
+    "api/v1/jobs/<int:job_id>": ("job", lambda r, who, pk: r.sees_job(who, pk)),
+    "api/v1/jobs/<int:job_id>/items": ("job", lambda r, who, pk: r.sees_job(who, pk)),
+    "api/v1/access-requests": ("", everybody),
+    "api/v1/access-requests/<int:request_id>": ("request", lambda r, who, pk: r.sees_request(who, pk)),
+    "api/v1/notifications": ("", everybody),
+    "api/docs": ("", everybody),
+    "api/schema": ("", everybody),
+    "i18n/setlang": None,  # goes back to where one was
+    "admin/": ("", lambda r, who, pk: who.is_staff),
+    "admin/search/": ("", lambda r, who, pk: who.is_staff),
+    "admin/jsi18n/": ("", lambda r, who, pk: who.is_staff),
+    "admin/password_change/done/": ("", lambda r, who, pk: who.is_staff),
+    "admin/password_change/": None,  # a page of the product instead
+    "admin/autocomplete/": None,  # by its query
+    "admin/<app_label>/": None,  # empty for some
+    "admin/<url>": ("", nobody),
+    "admin/r/<path:content_type_id>/<path:object_id>/": ("", nobody),
+}
+
+# ── pages of the administration: kind → who opens the page, which rows, who adds, changes, deletes ──────────────────────
+
+
+def _admins(rules: Rules, who: Person) -> bool:
+    return who.administers
+
+
+def _curators(rules: Rules, who: Person) -> bool:
+    return who.is_staff and rules.curates_any(who)
+
+
+def _keepers(rules: Rules, who: Person) -> bool:
+    return who.is_staff and rules.manages_any(who)
+
+
+def _reviewers(rules: Rules, who: Person) -> bool:
+    return who.is_staff and who.reviews
+
+
+def _judges(rules: Rules, who: Person) -> bool:
+    return who.is_staff and (who.reviews or rules.manages_any(who))
+
+
+def _of_sets(rules: Rules, who: Person) -> bool:
+    return _curators(rules, who) or (who.is_staff and who.creates_sets)
+
+
+def _no(rules: Rules, who: Person) -> bool:
+    return False
+
+
+def _tenant_of(kind: str) -> Opens:
+    return lambda r, who, pk: r.administers(who, r.facts.row(kind, pk)["tenant_id"])
+
+
+def _document(rules: Rules, who: Person, pk: Any) -> bool:
+    one = rules.facts.documents[pk]
+    gone = one.is_deleted and rules.administers(who, one.tenant) and (who.is_platform or one.clearance <= who.clearance)
+    return gone or rules.curates_document(who, pk)
+
+
+def _golden_case(rules: Rules, who: Person, pk: Any) -> int:
+    return int(rules.facts.row("golden_case", pk)["golden_set_id"])
+
+
+def _judged(kind: str) -> Opens:
+    def opens(rules: Rules, who: Person, pk: Any) -> bool:
+        golden = pk if kind == "golden" else rules.facts.row(kind, pk)["golden_set_id"]
+        return rules.judges(who, rules.facts.row("golden", golden)["tenant_id"])
+
+    return opens
+
+
+Page = Callable[[Rules, Person], bool]
+ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
+    "key": (_admins, lambda r, w, pk: r.administers(w, _user_tenant(r, "key", pk)), _admins, nobody, nobody),
+    "event": (_admins, _tenant_of("event"), _no, nobody, nobody),
+    "tenant": (
+        _admins,
+        lambda r, w, pk: r.administers(w, pk),
+        lambda r, w: w.is_platform,
+        lambda r, w, pk: w.is_platform,
+        nobody,
+    ),
+    "user": (_admins, _tenant_of("user"), _admins, _tenant_of("user"), _tenant_of("user")),
+    "group": (_admins, _tenant_of("group"), _admins, _tenant_of("group"), _tenant_of("group")),
+    "attribute": (_admins, _tenant_of("attribute"), _admins, _tenant_of("attribute"), _tenant_of("attribute")),
+    "handler": (_admins, _tenant_of("handler"), _admins, _tenant_of("handler"), _tenant_of("handler")),
+    "conversation": (
+        _reviewers,
+        lambda r, w, pk: _of_tenant(r, w, "conversation", pk),
+        _no,
+        nobody,
+        nobody,
+    ),
+    "message": (_reviewers, lambda r, w, pk: r.reviews_message(w, pk), _no, nobody, nobody),
+    "statistics": (_reviewers, lambda r, w, pk: _of_tenant(r, w, "statistics", pk), _no, nobody, nobody),
+    "case": (_judges, lambda r, w, pk: r.reviews_case(w, pk), _no, nobody, nobody),
+    "golden": (
+        _judges,
+        _judged("golden"),
+        _judges,
+        lambda r, w, pk: r.keeps_golden(w, pk),
+        lambda r, w, pk: r.keeps_golden(w, pk),
+    ),
+    "golden_case": (
+        _judges,
+        _judged("golden_case"),
+        _judges,
+        lambda r, w, pk: r.keeps_golden(w, _golden_case(r, w, pk)),
+        lambda r, w, pk: r.keeps_golden(w, _golden_case(r, w, pk)),
+    ),
+    "run": (_judges, _judged("run"), _no, nobody, nobody),
+    "document": (_curators, _document, _no, nobody, _document),
+    "pair": (_curators, lambda r, w, pk: r.sees_pair(w, pk), _no, nobody, nobody),
+    "item": (_curators, lambda r, w, pk: w.is_platform or r.sees_item(w, pk), _no, nobody, nobody),
+    "job": (_curators, lambda r, w, pk: r.sees_job(w, pk), _no, nobody, nobody),
+    "set": (
+        _of_sets,
+        lambda r, w, pk: r.curates_set(w, pk),
+        lambda r, w: w.is_staff and w.creates_sets,
+        lambda r, w, pk: r.manages_set(w, pk),
+        lambda r, w, pk: r.administers(w, r.facts.sets[pk].tenant),
+    ),
+    "options_change": (_keepers, lambda r, w, pk: r.sees_change(w, pk), _no, nobody, nobody),
+    "source": (
+        _keepers,
+        lambda r, w, pk: r.sees_source(w, pk),
+        _keepers,
+        lambda r, w, pk: r.manages_source(w, pk),
+        lambda r, w, pk: r.manages_source(w, pk),
+    ),
+}
+
+
+def _of_tenant(rules: Rules, who: Person, kind: str, pk: Any) -> bool:
+    return rules.of_tenant(who, rules.facts.row(kind, pk)["tenant_id"])
+
+
+def _user_tenant(rules: Rules, kind: str, pk: Any) -> int:
+    return int(rules.facts.row("user", rules.facts.row(kind, pk)["user_id"])["tenant_id"])
+
+
+# pages of the administration besides those of Django: name → predicate; None: only leaks are looked for
+OWN: dict[str, Opens | None] = {
+    "accounts_auditevent_export": lambda r, w, pk: w.administers,
+    "auth_user_password_change": lambda r, w, pk: _tenant_of("user")(r, w, pk)
+    and r.facts.row("user", pk)["service_owner_id"] is None,
+    "knowledge_document_upload": lambda r, w, pk: _curators(r, w),
+    "knowledge_document_recent": lambda r, w, pk: _curators(r, w),
+    "knowledge_document_transfer": None,
+    "knowledge_document_weigh": lambda r, w, pk: _curators(r, w),
+    "knowledge_document_diff": None,  # goes back where there is one version
+    "knowledge_document_clearance": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
+    "knowledge_document_withdraw": None,  # which versions there are
+    "knowledge_knowledgeset_site": lambda r, w, pk: w.administers,
+    "knowledge_knowledgeset_options": lambda r, w, pk: w.is_staff and r.manages_set(w, pk),
+    "knowledge_knowledgeset_chunking": lambda r, w, pk: w.is_staff and r.manages_set(w, pk),
+    "knowledge_knowledgeset_rebuild": lambda r, w, pk: w.is_staff and r.manages_set(w, pk),
+    "knowledge_source_compose": lambda r, w, pk: w.is_staff and r.manages_set(w, pk),
+    "knowledge_sourcehandler_try": lambda r, w, pk: ADMIN["handler"][1](r, w, pk),
+    "knowledge_optionschange_export": lambda r, w, pk: w.administers,  # without ?set= of the site
+    "knowledge_optionschange_import": lambda r, w, pk: w.administers,
+    "knowledge_optionschange_undo": lambda r, w, pk: w.is_staff and r.sees_change(w, pk),
+    "evaluation_goldenset_import": lambda r, w, pk: r.keeps_golden(w, pk),
+    "evaluation_goldenset_export": lambda r, w, pk: _judged("golden")(r, w, pk),
+    "evaluation_lab": lambda r, w, pk: _judges(r, w),
+    "evaluation_lab_export": None,  # nothing without a question
+    "evaluation_lab_apply": None,
+}
+ONLY_POST = {  # answered with 405, a redirect or nothing to GET
+    *("knowledge_ingestitem_retry", "knowledge_ingestjob_pause", "knowledge_ingestjob_resume"),
+    *("knowledge_ingestjob_cancel", "knowledge_ingestjob_retry", "knowledge_duplicatepair_keep"),
+    *("knowledge_document_retry", "knowledge_document_rebuild", "knowledge_passage_replace"),
+    *("knowledge_passage_questions", "knowledge_passage_disable", "knowledge_passage_undo"),
+    *("knowledge_passage_preview", "knowledge_knowledgeset_enrich", "knowledge_source_run"),
+    *("feedback_badcase_move", "evaluation_lab_golden"),
+}
+API_ONLY_POST = {
+    *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),
+    *("documents-retry", "documents-withdraw", "documents-bulk", "documents-url-list", "feedback-list"),
+    *("jobs-cancel", "jobs-pause", "jobs-resume", "jobs-retry", "knowledge-sets-ingest", "notifications-read"),
+    *("notifications-read-all", "signals-list", "sources-run", "users-list", "webhooks-list"),
+    *("rename", "pin", "choose_sets", "delete", "key_create", "key_revoke", "second_factor_change"),
+    *("session_end", "sessions_end_others", "open", "read_all", "ask-for-access", "access-withdraw"),
+}
+# For people who are not signed in, or about no object: checked by tests of their own (tests/accounts, tests/ragsite).
+SIGNING_IN = {
+    *("sign-in", "sign-in/again", "sign-in/code", "sign-in/password", "sign-in/second-factor", "sign-in/oidc"),
+    *("sign-in/oidc/callback", "sign-out", "admin/login/", "admin/logout/", "health", "metrics"),
+}
+
+
+def is_asking(route: Route) -> bool:
+    """Addresses that search and answer; they run in threads of their own."""
+    return route.path.startswith(("api/v1/rag/", "v1/"))
+
+
+def way_of(route: Route) -> str:
+    """By which way an address looks at documents."""
+    if is_asking(route) or route.path in ("", "conversations"):
+        return ASK
+    cites = route.path.startswith(("messages/", "c/")) or route.model in ("message", "case", "conversation")
+    return CITE if cites else OPEN
+
+
+def opens(rules: Rules, who: Person, target: Target) -> bool | None:
+    """Whether GET is answered with 200; None: that is not sure. KeyError: nothing is known of the address."""
+    route = target.route
+    if target.ids is None:
+        return False if route.name not in OWN else None
+    if route.name in ONLY_POST or route.name in API_ONLY_POST:
+        return False
+    if not route.model or route.name in OWN:
+        return _known(rules, who, target)
+    page, row, add, _change, delete = ADMIN[route.model]
+    is_open = who.is_staff and page(rules, who)
+    pk = target.ids.get(route.model)
+    if route.tail == "changelist":
+        return is_open
+    if route.tail == "add":
+        return who.is_staff and add(rules, who)
+    if route.tail == "":
+        return False  # leads to the page of the object
+    if route.tail == "delete":
+        return is_open and row(rules, who, pk) and delete(rules, who, pk)
+    if route.tail in ("change", "history"):
+        if route.name == "chat_strategystatistics_change":
+            return is_open  # one table for all rows of the tenant
+        return is_open and row(rules, who, pk)
+    raise KeyError(route.name)
+
+
+def _known(rules: Rules, who: Person, target: Target) -> bool | None:
+    assert target.ids is not None
+    route = target.route
+    if route.name in OWN:
+        predicate = OWN[route.name]
+        kind = next((kind for _name, kind in route.parameters if kind), "")
+        return None if predicate is None else predicate(rules, who, target.ids.get(kind))
+    found = PAGES[route.path]
+    return None if found is None else found[1](rules, who, target.ids.get(found[0]))
+
+
+# ── lists of the API: what they must hold ───────────────────────────────────────────────────────────────────────────────
+
+LISTS: dict[str, tuple[str, str, Opens]] = {  # address → kind, facet, who finds it there
+    "/api/v1/documents?page_size=500": ("document", "title", lambda r, w, pk: r.sees(w, pk)),
+    "/api/v1/knowledge-sets?page_size=500": (
+        "set",
+        "name",
+        lambda r, w, pk: r.of_tenant(w, r.facts.sets[pk].tenant),
+    ),
+    "/api/v1/sources?page_size=500": ("source", "name", lambda r, w, pk: r.sees_source(w, pk)),
+    "/api/v1/notifications?page_size=500": ("notification", "data", _own("notification", "recipient_id")),
+    "/api/v1/access-requests?page_size=500": ("request", "reason", _own("request", "user_id")),
+    "/api/v1/access-requests?page_size=500&role=decide": (
+        "request",
+        "reason",
+        lambda r, w, pk: r.manages_set(w, r.facts.row("request", pk)["knowledge_set_id"]),
+    ),
+    "/conversations": ("conversation", "title", _own("conversation", "user_id")),
+    "/sets": ("set", "name", lambda r, w, pk: w.tenant == r.facts.sets[pk].tenant),
+    "/inbox": ("notification", "data", _own("notification", "recipient_id")),
+    "/admin/knowledge/document/?hands=live": (
+        "document",
+        "title",
+        lambda r, w, pk: r.curates_document(w, pk) and r.facts.row("document", pk)["state"] == "live",
+    ),
+    "/admin/knowledge/knowledgeset/": ("set", "name", lambda r, w, pk: _of_sets(r, w) and r.curates_set(w, pk)),
+    "/admin/knowledge/source/": ("source", "name", lambda r, w, pk: _keepers(r, w) and r.sees_source(w, pk)),
+    "/admin/chat/message/": ("message", "question", lambda r, w, pk: r.reviews_message(w, pk)),
+    "/admin/feedback/badcase/": ("message", "question", lambda r, w, pk: _case_listed(r, w, pk)),
+    "/admin/evaluation/goldenset/": ("golden", "name", ADMIN["golden"][1]),
+    "/admin/accounts/user/": ("user", "username", ADMIN["user"][1]),
+    "/admin/accounts/auditevent/": ("event", "target", ADMIN["event"][1]),
+    "/admin/accounts/apikey/": ("key", "name", ADMIN["key"][1]),
+}
+
+
+def _case_listed(rules: Rules, who: Person, pk: Any) -> bool:
+    case = rules.case_of(pk)
+    return case is not None and _judges(rules, who) and rules.reviews_case(who, case)

@@ -1,0 +1,141 @@
+"""Every address of the site, found in its URL patterns, and ids to fill them with."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.urls import URLPattern, get_resolver
+from django.urls.resolvers import RoutePattern
+
+from tests.security.oracle.facts import KINDS, Facts
+
+PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+ADMIN = re.compile(r"^admin/(accounts|knowledge|chat|feedback|evaluation)/(\w+)/")
+OF_MODEL = {label.lower(): kind for kind, label in KINDS.items()}
+OF_PARAMETER = {
+    "set_id": "set",
+    "document_id": "document",
+    "job_id": "job",
+    "source_id": "source",
+    "request_id": "request",
+    "notification_id": "notification",
+    "conversation_id": "conversation",
+    "message_id": "message",
+    "version_id": "version",
+    "chunk_id": "chunk",
+    "edit_id": "edit",
+    "key_id": "key",
+}
+PLAIN = {  # parameters that name no object
+    "number": ("1", "2", "9", "20"),
+    "verb": ("move", "copy", "remove", "steal"),
+    "name": ("ragsite", "ragsite/open", "p1.png"),
+    "reference": ("0" * 32,),
+    "source": ("wiki", "1"),
+    "content_type_id": ("1", "7", "20"),
+    "app_label": ("accounts", "knowledge", "chat", "feedback", "evaluation"),
+    "url": ("knowledge/nothing", "x"),
+}
+FORGED = ("0", "999999999", "9223372036854775807", "-1", "1' OR '1'='1", "00000000-0000-0000-0000-000000000001", "%00")
+REGEX = re.compile(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One pattern: `path` with `<parameter>` for what is to be filled in."""
+
+    path: str
+    name: str
+    parameters: tuple[tuple[str, str], ...]  # name, kind of object or ""
+
+    @property
+    def model(self) -> str:
+        """The kind of object of a page of the administration."""
+        found = ADMIN.match(self.path)
+        return OF_MODEL[f"{found[1]}.{found[2]}"] if found else ""
+
+    @property
+    def tail(self) -> str:
+        """What is done: the last part of the name of a page of the administration."""
+        return self.name.rpartition("_")[2] if self.model else self.name
+
+
+def routes_all() -> list[Route]:
+    """In the order of the patterns; the same path with several views once."""
+    found = {path: name for path, name in reversed(list(_patterns(get_resolver().url_patterns, "")))}
+    return sorted((_route(path, name) for path, name in found.items()), key=lambda route: route.path)
+
+
+def _patterns(patterns: list[object], prefix: str) -> Iterator[tuple[str, str]]:
+    for one in patterns:
+        is_plain = isinstance(one.pattern, RoutePattern)  # type: ignore[attr-defined]
+        text = str(one.pattern)  # type: ignore[attr-defined]
+        path = prefix + (text if is_plain else REGEX.sub(r"<\1>", text).strip("^$"))
+        if isinstance(one, URLPattern):
+            yield path, one.name or ""
+        else:
+            yield from _patterns(one.url_patterns, path)  # type: ignore[attr-defined]
+
+
+def _route(path: str, name: str) -> Route:
+    model = (found := ADMIN.match(path)) and OF_MODEL[f"{found[1]}.{found[2]}"]
+    parameters = []
+    for parameter in PARAMETER.findall(path):
+        kind = model if parameter in ("object_id", "pk", "id") and model else OF_PARAMETER.get(parameter, "")
+        assert kind or parameter in PLAIN or path.startswith("admin/r/"), f"{path}: nothing is known of {parameter}"
+        parameters.append((parameter, kind))
+    return Route(path, name, tuple(parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A route with its parameters: `ids` are of objects that exist, by kind; None where one is forged."""
+
+    route: Route
+    address: str
+    ids: dict[str, int | str] | None
+
+
+class Aim:
+    """Chooses ids: of any tenant, of a related object where an address names two, or forged ones."""
+
+    def __init__(self, facts: Facts, rng: random.Random) -> None:
+        self.facts, self.rng = facts, rng
+        self.ids = {kind: sorted(rows, key=str) for kind, rows in facts.rows.items()}
+        self.edits: dict[int, list[int]] = {}
+        for pk, row in facts.rows["edit"].items():
+            self.edits.setdefault(row["document_id"], []).append(int(pk))
+        self.chunks: dict[int, list[int]] = {}
+        for pk, row in facts.rows["chunk"].items():
+            document = facts.rows["version"][row["version_id"]]["document_id"]
+            self.chunks.setdefault(document, []).append(int(pk))
+
+    def at(self, route: Route, **fixed: int | str) -> Target:
+        """The route filled; `fixed`: ids by kind."""
+        ids: dict[str, int | str] | None = {}
+        address = "/" + route.path
+        for parameter, kind in route.parameters:
+            value = fixed.get(kind) if kind else None
+            if value is None:
+                value = self.some(kind, ids) if kind else self.rng.choice(PLAIN.get(parameter, ("1",)))
+            if kind and ids is not None:
+                ids[kind] = value
+            if kind and self.rng.random() < 0.04 and not fixed:
+                value, ids = self._forged(parameter), None
+            address = re.sub(rf"<(\w+:)?{parameter}>", lambda _, v=value: str(v), address, count=1)
+        return Target(route, address, ids)
+
+    def some(self, kind: str, ids: dict[str, int | str] | None = None) -> int | str:
+        """An object of a kind, of the document that was chosen before where there is one."""
+        of = {"edit": self.edits, "chunk": self.chunks}.get(kind, {})
+        near = of.get(int(ids["document"]), []) if ids and "document" in ids else []
+        return self.rng.choice(near if near and self.rng.random() < 0.8 else self.ids[kind])
+
+    def _forged(self, parameter: str) -> str:
+        if parameter in ("conversation_id", "message_id"):
+            return "00000000-0000-0000-0000-000000000001"
+        plain = parameter == "object_id"
+        return self.rng.choice(FORGED if plain else FORGED[:3])
