@@ -129,7 +129,7 @@ def _command(process: psutil.Process) -> str:
 
 def _part_of(process: psutil.Process) -> str:
     command = _command(process)
-    for word, part in (("postgres", "postgres"), ("redis-server", "redis")):
+    for word, part in (("postgres", "postgres"), ("redis-server", "redis"), ("valkey-server", "redis")):
         if word in command.split(" ", 1)[0]:
             return part
     parent = process.parent()

@@ -1,9 +1,9 @@
 """Write the lock files from what is installed, with the hashes of every file that the package index offers.
 
 The ranges of pyproject.toml are the source. This takes the versions of the running environment, so first bring that
-to where it should be (`pip install -U ...`), test, then `make lock`. `requirements.lock` is the closure of what the
-project needs with the extra `embedded`; `requirements-dev.lock` holds what the extra `dev` adds; with `audit` as
-argument `requirements-audit.lock` is written instead, which has an environment of its own.
+to where it should be (`pip install -U ...`), test, then `make lock`. `requirements.lock` is the closure of the
+project's dependencies with the extra `embedded`; `requirements-dev.lock` holds what the extra `dev` adds; with `audit`
+as argument `requirements-audit.lock` is written instead, which has an environment of its own.
 
 PyTorch stands apart without hashes (`requirements-torch.lock`): which file of it is right depends on the machine (with
 or without a GPU), and those without one come from indexes of their own.

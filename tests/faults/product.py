@@ -158,4 +158,6 @@ def part_of(arguments: list[str]) -> str | None:
     if "worker" in arguments:
         queues = arguments[arguments.index("-Q") + 1].split(",")
         return "worker" if "ingest" in queues else f"{queues[0]} worker"
-    return {"postgres": POSTGRES, "redis-server": REDIS}.get(Path(arguments[0].split(" ")[0]).name)
+    return {"postgres": POSTGRES, "redis-server": REDIS, "valkey-server": REDIS}.get(
+        Path(arguments[0].split(" ")[0]).name
+    )

@@ -14,6 +14,7 @@ import redis
 from ragsite.embedded.data_dir import AlreadyRunningError, DataLock
 from ragsite.embedded.postgres import NamespaceIdentity, UserIdentity, choose_identity
 from ragsite.embedded.processes import Process, ServiceError, launcher, processes_in, wait_until
+from ragsite.embedded.redis import UNUSED_COMMANDS, server_program
 from ragsite.embedded.services import EmbeddedServices
 
 
@@ -30,6 +31,9 @@ def test_a_second_start_finds_the_data_of_the_first(data_dir):
             connection.execute("CREATE TABLE kept AS SELECT '[1,2]'::halfvec AS v")
         with redis.Redis.from_url(services.redis_url) as client:
             client.set("kept", "yes")
+            for command in UNUSED_COMMANDS:
+                with pytest.raises(redis.ResponseError, match="unknown command"):
+                    client.execute_command(command, "x", "y")
 
     with EmbeddedServices(data_dir, durable=False) as services:
         with psycopg.connect(services.database_url) as connection:
@@ -39,6 +43,28 @@ def test_a_second_start_finds_the_data_of_the_first(data_dir):
 
     assert row == ("[1,2]",)
     assert value == b"yes"
+
+
+@pytest.mark.parametrize(
+    ("found", "started"),
+    [
+        ({}, "wheel"),
+        ({"redis-server": "Redis server v=5.0.7 sha=0"}, "wheel"),
+        ({"redis-server": "Redis server v=7.0.15 sha=0"}, "redis-server"),
+        ({"redis-server": "Redis server v=7.0.15", "valkey-server": "Valkey server v=8.1.10 sha=0"}, "valkey-server"),
+        ({"redis-server": "Redis server v=6.2.14 sha=0"}, "redis-server"),
+        ({"redis-server": "Segmentation fault"}, "wheel"),
+    ],
+)
+def test_the_newest_redis_or_valkey_is_started(found, started, tmp_path, monkeypatch):
+    for name, said in found.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\necho '{said}'\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    program = server_program()
+
+    assert (program.name if program.parent == tmp_path else "wheel") == started
 
 
 def test_nothing_runs_after_the_context(data_dir):

@@ -208,8 +208,9 @@ def _user_tenant(rules: Rules, kind: str, pk: Any) -> int:
 # pages of the administration besides those of Django: name → predicate; None: only leaks are looked for
 OWN: dict[str, Opens | None] = {
     "accounts_auditevent_export": lambda r, w, pk: w.administers,
-    "auth_user_password_change": lambda r, w, pk: _tenant_of("user")(r, w, pk)
-    and r.facts.row("user", pk)["service_owner_id"] is None,
+    "auth_user_password_change": lambda r, w, pk: (
+        _tenant_of("user")(r, w, pk) and r.facts.row("user", pk)["service_owner_id"] is None
+    ),
     "knowledge_document_upload": lambda r, w, pk: _curators(r, w),
     "knowledge_document_recent": lambda r, w, pk: _curators(r, w),
     "knowledge_document_transfer": None,

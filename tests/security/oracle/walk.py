@@ -94,7 +94,9 @@ class Walk:
         if not is_right:
             self.faults.append(f"{who.role if who else 'nobody'}: {what}")
 
-    def look(self, who: Person | None, answer: Answer, way: str, what: str, known: frozenset[str] = frozenset()) -> None:
+    def look(
+        self, who: Person | None, answer: Answer, way: str, what: str, known: frozenset[str] = frozenset()
+    ) -> None:
         """No word of what is hidden, and no fault of the server. `known`: words that the request itself held."""
         leaked = (answer.words & self.hidden(who, way)) - known
         names = ", ".join(f"{s.kind} {s.pk} {s.facet}" for s in sorted(self.world.secrets[w] for w in leaked))

@@ -117,7 +117,12 @@ def _people(world: World, name: str, tenant: Tenant) -> None:
         world.people[name, role] = person
     owner = world.people[name, "owner"]
     robot = User.objects.create(
-        tenant=tenant, username=world.word(), clearance=1, is_service=True, service_owner=owner, password="!"  # noqa: S106
+        tenant=tenant,
+        username=world.word(),
+        clearance=1,
+        is_service=True,
+        service_owner=owner,
+        password="!",  # noqa: S106
     )
     world.tell("user", robot, username=robot.username)
     world.people[name, "robot"] = robot
@@ -254,9 +259,7 @@ class Place:
         first, second = self.documents[4], self.documents[5]
         for one, two in ((first, second), (self.documents[0], self.documents[8])):
             low, high = sorted((one.pk, two.pk))
-            DuplicatePair.objects.create(
-                tenant=self.tenant, first_id=low, second_id=high, kind="near", similarity=0.9
-            )
+            DuplicatePair.objects.create(tenant=self.tenant, first_id=low, second_id=high, kind="near", similarity=0.9)
 
     def _load(self, rows: list[dict[str, Any]]) -> None:
         root = self.world.people["home", "admin"]
@@ -348,7 +351,11 @@ class Place:
                 document=document, number=20, sha256="8" * 64, file_name=words["file_name"], size_bytes=1
             )
             IngestItem.objects.create(
-                job=job, version=version, stage="failed", error_code="strange", error_message=words["error"],
+                job=job,
+                version=version,
+                stage="failed",
+                error_code="strange",
+                error_message=words["error"],
                 finished=timezone.now(),
             )
             IngestItem.objects.create(job=job, version_id=int(self.documents[0].live_version_id or 0), stage="received")
