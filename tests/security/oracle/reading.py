@@ -30,7 +30,7 @@ def _version(rules: Rules, who: Person, pk: Any) -> bool:
     return (is_live and rules.opens(who, document)) or rules.keeps(who, document)
 
 
-# ── pages for everybody and the API: path → kind of the id that decides, predicate; None: the answer is not sure ────────
+# ── pages for everybody and the API: path → kind of the id that decides, predicate; None: the answe
 
 PAGES: dict[str, tuple[str, Opens] | None] = {
     "": ("", everybody),
@@ -82,7 +82,7 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "admin/r/<path:content_type_id>/<path:object_id>/": ("", nobody),
 }
 
-# ── pages of the administration: kind → who opens the page, which rows, who adds, changes, deletes ──────────────────────
+# ── pages of the administration: kind → who opens the page, which rows, who adds, changes, deletes 
 
 
 def _admins(rules: Rules, who: Person) -> bool:
@@ -307,7 +307,7 @@ def _known(rules: Rules, who: Person, target: Target) -> bool | None:
     return None if found is None else found[1](rules, who, target.ids.get(found[0]))
 
 
-# ── lists of the API: what they must hold ───────────────────────────────────────────────────────────────────────────────
+# ── lists of the API: what they must hold ─────────────────────────────────────────────────────────
 
 LISTS: dict[str, tuple[str, str, Opens]] = {  # address → kind, facet, who finds it there
     "/api/v1/documents?page_size=500": ("document", "title", lambda r, w, pk: r.sees(w, pk)),

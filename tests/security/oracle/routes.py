@@ -65,7 +65,7 @@ class Route:
 
 def routes_all() -> list[Route]:
     """In the order of the patterns; the same path with several views once."""
-    found = {path: name for path, name in reversed(list(_patterns(get_resolver().url_patterns, "")))}
+    found = dict(reversed(list(_patterns(get_resolver().url_patterns, ""))))
     return sorted((_route(path, name) for path, name in found.items()), key=lambda route: route.path)
 
 
