@@ -82,7 +82,7 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "admin/r/<path:content_type_id>/<path:object_id>/": ("", nobody),
 }
 
-# ── pages of the administration: kind → who opens the page, which rows, who adds, changes, deletes 
+# ── pages of the administration: kind → who opens the page, which rows, who adds, changes, deletes
 
 
 def _admins(rules: Rules, who: Person) -> bool:
