@@ -17,6 +17,7 @@ from chat.types import AnswerRecord, AnswerRequest, CitationFormat, CitationReco
 from knowledge.errors import UnmatchedFilterError
 from knowledge.selectors.filters import FilterChoices
 from knowledge.types import Facet, FilterWarning, Retrieved
+from ragcore.text.normalise import visible
 from ragcore.types import Sentence
 
 _MARKER = re.compile(r"(?:(?<![ \t])[ \t]+)?\[\d{1,3}\]")
@@ -138,7 +139,7 @@ def _escaped(text: str) -> str:
 
 
 def _named(citation: CitationRecord) -> str:
-    name = " ".join((citation.title or citation.external_id or f"#{citation.document_id}").split())
+    name = " ".join(visible(citation.title or citation.external_id or f"#{citation.document_id}").split())
     return f"{name}, p. {citation.page}" if citation.page is not None else name
 
 

@@ -15,6 +15,7 @@ from redis.exceptions import RedisError
 from chat.api.schemas import QueryText, SetId, Word
 from ragcore.errors import RagError
 from ragcore.llm.client import fenced
+from ragcore.text.normalise import visible
 
 _BRACKET = re.compile(r"([\[\]<])")
 SOURCE_CHARACTERS = 20_000  # of one answer of fetch_source; a longer text is read on with `offset`
@@ -176,5 +177,5 @@ def _answer(answer: AnswerOut) -> str:
 
 def _named(title: str, page: int | None) -> str:
     """A title in one line that cannot end a fence nor become a link or a picture where the result is shown."""
-    name = _BRACKET.sub(r"\\\1", " ".join(title.split()))
+    name = _BRACKET.sub(r"\\\1", " ".join(visible(title).split()))
     return name if page is None else f"{name}, p. {page}"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ragcore.grounding.markers import CodeSpans
 from ragcore.ports import TokenCounter
+from ragcore.text.normalise import visible
 from ragcore.types import Passage, Source
 
 SEPARATOR = "\n\n---\n\n"
@@ -113,7 +114,11 @@ def _section(passage: Passage, name: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    """A document must not end the context or pass for another source, nor its own [3] for a citation: that is ［3］."""
+    """A document must not end the context or pass for another source, nor its own [3] for a citation: that is ［3］.
+
+    What people do not see of it a model does not read either.
+    """
+    text = visible(text)
     if not _MAY_HARM.search(text):
         return text
     text = _TAG.sub("&lt;", _FORGED.sub(r"［\1］", text))

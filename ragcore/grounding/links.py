@@ -16,7 +16,7 @@ import regex
 from ragcore.grounding.link_guard import LinkGuard
 from ragcore.grounding.markers import CodeSpans
 from ragcore.grounding.plain_urls import bare_addresses
-from ragcore.text.normalise import remove_unseen
+from ragcore.text.normalise import visible
 
 _DESTINATION = r"(?:<(?P<angled>[^<>\n]{0,2000})>|(?P<bare>(?:[^()\s\\<]|\\.|\([^()\s]{0,500}\)){0,2000}))"
 _TITLE = r"(?:\s{1,20}(?:\"[^\"]{0,300}\"|'[^']{0,300}'|\([^()]{0,300}\)))?"
@@ -26,7 +26,6 @@ _LINK = regex.compile(rf"!?\[(?P<words>(?:[^\[\]\\\n]|\n[^\n\[\]\\]|\\.|{_NESTED
 _ADDRESS = regex.compile(r"<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{0,2000}|[^\s<>@]{1,64}@[^\s<>@]{1,255})>")
 _PIECE = re.compile(r"(?P<ticks>`+|~{3,})|(?P<newline>\n[ \t]*)|(?P<open>!?\[|<)|(?P<text>[^`~\n\[<!]+|.)", re.DOTALL)
 _UNFINISHED = re.compile(r"(?:(?<!`)`+|(?<!~)~+|\n[ \t]*|!)\Z")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # terminals obey some of them
 _MARKER = re.compile(r"\d{1,3}")
 
 
@@ -53,7 +52,7 @@ class LinkStream:
 
     def feed(self, text: str) -> str:
         """The clean text that is certain after this piece."""
-        return self._guard.feed(self._unwrapper.feed(remove_unseen(_CONTROL.sub("", text))))
+        return self._guard.feed(self._unwrapper.feed(visible(text)))
 
     def flush(self) -> str:
         """The rest, when the text is over."""

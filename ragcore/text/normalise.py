@@ -12,7 +12,8 @@ _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
     "\ufff0-\ufffc\ufffe\uffff\U000e0000-\U000e0fff]"
 )
-_CONTROL = re.compile("[\u200c\u200d\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_JOINERS = re.compile("[\u200c\u200d\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def nfkc(text: str) -> str:
@@ -25,9 +26,14 @@ def remove_unseen(text: str) -> str:
     return text if text.isascii() else _UNSEEN.sub("", text)
 
 
+def visible(text: str) -> str:
+    """What people see of a text: also without control characters, some of which terminals obey."""
+    return remove_unseen(_CONTROL.sub("", text))
+
+
 def normalise_query(text: str) -> str:
     """A question for retrieval: NFKC, no invisible characters, single spaces, trimmed. Idempotent."""
-    return _SPACE.sub(" ", nfkc(_CONTROL.sub("", remove_unseen(text)))).strip()
+    return _SPACE.sub(" ", nfkc(_JOINERS.sub("", remove_unseen(text)))).strip()
 
 
 def squeeze(text: str) -> str:

@@ -38,7 +38,6 @@ client-output-buffer-limit normal 256mb 64mb 60
 """
 # what nothing here needs and weaknesses were found in, or what reaches files and other servers
 UNUSED_COMMANDS = (
-    "CONFIG",
     "DEBUG",
     "MODULE",
     "MIGRATE",
