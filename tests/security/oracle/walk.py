@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +18,7 @@ from tests.security.oracle.rules import Rules
 from tests.security.oracle.world import WORD, World
 
 FOUND = re.compile(WORD)
+READING = ("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "SET ", "SHOW")
 
 
 @dataclass
@@ -103,13 +106,15 @@ class Walk:
             self.faults.append(f"{who.role if who else 'nobody'}: {what} → {answer.status}")
 
 
-def statements_that_write() -> tuple[list[str], Any]:
-    """A wrapper for `connection.execute_wrapper` with the list of the statements that may have changed something."""
+@contextmanager
+def writes_noted() -> Iterator[list[str]]:
+    """The statements within that may have changed something."""
     written: list[str] = []
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if not str(sql).lstrip().upper().startswith(("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "SET ", "SHOW")):
+        if not str(sql).lstrip().upper().startswith(READING):
             written.append(str(sql))
         return execute(sql, params, many, context)
 
-    return written, connection.execute_wrapper(note)
+    with connection.execute_wrapper(note):
+        yield written
