@@ -53,6 +53,10 @@ HANGS_ON = {  # kinds without a tenant of their own: column, kind of what they h
     "golden_case": ("golden_set_id", "golden"),
     "run": ("golden_set_id", "golden"),
 }
+OWNED = {  # kinds that belong to one person: column
+    **dict.fromkeys(("key", "request", "conversation", "message"), "user_id"),
+    "notification": "recipient_id",
+}
 FORGED = ("0", "999999999", "9223372036854775807", "-1", "1' OR '1'='1", "00000000-0000-0000-0000-000000000001", "%00")
 REGEX = re.compile(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 
@@ -79,7 +83,7 @@ class Route:
 
 def routes_all() -> list[Route]:
     """In the order of the patterns; the same path with several views once."""
-    found = {path: name for path, name in reversed(list(_patterns(get_resolver().url_patterns, "")))}
+    found = dict(reversed(list(_patterns(get_resolver().url_patterns, ""))))
     return sorted((_route(path, name) for path, name in found.items()), key=lambda route: route.path)
 
 
@@ -126,6 +130,10 @@ class Aim:
         for kind, rows in facts.rows.items():
             for found in rows:
                 self.near.setdefault((self._tenant(kind, found), kind), []).append(found)
+        self.mine: dict[tuple[int, str], list[int | str]] = {}  # person, kind → ids
+        for kind, column in OWNED.items():
+            for found, row in facts.rows[kind].items():
+                self.mine.setdefault((row[column], kind), []).append(found)
         self.chunks: dict[int, list[int]] = {}
         for pk, row in facts.rows["chunk"].items():
             document = facts.rows["version"][row["version_id"]]["document_id"]
@@ -142,12 +150,12 @@ class Aim:
         above = row[column]
         return self._tenant(parent, above if isinstance(above, int) else str(above))
 
-    def at(self, route: Route, tenant: int | None = None) -> Target:
-        """The route filled, with objects of one tenant or of any."""
+    def at(self, route: Route, tenant: int | None = None, person: int | None = None) -> Target:
+        """The route filled, with objects of one tenant or of any, and often of one person."""
         ids: dict[str, int | str] | None = {}
         address = "/" + route.path
         for parameter, kind in route.parameters:
-            value = self.some(kind, ids, tenant) if kind else self.rng.choice(PLAIN.get(parameter, ("1",)))
+            value = self.some(kind, ids, tenant, person) if kind else self.rng.choice(PLAIN.get(parameter, ("1",)))
             if kind and ids is not None:
                 ids[kind] = value
             if kind and self.rng.random() < 0.04:
@@ -155,11 +163,18 @@ class Aim:
             address = re.sub(rf"<(\w+:)?{parameter}>", lambda _, v=value: str(v), address, count=1)
         return Target(route, address, ids)
 
-    def some(self, kind: str, ids: dict[str, int | str] | None = None, tenant: int | None = None) -> int | str:
+    def some(
+        self,
+        kind: str,
+        ids: dict[str, int | str] | None = None,
+        tenant: int | None = None,
+        person: int | None = None,
+    ) -> int | str:
         """An object of a kind, of the document that was chosen before where there is one."""
         of = {"edit": self.edits, "chunk": self.chunks}.get(kind, {})
         near = of.get(int(ids["document"]), []) if ids and "document" in ids else []
-        if near and self.rng.random() < 0.8:
+        near = near or self.mine.get((person or 0, kind), [])
+        if near and self.rng.random() < 0.7:
             return self.rng.choice(near)
         return self.rng.choice(self.ids[kind] if tenant is None else self.near[tenant, kind])
 

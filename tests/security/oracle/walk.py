@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ class Answer:
     status: int
     text: str  # headers, cookies and body
     words: frozenset[str]
+    body: str
+    fault: str = ""  # of the server
 
 
 @dataclass
@@ -73,8 +76,11 @@ class Walk:
         client.cookies = cookies
         self.counts["requests"] += 1
         said = "\n".join([*(f"{name}: {value}" for name, value in response.items()), response.cookies.output()])
-        text = f"{said}\n{body.decode('utf-8', 'replace')}"
-        return Answer(response.status_code, text, frozenset(FOUND.findall(text.lower())))
+        page = body.decode("utf-8", "replace")
+        text = f"{said}\n{page}"
+        fault = getattr(response, "exc_info", None)
+        trace = "".join(traceback.format_exception(fault[1])[-6:]) if fault and response.status_code >= 500 else ""
+        return Answer(response.status_code, text, frozenset(FOUND.findall(text.lower())), page, trace)
 
     def get(self, who: Person | None, address: str) -> Answer:
         """A GET that leaves nothing in the database."""
@@ -97,13 +103,15 @@ class Walk:
         if not is_right:
             self.faults.append(f"{who.role if who else 'nobody'}: {what}")
 
-    def look(self, who: Person | None, answer: Answer, way: str, what: str, known: frozenset[str] = frozenset()) -> None:
+    def look(
+        self, who: Person | None, answer: Answer, way: str, what: str, known: frozenset[str] = frozenset()
+    ) -> None:
         """No word of what is hidden, and no fault of the server. `known`: words that the request itself held."""
         leaked = (answer.words & self.hidden(who, way)) - known
         names = ", ".join(f"{s.kind} {s.pk} {s.facet}" for s in sorted(self.world.secrets[w] for w in leaked))
         self.check(not leaked, who, f"{what} → {answer.status}: tells {names}")
         if answer.status >= 500:
-            self.faults.append(f"{who.role if who else 'nobody'}: {what} → {answer.status}")
+            self.faults.append(f"{who.role if who else 'nobody'}: {what} → {answer.status} {answer.fault}")
 
 
 @contextmanager

@@ -53,9 +53,10 @@ class Acts:
         self.rules, self.aim, self.rng = rules, aim, rng
         self.facts: Facts = rules.facts
         self.tenant: int | None = None  # whose objects bodies name; None: anybody's
+        self.person: int | None = None
 
     def any(self, kind: str) -> Any:
-        return self.aim.some(kind, tenant=self.tenant)
+        return self.aim.some(kind, tenant=self.tenant, person=self.person)
 
     def name(self, kind: str, column: str) -> str:
         return str(self.facts.row(kind, self.any(kind))[column])
@@ -95,7 +96,6 @@ class Acts:
             "name": self.new(),
             "owner": self.name("user", "username"),
             "options": {"shared": rng.random() < 0.5},
-            "location": "https://example.org/a",
         }
         reason = {"reason": "because"}
         table: dict[str, list[tuple[str, dict[str, Any], Any]]] = {
@@ -145,8 +145,12 @@ class Acts:
             "jobs/<int:job_id>/resume": [("post", {}, lambda: r.sees_job(who, get("job")))],
             "jobs/<int:job_id>/retry": [("post", {}, None)],
             "access-requests": [("post", body({"set": self.any("set"), **reason}), None)],
-            "access-requests/<int:request_id>/approve": [("post", body(reason), lambda: self._decides(who, get("request")))],
-            "access-requests/<int:request_id>/decline": [("post", body(reason), lambda: self._decides(who, get("request")))],
+            "access-requests/<int:request_id>/approve": [
+                ("post", body(reason), lambda: self._decides(who, get("request")))
+            ],
+            "access-requests/<int:request_id>/decline": [
+                ("post", body(reason), lambda: self._decides(who, get("request")))
+            ],
             "access-requests/<int:request_id>/withdraw": [("post", {}, None)],
             "notifications/read": [("post", {}, True)],
             "notifications/<int:notification_id>/read": [
@@ -215,7 +219,7 @@ class Acts:
             "open": [form()],
             "read_all": [form()],
             "profile": [form(department="d", clearance=4, is_superuser="on", interests="")],
-            "key_create": [form(name="k", scopes=rng.sample(SCOPES, 2), expires="30")],
+            "key_create": [form(name="k", scopes=rng.sample(SCOPES, 2), expires="90", requests_per_minute="")],
             "key_revoke": [form()],
             "password": [form(old_password="x", new_password1=PASSWORD, new_password2=PASSWORD)],  # noqa: S106
             "second_factor": [form(code="000000")],
@@ -266,7 +270,9 @@ class Acts:
     def _bulk(self, route: Route) -> list[dict[str, Any]]:
         """The actions of a list, for rows of anybody."""
         app, model = KINDS[route.model].lower().split(".")
-        page = next(p for m, p in admin.site._registry.items() if (m._meta.app_label, m._meta.model_name) == (app, model))
+        page = next(
+            p for m, p in admin.site._registry.items() if (m._meta.app_label, m._meta.model_name) == (app, model)
+        )
         names = [*(page.actions or ()), "delete_selected"]
         rows = [str(self.any(route.model)) for _ in range(3)]
         return [
@@ -283,7 +289,27 @@ CHANGED: dict[str, Callable[[Any], Any]] = {  # fields of forms of the administr
     "name": lambda rng: f"changed{rng.randrange(10**6)}",
     "question": lambda rng: "changed?",
     "note": lambda rng: "changed",
+    "retrieval.top_k": lambda rng: str(rng.randrange(5, 20)),
+    "chunking.max_tokens": lambda rng: str(rng.randrange(200, 300)),
 }
+
+
+FILLED = {  # empty fields that a new row needs; "": a new word
+    **dict.fromkeys(("username", "code", "name", "question"), ""),
+    **dict.fromkeys(("password1", "password2"), PASSWORD),
+}
+
+
+CHOSEN = {  # fields that name objects: kind
+    **dict.fromkeys(("owners", "members", "editors", "owner", "user"), "user"),
+    "member_groups": "group",
+    "user_groups": "group",
+    "tenant": "tenant",
+    "sets": "set",
+    "golden_set": "golden",
+    "handler": "handler",
+}
+NEEDED = ("user", "tenant", "golden_set")
 
 
 def options_file() -> SimpleUploadedFile:
@@ -298,10 +324,10 @@ def tampered(fields: dict[str, Any], acts: Acts) -> dict[str, Any]:
     for name in sent:
         if name in CHANGED:
             sent[name] = [CHANGED[name](rng)]
-    for name, kind in (
-        *(("owners", "user"), ("members", "user"), ("editors", "user"), ("member_groups", "group"), ("tenant", "tenant")),
-        *(("sets", "set"), ("golden_set", "golden"), ("handler", "handler"), ("owner", "user"), ("user_groups", "group")),
-    ):
-        if name in sent and rng.random() < 0.5:
+    for name, value in FILLED.items():
+        if sent.get(name) in ([], [""]):
+            sent[name] = [value or acts.new()]
+    for name, kind in CHOSEN.items():
+        if name in sent and (rng.random() < 0.5 or (name in NEEDED and sent[name] in ([], [""]))):
             sent[name] = [str(acts.any(kind))]
     return sent
