@@ -24,7 +24,7 @@ from tests.security.oracle.facts import Person
 from tests.security.oracle.forms import form_of
 from tests.security.oracle.places import world_make
 from tests.security.oracle.reading import LISTS, SIGNING_IN, is_asking, opens, way_of
-from tests.security.oracle.routes import Aim, Target, routes_all
+from tests.security.oracle.routes import Aim, Route, Target, routes_all
 from tests.security.oracle.rules import ASK, DESK
 from tests.security.oracle.walk import FOUND, Walk, writes_noted
 from tests.security.oracle.writing import Act, Acts, tampered
@@ -136,10 +136,23 @@ class Writer:
 QUIET = {"accounts_auditevent", "accounts_browsersession"}
 
 
+def half_kept(writer: Writer, routes: list[Route]) -> None:
+    """Who has a right in one set of a document and not in the others, at the documents' own addresses."""
+    rules = writer.walk.rules
+    for pk, one in rules.facts.documents.items():
+        for who in writer.walk.browsers:
+            held = {rules.curates_set(who, in_set) for in_set in one.sets}
+            if held == {True, False} and rules.sees(who, pk):
+                for route in routes:
+                    address = "/" + re.sub(r"<[^>]+>", "1", route.path.replace("<int:document_id>", str(pk)))
+                    writer.try_at(who, Target(route, address, {"document": pk}))
+
+
 def test_writing(walk: Walk) -> None:
     writer = Writer(walk)
     routes = [route for route in routes_all() if route.path not in SIGNING_IN and not is_asking(route)]
     before = writer.effects.marks
+    half_kept(writer, [route for route in routes if route.path.startswith("api/v1/documents/<")])
     for _ in range(ROUNDS):
         for route in routes:
             admins = [one for one in walk.browsers if one.administers]
