@@ -74,6 +74,7 @@ class NotAllowedError(PermanentError):
         "sets_of_others": "Only administrators of the whole site may create sets in other tenants.",
         "last_set": "It is its last knowledge set; delete the document instead.",
         "erase_oneself": "Nobody can erase themselves; ask another administrator.",
+        "owns_service_accounts": "This user owns service accounts; give them another owner or delete them first.",
         "last_administrator": "The last administrator of the site cannot be erased.",
         "private_addresses": "Only administrators of the whole site may allow private addresses.",
     }

@@ -56,13 +56,14 @@ def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
         .values_list("pk", flat=True)
     )
     shown = [citation for citation in citations if citation.document_id in readable]
+    is_whole = len(shown) == len(citations)  # forms of the question may repeat earlier answers
     return {
         "message": message,
         "answer_html": answer_html(message),
         "withheld": len(citations) - len(shown),
         "citations": shown,
-        "metadata_text": _readable_json(message.metadata),
-        "trace_text": _readable_json(message.trace) if len(shown) == len(citations) else "",
+        "metadata_text": _readable_json(message.metadata) if is_whole else "",
+        "trace_text": _readable_json(message.trace) if is_whole else "",
     }
 
 

@@ -29,14 +29,16 @@ def erase_with(eraser: Eraser) -> Eraser:
 def person_erase(*, user: User, actor: User) -> str:
     """Remove a person for good; returns the pseudonym that stands in the audit log from now on.
 
-    Documents, knowledge sets and edits stay, without the name. Raises NotAllowedError for oneself and for the last
-    administrator of the site.
+    Documents, knowledge sets and edits stay, without the name. Raises NotAllowedError for oneself, for the last
+    administrator of the site, and for an owner of service accounts.
     """
     if user.pk == actor.pk:
         raise NotAllowedError("erase_oneself")
     others = User.objects.filter(is_superuser=True, is_staff=True, is_active=True, tenant__is_default=True)
     if user.tenant.is_default and not others.exclude(pk=user.pk).exists():
         raise NotAllowedError("last_administrator")
+    if user.service_accounts.exists():
+        raise NotAllowedError("owns_service_accounts")
     pseudonym = f"person-{user.pk}"
     for eraser in _erasers:
         eraser(user)

@@ -22,6 +22,7 @@ from knowledge.models import IngestJob, KnowledgeSet, SetSource, Source
 from knowledge.selectors import sets_managed
 from knowledge.selectors.sets import set_sources, source_list, sources_managed, sources_usable
 from knowledge.services.composition import set_sources_put
+from knowledge.services.registration import DEFAULT_SOURCE
 from knowledge.services.sources import set_ingest, source_create, source_delete, source_run_start, source_update
 from knowledge.services.sources.sync_runs import LISTED_KINDS
 from knowledge.types import SourceFilter, strictly
@@ -73,7 +74,9 @@ class SourceAdmin(OwnerAdmin):
             return self.has_view_permission(request)
         return sources_managed(scope=admin_scope(request)).filter(pk=obj.pk).exists()
 
-    has_delete_permission = has_change_permission
+    def has_delete_permission(self, request: HttpRequest, obj: Source | None = None) -> bool:
+        """Not the source of uploads, which takes over what other sources leave."""
+        return self.has_change_permission(request, obj) and (obj is None or obj.name != DEFAULT_SOURCE)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Source | None = None) -> tuple[str, ...]:
         return ("kind",) if obj is not None else ()
@@ -95,10 +98,11 @@ class SourceAdmin(OwnerAdmin):
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """The sources and how many documents go with them; the deletion is soft."""
+        """The sources and how many documents go with them; the deletion is soft. Those that must stay are refused."""
         documents = sum(int(getattr(obj, "document_count", 0)) for obj in objs)
         counts = {str(self.opts.verbose_name_plural): len(objs), str(_("documents")): documents}
-        return [str(obj) for obj in objs], counts, set(), []
+        refused = {str(obj) for obj in objs if not self.has_delete_permission(request, obj)}
+        return [str(obj) for obj in objs], counts, refused, []
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view

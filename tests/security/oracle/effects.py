@@ -112,7 +112,7 @@ class Permits:
         row = change.row
         if change.before is None:
             return row["created_by_id"] == who.pk and self.rules.of_tenant(who, row["tenant_id"])
-        if self.rules.keeps(who, row["id"]) or self._deleted_for(who, row["id"]):
+        if self.rules.keeps(who, row["id"]) or self.rules.finds_deleted(who, row["id"]):
             return True
         if change.columns <= {"rating", "ratings", "updated"}:  # readers judge answers
             return any(row["id"] in self.facts.cited.get(m, ()) and r["user_id"] == who.pk for m, r in self._messages())
@@ -121,11 +121,6 @@ class Permits:
 
     def _messages(self) -> list[tuple[str, Row]]:
         return [(str(pk), row) for pk, row in self.facts.rows["message"].items()]
-
-    def _deleted_for(self, who: Person, pk: int) -> bool:
-        """Administrators see what was deleted."""
-        one = self.facts.documents[pk]
-        return one.is_deleted and self.rules.administers(who, one.tenant)
 
     def _usable(self, who: Person, source: int) -> bool:
         row = self.facts.row("source", source)
@@ -144,7 +139,7 @@ class Permits:
     def _by_document(self, who: Person, document: int, fresh: set[tuple[str, Any]]) -> bool:
         if ("knowledge_document", document) in fresh:
             return True
-        return self.rules.keeps(who, document) or self._deleted_for(who, document)
+        return self.rules.keeps(who, document) or self.rules.finds_deleted(who, document)
 
     def _knowledge_documentversion(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._by_document(who, change.row["document_id"], fresh)
@@ -298,7 +293,11 @@ class Permits:
 
     def _accounts_auditevent(self, who: Person, change: Change, fresh: Any) -> bool:
         row = change.row
-        return change.before is None and row["actor_id"] == who.pk
+        if change.before is None:
+            by_itself = row["actor_id"] is None and row["action"] == "documents.withdraw"  # beside the act itself
+            return (by_itself or row["actor_id"] == who.pk) and self.rules.of_tenant(who, row["tenant_id"])
+        erased = change.after is not None and change.columns <= {"actor_name", "target", "data"}
+        return erased and self.rules.administers(who, row["tenant_id"])
 
     # ── answers and judgements ──────────────────────────────────────────────────────────────────
 
@@ -333,8 +332,8 @@ class Permits:
     _feedback_signal = _feedback_vote
 
     def _feedback_badcase(self, who: Person, change: Change, fresh: Any) -> bool:
-        if self._of_message(who, change, fresh):
-            return change.columns <= {"*", "state", "closed", "assignee_id"}
+        if self._of_message(who, change, fresh) and change.columns <= {"*", "state", "closed", "assignee_id"}:
+            return True
         if change.columns == {"assignee_id"} and self._person(who, change.row["assignee_id"]):
             return True  # who was assigned is gone
         return change.after is not None and self.rules.reviews_case(who, change.row["id"])

@@ -59,8 +59,8 @@ class FormReader(HTMLParser):
 
 
 def form_of(page: str) -> dict[str, Any]:
-    """The largest form of a page, without what belongs to the visit."""
+    """The largest form of a page, without the choice of a language and what belongs to the visit."""
     reader = FormReader()
     reader.feed(page)
-    largest = max(reader.forms, key=len, default={})
+    largest = max((one for one in reader.forms if "language" not in one), key=len, default={})
     return {name: values for name, values in largest.items() if name != "csrfmiddlewaretoken"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.security.oracle.facts import Person
 from tests.security.oracle.routes import Route, Target
-from tests.security.oracle.rules import ASK, CITE, OPEN, Rules
+from tests.security.oracle.rules import ASK, CITE, DESK, OPEN, Rules
 
 Opens = Callable[[Rules, Person, Any], bool]  # the last: the id that the address names
 
@@ -30,7 +30,7 @@ def _version(rules: Rules, who: Person, pk: Any) -> bool:
     return (is_live and rules.opens(who, document)) or rules.keeps(who, document)
 
 
-# ── pages for everybody and the API: path → kind of the id that decides, predicate; None: the answe
+# ── pages for everybody and the API: path → kind of the id that decides, predicate; None: the answer is not sure ───
 
 PAGES: dict[str, tuple[str, Opens] | None] = {
     "": ("", everybody),
@@ -82,7 +82,7 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "admin/r/<path:content_type_id>/<path:object_id>/": ("", nobody),
 }
 
-# ── pages of the administration: kind → who opens the page, which rows, who adds, changes, deletes
+# ── pages of the administration: kind → who opens the page, which rows, who adds, changes, deletes ───
 
 
 def _admins(rules: Rules, who: Person) -> bool:
@@ -118,9 +118,7 @@ def _tenant_of(kind: str) -> Opens:
 
 
 def _document(rules: Rules, who: Person, pk: Any) -> bool:
-    one = rules.facts.documents[pk]
-    gone = one.is_deleted and rules.administers(who, one.tenant) and (who.is_platform or one.clearance <= who.clearance)
-    return gone or rules.curates_document(who, pk)
+    return rules.finds_deleted(who, pk) or rules.curates_document(who, pk)
 
 
 def _golden_case(rules: Rules, who: Person, pk: Any) -> int:
@@ -192,7 +190,7 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
         lambda r, w, pk: r.sees_source(w, pk),
         _keepers,
         lambda r, w, pk: r.manages_source(w, pk),
-        lambda r, w, pk: r.manages_source(w, pk),
+        lambda r, w, pk: r.manages_source(w, pk) and r.facts.row("source", pk)["name"] != "uploads",
     ),
 }
 
@@ -266,7 +264,7 @@ def way_of(route: Route) -> str:
     if is_asking(route) or route.path in ("", "conversations"):
         return ASK
     cites = route.path.startswith(("messages/", "c/")) or route.model in ("message", "case", "conversation")
-    return CITE if cites else OPEN
+    return CITE if cites else DESK if route.model else OPEN
 
 
 def opens(rules: Rules, who: Person, target: Target) -> bool | None:

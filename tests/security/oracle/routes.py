@@ -39,6 +39,24 @@ PLAIN = {  # parameters that name no object
     "app_label": ("accounts", "knowledge", "chat", "feedback", "evaluation"),
     "url": ("knowledge/nothing", "x"),
 }
+HANGS_ON = {  # kinds without a tenant of their own: column, kind of what they hang on
+    "version": ("document_id", "document"),
+    "chunk": ("version_id", "version"),
+    "edit": ("document_id", "document"),
+    "item": ("job_id", "job"),
+    "key": ("user_id", "user"),
+    "set_source": ("knowledge_set_id", "set"),
+    "request": ("knowledge_set_id", "set"),
+    "notification": ("recipient_id", "user"),
+    "message": ("conversation_id", "conversation"),
+    "case": ("message_id", "message"),
+    "golden_case": ("golden_set_id", "golden"),
+    "run": ("golden_set_id", "golden"),
+}
+OWNED = {  # kinds that belong to one person: column
+    **dict.fromkeys(("key", "request", "conversation", "message"), "user_id"),
+    "notification": "recipient_id",
+}
 FORGED = ("0", "999999999", "9223372036854775807", "-1", "1' OR '1'='1", "00000000-0000-0000-0000-000000000001", "%00")
 REGEX = re.compile(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 
@@ -108,31 +126,57 @@ class Aim:
         self.edits: dict[int, list[int]] = {}
         for pk, row in facts.rows["edit"].items():
             self.edits.setdefault(row["document_id"], []).append(int(pk))
+        self.near: dict[tuple[int, str], list[int | str]] = {}  # tenant, kind → ids
+        for kind, rows in facts.rows.items():
+            for found in rows:
+                self.near.setdefault((self._tenant(kind, found), kind), []).append(found)
+        self.mine: dict[tuple[int, str], list[int | str]] = {}  # person, kind → ids
+        for kind, column in OWNED.items():
+            for found, row in facts.rows[kind].items():
+                self.mine.setdefault((row[column], kind), []).append(found)
         self.chunks: dict[int, list[int]] = {}
         for pk, row in facts.rows["chunk"].items():
             document = facts.rows["version"][row["version_id"]]["document_id"]
             self.chunks.setdefault(document, []).append(int(pk))
 
-    def at(self, route: Route, **fixed: int | str) -> Target:
-        """The route filled; `fixed`: ids by kind."""
+    def _tenant(self, kind: str, pk: int | str) -> int:
+        """The tenant to which an object belongs, by what it hangs on."""
+        row = self.facts.row(kind, pk)
+        if kind == "tenant":
+            return int(row["id"])
+        if "tenant_id" in row:
+            return int(row["tenant_id"])
+        column, parent = HANGS_ON[kind]
+        above = row[column]
+        return self._tenant(parent, above if isinstance(above, int) else str(above))
+
+    def at(self, route: Route, tenant: int | None = None, person: int | None = None) -> Target:
+        """The route filled, with objects of one tenant or of any, and often of one person."""
         ids: dict[str, int | str] | None = {}
         address = "/" + route.path
         for parameter, kind in route.parameters:
-            value = fixed.get(kind) if kind else None
-            if value is None:
-                value = self.some(kind, ids) if kind else self.rng.choice(PLAIN.get(parameter, ("1",)))
+            value = self.some(kind, ids, tenant, person) if kind else self.rng.choice(PLAIN.get(parameter, ("1",)))
             if kind and ids is not None:
                 ids[kind] = value
-            if kind and self.rng.random() < 0.04 and not fixed:
+            if kind and self.rng.random() < 0.04:
                 value, ids = self._forged(parameter), None
             address = re.sub(rf"<(\w+:)?{parameter}>", lambda _, v=value: str(v), address, count=1)
         return Target(route, address, ids)
 
-    def some(self, kind: str, ids: dict[str, int | str] | None = None) -> int | str:
+    def some(
+        self,
+        kind: str,
+        ids: dict[str, int | str] | None = None,
+        tenant: int | None = None,
+        person: int | None = None,
+    ) -> int | str:
         """An object of a kind, of the document that was chosen before where there is one."""
         of = {"edit": self.edits, "chunk": self.chunks}.get(kind, {})
         near = of.get(int(ids["document"]), []) if ids and "document" in ids else []
-        return self.rng.choice(near if near and self.rng.random() < 0.8 else self.ids[kind])
+        near = near or self.mine.get((person or 0, kind), [])
+        if near and self.rng.random() < 0.7:
+            return self.rng.choice(near)
+        return self.rng.choice(self.ids[kind] if tenant is None else self.near[tenant, kind])
 
     def _forged(self, parameter: str) -> str:
         if parameter in ("conversation_id", "message_id"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tests.security.oracle.facts import Facts, Person
 from tests.security.oracle.world import Secret
 
-OPEN, ASK, CITE = "open", "ask", "cite"  # by which way something is looked at
+OPEN, ASK, CITE, DESK = "open", "ask", "cite", "desk"  # by which way something is looked at
 
 
 class Rules:
@@ -68,6 +68,12 @@ class Rules:
             return False
         held = any(self.curates_set(who, in_set) for in_set in one.sets)
         return who.administers or held or self.asks(who, pk)
+
+    def finds_deleted(self, who: Person, pk: int) -> bool:
+        """Administrators find what was deleted on their pages, up to their clearance."""
+        one = self.facts.documents[pk]
+        cleared = who.is_platform or one.clearance <= who.clearance
+        return one.is_deleted and self.administers(who, one.tenant) and cleared
 
     def curates_document(self, who: Person, pk: int) -> bool:
         """It is in a set whose documents they change."""
@@ -190,7 +196,14 @@ class Rules:
         row = self.facts.row("user", pk)
         if facet in ("username", "first_name"):  # of an administrator of the site also where they work for others
             return self.of_tenant(who, row["tenant_id"]) or (who.administers and self.facts.people[pk].is_platform)
+        if facet == "department" and self._decides_about(who, pk):
+            return True
         return who.pk == pk or self.administers(who, row["tenant_id"])
+
+    def _decides_about(self, who: Person, pk: int) -> bool:
+        """The person has asked them for access."""
+        rows = self.facts.rows["request"].values()
+        return any(row["user_id"] == pk and self.manages_set(who, row["knowledge_set_id"]) for row in rows)
 
     def _group(self, who: Person, pk: int, facet: str, way: str) -> bool:
         tenant = self.facts.row("group", pk)["tenant_id"]
@@ -214,7 +227,7 @@ class Rules:
         return self.manages_set(who, row["knowledge_set_id"]) or self.manages_source(who, row["source_id"])
 
     def _source(self, who: Person, pk: int, facet: str, way: str) -> bool:
-        if facet == "name" and way == OPEN:
+        if facet == "name" and way in (OPEN, DESK):
             shown = any(one.source == pk and self.sees(who, n) for n, one in self.facts.documents.items())
             return shown or self.sees_source(who, pk)
         return self.sees_source(who, pk)
@@ -231,7 +244,7 @@ class Rules:
     def _document(self, who: Person, pk: int, facet: str, way: str) -> bool:
         if facet == "log":
             return self.administers(who, self.facts.documents[pk].tenant)
-        return self.asks(who, pk) if way == ASK else self.sees(who, pk)
+        return self.asks(who, pk) if way == ASK else self.sees(who, pk) or (way == DESK and self.finds_deleted(who, pk))
 
     def _version(self, who: Person, pk: int, facet: str, way: str) -> bool:
         document = self.document_of_version(pk)
@@ -246,7 +259,8 @@ class Rules:
             return is_live and self.asks(who, document)
         if way == CITE and self.sees(who, document) and pk in self._cited_for(who):
             return True
-        return (is_live and self.opens(who, document)) or self.keeps(who, document)
+        found = way == DESK and self.finds_deleted(who, document)
+        return found or (is_live and self.opens(who, document)) or self.keeps(who, document)
 
     def _cited_for(self, who: Person) -> set[int]:
         """Versions that answers cite which the person has got or reviews."""

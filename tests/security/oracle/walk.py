@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 import re
+import traceback
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +19,7 @@ from tests.security.oracle.rules import Rules
 from tests.security.oracle.world import WORD, World
 
 FOUND = re.compile(WORD)
+READING = ("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "SET ", "SHOW")
 
 
 @dataclass
@@ -25,6 +29,8 @@ class Answer:
     status: int
     text: str  # headers, cookies and body
     words: frozenset[str]
+    body: str
+    fault: str = ""  # of the server
 
 
 @dataclass
@@ -70,8 +76,11 @@ class Walk:
         client.cookies = cookies
         self.counts["requests"] += 1
         said = "\n".join([*(f"{name}: {value}" for name, value in response.items()), response.cookies.output()])
-        text = f"{said}\n{body.decode('utf-8', 'replace')}"
-        return Answer(response.status_code, text, frozenset(FOUND.findall(text.lower())))
+        page = body.decode("utf-8", "replace")
+        text = f"{said}\n{page}"
+        fault = getattr(response, "exc_info", None)
+        trace = "".join(traceback.format_exception(fault[1])[-6:]) if fault and response.status_code >= 500 else ""
+        return Answer(response.status_code, text, frozenset(FOUND.findall(text.lower())), page, trace)
 
     def get(self, who: Person | None, address: str) -> Answer:
         """A GET that leaves nothing in the database."""
@@ -102,16 +111,18 @@ class Walk:
         names = ", ".join(f"{s.kind} {s.pk} {s.facet}" for s in sorted(self.world.secrets[w] for w in leaked))
         self.check(not leaked, who, f"{what} → {answer.status}: tells {names}")
         if answer.status >= 500:
-            self.faults.append(f"{who.role if who else 'nobody'}: {what} → {answer.status}")
+            self.faults.append(f"{who.role if who else 'nobody'}: {what} → {answer.status} {answer.fault}")
 
 
-def statements_that_write() -> tuple[list[str], Any]:
-    """A wrapper for `connection.execute_wrapper` with the list of the statements that may have changed something."""
+@contextmanager
+def writes_noted() -> Iterator[list[str]]:
+    """The statements within that may have changed something."""
     written: list[str] = []
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if not str(sql).lstrip().upper().startswith(("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "SET ", "SHOW")):
+        if not str(sql).lstrip().upper().startswith(READING):
             written.append(str(sql))
         return execute(sql, params, many, context)
 
-    return written, connection.execute_wrapper(note)
+    with connection.execute_wrapper(note):
+        yield written

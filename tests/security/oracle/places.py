@@ -1,0 +1,394 @@
+"""What each tenant of a world has: sets, documents in all states, jobs, conversations, judgements, requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.utils import timezone
+
+from accounts.models import User, UserGroup
+from accounts.services import audit_record
+from chat.models import Conversation, Message, MessageCitation, StrategyStatistics
+from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
+from feedback.models import BadCase, Signal, Vote
+from knowledge.models import (
+    AccessRequest,
+    Attribute,
+    Chunk,
+    ChunkEdit,
+    Document,
+    DocumentVersion,
+    DuplicatePair,
+    HandlerRule,
+    IngestItem,
+    IngestJob,
+    KnowledgeSet,
+    OptionsChange,
+    SetSource,
+    SiteOptions,
+    Source,
+    SourceHandler,
+)
+from knowledge.services import documents_bulk
+from knowledge.services.edits import text_sha256
+from notifications.models import Notification
+from tests.factories import run_job, scope_of
+from tests.security.oracle.world import TENANTS, World, people_make
+
+
+def world_make() -> World:
+    """The people and everything that they have."""
+    world = people_make()
+    for name in TENANTS:
+        Place(world, name).fill()
+    return world
+
+
+class Place:
+    """What one tenant has."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world, self.name = world, name
+        self.tenant = world.people[name, "admin"].tenant
+        self.sets: dict[str, KnowledgeSet] = {}
+        self.documents: list[Document] = []
+
+    def person(self, role: str) -> User:
+        return self.world.people[self.name, role]
+
+    def words(self, *facets: str) -> dict[str, str]:
+        return {facet: self.world.word() for facet in facets}
+
+    def fill(self) -> None:
+        for make in (
+            *(self._sets, self._handlers, self._sources, self._documents, self._versions, self._edits, self._jobs),
+            *(self._talk, self._judged, self._requests, self._options, self._log),
+        ):
+            step: Callable[[], None] = make
+            step()
+
+    # ── sets and sources ────────────────────────────────────────────────────────────────────────
+
+    def _sets(self) -> None:
+        group = UserGroup.objects.create(tenant=self.tenant, name=self.world.word())
+        self.world.tell("group", group, name=group.name)
+        group.members.set([self.person("reader")])
+        lists: dict[str, dict[str, Any]] = {
+            "open": {"owners": ["owner"], "editors": ["editor"]},
+            "closed": {"visibility": "members", "owners": ["owner", "keeper"], "members": ["member", "robot"]},
+            "withheld": {"originals": "keepers", "owners": ["owner"]},
+            "other": {"visibility": "members", "owners": ["keeper"], "editors": ["editor"], "groups": [group]},
+            "lone": {"visibility": "members", "owners": []},
+        }
+        for n, (name, says) in enumerate(lists.items()):
+            words = self.words("name", "code", "description", "persona", "example")
+            made = KnowledgeSet.objects.create(
+                tenant=self.tenant,
+                axis="1XY"[n % 3],
+                visibility=says.get("visibility", "everyone"),
+                originals=says.get("originals", "readers"),
+                options={"retrieval": {"top_k": 9}} if name == "closed" else {},
+                example_questions=[words["example"]],
+                **{facet: words[facet] for facet in ("name", "code", "description", "persona")},
+            )
+            for people in ("owners", "editors", "members"):
+                getattr(made, people).set([self.person(role) for role in says.get(people, ())])
+            made.member_groups.set(says.get("groups", ()))
+            self.sets[name] = made
+            self.world.tell("set", made, **words)
+
+    def _handlers(self) -> None:
+        words = self.words("name", "description", "pattern")
+        handler = SourceHandler.objects.create(
+            tenant=self.tenant, code="docs", name=words["name"], description=words["description"]
+        )
+        HandlerRule.objects.create(handler=handler, pattern=words["pattern"], value="x")
+        self.world.tell("handler", handler, **words)
+        name = self.world.word()
+        self.world.tell("attribute", Attribute.objects.create(tenant=self.tenant, code="kind", name=name), name=name)
+
+    def _sources(self) -> None:
+        handler = SourceHandler.objects.get(tenant=self.tenant)
+        for role, kind, shared, set_name in (
+            ("owner", "webhook", True, "open"),
+            ("keeper", "sitemap", False, "closed"),
+            ("owner", "url", False, None),
+        ):
+            words = self.words("name", "location", "filter")
+            source = Source.objects.create(
+                tenant=self.tenant,
+                name=words["name"],
+                kind=kind,
+                owner=self.person(role),
+                location=f"https://example.org/{words['location']}",
+                options={"shared": shared},
+                handler=handler,
+            )
+            self.world.tell("source", source, name=words["name"], location=words["location"])
+            if set_name:
+                row = SetSource.objects.create(
+                    knowledge_set=self.sets[set_name], source=source, filter={"paths": [words["filter"]]}
+                )
+                self.world.tell("set_source", row, filter=words["filter"])
+
+    # ── documents ───────────────────────────────────────────────────────────────────────────────
+
+    def _documents(self) -> None:
+        homes: list[tuple[str, ...]] = [("open",), ("closed",), ("withheld",), ("other",)]
+        plan = [(sets, clearance) for clearance in (0, 2) for sets in homes]
+        plan += [(("open",), 1), (("open",), 3), (("closed",), 3), (("open", "other"), 0), (("closed", "withheld"), 1)]
+        plan += [(("lone",), 0), (("open",), 0)]  # the last one is deleted
+        rows, told = [], []
+        for sets, clearance in plan:
+            words = self.words("title", "external_id", "text", "tag", "attribute")
+            told.append(words)
+            rows.append(
+                {
+                    "external_id": words["external_id"],
+                    "title": words["title"],
+                    "text": f"The beam {words['text']} carries seven tons and was tested.",
+                    "sets": [self.sets[name].pk for name in sets],
+                    "clearance": clearance,
+                    "tags": [words["tag"]],
+                    "metadata": {"kind": words["attribute"]},
+                    "tenant": self.tenant.name,
+                }
+            )
+        self._load(rows)
+        for words in told:
+            document = Document.objects.get(tenant=self.tenant, external_id=words["external_id"])
+            self.documents.append(document)
+            text = words.pop("text")
+            self.world.tell("document", document, **words)
+            self.world.tell("version", int(document.live_version_id or 0), text=text)
+        gone = self.documents.pop()
+        Document.objects.filter(pk=gone.pk).update(deleted=timezone.now(), state="deleted")
+        sources = list(Source.objects.filter(tenant=self.tenant, kind__in=("webhook", "sitemap")).order_by("pk"))
+        for source, document in zip(sources, (self.documents[0], self.documents[3]), strict=True):
+            Document.objects.filter(pk=document.pk).update(source=source, home=0)
+        first, second = self.documents[4], self.documents[5]
+        for one, two in ((first, second), (self.documents[0], self.documents[8])):
+            low, high = sorted((one.pk, two.pk))
+            DuplicatePair.objects.create(tenant=self.tenant, first_id=low, second_id=high, kind="near", similarity=0.9)
+
+    def _load(self, rows: list[dict[str, Any]]) -> None:
+        root = self.world.people["home", "admin"]
+        done = documents_bulk(scope=scope_of(root), actor=root, lines=[json.dumps(row).encode() for row in rows])
+        assert not done.rejected, done.rejected
+        run_job(done.job_id)
+
+    def _versions(self) -> None:
+        """Superseded ones by sending other text; a withdrawn one; a failed document."""
+        for document in (self.documents[1], self.documents[2], self.documents[5]):
+            text = self.world.word()
+            self._load(
+                [
+                    {
+                        "external_id": document.external_id,
+                        "text": f"The beam {text} carries nine tons now.",
+                        "sets": list(document.sets.values_list("pk", flat=True)),
+                        "tenant": self.tenant.name,
+                        "source": document.source.name,
+                        "title": document.title,
+                        "clearance": document.clearance,
+                    }
+                ]
+            )
+            document.refresh_from_db()
+            found = Document.objects.filter(tenant=self.tenant, external_id=document.external_id)
+            live = found.order_by("-pk")[0].live_version
+            assert live is not None
+            self.world.tell("version", live, text=text)
+        words = self.words("text", "file_name")
+        withdrawn = DocumentVersion.objects.create(
+            document=self.documents[3],
+            number=9,
+            sha256="9" * 64,
+            file_name=f"{words['file_name']}.txt",
+            size_bytes=9,
+            markdown=words["text"],
+            withdrawn=timezone.now(),
+        )
+        Chunk.objects.create(version=withdrawn, ordinal=0, text=words["text"], tokens=3, retired=timezone.now())
+        self.world.tell("version", withdrawn, **words)
+
+    def _edits(self) -> None:
+        for document in (self.documents[4], self.documents[3]):
+            words = self.words("anchor", "question")
+            edit = ChunkEdit.objects.create(
+                document=document,
+                kind="disable",
+                anchor_text=words["anchor"],
+                anchor_sha256=text_sha256(words["anchor"]),
+                author=self.person("owner"),
+            )
+            chunk = Chunk.objects.create(
+                version_id=int(document.live_version_id or 0),
+                ordinal=90,
+                text=words["anchor"],
+                tokens=3,
+                retired=timezone.now(),
+                edit=edit,
+            )
+            asked = ChunkEdit.objects.create(
+                document=document,
+                kind="questions",
+                anchor_text="x",
+                anchor_sha256=text_sha256(f"x{chunk.pk}"),
+                questions=[words["question"]],
+                author=self.person("owner"),
+            )
+            self.world.tell("edit", edit, anchor=words["anchor"])
+            self.world.tell("edit", asked, question=words["question"])
+
+    def _jobs(self) -> None:
+        source = Source.objects.filter(tenant=self.tenant, kind="sitemap").get()
+        for role, document in (
+            ("owner", self.documents[9]),
+            ("keeper", self.documents[1]),
+            ("editor", self.documents[3]),
+            ("reader", self.documents[8]),
+        ):
+            words = self.words("refused", "error", "file_name")
+            job = IngestJob.objects.create(
+                tenant=self.tenant,
+                created_by=self.person(role),
+                kind="upload",
+                source=source if role == "keeper" else None,
+                report={"refused": [{"path": words["refused"], "code": "x", "message": "x"}], "found": 1},
+            )
+            version = DocumentVersion.objects.create(
+                document=document, number=20, sha256="8" * 64, file_name=words["file_name"], size_bytes=1
+            )
+            IngestItem.objects.create(
+                job=job,
+                version=version,
+                stage="failed",
+                error_code="strange",
+                error_message=words["error"],
+                finished=timezone.now(),
+            )
+            IngestItem.objects.create(job=job, version_id=int(self.documents[0].live_version_id or 0), stage="received")
+            self.world.tell("job", job, refused=words["refused"])
+            self.world.tell("version", version, file_name=words["file_name"], error=words["error"])
+
+    # ── conversations, judgements ───────────────────────────────────────────────────────────────
+
+    def _talk(self) -> None:
+        for role, document in (
+            ("reader", self.documents[8]),
+            ("member", self.documents[1]),
+            ("keeper", self.documents[10]),
+            ("reader", self.documents[2]),
+            ("owner", self.documents[0]),
+            ("robot", self.documents[1]),
+        ):
+            words = self.words("title", "question", "answer", "trace", "metadata")
+            talk = Conversation.objects.create(
+                tenant=self.tenant, user=self.person(role), channel="web", title=words["title"]
+            )
+            talk.sets.set(document.sets.all()[:1])
+            message = Message.objects.create(
+                conversation=talk,
+                question=words["question"],
+                answer=words["answer"],
+                answer_html=f"<p>{words['answer']}</p>",
+                state="done",
+                status="answered",
+                request={"query": words["question"], "sets": []},
+                metadata={"total_time": 1.0, "rewritten_queries": [words["metadata"]], "strategy": "standard"},
+                trace={"note": words["trace"]},
+                finished=timezone.now(),
+            )
+            version = document.versions.order_by("number")[0]  # the first one, which may be superseded
+            chunk = version.chunks.order_by("ordinal")[0]
+            MessageCitation.objects.create(
+                message=message, number=1, chunk=chunk, document=document, version=version, excerpt=chunk.text[:20]
+            )
+            self.world.tell("conversation", talk, title=words.pop("title"))
+            self.world.tell("message", message, **words)
+            said = self.words("comment", "note")
+            Vote.objects.create(message=message, user=self.person(role), vote="down", comment=said["comment"])
+            Signal.objects.create(message=message, user=self.person(role), kind="copy")
+            case = BadCase.objects.create(message=message, note=said["note"])
+            self.world.tell("case", case, **said)
+        StrategyStatistics.objects.create(tenant=self.tenant, strategy="standard", day=timezone.now().date(), answers=3)
+
+    def _judged(self) -> None:
+        for role, set_name in (("owner", "open"), ("reviewer", "other"), ("keeper", "closed")):
+            words = self.words("name", "description", "question", "answer", "found")
+            golden = GoldenSet.objects.create(
+                tenant=self.tenant,
+                name=words["name"],
+                description=words["description"],
+                created_by=self.person(role),
+            )
+            golden.sets.set([self.sets[set_name]])
+            case = GoldenCase.objects.create(
+                golden_set=golden, question=words["question"], answers=[words["answer"]], relevant=[words["found"]]
+            )
+            EvaluationRun.objects.create(
+                golden_set=golden,
+                options_sha256="x",
+                cases=[{"id": case.pk, "ndcg@10": 0.1, "found": [words["found"]]}],
+                finished=timezone.now(),
+            )
+            self.world.tell("golden", golden, **words)
+
+    def _requests(self) -> None:
+        for role, set_name, state in (
+            ("stranger", "closed", "open"),
+            ("stranger", "other", "declined"),
+            ("reader", "closed", "open"),
+        ):
+            words = self.words("reason", "answer")
+            row = AccessRequest.objects.create(
+                knowledge_set=self.sets[set_name], user=self.person(role), state=state, **words
+            )
+            self.world.tell("request", row, **words)
+        for role in ("admin", "owner", "reader", "keeper"):
+            said = self.world.word()
+            note = Notification.objects.create(
+                recipient=self.person(role), kind="access.requested", data={"person": said, "set": "x"}, link="/sets"
+            )
+            self.world.tell("notification", note, data=said)
+
+    def _options(self) -> None:
+        SiteOptions.objects.create(tenant=self.tenant, options={"retrieval": {"top_k": 8}})
+        for name, row in (*self.sets.items(), ("site", None)):
+            if name in ("open", "withheld"):
+                continue
+            words = self.words("note")
+            change = OptionsChange.objects.create(
+                tenant=self.tenant,
+                knowledge_set=row,
+                actor=self.person("admin"),
+                note=words["note"],
+                before={"retrieval": {"top_k": 7}},
+            )
+            self.world.tell("options_change", change, **words)
+
+    def _log(self) -> None:
+        for role in ("admin", "owner", "reader"):
+            words = self.words("target", "data")
+            event = audit_record(
+                actor=self.person(role), action="document.delete", target=words["target"], note=words["data"]
+            )
+            self.world.tell("event", event, **words)
+        said = self.world.word()
+        document = self.documents[1]
+        LogEntry.objects.create(
+            user=self.person("admin"),
+            content_type=ContentType.objects.get_for_model(Document),
+            object_id=str(document.pk),
+            object_repr=document.title,
+            action_flag=2,
+            change_message=said,
+            action_time=timezone.now() - timedelta(minutes=1),
+        )
+        self.world.tell("document", document, log=said)
