@@ -101,7 +101,7 @@ def _item_errors(job: IngestJob, scope: Scope) -> Iterator[dict[str, Any]]:
             "document_id": document.pk,
             "external_id": document.external_id if document.pk in known else "",
             "code": item.error_code,
-            "message": stored_message(item.error_code, item.error_message, item.error_data),
+            "message": _message(item) if document.pk in known else "",
         }
 
 
@@ -144,7 +144,7 @@ def items_readable(
 def items_progress(*, scope: Scope, items: Sequence[IngestItem]) -> list[ItemProgress]:
     """How far these items are, in their order (B7). A few queries, whatever their number.
 
-    Documents that the asker may not see have no name: the same bytes may have been here under another one.
+    Documents that the asker may not see have neither name nor message, which may name what is in them.
     """
     positions, known = _positions(items), _known(scope, items)
     return [_progress(item, positions.get(item.pk), is_named=item.version.document_id in known) for item in items]
@@ -161,6 +161,10 @@ def _known(scope: Scope, items: Sequence[IngestItem]) -> set[int]:
     if scope.administers == "nothing":
         gone = gone.filter(created_by=scope.user_id)
     return {*readable.values_list("pk", flat=True), *gone.values_list("pk", flat=True)}
+
+
+def _message(item: IngestItem) -> str:
+    return stored_message(item.error_code, item.error_message, item.error_data)
 
 
 def _positions(items: Sequence[IngestItem]) -> dict[int, int]:
@@ -195,6 +199,6 @@ def _progress(item: IngestItem, position: int | None, *, is_named: bool) -> Item
         attempt=item.attempt,
         not_before=item.not_before,
         error_code=item.error_code,
-        error_message=stored_message(item.error_code, item.error_message, item.error_data),
+        error_message=_message(item) if is_named else "",
         finished=item.finished,
     )

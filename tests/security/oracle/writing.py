@@ -140,9 +140,9 @@ class Acts:
                 ("delete", {}, None),
             ],
             "sources/<int:source_id>/run": [("post", {}, None)],
-            "jobs/<int:job_id>/cancel": [("post", {}, lambda: r.sees_job(who, get("job")))],
-            "jobs/<int:job_id>/pause": [("post", {}, lambda: r.sees_job(who, get("job")))],
-            "jobs/<int:job_id>/resume": [("post", {}, lambda: r.sees_job(who, get("job")))],
+            "jobs/<int:job_id>/cancel": [("post", {}, lambda: self._works_on(who, get("job")))],
+            "jobs/<int:job_id>/pause": [("post", {}, lambda: self._works_on(who, get("job")))],
+            "jobs/<int:job_id>/resume": [("post", {}, lambda: self._works_on(who, get("job")))],
             "jobs/<int:job_id>/retry": [("post", {}, None)],
             "access-requests": [("post", body({"set": self.any("set"), **reason}), None)],
             "access-requests/<int:request_id>/approve": [
@@ -191,6 +191,12 @@ class Acts:
         if row["state"] != "open":
             return None
         return self.rules.manages_set(who, row["knowledge_set_id"])
+
+    def _works_on(self, who: Person, pk: Any) -> bool | None:
+        """Others than administrators need a right in the documents of the job, too."""
+        if not self.rules.sees_job(who, pk):
+            return False
+        return True if who.administers else None
 
     def _judgement(self, who: Person, values: dict[str, Any]) -> tuple[str, dict[str, Any], bool]:
         message = str(self.any("message"))
