@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache snapshot-answers code-figures lint lint-security audit sbom install install-dev browser lock clean
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser lock clean
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -43,6 +43,9 @@ faults: install-dev ## kill -9 parts of the product at random moments; nothing m
 
 load: install-dev ## Scripted people over WebSocket and REST: USERS=100 MINUTES=2, DATA=DIR for a public set
 	$(BIN)/python -m bench.load --users $(or $(USERS),100) --minutes $(or $(MINUTES),2) $(DATA)
+
+bench-fairness: install-dev ## How much a person with 20 streams slows another with one; DATA=DIR for a public set
+	$(BIN)/python -m bench.load.fairness $(DATA)
 
 bench: install ## Retrieval quality and speed; DATA="DIR …" for public sets, otherwise the demo sets
 	$(BIN)/python -m bench $(DATA)

@@ -61,27 +61,27 @@ class Person:
                 await self._round(until, headers)
 
     async def _round(self, until: float, headers: dict[str, str]) -> None:
-        first = await self._timed("ask", self._ask(self.random.choice(self.questions), None))
+        first = await self.timed("ask", self.ask(self.random.choice(self.questions), None))
         await self._pause(until)
         if first is None:
             return
-        await self._timed("follow up", self._ask(FOLLOW_UP, first.conversation_id))
+        await self.timed("follow up", self.ask(FOLLOW_UP, first.conversation_id))
         if first.has_sources:
-            await self._timed("open a source", self._get(f"/messages/{first.message_id}/sources/1"))
+            await self.timed("open a source", self._get(f"/messages/{first.message_id}/sources/1"))
         vote = {"message_id": first.message_id, "vote": self.random.choice(VOTES)}
-        await self._timed("vote", self._post("/api/v1/feedback", headers, json=vote))
+        await self.timed("vote", self._post("/api/v1/feedback", headers, json=vote))
         if self.uploads:
             name = f"{uuid4().hex}.txt"
             files = {"file": (name, f"Notes of {self.account.name}: {name} was written for a load.".encode())}
             fields = {"sets": str(self.account.set_id), "title": name}
-            await self._timed("upload", self._post("/api/v1/documents", headers, files=files, data=fields))
+            await self.timed("upload", self._post("/api/v1/documents", headers, files=files, data=fields))
         await self._pause(until)
 
     async def _pause(self, until: float) -> None:
         seconds = self.random.expovariate(1 / self.think) if self.think else 0.0
         await asyncio.sleep(max(0.0, min(seconds, until - time.monotonic())))
 
-    async def _timed(self, action: str, doing: Any) -> Any:
+    async def timed(self, action: str, doing: Any) -> Any:
         """Its result and its time; None and a failure counted where it did not succeed."""
         started = time.monotonic()
         try:
@@ -104,7 +104,7 @@ class Person:
 
     # ── asking ──────────────────────────────────────────────────────────────────────────────────
 
-    async def _ask(self, question: str, conversation_id: str | None) -> Answered:
+    async def ask(self, question: str, conversation_id: str | None) -> Answered:
         """Raises ActionError; the time to the first word is recorded beside that of the action."""
         started = time.monotonic()
         events = self._over_rest if self.over_rest else self._over_websocket

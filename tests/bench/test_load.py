@@ -6,6 +6,7 @@ import random
 import pytest
 from asgiref.sync import sync_to_async
 
+from bench.load.fairness import measure
 from bench.load.figures import Figures, ProcessUse, histogram, process_table, table
 from bench.load.people import make_people
 from bench.load.product import is_idle, name_of
@@ -20,7 +21,7 @@ SECONDS = 4.0
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-async def test_scripted_people_do_everything_and_nothing_fails(transactional_db, redis_client, tmp_path):
+async def test_scripted_people_do_everything_and_nothing_fails(transactional_db, redis_client, tmp_path, capsys):
     def prepare():
         owner = make_user()
         ingest(owner, make_set("radio", owners=[owner]), ho="A handover moves a terminal from one cell to another.")
@@ -36,6 +37,7 @@ async def test_scripted_people_do_everything_and_nothing_fails(transactional_db,
         )
         ended.set()
         accepted = await loading
+        await measure(site, accounts, ["What does a handover do?"], rounds=1, each=1, beside=(0, 3))
         is_busy = not await asyncio.to_thread(is_idle, site, accounts[0])  # no worker runs here
         await Document.objects.filter(state=Document.State.PROCESSING).aupdate(state=Document.State.LIVE)
         is_idle_then = await asyncio.to_thread(is_idle, site, accounts[0])
@@ -44,6 +46,11 @@ async def test_scripted_people_do_everything_and_nothing_fails(transactional_db,
     assert figures.seconds.keys() == ACTIONS
     assert len(figures.seconds["first word"]) == len(figures.seconds["ask"]) + len(figures.seconds["follow up"])
     assert accepted >= 50
+    beside = [row.split("|")[1:5] for row in capsys.readouterr().out.splitlines()[2:]]
+    asked = [
+        phase.strip() for phase, action, number, failed in beside if (action, number, failed) == (" ask ", " 1 ", " 0 ")
+    ]
+    assert asked == ["alone", "beside 3 at a time"]
     assert (is_busy, is_idle_then) == (True, True)
 
 
