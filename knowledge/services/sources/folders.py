@@ -179,6 +179,7 @@ def archive_upload(
             sent_as=member.path,
         )
         unpacking.take(member.path, arrival)
+        del member, arrival  # before the next one is read: each may be large
     return unpacking.done()
 
 
