@@ -1,7 +1,7 @@
 """Write the digests of the container images into docker/.env: `python scripts/pin_images.py [FILE]`.
 
 Each image of docker/compose.yaml is looked up in the registry that `docker` is set up for. A tag that somebody moves
-later then changes nothing. Nothing is written unless all of them are found: 0 all written, 3 they could not be looked up.
+later then changes nothing. Nothing is written unless all of them are found: 0 all written, 3 not all were found.
 """
 
 from __future__ import annotations
