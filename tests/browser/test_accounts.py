@@ -11,6 +11,7 @@ from django_otp.oath import TOTP
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PASSWORD
+from tests.browser.content import English
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
 SIGN_OUT_MS = 5_000
@@ -91,6 +92,9 @@ def test_two_steps_and_an_ended_session(open_page, live_site, user, options):
     there.locator("#id_code").fill(recovery[0])
     there.locator("#id_code").press("Enter")
     there.wait_for_url(f"{live_site.url}/")
+    there.locator("#question").fill(English.question)  # the first question opens the page's socket
+    there.locator("#question").press("Enter")
+    expect(there.locator(".turn").last).to_have_attribute("data-state", "done")
 
     here.goto(f"{live_site.url}/profile")
     here.locator("form[action*='/sessions/'][action$='/end'] button").click()
