@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser lock clean
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser lock clean pin-images
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -112,6 +112,9 @@ audit: $(AUDIT_VENV)/.installed ## Known weaknesses of the pinned packages; says
 sbom: $(AUDIT_VENV)/.installed install ## What is installed, as a CycloneDX list: FILE=sbom.json
 	@$(AUDIT_VENV)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON \
 		-o $(or $(FILE),sbom.json) $(BIN)/python && echo "$(or $(FILE),sbom.json)"
+
+pin-images: ## Digests of the container images, as your registry has them now, into docker/.env (FILE); needs docker
+	@$(PYTHON) scripts/pin_images.py $(FILE)
 
 install: $(VENV)/.runtime ## Install or update what running needs, into .venv
 

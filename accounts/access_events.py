@@ -19,18 +19,20 @@ CHANNEL = "access:ended"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """By what a connection was opened: a session, or something else of the person, such as a key."""
+    """By what a connection was opened: a session, or an API key of the person."""
 
     user_id: int
     session: str = ""  # accounts.sessions.session_reference; empty: not by a session
+    key: int = 0  # the id of an API key; 0: not by a key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessEnded:
-    """One session, all sessions but some, or everything of a person."""
+    """One session, one key, all sessions but some, or everything of a person."""
 
     user_id: int
     session: str = ""  # empty: all
+    key: int = 0  # given: this key, and no session
     kept: tuple[str, ...] = ()
     with_keys: bool = False
 
@@ -38,16 +40,18 @@ class AccessEnded:
         """Whether a connection has to end."""
         if access.user_id != self.user_id:
             return False
+        if self.key:
+            return access.key == self.key
         if not access.session:
             return self.with_keys
         return self.session in ("", access.session) and access.session not in self.kept
 
 
 def access_ended_publish(
-    *, user_id: int, session: str = "", kept: Collection[str] = (), with_keys: bool = False
+    *, user_id: int, session: str = "", key: int = 0, kept: Collection[str] = (), with_keys: bool = False
 ) -> None:
     """Connections that this concerns are closed as soon as the transaction is committed."""
-    ended = AccessEnded(user_id=user_id, session=session, kept=tuple(kept), with_keys=with_keys)
+    ended = AccessEnded(user_id=user_id, session=session, key=key, kept=tuple(kept), with_keys=with_keys)
     transaction.on_commit(lambda: _publish(ended))
 
 

@@ -12,6 +12,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit.actions import ACTIONS
 from accounts.key_scopes import KeyScope
 
 
@@ -223,7 +224,7 @@ class AuditEvent(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.action} {self.target}"
+        return " · ".join(filter(None, (str(ACTIONS.get(self.action, self.action)), self.target)))
 
 
 from accounts.sign_in.models import AuthenticatorApp, BrowserSession, ExternalIdentity, RecoveryCodes  # noqa: E402, F401

@@ -11,6 +11,7 @@ from accounts.errors import NotAuthenticatedError, NotFoundError
 from accounts.models import ApiKey, User
 from accounts.roles import KEYS_SCOPE_GIVE, REVIEW_PERMISSION, SETS_CREATE, Role, administers
 from accounts.scope import Scope
+from ragcore.text.scripts import cjk_share
 
 
 def scope_for(user: User) -> Scope:
@@ -42,6 +43,12 @@ def roles_held(user: User) -> list[Role]:
         Role.EMPLOYEE: True,
     }
     return [role for role, is_held in held.items() if is_held]
+
+
+def person_name(user: User) -> str:
+    """The name of a person, the family name first where it is Chinese; the user name of one without."""
+    family_first = f"{user.last_name}{user.first_name}"
+    return family_first if cjk_share(family_first) > 0.5 else user.get_full_name() or user.username
 
 
 def may_give_keys_scope(user: User) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from accounts.access_events import access_ended_publish
 from accounts.audit.events import event_add
 from accounts.errors import (
     KeySettingsError,
@@ -149,10 +150,11 @@ def _scopes_for(*, actor: User | None, scopes: Sequence[str] | None, through: Ap
 
 @transaction.atomic
 def api_key_revoke(*, key: ApiKey, actor: User) -> None:
-    """Make a key useless at once; revoking twice changes nothing."""
+    """Make a key useless at once, and end its streams; revoking twice changes nothing."""
     if key.revoked is None:
         key.revoked = timezone.now()
         key.save(update_fields=["revoked"])
+        access_ended_publish(user_id=key.user_id, key=key.pk)
         audit_record(actor=actor, action="api_key.revoke", target=key.user.username, key=key.prefix)
 
 

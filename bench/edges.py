@@ -1,7 +1,8 @@
 """What strangers and one person's sockets cost a running product: `python -m bench.edges --url … --key … --data-dir …`.
 
-Peak memory of the web processes while 150 MB bodies come to several addresses and while bad bulk lines come, and the
-time of another person's answers beside 1,000 sockets. The key is an administrator's.
+Peak memory of the web processes while 150 MB bodies come to several addresses, while bad bulk lines come, and while
+files and an archive of the largest size that is accepted are uploaded; and the time of another person's answers beside
+1,000 sockets. The key is an administrator's. `--only uploads` does one of the parts.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import statistics
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZipFile
 
 import httpx
 import psutil
@@ -23,6 +27,7 @@ from websockets.typing import Origin
 
 MIB = 1024 * 1024
 BODY_BYTES = 150 * MIB
+UPLOAD_BYTES = 99 * MIB  # MAX_UPLOAD_MB is 100 by default
 ADDRESSES = (
     "/api/v1/documents",
     "/api/v1/documents/bulk",
@@ -93,6 +98,44 @@ async def send_large(url: str, key: str | None, *, chunked: bool) -> dict[str, i
     return answers
 
 
+async def uploads(url: str, key: str, processes: Sequence[psutil.Process]) -> None:
+    """Two files at once, and an archive of large files, which its sender wants unpacked."""
+    headers = {"Authorization": f"Bearer {key}"}
+    code = f"edge{uuid.uuid4().hex[:6]}"
+    with TemporaryDirectory() as folder:
+        files = [large_file(Path(folder) / f"large {number}.pdf") for number in range(2)]
+        packed = Path(folder) / "large.zip"
+        with ZipFile(packed, "w") as archive:  # not compressed
+            for number in range(3):
+                archive.writestr(f"part {number}.pdf", os.urandom(30 * MIB))
+        async with httpx.AsyncClient(base_url=url, headers=headers, timeout=300, trust_env=False) as client:
+            made = await client.post("/api/v1/knowledge-sets", json={"name": code, "code": code, "axis": "1"})
+            made.raise_for_status()
+
+            async def send(path: Path, **fields: str) -> int:
+                with path.open("rb") as file:
+                    data = {"sets": str(made.json()["id"]), **fields}
+                    sent = {"file": (path.name, file, "application/octet-stream")}
+                    return (await client.post("/api/v1/documents", data=data, files=sent)).status_code
+
+            for what, sending in (
+                ("2 files of 100 MB", [send(path) for path in files]),
+                ("an archive of 90 MB", [send(packed, unpack="true")]),
+            ):
+                with Peak(processes) as peak:
+                    started = time.perf_counter()
+                    answers = await asyncio.gather(*sending)
+                print(f"{what}: {answers}, {time.perf_counter() - started:.1f} s, peak + {peak.growth} MB")
+
+
+def large_file(path: Path) -> Path:
+    """As large as may be, and no document: reading it fails at once, so that only the upload is measured."""
+    with path.open("wb") as file:
+        for _ in range(UPLOAD_BYTES // MIB):
+            file.write(os.urandom(MIB))
+    return path
+
+
 async def answer_seconds(client: httpx.AsyncClient, rounds: int) -> list[float]:
     """Times of questions one after the other; none is answered from the cache."""
     times = []
@@ -154,8 +197,8 @@ async def open_sockets(url: str, session: str) -> list[websockets.ClientConnecti
     return list(found)
 
 
-async def run(url: str, key: str, data_dir: str, password: str) -> None:
-    processes = web_processes(data_dir)
+async def bodies(url: str, key: str, processes: Sequence[psutil.Process]) -> None:
+    """Bodies that nobody wants: too large, of strangers, and full of bad lines."""
     for who, sent_key in (("strangers", None), ("a key", key)):
         for chunked in (False, True):
             with Peak(processes) as peak:
@@ -173,7 +216,16 @@ async def run(url: str, key: str, data_dir: str, password: str) -> None:
             seconds = time.perf_counter() - started
             size = len(answer.content)
             print(f"{lines} bad lines: {answer.status_code}, {seconds:.2f} s, {size} bytes, peak + {peak.growth} MB")
-    await sockets_beside_answers(url, key, password)
+
+
+async def run(arguments: argparse.Namespace) -> None:
+    url, key, processes = arguments.url, arguments.key, web_processes(arguments.data_dir)
+    if arguments.only in (None, "bodies"):
+        await bodies(url, key, processes)
+    if arguments.only in (None, "uploads"):
+        await uploads(url, key, processes)
+    if arguments.only in (None, "sockets"):
+        await sockets_beside_answers(url, key, arguments.password)
 
 
 def main() -> None:
@@ -182,8 +234,8 @@ def main() -> None:
     parser.add_argument("--key", required=True)
     parser.add_argument("--data-dir", required=True)
     parser.add_argument("--password", required=True, help="of the administrator")
-    arguments = parser.parse_args()
-    asyncio.run(run(arguments.url, arguments.key, arguments.data_dir, arguments.password))
+    parser.add_argument("--only", choices=("bodies", "uploads", "sockets"))
+    asyncio.run(run(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from django.db import DatabaseError
+from django.utils import timezone
 from redis.exceptions import RedisError
 
 from accounts.access_events import CHANNEL, Access, access_ended_parse
-from accounts.sign_in.sessions import access_holds
+from accounts.sign_in.sessions import access_end
 from chat.executors import run_db
 from chat.redis_client import client
 
@@ -33,14 +34,35 @@ class Watched:
 
     access: Access
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    _is_over: bool = False
+    _timer: asyncio.TimerHandle | None = None
+    _checking: asyncio.Task[None] | None = None  # the check that a timer began
 
     async def check(self) -> None:
-        """End it if its access is over by now."""
+        """End it if its access is over by now; check again when a session or key expires."""
         try:
-            if not await run_db(access_holds, self.access):
-                self.ended.set()
+            end = await run_db(access_end, self.access)
         except DatabaseError as error:
             logger.warning("whether an access still holds cannot be checked: %s", error)
+            return
+        left = None if end is None else (end - timezone.now()).total_seconds()
+        if left is not None and left <= 0:
+            self.ended.set()
+        elif left is not None and not self._is_over:
+            self._stop_timer()
+            self._timer = asyncio.get_running_loop().call_later(left, self._begin_check)
+
+    def close(self) -> None:
+        """The connection is gone: nothing is checked any more."""
+        self._is_over = True
+        self._stop_timer()
+
+    def _begin_check(self) -> None:
+        self._checking = asyncio.create_task(self.check())
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 class AccessWatch:
@@ -62,6 +84,7 @@ class AccessWatch:
             yield watched
         finally:
             self._watched.discard(watched)
+            watched.close()
 
     async def _run(self) -> None:
         while self._watched:
@@ -97,6 +120,25 @@ _of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, AccessWatch] = WeakKeyDi
 def access_watch() -> AccessWatch:
     """That of the running event loop."""
     return _of_loops.setdefault(asyncio.get_running_loop(), AccessWatch())
+
+
+async def run_until_ended(work: Coroutine[Any, Any, None], access: Access) -> bool:
+    """Run it for as long as the access holds, then cancel it. Returns whether it came to its own end."""
+    with access_watch().watch(access) as watched:
+        working = asyncio.ensure_future(work)
+        over = asyncio.ensure_future(watched.ended.wait())
+        try:
+            await watched.check()
+            await asyncio.wait({working, over}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()
+                return True
+            return False
+        finally:
+            over.cancel()
+            working.cancel()
+            with suppress(asyncio.CancelledError):
+                await working
 
 
 async def until_ended(parts: AsyncIterator[bytes], access: Access) -> AsyncIterator[bytes]:

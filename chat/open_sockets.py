@@ -105,14 +105,24 @@ class OpenSockets:
         """While any is open. Brings those back, too, that a restarted Redis does not know."""
         while self._held:
             await asyncio.sleep(RENEW_SECONDS)
-            renew = client().register_script(_RENEW)
-            for person, tokens in list(self._held.items()):
+            for person in list(self._held):
                 try:
                     async with asyncio.timeout(REDIS_SECONDS):
-                        await renew(keys=[_key(person)], args=[LEASE_SECONDS * 1000, *tokens])
+                        await self._renew_person(person)
                 except (RedisError, TimeoutError, OSError) as error:
                     logger.warning("open sockets are not renewed: %s", error)
                     break
+
+    async def _renew_person(self, person: int) -> None:
+        """Extend the leases of a person's sockets."""
+        tokens = set(self._held.get(person, ()))
+        if not tokens:
+            return
+        renew = client().register_script(_RENEW)
+        await renew(keys=[_key(person)], args=[LEASE_SECONDS * 1000, *tokens])
+        # A socket that left meanwhile may have told Redis so before the renewal came there and brought it back.
+        if left := tokens - self._held.get(person, set()):
+            await client().zrem(_key(person), *left)
 
 
 def _key(person: int) -> str:

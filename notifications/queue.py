@@ -10,8 +10,9 @@ from kombu.exceptions import OperationalError
 
 logger = logging.getLogger(__name__)
 
+MAINTAIN = "notifications.maintain"
 SEND_MAIL = "notifications.send_mail"
-QUEUES = {SEND_MAIL: "nightly"}
+QUEUES = {SEND_MAIL: "nightly", MAINTAIN: "nightly"}
 
 
 def mail_enqueue(*, notification_id: int) -> None:

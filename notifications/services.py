@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -75,3 +76,11 @@ def notification_mail(*, notification_id: int) -> bool:
     row.mailed = timezone.now()
     row.save(update_fields=["mailed"])
     return True
+
+
+def notifications_expire() -> int:
+    """Remove those that are older than KEEP_NOTIFICATIONS_DAYS, read or not; returns how many. 0 keeps all."""
+    if not settings.KEEP_NOTIFICATIONS_DAYS:
+        return 0
+    before = timezone.now() - timedelta(days=settings.KEEP_NOTIFICATIONS_DAYS)
+    return Notification.objects.filter(created__lt=before).delete()[0]

@@ -52,6 +52,9 @@ app.conf.beat_schedule = {
 }
 
 
+NIGHTLY = ("chat.maintain", "feedback.maintain", "knowledge.purge", "notifications.maintain")
+
+
 @app.on_after_configure.connect
 def plan_maintenance(sender: Celery, **kwargs: Any) -> None:
     """At the quiet hour of the site. Settings are read here because they import this module."""
@@ -60,7 +63,7 @@ def plan_maintenance(sender: Celery, **kwargs: Any) -> None:
         "schedule": crontab(minute="30", hour=str(settings.MAINTENANCE_HOUR)),
         "options": {"queue": "nightly", "expires": 3600},
     }
-    for minute, task in enumerate(("chat.maintain", "feedback.maintain", "knowledge.purge"), 35):
+    for minute, task in enumerate(NIGHTLY, 35):
         sender.conf.beat_schedule[task] = {
             "task": task,
             "schedule": crontab(minute=str(minute), hour=str(settings.MAINTENANCE_HOUR)),

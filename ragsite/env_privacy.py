@@ -13,4 +13,5 @@ class PrivacyEnvironment(BaseSettings):
     KEEP_CONVERSATIONS_DAYS: int = Field(default=0, ge=0, le=36_500)  # after the last turn
     KEEP_TRACES_DAYS: int = Field(default=0, ge=0, le=36_500)  # how answers came to be
     KEEP_SIGNALS_DAYS: int = Field(default=0, ge=0, le=36_500)  # copying, opening sources, reading time
+    KEEP_NOTIFICATIONS_DAYS: int = Field(default=180, ge=0, le=36_500)  # read ones and others
     PURGE_CITED: bool = False  # documents that were deleted go for good although stored answers cite them

@@ -26,11 +26,8 @@ from django_prometheus.middleware import PrometheusAfterMiddleware as LibraryPro
 from django_prometheus.middleware import PrometheusBeforeMiddleware as LibraryPrometheusBeforeMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from accounts.access_events import Access
-from accounts.authentication import bearer_token
-from accounts.sessions import session_reference
 from chat.access_watch import until_ended
-from chat.api.auth import Caller
+from chat.api.auth import Caller, access_of
 
 STYLED_PATHS = ("/admin/", "/api/docs")  # third-party pages that set inline styles
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -144,7 +141,7 @@ class ContentSecurityPolicyMiddleware(OnEventLoop, CSPMiddleware):
 
 
 class EndedAccessMiddleware:
-    """Streams of the API end with the session or person that opened them."""
+    """Streams of the API end with the session, key or person that opened them."""
 
     sync_capable = True
     async_capable = True
@@ -161,8 +158,7 @@ class EndedAccessMiddleware:
         response: HttpResponseBase = await self.get_response(request)
         caller = getattr(request, "auth", None)
         if isinstance(response, StreamingHttpResponse) and response.is_async and isinstance(caller, Caller):
-            session = "" if bearer_token(request) else session_reference(request.session.session_key)
-            access = Access(user_id=caller.user.pk, session=session)
+            access = access_of(caller, request.session.session_key)
             response.streaming_content = until_ended(aiter(response.streaming_content), access)  # type: ignore[arg-type]
         return response
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.db import transaction
 from django.http import HttpRequest
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.access_events import Access, access_ended_publish
 from accounts.errors import NotFoundError
-from accounts.models import User
+from accounts.models import ApiKey, User
 from accounts.services import audit_record
 from accounts.sessions import session_reference
 from accounts.sign_in.models import BrowserSession
@@ -103,13 +103,22 @@ def access_of_session(session_key: str) -> Access | None:
     return Access(user_id=row.user_id, session=row.reference) if row and row.user_id else None
 
 
-def access_holds(access: Access) -> bool:
-    """Whether the session is still there and the person active."""
-    if not access.session:
-        return User.objects.filter(pk=access.user_id, is_active=True).exists()
-    return BrowserSession.objects.filter(
-        reference=access.session, user_id=access.user_id, user__is_active=True, expire_date__gt=timezone.now()
-    ).exists()
+OVER = datetime.min.replace(tzinfo=UTC)  # the end of an access that holds no longer
+
+
+def access_end(access: Access) -> datetime | None:
+    """Until when it holds as things stand: a moment of the past where it is over, None where it has no end.
+
+    The session has to be there and not to have expired, a key not to be revoked or expired, the person to be active.
+    """
+    if access.session:
+        rows = BrowserSession.objects.filter(reference=access.session, user_id=access.user_id, user__is_active=True)
+        return rows.values_list("expire_date", flat=True).first() or OVER
+    if access.key:
+        keys = ApiKey.objects.filter(pk=access.key, user_id=access.user_id, user__is_active=True, revoked=None)
+        found = keys.values_list("expires", flat=True)[:1]
+        return found[0] if found else OVER
+    return None if User.objects.filter(pk=access.user_id, is_active=True).exists() else OVER
 
 
 def sessions_purge() -> int:

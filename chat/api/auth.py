@@ -9,11 +9,13 @@ from django.http import HttpRequest
 from ninja.security.http import HttpAuthBase
 from ninja.utils import check_csrf
 
+from accounts.access_events import Access
 from accounts.authentication import bearer_token, request_user
 from accounts.key_scopes import KeyScope
 from accounts.models import ApiKey, User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
+from accounts.sessions import session_reference
 from chat.errors import CsrfFailedError
 from chat.executors import run_db
 
@@ -61,3 +63,10 @@ def _caller(request: HttpRequest, scope: KeyScope | None) -> Caller:
 def caller_of(request: HttpRequest) -> Caller:
     """The caller of an authenticated request."""
     return cast(Caller, request.auth)  # type: ignore[attr-defined]
+
+
+def access_of(caller: Caller, session_key: str | None = None) -> Access:
+    """By what a stream of the caller is opened: a key, or the session of a browser."""
+    if caller.key is not None:
+        return Access(user_id=caller.user.pk, key=caller.key.pk)
+    return Access(user_id=caller.user.pk, session=session_reference(session_key))

@@ -20,7 +20,9 @@ from mcp_types import ToolAnnotations
 
 from accounts.errors import NotAuthenticatedError, RateLimitedError
 from chat import redis_client
+from chat.access_watch import run_until_ended
 from chat.admission import close_places
+from chat.api.auth import access_of
 from chat.executors import run_db
 from chat.mcp.schemas import UNAVAILABLE
 from chat.mcp.tools import CALLER, CallerOf, Tools, caller_of_fixed_key, caller_of_key, caller_of_request
@@ -159,7 +161,32 @@ class McpEndpoint:
         except (OperationalError, InterfaceError):
             await _send_error(send, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", UNAVAILABLE)
         else:
-            await self._manager.handle_request({**scope, CALLER: caller}, receive, send)
+            answer = Answer(send)
+            work = self._manager.handle_request({**scope, CALLER: caller}, receive, answer.send)
+            if not await run_until_ended(work, access_of(caller)):
+                await answer.end()
+
+
+class Answer:
+    """What was sent of a response, so that one whose access has ended is closed in good order."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._is_begun = self._is_ended = False
+
+    async def send(self, message: Message) -> None:
+        """As the server's own."""
+        self._is_begun = self._is_begun or message["type"] == "http.response.start"
+        self._is_ended = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await self._send(message)
+
+    async def end(self) -> None:
+        """End a stream after what was sent of it, or answer 401 where nothing was."""
+        if not self._is_begun:
+            error = NotAuthenticatedError()
+            await _send_error(self._send, HTTPStatus.UNAUTHORIZED, error.code, error.message)
+        elif not self._is_ended:
+            await self._send({"type": "http.response.body", "body": b""})
 
 
 def _key(header: str) -> str:

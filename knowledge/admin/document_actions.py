@@ -217,7 +217,7 @@ def _store(request: HttpRequest) -> None:
                 actor=admin_user(request),
                 sets=ids_of(request.POST.getlist("sets")),
                 name=file.name or "",
-                content=file.read(),
+                content=file,
                 clearance=int(clearance) if clearance.isdecimal() else 0,
             )
             stored += 1

@@ -143,10 +143,10 @@ class DocumentViewSet(ResourceViewSet):
         """
         values = self.body(UploadBody)
         file = values.pop("file")
-        upload_check(name=file.name, size_bytes=file.size)  # before the bytes are read into memory
+        upload_check(name=file.name, size_bytes=file.size)
         if values.pop("unpack") and file.name.lower().endswith(".zip"):
             return self._unpacked(file, values)
-        done = document_upload(scope=self.scope, actor=self.user, name=file.name, content=file.read(), **values)
+        done = document_upload(scope=self.scope, actor=self.user, name=file.name, content=file, **values)
         answer = {
             "document_id": done.document.pk,
             "job_id": done.job.pk if done.job else None,
@@ -156,8 +156,7 @@ class DocumentViewSet(ResourceViewSet):
 
     def _unpacked(self, file: UploadedFile, values: dict[str, Any]) -> Response:
         values.pop("title", None)  # each document has its own
-        content = file.read()
-        done = archive_upload(scope=self.scope, actor=self.user, name=str(file.name), content=content, **values)
+        done = archive_upload(scope=self.scope, actor=self.user, name=str(file.name), content=file, **values)
         answer = {
             "document_id": done.document_ids[0],
             "job_id": done.job.pk,

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_noop
 from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
+from accounts.selectors import person_name
 from accounts.services import audit_record
 from knowledge.access_errors import AccessDecidedError, AccessNotNeededError, DeclineReasonError
 from knowledge.indexes.corpus_epoch import epoch_advance
@@ -49,10 +50,8 @@ def access_request_create(*, scope: Scope, actor: User, set_id: int, reason: str
     except IntegrityError:
         return AccessRequest.objects.get(knowledge_set=wanted, user=actor, state=State.OPEN)
     audit_record(actor=actor, action="access.request", target=wanted.code, set=wanted.pk, request=made.pk)
-    person = actor.get_full_name() or actor.username
-    notification_send(
-        recipients=deciders_of(wanted), kind=REQUESTED, data={"person": person, "set": wanted.name}, link=_link(made)
-    )
+    data = {"person": person_name(actor), "set": wanted.name}
+    notification_send(recipients=deciders_of(wanted), kind=REQUESTED, data=data, link=_link(made))
     return made
 
 

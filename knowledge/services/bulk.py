@@ -190,7 +190,7 @@ def _arrival_of(context: _LoadContext, line: bytes) -> tuple[Arrival, int, str]:
         raise MixedTenantsError
     clearance_check(scope=context.scope, clearance=row.get("clearance") or 0)
     arrival = _arrival(row, sets)
-    upload_check(name=arrival.name, size_bytes=len(arrival.content))
+    upload_check(name=arrival.name, size_bytes=arrival.size_bytes)
     return arrival, tenant_id, row.get("source") or ""
 
 

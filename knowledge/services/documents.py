@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.core.files.base import File
 from django.db import transaction
 from django.utils import timezone
 
@@ -48,7 +49,7 @@ def document_upload(
     actor: User,
     sets: Sequence[int],
     name: str,
-    content: bytes,
+    content: bytes | File[bytes],
     title: str = "",
     external_id: str = "",
     source: str = DEFAULT_SOURCE,
@@ -56,13 +57,14 @@ def document_upload(
     metadata: Mapping[str, Any] | None = None,
     tags: Sequence[str] = (),
 ) -> UploadResult:
-    """Store a file once per tenant and queue its ingestion. Who keeps the same bytes merges sets; others get a record
-    of their own, as if the bytes were new.
+    """Store a file once per tenant and queue its ingestion. A file is read in pieces, never as a whole.
+
+    Who keeps the same bytes merges sets; others get a record of their own, as if the bytes were new.
 
     Raises UploadTooLargeError, EmptyDocumentError, UnsupportedFormatError, NotFoundError, NotAllowedError,
     ClearanceTooHighError, MixedTenantsError.
     """
-    upload_check(name=name, size_bytes=len(content))
+    upload_check(name=name, size_bytes=len(content) if isinstance(content, bytes) else content.size)
     clearance_check(scope=scope, clearance=clearance)
     with transaction.atomic():
         owned = sets_owned(scope=scope, set_ids=sets)

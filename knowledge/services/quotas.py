@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Sum
+from django.db.models import Q, Sum
 
 from accounts.models import Tenant
 from accounts.scope import Scope
@@ -35,19 +35,36 @@ def quota_check_sets(*, tenant_id: int) -> None:
         raise QuotaExceededError("sets", limit=limit)
 
 
-def quota_check_documents(*, tenant_id: int, documents: int, size_bytes: int) -> None:
-    """Raise QuotaExceededError where so many more documents, or bytes of originals, are too many.
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What a tenant may store, held to the end of the transaction."""
 
-    Nothing is counted for a tenant without limits. Requests of the same moment do not wait for each other, so together
-    they may pass the limit by what they bring.
+    tenant_id: int
+    max_documents: int | None = None
+    max_bytes: int | None = None
+
+    def check(self, *, documents: int, size_bytes: int) -> None:
+        """Raise QuotaExceededError where so many more documents, or bytes of originals, are too many."""
+        limit = self.max_documents
+        if documents and limit is not None and _documents(self.tenant_id) + documents > limit:
+            raise QuotaExceededError("documents", limit=limit)
+        if self.max_bytes is not None and _bytes(self.tenant_id) + size_bytes > self.max_bytes:
+            raise QuotaExceededError("megabytes", limit=self.max_bytes // MEGABYTE)
+
+
+def quota_hold(*, tenant_id: int) -> Quota:
+    """The quota of documents and bytes of a tenant. Needs a transaction; call before documents are locked.
+
+    Whoever adds to a tenant with limits waits here until the one before is done, so that two that come together cannot
+    pass the limit together. Tenants without limits are not locked, and nothing is counted for them.
     """
-    tenant = Tenant.objects.only("max_documents", "max_megabytes").get(pk=tenant_id)
-    limit = tenant.max_documents
-    if documents and limit is not None and _documents(tenant_id) + documents > limit:
-        raise QuotaExceededError("documents", limit=limit)
-    limit = tenant.max_megabytes
-    if limit is not None and _bytes(tenant_id) + size_bytes > limit * MEGABYTE:
-        raise QuotaExceededError("megabytes", limit=limit)
+    limited = Q(max_documents__isnull=False) | Q(max_megabytes__isnull=False)
+    rows = Tenant.objects.select_for_update(no_key=True).filter(limited, pk=tenant_id)
+    found = rows.values_list("max_documents", "max_megabytes").first()
+    if found is None:
+        return Quota(tenant_id)
+    documents, megabytes = found
+    return Quota(tenant_id, documents, None if megabytes is None else megabytes * MEGABYTE)
 
 
 def _sets(tenant_id: int) -> int:

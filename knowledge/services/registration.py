@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
-from django.core.files.base import ContentFile
+from django.core.files.base import ContentFile, File
 from django.db import IntegrityError, transaction
 from django.db.models import Case, IntegerField, Max, Q, When, prefetch_related_objects
 
@@ -24,18 +25,18 @@ from knowledge.selectors.documents import documents_in_any
 from knowledge.services.composition import documents_settle, memberships_by_hand_record
 from knowledge.services.handlers import handlers_apply
 from knowledge.services.names import document_names, names_store
-from knowledge.services.quotas import quota_check_documents
+from knowledge.services.quotas import Quota, quota_hold
 
 DEFAULT_SOURCE = "uploads"
 REGISTER_TRIES = 3  # a find and an insert each; requests for one identity meet rarely, and only keepers' own repeat
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Arrival:
     """A file or text that has arrived, with what its sender says about it."""
 
     name: str  # file name with its ending
-    content: bytes
+    content: bytes | File[bytes]  # a file is read in pieces, never as a whole
     sets: Sequence[KnowledgeSet]
     title: str = ""
     external_id: str = ""
@@ -45,8 +46,22 @@ class Arrival:
     sent_as: str = ""  # path in its source
 
     @property
+    def size_bytes(self) -> int:
+        return len(self.content) if isinstance(self.content, bytes) else self.content.size
+
+    @cached_property
     def sha256(self) -> str:
-        return hashlib.sha256(self.content).hexdigest()
+        digest = hashlib.sha256()
+        for piece in self.file().chunks():
+            digest.update(piece)
+        return digest.hexdigest()
+
+    def file(self) -> File[bytes]:
+        """The content from its beginning. Not the uploaded file itself, which a storage would move away."""
+        if isinstance(self.content, bytes):
+            return ContentFile(self.content)
+        self.content.seek(0)
+        return File(self.content.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +107,21 @@ def document_register(*, scope: Scope, actor: User | None, arrival: Arrival, sou
     LeftOutError and SupersededError if the handler refuses the document.
     """
     arrival_check(scope=scope, arrival=arrival, source=source)
+    quota = quota_hold(tenant_id=source.tenant_id)
     for tries_left in reversed(range(REGISTER_TRIES)):
         document = _find(scope=scope, arrival=arrival, source=source)
         if document is not None:
             break
         try:
             with transaction.atomic():
-                return _register_new(actor=actor, arrival=arrival, source=source)
+                return _register_new(actor=actor, arrival=arrival, source=source, quota=quota)
         except IntegrityError:  # another request registered the same identity in the meantime
             if not tries_left:
                 raise
     assert document is not None
     if document.source_id == source.pk:
         document.source = source  # the same row, with what it knows already
-    return _register_again(scope=scope, actor=actor, document=document, arrival=arrival)
+    return _register_again(scope=scope, actor=actor, document=document, arrival=arrival, quota=quota)
 
 
 def arrival_check(*, scope: Scope, arrival: Arrival, source: Source) -> None:
@@ -180,8 +196,8 @@ def _home_free(*, arrival: Arrival, source: Source) -> int:
 # ── writing ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _register_new(*, actor: User | None, arrival: Arrival, source: Source) -> Registration:
-    quota_check_documents(tenant_id=source.tenant_id, documents=1, size_bytes=len(arrival.content))
+def _register_new(*, actor: User | None, arrival: Arrival, source: Source, quota: Quota) -> Registration:
+    quota.check(documents=1, size_bytes=arrival.size_bytes)
     home = _home_free(arrival=arrival, source=source)
     document = document_new(actor=actor, arrival=arrival, source=source, home=home)
     document.save()
@@ -216,7 +232,9 @@ def arrival_names(document: Document, arrival: Arrival) -> DocumentNames:
     return document_names(document, file_name=arrival.name, path=arrival.sent_as)
 
 
-def _register_again(*, scope: Scope, actor: User | None, document: Document, arrival: Arrival) -> Registration:
+def _register_again(
+    *, scope: Scope, actor: User | None, document: Document, arrival: Arrival, quota: Quota
+) -> Registration:
     """Register a document that the sender keeps: merge sets, tags and attributes; new or failed bytes make a version.
 
     A higher clearance is an act of its own, with its own audit event; a lower one changes nothing.
@@ -239,7 +257,7 @@ def _register_again(*, scope: Scope, actor: User | None, document: Document, arr
         document.refresh_from_db(fields=["handled"])
     failed = document.state == Document.State.FAILED or document.error_code != ""  # of the newest version
     if failed or not same_bytes:
-        quota_check_documents(tenant_id=document.tenant_id, documents=0, size_bytes=len(arrival.content))
+        quota.check(documents=0, size_bytes=arrival.size_bytes)
         return Registration(document, version_add(document=document, arrival=arrival), duplicate=False, merged=True)
     known = None if was_visible else document.versions.order_by("-number").first()
     return Registration(document, known, duplicate=was_visible, merged=True)
@@ -286,7 +304,7 @@ def version_new(*, document: Document, arrival: Arrival, number: int = 1) -> Doc
         number=number,
         sha256=arrival.sha256,
         file_name=arrival.name,
-        size_bytes=len(arrival.content),
+        size_bytes=arrival.size_bytes,
         sent_as=arrival.sent_as[:1024],
     )
     _store_original(version, arrival)
@@ -300,8 +318,8 @@ def _store_original(version: DocumentVersion, arrival: Arrival) -> None:
     """
     storage = version.file.storage
     path = version.file.field.generate_filename(version, arrival.name)
-    if not storage.exists(path) or storage.size(path) != len(arrival.content):
-        path = storage.save(path, ContentFile(arrival.content))
+    if not storage.exists(path) or storage.size(path) != arrival.size_bytes:
+        path = storage.save(path, arrival.file())
     version.file.name = path
 
 

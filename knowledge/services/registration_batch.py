@@ -15,7 +15,7 @@ from knowledge.indexes.statements import files_lock_shared
 from knowledge.models import Document, DocumentVersion, Source
 from knowledge.services.composition import documents_settle
 from knowledge.services.names import names_store
-from knowledge.services.quotas import quota_check_documents
+from knowledge.services.quotas import Quota, quota_hold
 from knowledge.services.registration import (
     Arrival,
     Registration,
@@ -58,8 +58,10 @@ def documents_register(
             arrival_check(scope=scope, arrival=one.arrival, source=one.source)
         except PermanentError as error:
             found[number] = error
+    tenants = sorted({one.source.tenant_id for one in arrivals})
+    quotas = {tenant_id: quota_hold(tenant_id=tenant_id) for tenant_id in tenants}
     new = _new(arrivals, without=found)
-    found.update(zip(new, _together(actor, [arrivals[number] for number in new]), strict=False))
+    found.update(zip(new, _together(actor, [arrivals[number] for number in new], quotas), strict=False))
     for number, one in enumerate(arrivals):
         if number not in found:
             found[number] = _alone(scope, actor, one)
@@ -92,12 +94,12 @@ def _known(arrivals: Iterable[Addressed]) -> set[Identity]:
     return known
 
 
-def _together(actor: User | None, arrivals: Sequence[Addressed]) -> list[Registration]:
+def _together(actor: User | None, arrivals: Sequence[Addressed], quotas: Mapping[int, Quota]) -> list[Registration]:
     """Create new documents with first versions; none if another request has registered one of them meanwhile, or
     where a quota has no place for all of them: then each is tried by itself.
     """
     try:
-        _quotas_check(arrivals)
+        _quotas_check(arrivals, quotas)
         with transaction.atomic():
             documents = _documents_create(actor, arrivals)
             versions = _versions_create(documents, arrivals)
@@ -110,13 +112,13 @@ def _together(actor: User | None, arrivals: Sequence[Addressed]) -> list[Registr
     ]
 
 
-def _quotas_check(arrivals: Sequence[Addressed]) -> None:
+def _quotas_check(arrivals: Sequence[Addressed], quotas: Mapping[int, Quota]) -> None:
     """Raise QuotaExceededError where the new documents of a tenant are too much together."""
     sizes: dict[int, list[int]] = defaultdict(list)
     for one in arrivals:
-        sizes[one.source.tenant_id].append(len(one.arrival.content))
+        sizes[one.source.tenant_id].append(one.arrival.size_bytes)
     for tenant_id, mine in sizes.items():
-        quota_check_documents(tenant_id=tenant_id, documents=len(mine), size_bytes=sum(mine))
+        quotas[tenant_id].check(documents=len(mine), size_bytes=sum(mine))
 
 
 def _documents_create(actor: User | None, arrivals: Sequence[Addressed]) -> list[Document]:

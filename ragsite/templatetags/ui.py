@@ -18,12 +18,12 @@ from django.utils.translation import gettext as _
 from accounts.error_messages import stored_message
 from accounts.models import User
 from accounts.relative_time import relative_time
+from accounts.selectors import person_name
 from chat.error_messages import answer_html
 from chat.models import Message
 from chat.view_models import TurnView
 from feedback.models import Vote
 from notifications.selectors import unread_count
-from ragcore.text.scripts import cjk_share
 
 register = template.Library()
 
@@ -86,8 +86,7 @@ def thousands(number: int) -> str:
 @register.filter
 def person(user: User) -> str:
     """The name of a person, the family name first where it is Chinese; else the user name."""
-    family_first = f"{user.last_name}{user.first_name}"
-    return family_first if cjk_share(family_first) > 0.5 else user.get_full_name() or user.username
+    return person_name(user)
 
 
 @register.filter

@@ -85,6 +85,10 @@ def openid_provider() -> Iterator[Provider]:
                 self.send(200, {"keys": [provider.key.as_dict(private=False)]})
             elif self.path == "/userinfo" and self.headers["Authorization"] == "Bearer at":
                 self.send(200, {"sub": provider.person["sub"], **provider.userinfo})
+            elif self.path.startswith("/authorize?"):  # a browser comes by itself; the person says yes at once
+                self.send_response(302)
+                self.send_header("Location", provider.authorize(self.path))
+                self.end_headers()
             else:
                 self.send(404, {})
 

@@ -22,6 +22,9 @@ from feedback.models import Signal, Vote
 from feedback.services import signals_expire
 from knowledge.models import Document
 from knowledge.services.leftovers import leftovers_count, leftovers_remove
+from notifications.models import Notification
+from notifications.services import notification_send, notifications_expire
+from ragsite.celery import app
 from tests.admin.conftest import make_document
 from tests.factories import make_admin, make_set, make_user
 
@@ -173,6 +176,20 @@ def test_what_is_old_goes_by_the_settings(redis_client, settings):
     retention.retention_run()
     assert list(Message.objects.all()) == [new]
     assert AuditEvent.objects.get(action="conversations.expire").data["conversations"] == 1
+
+
+def test_old_notifications_go_by_the_settings(settings):
+    user = make_user("mei")
+    old, _new = (notification_send(recipients=[user], kind="access.requested", data={})[0] for _ in range(2))
+    Notification.objects.filter(pk=old.pk).update(created=timezone.now() - timedelta(days=181))
+
+    settings.KEEP_NOTIFICATIONS_DAYS = 0
+    assert notifications_expire() == 0
+    settings.KEEP_NOTIFICATIONS_DAYS = 180
+    assert notifications_expire() == 1
+    assert not Notification.objects.filter(pk=old.pk).exists()
+    assert user.notifications.count() == 1
+    assert "notifications.maintain" in {entry["task"] for entry in app.conf.beat_schedule.values()}
 
 
 def test_deleted_documents_are_found_wherever_they_are_left_and_removed(person, settings, tmp_path):

@@ -23,6 +23,7 @@ from accounts.selectors import scope_for
 from knowledge.models import Attribute, Document
 from knowledge.services import document_upload
 from ragsite.embedded.processes import Process, free_port, wait_until
+from tests.accounts.openid_provider import CLIENT, SECRET, Provider, openid_provider
 from tests.browser.content import DOCUMENTS, LABELS, English
 from tests.database import database
 from tests.factories import make_admin, make_set, make_user
@@ -83,7 +84,8 @@ def product(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any
     with django_db_blocker.unblock(), ExitStack() as stack:
         stack.callback(connection.close)
         llm = stack.enter_context(serving())
-        environment = {**os.environ, **_environment(llm, folder)}
+        provider = stack.enter_context(openid_provider())
+        environment = {**os.environ, **_environment(llm, folder), **_openid(provider)}
         port = free_port()
         web = ("-m", "uvicorn", "ragsite.asgi:application", "--port", str(port), "--no-access-log")
         queues = ",".join(queue.name for queue in settings.CELERY_TASK_QUEUES)
@@ -120,6 +122,10 @@ def _environment(llm: ScriptedLLM, folder: Path) -> dict[str, str]:
         database = f"postgresql://{values['USER']}@/{values['NAME']}?host={values['HOST']}"
     model = {"LLM_BASE_URL": llm.url, "LLM_MODEL": "scripted", "LLM_API_KEY": "none"}
     return {"DATABASE_URL": database, "LOG_LEVEL": "INFO", "DJANGO_SETTINGS_MODULE": "ragsite.settings", **model}
+
+
+def _openid(provider: Provider) -> dict[str, str]:
+    return {"OIDC_ISSUER": provider.issuer, "OIDC_CLIENT_ID": CLIENT, "OIDC_CLIENT_SECRET": SECRET}
 
 
 @contextmanager

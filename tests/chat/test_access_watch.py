@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from datetime import timedelta
 
 import pytest_asyncio
 from django.test import AsyncClient, Client
+from django.utils import timezone
 
+from accounts.access_events import Access
+from accounts.models import ApiKey
 from accounts.people.services import person_deactivate
-from accounts.services import api_key_create
+from accounts.services import api_key_create, api_key_revoke
 from accounts.sign_in.models import BrowserSession
 from accounts.sign_in.passwords import password_set
 from accounts.sign_in.sessions import session_revoke
@@ -70,8 +74,8 @@ async def test_signing_out_ends_its_sockets(connect, world):
     browser = await run_db(signed_in, world.reader)
     socket = await connect(browser)
 
-    began = time.monotonic()
     await run_db(browser.post, "/sign-out")
+    began = time.monotonic()  # the first request of a process loads the site's addresses
 
     assert await closed(socket, began)
 
@@ -134,3 +138,61 @@ async def test_a_stream_of_a_key_outlives_a_change_of_the_password(world, llm):
     await asyncio.to_thread(llm.release.set)
 
     assert b"[DONE]" in [part async for part in parts][-1]
+
+
+async def stream_of(secret: str):
+    """An answer that was begun and does not go on, as an iterator of what comes."""
+    response = await AsyncClient().post(
+        "/api/v1/rag/generate/stream",
+        {"query": QUESTION},
+        content_type="application/json",
+        headers={"authorization": f"Bearer {secret}"},
+    )
+    parts = aiter(response.streaming_content)
+    assert b"context" in await anext(parts)
+    return parts
+
+
+async def test_a_stream_ends_with_its_key_and_those_of_other_keys_go_on(world, llm):
+    llm.script(Reply(texts=("First.\n\n", "Second [1]."), hold_before=1))
+    key, secret = await run_db(lambda: api_key_create(user=world.reader, name="one"))
+    parts = await stream_of(secret)
+    with access_watch().watch(Access(user_id=world.reader.pk, key=key.pk + 1)) as other:
+        await access_watch().subscribed.wait()
+
+        await run_db(lambda: api_key_revoke(key=key, actor=world.reader))
+        began = time.monotonic()
+        rest = [part async for part in parts]
+
+        assert time.monotonic() - began < SOON_SECONDS
+        assert not any(b"[DONE]" in part for part in rest)
+        assert not other.ended.is_set()
+    llm.release.set()
+
+
+async def test_a_stream_ends_when_its_key_expires(world, llm):
+    llm.script(Reply(texts=("First.\n\n", "Second [1]."), hold_before=1))
+    later = timezone.now() + timedelta(hours=1)
+    key, secret = await run_db(lambda: api_key_create(user=world.reader, name="one", expires=later))
+    parts = await stream_of(secret)
+    soon = timezone.now() + timedelta(seconds=0.3)
+    await run_db(ApiKey.objects.filter(pk=key.pk).update, expires=soon)
+    (watched,) = access_watch()._watched
+    await watched.check()  # reads the new end
+
+    rest = [part async for part in parts]
+
+    assert not any(b"[DONE]" in part for part in rest)
+    assert 0 <= (timezone.now() - soon).total_seconds() < SOON_SECONDS
+    llm.release.set()
+
+
+async def test_a_socket_closes_when_its_session_expires(world):
+    browser = await run_db(signed_in, world.reader)
+    soon = timezone.now() + timedelta(seconds=0.3)
+    await run_db(BrowserSession.objects.all().update, expire_date=soon)
+    socket = Socket(world.reader, session=browser.session)
+    await socket.connect()
+
+    assert (await socket.receive_output(5))["type"] == "websocket.close"
+    assert 0 <= (timezone.now() - soon).total_seconds() < SOON_SECONDS

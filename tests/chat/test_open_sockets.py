@@ -51,6 +51,43 @@ async def test_sockets_of_a_killed_process_are_forgotten_and_living_ones_renewed
     await living.close()
 
 
+async def test_a_socket_that_leaves_while_it_is_renewed_stays_away(monkeypatch, redis_client):
+    """The renewal comes to Redis after the news that the socket left."""
+    sockets = OpenSockets()
+    gone, kept = await sockets.enter(1), await sockets.enter(1)
+    script = await_script(monkeypatch, lambda: sockets.leave(1, gone))
+
+    await sockets._renew_person(1)
+
+    assert script.called
+    assert redis_client.zrange("sockets:1", 0, -1) == [kept]
+    await sockets.close()
+
+
+def await_script(monkeypatch, before):
+    """Scripts of Redis wait for something else before they are sent."""
+
+    class Late:
+        called = False
+
+        def register_script(self, text):
+            send = real().register_script(text)
+
+            async def late(**sent):
+                Late.called = True
+                await before()
+                return await send(**sent)
+
+            return late
+
+        def __getattr__(self, name):
+            return getattr(real(), name)
+
+    real = module.client
+    monkeypatch.setattr(module, "client", Late)
+    return Late
+
+
 async def test_without_redis_pages_open_uncounted(monkeypatch):
     def broken():
         raise RedisConnectionError

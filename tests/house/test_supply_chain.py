@@ -104,3 +104,32 @@ def test_all_pinned_packages_of_the_product_are_audited():
 
     assert len(pins) == len(pinned("requirements.lock") | pinned("requirements-dev.lock")) + 1
     assert any(pin.startswith("torch==") for pin in pins)
+
+
+DOCKER = """#!/bin/sh
+case "$*" in *nginx*) {nginx};; esac
+echo sha256:{digest}
+"""
+
+
+@pytest.mark.parametrize(("nginx", "status"), [(":", 0), ("echo no such host >&2; exit 1", 3)])
+def test_images_are_pinned_all_or_none(tmp_path, monkeypatch, capsys, nginx, status):
+    docker = tmp_path / "docker"
+    docker.write_text(DOCKER.format(nginx=nginx, digest="a" * 64), encoding="utf-8")
+    docker.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    file = tmp_path / ".env"
+    file.write_text("SECRET_KEY=x\nREDIS_IMAGE=\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["pin_images", str(file)])
+
+    assert script("pin_images").main() == status
+
+    written = dict(line.partition("=")[::2] for line in file.read_text(encoding="utf-8").splitlines())
+    images = {name: image for name, image in written.items() if name.endswith("_IMAGE")}
+    assert written["SECRET_KEY"] == "x"
+    if status == 0:
+        assert set(images) == {"PYTHON_IMAGE", "POSTGRES_IMAGE", "REDIS_IMAGE", "NGINX_IMAGE"}
+        assert all(image.endswith(f"@sha256:{'a' * 64}") for image in images.values())
+    else:
+        assert images == {"REDIS_IMAGE": ""}
+        assert "NOTHING was pinned. (no such host)" in capsys.readouterr().out

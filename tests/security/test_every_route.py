@@ -7,7 +7,7 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -56,6 +56,13 @@ def near(walk: Walk, who: Person | None) -> int | None:
     return who.tenant if who is not None and walk.rng.random() < 0.7 else None
 
 
+def rounds(walk: Walk) -> Iterator[int]:
+    """Each round says what it found, so that a long run that is broken off has told something."""
+    for number in range(ROUNDS):
+        yield number
+        print(f"round {number + 1}: {dict(walk.counts)}, faults: {sorted(set(walk.faults))[:20]}", flush=True)
+
+
 def finish(walk: Walk, test: str) -> None:
     print(dict(walk.counts), f"{len(walk.faults)} faults")
     faults = sorted(set(walk.faults))
@@ -66,7 +73,7 @@ def finish(walk: Walk, test: str) -> None:
 def test_reading(walk: Walk) -> None:
     aim = Aim(walk.rules.facts, walk.rng)
     routes = [route for route in routes_all() if route.path not in SIGNING_IN and not is_asking(route)]
-    for _ in range(ROUNDS):
+    for _ in rounds(walk):
         for route in routes:
             for who in [*walk.rng.sample(walk.browsers, PEOPLE), None]:
                 target = aim.at(route)
@@ -159,7 +166,7 @@ def test_writing(walk: Walk) -> None:
     routes = [route for route in routes_all() if route.path not in SIGNING_IN and not is_asking(route)]
     before = writer.effects.marks
     half_kept(writer, [route for route in routes if route.path.startswith("api/v1/documents/<")])
-    for _ in range(ROUNDS):
+    for _ in rounds(walk):
         for route in routes:
             admins = [one for one in walk.browsers if one.administers]
             for who in [*walk.rng.sample(walk.browsers, PEOPLE // 2), walk.rng.choice(admins)]:
@@ -193,7 +200,7 @@ def test_looking_for_hidden_words_tells_nothing(walk: Walk) -> None:
     rng = walk.rng
     lists = [f"/{r.path}?q={{}}" for r in routes_all() if r.model and r.tail == "changelist"]
     narrowed = [f"{address.partition('?')[0]}?{lookup}={{}}" for address in lists for lookup in LOOKUPS]
-    for _ in range(ROUNDS):
+    for _ in rounds(walk):
         for address in [*LOOKED_IN, *LOOKED_IN, *lists, *rng.sample(narrowed, 20)]:
             is_staffed = address.startswith("/admin")
             who = rng.choice([one for one in walk.browsers if one.is_staff or not is_staffed])
@@ -225,7 +232,7 @@ async def end_of_turns() -> AsyncIterator[None]:
 async def test_asking(walk: Walk, redis_client: Any, end_of_turns: None) -> None:
     asker, rules = Asker(walk), walk.rules
     asked = {route.path for route in routes_all() if is_asking(route)}
-    for _ in range(ROUNDS):
+    for _ in rounds(walk):
         for who in walk.rng.sample(walk.people, 4):
             found = await asker.found(who)
             for pk, one in rules.facts.documents.items():

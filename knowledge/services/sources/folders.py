@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from django.conf import settings
+from django.core.files.base import ContentFile, File
 from django.db import transaction
 
 from accounts.models import User
@@ -146,7 +147,7 @@ def archive_upload(
     actor: User,
     sets: Sequence[int],
     name: str,
-    content: bytes,
+    content: bytes | File[bytes],
     source: str = DEFAULT_SOURCE,
     external_id: str = "",
     clearance: int = 0,
@@ -158,14 +159,15 @@ def archive_upload(
     Raises UploadTooLargeError, UnsafeArchiveError, PasswordProtectedError, CorruptDocumentError, NothingTakenError
     and what an upload raises for sets and clearance. A file inside that cannot be taken is refused alone.
     """
-    from ragcore.parsing.archive.parser import unpack_in_sandbox
+    from ragcore.parsing.archive.parser import members_in_sandbox
 
     clearance_check(scope=scope, clearance=clearance)
     owned = sets_owned(scope=scope, set_ids=sets)
     home = source_ensure(tenant_id=owned[0].tenant_id if owned else scope.tenant_id, name=source)
-    upload_check(name=name, size_bytes=len(content))
+    file = ContentFile(content) if isinstance(content, bytes) else content
+    upload_check(name=name, size_bytes=file.size)
     unpacking = _Unpacking(scope=scope, actor=actor, sets=owned, source=home)
-    for member in unpack_in_sandbox(content, name=name):
+    for member in members_in_sandbox(file.chunks(), name=name):
         arrival = Arrival(
             name=PurePosixPath(member.path).name,
             content=member.content,
@@ -177,6 +179,7 @@ def archive_upload(
             sent_as=member.path,
         )
         unpacking.take(member.path, arrival)
+        del member, arrival  # before the next one is read: each may be large
     return unpacking.done()
 
 
@@ -193,7 +196,7 @@ class _Unpacking:
     def take(self, path: str, arrival: Arrival) -> None:
         self._report.found += 1
         try:
-            upload_check(name=arrival.name, size_bytes=len(arrival.content))
+            upload_check(name=arrival.name, size_bytes=arrival.size_bytes)
             self._register(arrival)
         except RagError as error:
             self._report.refuse(path=path, error=error)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
 from tempfile import TemporaryFile
+from typing import IO
 
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError, UnsafeArchiveError
 from ragcore.parsing.archive.safe_zip import DEFAULT_ARCHIVE_LIMITS, ArchiveLimits, SafeZip, UnpackBudget, clean_name
 from ragcore.parsing.archive.sections import PartsBuilder, enter_container
 from ragcore.parsing.parser_errors import build_document, coded_errors, require_content
-from ragcore.parsing.sandbox.process import SandboxLimits, run_in_sandbox
+from ragcore.parsing.sandbox.process import SandboxLimits, write_in_sandbox
 from ragcore.parsing.sandbox.serialization import load_document
 from ragcore.types import ParsedDocument
 
@@ -104,28 +107,39 @@ def unpack_in_sandbox(
 
     Raises what `archive_members` raises, and ResourceLimitError.
     """
+    return list(members_in_sandbox([content], name=name, limits=limits, archive=archive))
+
+
+def members_in_sandbox(
+    content: Iterable[bytes],
+    *,
+    name: str,
+    limits: SandboxLimits = UNPACK_LIMITS,
+    archive: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS,
+) -> Iterator[Member]:
+    """`unpack_in_sandbox` for large archives: takes the archive in pieces, and has one member in memory at a time."""
     with TemporaryFile() as source, TemporaryFile() as target:
-        source.write(content)
+        source.writelines(content)
         source.seek(0)
         order = {"archive": asdict(archive)}
-        answer = run_in_sandbox("ragcore.parsing.archive.child", source, target, order=order, name=name, limits=limits)
-    try:
-        return _read_members(answer)
-    except (ValueError, KeyError, TypeError) as problem:
-        raise CorruptDocumentError(name=name, problem="the unpacking process gave no answer") from problem
+        write_in_sandbox("ragcore.parsing.archive.child", source, target, order=order, name=name, limits=limits)
+        try:
+            yield from _read_members(target, limits.output_bytes)
+        except (ValueError, KeyError, TypeError) as problem:
+            raise CorruptDocumentError(name=name, problem="the unpacking process gave no answer") from problem
 
 
-def _read_members(answer: bytes) -> list[Member]:
+def _read_members(answer: IO[bytes], most_bytes: int) -> Iterator[Member]:
     """The members that the process reported; it may have been taken over by the archive, so sizes are checked."""
-    head, _, body = answer.partition(b"\n")
+    head = answer.readline(most_bytes)
     said = json.loads(head)
     if "error" in said:
         load_document(head)  # raises it
-    members: list[Member] = []
-    start = 0
-    for path, size in said["members"]:
-        if not isinstance(path, str) or not isinstance(size, int) or not 0 <= size <= len(body) - start:
+    sizes = [(path, size) for path, size in said["members"]]
+    left = os.fstat(answer.fileno()).st_size - len(head)
+    for path, size in sizes:
+        if not isinstance(path, str) or not isinstance(size, int) or not 0 <= size <= left:
             raise ValueError("not a member of the unpacking process")
-        members.append(Member(path=path, content=body[start : start + size]))
-        start += size
-    return members
+        left -= size
+    for path, size in sizes:
+        yield Member(path=path, content=answer.read(size))

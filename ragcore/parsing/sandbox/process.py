@@ -61,7 +61,21 @@ def run_in_sandbox(
     name: str,
     limits: SandboxLimits = DEFAULT_LIMITS,
 ) -> bytes:
-    """The output of one of our modules, run as a sandboxed process with a file on its standard input.
+    """The output of one of our modules: see `write_in_sandbox`."""
+    write_in_sandbox(module, source, target, order=order, name=name, limits=limits)
+    return target.read(limits.output_bytes + 1)
+
+
+def write_in_sandbox(
+    module: str,
+    source: IO[bytes],
+    target: IO[bytes],
+    *,
+    order: Mapping[str, object],
+    name: str,
+    limits: SandboxLimits = DEFAULT_LIMITS,
+) -> None:
+    """Run one of our modules as a sandboxed process with a file on its standard input; its output is in `target`.
 
     The module gets the order, the name and the limits as JSON in its first argument and calls `confine` itself.
     Raises ResourceLimitError when a limit was reached, CorruptDocumentError when the process crashed,
@@ -79,7 +93,6 @@ def run_in_sandbox(
     if status != 0:
         raise CorruptDocumentError(name=name, problem=f"the parser crashed with status {status}")
     target.seek(0)
-    return target.read(limits.output_bytes + 1)
 
 
 def _run(

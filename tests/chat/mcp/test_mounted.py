@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import httpx
 import pytest
 
+from accounts.models import ApiKey
+from accounts.selectors import key_digest
+from accounts.services import api_key_revoke
+from chat.access_watch import access_watch
+from chat.executors import run_db
 from knowledge import model_registry
 from tests.chat.mcp.conftest import SECRET
 from tests.chat.mcp.test_processes import QUESTION, over_http, titles
@@ -40,6 +47,25 @@ async def test_agents_of_two_tenants_share_the_site_and_nothing_else(world, stra
             ours = await titles(client)
 
     assert (theirs, ours[0]) == (["merger"], "ra")
+
+
+async def test_an_open_stream_ends_with_its_key(world):
+    key = await run_db(ApiKey.objects.get, digest=key_digest(world.key))
+    headers = {**ACCEPTED, "Authorization": f"Bearer {world.key}"}
+    async with serving() as address, httpx.AsyncClient(headers=headers, timeout=10) as plain:
+        async with plain.stream("GET", f"http://{address}/mcp") as opened:
+            assert opened.status_code == 200
+            await access_watch().subscribed.wait()
+
+            began = time.monotonic()
+            await run_db(lambda: api_key_revoke(key=key, actor=world.reader))
+            rest = [part async for part in opened.aiter_bytes()]
+            seconds = time.monotonic() - began
+
+        after = await plain.get(f"http://{address}/mcp")
+
+    assert (rest, after.status_code) == ([], 401)
+    assert seconds < 1
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer rs_wrong"}, {"Authorization": "Basic eDp5"}])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
@@ -195,3 +197,23 @@ def test_a_write_that_fails_in_the_middle_leaves_the_old_state_searched(milvus, 
         list(backend_sync.backend_copy(tenant=owner.tenant))
 
     assert searched_in(owner) == ("milvus", ["d3"])
+
+
+def test_entries_of_deleted_documents_that_stayed_in_the_backend_are_found_and_removed(milvus, owner, corpus, capsys):
+    """Nobody has told the backend of the deletion: its news were lost."""
+    copy_all()
+    document_delete(scope=scope_of(owner), actor=owner, document_id=corpus["d3"].pk)
+    Document.objects.filter(pk=corpus["d3"].pk).update(deleted=timezone.now() - timedelta(days=31))
+    BackendChange.objects.all().delete()
+    entries = set(IndexEntry.objects.filter(version__document=corpus["d3"]).values_list("pk", flat=True))
+    assert entries
+    assert entries <= stored(milvus, owner.tenant_id)
+
+    with pytest.raises(SystemExit):
+        call_command("check_deletions", "--days", "30")
+    assert f"{len(entries)} entries of the other search backend" in capsys.readouterr().out
+    call_command("check_deletions", "--days", "30", "--repair")
+
+    assert "Left: 0 documents, 0 index entries, 0 files, 0 entries of the other" in capsys.readouterr().out
+    assert stored(milvus, owner.tenant_id) == set(IndexEntry.objects.values_list("pk", flat=True))
+    assert not Document.objects.filter(pk=corpus["d3"].pk).exists()
