@@ -6,9 +6,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Q, prefetch_related_objects
-from django.utils import timezone
-from django.utils.translation import get_language
+from django.db.models import Count, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
@@ -23,8 +21,6 @@ from knowledge.view_models import SourceView, source_view
 from ragcore.text.scripts import cjk_share
 from ragcore.types.answering import Step
 
-RECENT = 200  # conversations in the side bar; older ones are found by searching
-EXAMPLES = 6
 LONG_QUESTION = 140  # characters from which the question is set smaller
 STEPS = (
     ("rewrite_time", "rewrite"),
@@ -32,14 +28,6 @@ STEPS = (
     ("rerank_time", "rerank"),
     ("generate_time", "write"),
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationGroup:
-    """Conversations under one heading of the side bar."""
-
-    name: str
-    conversations: Sequence[Conversation]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +48,6 @@ class AxisChoices:
     axis: str
     name: str
     sets: Sequence[SetChoice]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """A question that a visible set suggests."""
-
-    question: str
-    set_name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,21 +128,6 @@ class SourcePanel:
     source: SourceView
 
 
-def conversation_groups(*, scope: Scope, search: str = "") -> list[ConversationGroup]:
-    """Pinned, today's and earlier conversations; `search` looks in titles and questions."""
-    found = selectors.conversations_of(scope=scope, channel=Conversation.Channel.WEB)
-    if search:
-        asked = Message.objects.filter(question__icontains=search).values("conversation_id")
-        found = found.filter(Q(title__icontains=search) | Q(pk__in=asked))
-    rows = list(found[:RECENT])
-    today = timezone.localdate()
-    pinned = [row for row in rows if row.pinned]
-    new = [row for row in rows if not row.pinned and timezone.localdate(row.updated) == today]
-    old = [row for row in rows if not row.pinned and timezone.localdate(row.updated) != today]
-    groups = ((_("Pinned"), pinned), (_("Today"), new), (_("Earlier"), old))
-    return [ConversationGroup(name=name, conversations=members) for name, members in groups if members]
-
-
 def set_choices(*, scope: Scope, conversation: Conversation | None) -> list[AxisChoices]:
     """The sets of the asker's tenant by axis; counts are of documents that a search may touch."""
     readable = set(sets_readable(scope=scope).values_list("pk", flat=True))
@@ -189,18 +154,6 @@ def set_choices(*, scope: Scope, conversation: Conversation | None) -> list[Axis
         for axis in KnowledgeSet.Axis
         if any(row.axis == axis for row in listed)
     ]
-
-
-def examples(*, scope: Scope) -> list[Example]:
-    """Questions that the readable sets suggest: those in the reader's language first, from as many sets as possible."""
-    language = "zh-Hans" if (get_language() or "").startswith("zh") else "en"
-    rows = sets_readable(scope=scope).exclude(example_questions=[]).values_list("name", "example_questions")
-    ranked = [
-        (text_lang(question) != language, place, order, question, name)
-        for order, (name, questions) in enumerate(rows)
-        for place, question in enumerate(questions)
-    ]
-    return [Example(question=question, set_name=name) for *_rank, question, name in sorted(ranked)[:EXAMPLES]]
 
 
 def corpus_size(*, scope: Scope) -> tuple[int, int]:
