@@ -15,12 +15,17 @@ from accounts.scope import Scope
 from chat import conversation_list, selectors, view_models
 from chat.conversations import edits
 from chat.views import uuid_or_none
+from ragcore.text.normalise import visible
 
 
 class FolderForm(forms.Form):
     """The folder of a conversation; empty: none."""
 
     folder = forms.CharField(max_length=64, required=False)
+
+    def clean_folder(self) -> str:
+        """As people see it: a name of invisible characters is none."""
+        return " ".join(visible(self.cleaned_data["folder"]).split())
 
 
 class ArchiveForm(forms.Form):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Count, prefetch_related_objects
 from django.utils.translation import gettext as _
@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from accounts.scope import Scope
 from chat import selectors
 from chat.answering.progress import step_event
+from chat.clarification import MeantSet, sets_meant
 from chat.error_messages import failure_message
 from chat.filter_summary import FilterSummary, filter_summaries
 from chat.models import Conversation, Message, MessageCitation
@@ -88,6 +89,7 @@ class TurnView:
     understood: str = ""  # the question without its conversation, where that is another one
     forms: Sequence[str] = ()  # in which it was looked for, too
     rounds: Sequence[str] = ()  # what was done in the rounds of a loop, in words
+    meant: Sequence[MeantSet] = ()  # knowledge sets of which one may have been meant
 
     @property
     def explained(self) -> bool:
@@ -180,7 +182,11 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     wanted = {citation.document_id for found in by_message.values() for citation in found}
     known = _documents(scope=scope, ids=wanted)
     filters = filter_summaries(scope=scope, messages=rows)
-    return [_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows]
+    shown = [_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows]
+    if shown:  # only the last one is still open to be asked again
+        last = [citation.document_id for citation in by_message[rows[-1].pk]]
+        shown[-1] = replace(shown[-1], meant=sets_meant(scope=scope, message=rows[-1], document_ids=last))
+    return shown
 
 
 def turn_view(*, scope: Scope, message_id: uuid.UUID) -> TurnView:

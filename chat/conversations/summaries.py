@@ -31,9 +31,12 @@ _OVER = (Message.State.DONE, Message.State.STOPPED)
 
 
 def summary_request(*, message: Message, budget_tokens: int) -> None:
-    """Have the conversation summarised if its turns no longer fit the budget; done by a task."""
+    """Have the conversation summarised if its turns may no longer fit the budget; a task counts exactly.
+
+    A text has fewer tokens than characters.
+    """
     turns = _turns(message.conversation)
-    if _left_out(turns, budget_tokens):
+    if sum(len(turn.question) + len(turn.answer) for _created, turn in turns) > budget_tokens:
         enqueue_on_commit(
             SUMMARISE,
             queue=QUEUES[SUMMARISE],

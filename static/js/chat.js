@@ -76,7 +76,8 @@ function begun({ message_id, conversation_id, title }) {
   }
   if (title) {
     document.title = `${title} · Ragsite`;
-    byId("topbar-title").textContent = title;
+    byId("topbar-title").textContent = byId("thread-title").textContent = title;
+    byId("thread-title").hidden = false;
   }
   side.refresh(conversation_id);
 }
@@ -162,6 +163,11 @@ function clicks() {
   document.addEventListener("click", (event) => {
     const example = event.target.closest("[data-example]");
     if (example && !turn) return composer.send(example.dataset.example);
+    const meant = event.target.closest("[data-ask-in]");
+    if (meant && !turn) {
+      sets.only(Number(meant.dataset.askIn));
+      return ask(meant.closest(".turn").querySelector(".question").textContent);
+    }
     const again = event.target.closest("[data-ask-again], [data-ask-unfiltered], [data-ask-fresh]");
     if (!again || turn) return;
     const [unfiltered, fresh] = ["[data-ask-unfiltered]", "[data-ask-fresh]"].map((way) => again.matches(way));

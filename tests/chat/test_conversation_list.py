@@ -84,7 +84,7 @@ def test_conversations_stand_in_their_folders(browser, reader):
     assert "&lt;b&gt;Mine&lt;/b&gt;" in folder
     assert titles(folder) == ["Salary"]
     assert titles(page) == ["Salary", "Loose"]
-    browser.post(f"/c/{talk.pk}/move", {"folder": ""})
+    browser.post(f"/c/{talk.pk}/move", {"folder": "\u200b\u202e"})
     assert "<details" not in browser.get("/conversations").content.decode()
     assert browser.post(f"/c/{talk.pk}/move", {"folder": "x" * 65}).status_code == 422
 
