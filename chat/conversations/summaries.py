@@ -54,8 +54,9 @@ def summary_refresh(*, conversation_id: uuid.UUID, budget_tokens: int) -> None:
         return
     until = left[-1][0]
     text = _summary(conversation.summary, [turn for _created, turn in left])
-    same = Conversation.objects.filter(pk=conversation_id, summarised_until=conversation.summarised_until)
-    same.update(summary=text[:SUMMARY_CHARACTERS], summarised_until=until)  # unless another task was first
+    Conversation.objects.filter(  # unless another task was first
+        pk=conversation_id, summarised_until=conversation.summarised_until
+    ).update(summary=text[:SUMMARY_CHARACTERS], summarised_until=until)
 
 
 def _turns(conversation: Conversation) -> list[tuple[datetime, Turn]]:
