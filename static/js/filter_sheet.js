@@ -235,7 +235,7 @@ export function start() {
   high.addEventListener("change", ranged);
   field.addEventListener("input", find);
   field.addEventListener("keydown", pick);
-  if (matchMedia("(hover: none)").matches) {
+  if (matchMedia("(pointer: coarse)").matches) {
     field.autofocus = false; // the keyboard of the screen would cover the list
     byId("chooser-title").autofocus = true;
   }
