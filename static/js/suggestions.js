@@ -18,6 +18,7 @@ function close() {
   clearTimeout(timer);
   asked?.abort();
   list.hidden = true;
+  list.replaceChildren();
   active = -1;
   field.removeAttribute("aria-activedescendant");
 }

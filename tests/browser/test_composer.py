@@ -29,8 +29,6 @@ def asked(page: Page, question: str) -> None:
 
 def test_a_slash_chooses_and_the_choice_is_remembered(open_page):
     page = open_page()
-    page.keyboard.press("/")
-    expect(page.locator("#question")).to_be_focused()
 
     page.locator("#question").press_sequentially("/prec")
     expect(page.locator("#suggest [role=option]")).to_have_count(1)
