@@ -24,6 +24,7 @@ from accounts.selectors import scope_for
 from accounts.sessions import session_reference
 from chat.access_watch import access_watch
 from chat.api.schemas import FiltersIn, Identifier, QueryText, SetId
+from chat.depths import composer_fields
 from chat.error_messages import failure_message
 from chat.executors import run_db
 from chat.limits import count_questions_or_raise
@@ -32,7 +33,7 @@ from chat.open_sockets import TooManySocketsError, open_sockets
 from chat.selectors import message_get
 from chat.turns.lifecycle import turn_start, turn_stop
 from chat.turns.stream_reader import read_events
-from chat.types import AnswerRequest
+from chat.types import AnswerForm, AnswerRequest, Depth
 from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
@@ -52,6 +53,8 @@ class Ask(Schema):
     sets: Annotated[list[SetId], Field(max_length=1000)] = []
     filters: FiltersIn = FiltersIn()
     cache: bool = True  # False: a fresh answer is wanted
+    style: AnswerForm = ""
+    depth: Depth = ""
 
 
 class Resume(Schema):
@@ -167,13 +170,15 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         return user, scope_for(user)
 
     async def _ask(self, message: Ask, user: User, scope: Scope) -> None:
+        chosen = composer_fields(style=message.style, depth=message.depth)
         request = AnswerRequest(
             query=message.question,
             conversation_id=message.conversation_id,
             sets=tuple(dict.fromkeys(message.sets)),
             filters=message.filters.value(),
             cache=message.cache,
-            given=frozenset({"sets"} if message.sets else ()),
+            given=frozenset({*chosen, *(("sets",) if message.sets else ())}),
+            **chosen,
         )
         await count_questions_or_raise(user)
         turn = await turn_start(scope=scope, user=user, request=request, channel=Conversation.Channel.WEB)

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 def js_messages() -> dict[str, str]:
     """All of them in the reader's language."""
-    return _turn() | _evidence() | _side() | _composer() | _filters()
+    return _turn() | _evidence() | _side() | _composer() | _filters() | _suggestions()
 
 
 def _turn() -> dict[str, str]:
@@ -42,6 +42,8 @@ def _side() -> dict[str, str]:
     return {
         "deleted": _("“{title}” was deleted."),
         "undo": _("Undo"),
+        "archived": _("“{title}” was archived."),
+        "move_failed": _("The conversation was not moved. Please try again."),
         "rename": _("New name"),
         "rename_failed": _("The name was not changed. Please try again."),
         "delete_failed": _("The conversation was not deleted. Please try again."),
@@ -64,7 +66,6 @@ def _filters() -> dict[str, str]:
         "filter_remove": _("Remove the filter {name}"),
         "filter_from": _("from {low}"),
         "filter_until": _("until {high}"),
-        "filters_n": _("Filters: {n}"),
         "filters_loading": _("Loading…"),
         "filters_failed": _("Filters could not be loaded. Close this and try again."),
         "filters_newest": _("Tags and attributes are from the newest {n} documents."),
@@ -74,6 +75,17 @@ def _filters() -> dict[str, str]:
         "match_none": _("No passage matches these filters."),
         "match_failed": _("The passages could not be counted."),
         "values_more": _("{n} more; type a few letters to find them"),
-        "values_none": _("Nothing found."),
         "any_axis": _("Any"),
+    }
+
+
+def _suggestions() -> dict[str, str]:
+    return {
+        "suggestions_n": _("Suggestions: {n}. Arrow keys choose."),
+        "suggest_question": _("Asked before"),
+        "suggest_document": _("Document"),
+        "suggest_term": _("Term"),
+        "command_style": _("Style: {name}"),
+        "command_depth": _("Depth: {name}"),
+        "command_in": _("Knowledge sets and filters"),
     }

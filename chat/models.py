@@ -26,6 +26,10 @@ class Conversation(models.Model):
     title = models.CharField(_("title"), max_length=200, blank=True)
     sets = models.ManyToManyField("knowledge.KnowledgeSet", blank=True, related_name="+", verbose_name=_("asked in"))
     pinned = models.BooleanField(_("pinned"), default=False)
+    folder = models.CharField(_("folder"), max_length=64, blank=True, default="", db_default="")
+    archived = models.BooleanField(_("archived"), default=False, db_default=False)
+    summary = models.TextField(_("summary of earlier turns"), blank=True, default="", db_default="")  # D20
+    summarised_until = models.DateTimeField(null=True, blank=True, editable=False)  # `created` of the last turn in it
     created = models.DateTimeField(_("created"), auto_now_add=True)
     updated = models.DateTimeField(_("updated"), auto_now=True)
 
@@ -105,6 +109,25 @@ class MessageCitation(models.Model):
 
     def __str__(self) -> str:
         return f"[{self.number}]"
+
+
+class AskingPreferences(models.Model):
+    """How a person likes to ask: remembered by the composer, on every device."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="asking_preferences"
+    )
+    style = models.CharField(max_length=16, blank=True)  # "" as the knowledge sets say; see chat.types.AnswerForm
+    depth = models.CharField(max_length=16, blank=True)  # see chat.types.Depth
+    hints_seen = models.BooleanField(default=False)
+    updated = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        verbose_name = _("asking preferences")
+        verbose_name_plural = _("asking preferences")
+
+    def __str__(self) -> str:
+        return str(self.user_id)
 
 
 class StrategyStatistics(models.Model):

@@ -2,4 +2,5 @@
 
 SWEEP_TURNS = "chat.sweep_turns"
 MAINTAIN = "chat.maintain"
-QUEUES = {SWEEP_TURNS: "chat", MAINTAIN: "nightly"}
+SUMMARISE = "chat.summarise"
+QUEUES = {SWEEP_TURNS: "chat", MAINTAIN: "nightly", SUMMARISE: "chat"}

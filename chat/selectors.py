@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
@@ -48,6 +50,43 @@ def messages_of(*, scope: Scope, conversation_id: uuid.UUID | str) -> QuerySet[M
     """The turns of a conversation in order, with their citations. Raises NotFoundError."""
     conversation = conversation_get(scope=scope, conversation_id=conversation_id)
     return conversation.messages.select_related("conversation").prefetch_related("citations__document")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnsPage:
+    """Some turns of a conversation in order."""
+
+    messages: Sequence[Message]
+    has_earlier: bool
+    has_later: bool = False
+
+
+TURNS_SHOWN = 30  # the last ones; earlier ones are fetched when the reader wants them
+TURNS_MOST = 100  # from a turn that was looked for to the end
+TURNS_AROUND = 2  # before that turn
+
+
+def turns_page(
+    *,
+    scope: Scope,
+    conversation_id: uuid.UUID,
+    before: uuid.UUID | None = None,
+    around: uuid.UUID | None = None,
+) -> TurnsPage:
+    """The last turns; those before a turn; or from shortly before a turn to the end. Raises NotFoundError."""
+    turns = messages_of(scope=scope, conversation_id=conversation_id)
+    if around is not None and (wanted := turns.filter(pk=around).first()):
+        last_before = list(turns.filter(created__lt=wanted.created).order_by("-created")[: TURNS_AROUND + 1])
+        found = list(turns.filter(created__gte=wanted.created).order_by("created")[: TURNS_MOST + 1])
+        shown = [*reversed(last_before[:TURNS_AROUND]), *found[:TURNS_MOST]]
+        return TurnsPage(messages=shown, has_earlier=len(last_before) > TURNS_AROUND, has_later=len(found) > TURNS_MOST)
+    if before is not None:
+        limit = turns.filter(pk=before).values_list("created", flat=True).first()
+        if limit is None:
+            raise NotFoundError("message", message=str(before))
+        turns = turns.filter(created__lt=limit)
+    last = list(turns.order_by("-created")[: TURNS_SHOWN + 1])
+    return TurnsPage(messages=last[:TURNS_SHOWN][::-1], has_earlier=len(last) > TURNS_SHOWN)
 
 
 def message_get(*, scope: Scope, message_id: uuid.UUID | str) -> Message:

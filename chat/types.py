@@ -15,6 +15,8 @@ Mode = Literal["basic", "enhanced", "agentic", "ultimate"]
 Strategy = Literal["standard", "adaptive", "self_rag"]
 Preset = Literal["accurate", "fast", "balanced", "cheap"]
 Style = Literal["simple", "advanced", "precise", "report"]
+AnswerForm = Literal["", "simple", "report", "precise"]  # of the composer; "": as site and knowledge set say
+Depth = Literal["", "fast", "thorough", "research"]  # the same; see chat.depths
 RewriteMethod = Literal[
     "auto",
     "none",

@@ -2,16 +2,22 @@
 
 from django.urls import path
 
-from chat import views
+from chat import composer_views, conversation_views, views
 
 app_name = "chat"
 urlpatterns = [
     path("", views.home, name="home"),
-    path("conversations", views.conversations, name="conversations"),
+    path("suggestions", composer_views.suggest, name="suggestions"),
+    path("examples", composer_views.examples, name="examples"),
+    path("preferences", composer_views.preferences, name="preferences"),
+    path("conversations", conversation_views.conversations, name="conversations"),
     path("c/<uuid:conversation_id>", views.conversation, name="conversation"),
     path("c/<uuid:conversation_id>/rename", views.rename, name="rename"),
     path("c/<uuid:conversation_id>/pin", views.pin, name="pin"),
     path("c/<uuid:conversation_id>/sets", views.choose_sets, name="choose_sets"),
+    path("c/<uuid:conversation_id>/turns", conversation_views.earlier, name="earlier"),
+    path("c/<uuid:conversation_id>/move", conversation_views.move, name="move"),
+    path("c/<uuid:conversation_id>/archive", conversation_views.archive, name="archive"),
     path("c/<uuid:conversation_id>/delete", views.delete, name="delete"),
     path("messages/<uuid:message_id>", views.message, name="message"),
     path("messages/<uuid:message_id>/sources/<int:number>", views.source, name="source"),

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from django.db.models import Count, Q, prefetch_related_objects
-from django.utils import timezone
-from django.utils.translation import get_language
+from django.db.models import Count, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
 from chat import selectors
 from chat.answering.progress import step_event
+from chat.clarification import MeantSet, sets_meant
 from chat.error_messages import failure_message
 from chat.filter_summary import FilterSummary, filter_summaries
 from chat.models import Conversation, Message, MessageCitation
@@ -23,8 +22,6 @@ from knowledge.view_models import SourceView, source_view
 from ragcore.text.scripts import cjk_share
 from ragcore.types.answering import Step
 
-RECENT = 200  # conversations in the side bar; older ones are found by searching
-EXAMPLES = 6
 LONG_QUESTION = 140  # characters from which the question is set smaller
 STEPS = (
     ("rewrite_time", "rewrite"),
@@ -32,14 +29,6 @@ STEPS = (
     ("rerank_time", "rerank"),
     ("generate_time", "write"),
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationGroup:
-    """Conversations under one heading of the side bar."""
-
-    name: str
-    conversations: Sequence[Conversation]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +49,6 @@ class AxisChoices:
     axis: str
     name: str
     sets: Sequence[SetChoice]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """A question that a visible set suggests."""
-
-    question: str
-    set_name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +89,7 @@ class TurnView:
     understood: str = ""  # the question without its conversation, where that is another one
     forms: Sequence[str] = ()  # in which it was looked for, too
     rounds: Sequence[str] = ()  # what was done in the rounds of a loop, in words
+    meant: Sequence[MeantSet] = ()  # knowledge sets of which one may have been meant
 
     @property
     def explained(self) -> bool:
@@ -148,21 +130,6 @@ class SourcePanel:
     source: SourceView
 
 
-def conversation_groups(*, scope: Scope, search: str = "") -> list[ConversationGroup]:
-    """Pinned, today's and earlier conversations; `search` looks in titles and questions."""
-    found = selectors.conversations_of(scope=scope, channel=Conversation.Channel.WEB)
-    if search:
-        asked = Message.objects.filter(question__icontains=search).values("conversation_id")
-        found = found.filter(Q(title__icontains=search) | Q(pk__in=asked))
-    rows = list(found[:RECENT])
-    today = timezone.localdate()
-    pinned = [row for row in rows if row.pinned]
-    new = [row for row in rows if not row.pinned and timezone.localdate(row.updated) == today]
-    old = [row for row in rows if not row.pinned and timezone.localdate(row.updated) != today]
-    groups = ((_("Pinned"), pinned), (_("Today"), new), (_("Earlier"), old))
-    return [ConversationGroup(name=name, conversations=members) for name, members in groups if members]
-
-
 def set_choices(*, scope: Scope, conversation: Conversation | None) -> list[AxisChoices]:
     """The sets of the asker's tenant by axis; counts are of documents that a search may touch."""
     readable = set(sets_readable(scope=scope).values_list("pk", flat=True))
@@ -191,18 +158,6 @@ def set_choices(*, scope: Scope, conversation: Conversation | None) -> list[Axis
     ]
 
 
-def examples(*, scope: Scope) -> list[Example]:
-    """Questions that the readable sets suggest: those in the reader's language first, from as many sets as possible."""
-    language = "zh-Hans" if (get_language() or "").startswith("zh") else "en"
-    rows = sets_readable(scope=scope).exclude(example_questions=[]).values_list("name", "example_questions")
-    ranked = [
-        (text_lang(question) != language, place, order, question, name)
-        for order, (name, questions) in enumerate(rows)
-        for place, question in enumerate(questions)
-    ]
-    return [Example(question=question, set_name=name) for *_rank, question, name in sorted(ranked)[:EXAMPLES]]
-
-
 def corpus_size(*, scope: Scope) -> tuple[int, int]:
     """Live documents that a search may touch, and readable sets."""
     live = documents_askable(scope=scope).filter(state=Document.State.LIVE)
@@ -227,7 +182,11 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     wanted = {citation.document_id for found in by_message.values() for citation in found}
     known = _documents(scope=scope, ids=wanted)
     filters = filter_summaries(scope=scope, messages=rows)
-    return [_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows]
+    shown = [_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows]
+    if shown:  # only the last one is still open to be asked again
+        last = [citation.document_id for citation in by_message[rows[-1].pk]]
+        shown[-1] = replace(shown[-1], meant=sets_meant(scope=scope, message=rows[-1], document_ids=last))
+    return shown
 
 
 def turn_view(*, scope: Scope, message_id: uuid.UUID) -> TurnView:

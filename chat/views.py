@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
@@ -14,8 +15,11 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import page
 from accounts.scope import Scope
 from chat import selectors, view_models
+from chat.asking import asking_view
+from chat.conversation_list import archived_count, conversation_groups
 from chat.conversations import edits
 from chat.filter_summary import initial_filters
+from chat.home_page import home_page
 from chat.js_messages import js_messages
 from chat.models import Conversation
 from chat.types import MAX_QUERY_CHARACTERS
@@ -60,16 +64,7 @@ def home(request: HttpRequest, scope: Scope) -> HttpResponse:
 def conversation(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
     """A conversation with all its turns; one that is still running goes on in the browser (B5)."""
     found = selectors.conversation_get(scope=scope, conversation_id=conversation_id)
-    return _chat(request, scope, conversation=found)
-
-
-@require_safe
-@never_cache
-@page
-def conversations(request: HttpRequest, scope: Scope) -> HttpResponse:
-    """The list of the side bar, `?q=` narrows it."""
-    groups = view_models.conversation_groups(scope=scope, search=request.GET.get("q", "").strip()[:200])
-    return render(request, "chat/conversations.html", {"groups": groups, "searched": "q" in request.GET})
+    return _chat(request, scope, conversation=found, around=uuid_or_none(request.GET.get("turn")))
 
 
 @require_safe
@@ -131,16 +126,32 @@ def delete(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> Ht
     return HttpResponse(status=204)
 
 
-def _chat(request: HttpRequest, scope: Scope, *, conversation: Conversation | None) -> HttpResponse:
-    messages = selectors.messages_of(scope=scope, conversation_id=conversation.pk) if conversation else []
+def uuid_or_none(text: str | None) -> uuid.UUID | None:
+    """The id that a parameter names; None for nothing and for anything else."""
+    with suppress(ValueError):
+        return uuid.UUID(text or "")
+    return None
+
+
+def _chat(
+    request: HttpRequest, scope: Scope, *, conversation: Conversation | None, around: uuid.UUID | None = None
+) -> HttpResponse:
+    shown = selectors.TurnsPage(messages=(), has_earlier=False)
+    if conversation:
+        shown = selectors.turns_page(scope=scope, conversation_id=conversation.pk, around=around)
     documents, sets = view_models.corpus_size(scope=scope)
+    axes = view_models.set_choices(scope=scope, conversation=conversation)
     context = {
         "conversation": conversation,
-        "turns": view_models.turn_views(scope=scope, messages=messages),
-        "groups": view_models.conversation_groups(scope=scope),
-        "axes": view_models.set_choices(scope=scope, conversation=conversation),
+        "shown": shown,
+        "recap": conversation.summary if conversation else "",
+        "turns": view_models.turn_views(scope=scope, messages=shown.messages),
+        "groups": conversation_groups(scope=scope),
+        "archived": archived_count(scope=scope),
+        "axes": axes,
         "filters": initial_filters(scope=scope, conversation=conversation),
-        "examples": [] if conversation else view_models.examples(scope=scope),
+        "home": None if conversation else home_page(scope=scope, axes=axes),
+        "asking": asking_view(scope=scope),
         "documents": documents,
         "reading": 0 if documents else view_models.processing_documents(scope=scope),
         "sets": sets,

@@ -73,6 +73,7 @@ class DocumentView:
     version: DocumentVersion | None
     sets: tuple[str, ...]
     page: Page[Chunk]
+    is_curated: bool  # whether the asker may change it on the desk
     chunks: tuple[ChunkView, ...]
 
 
@@ -134,6 +135,7 @@ def document_view(*, scope: Scope, document_id: int, number: int, chunk_id: int 
         version=document.live_version,
         sets=set_names(scope=scope, document=document),
         page=page,
+        is_curated=selectors.sets_curated(scope=scope).filter(documents=document).exists(),
         chunks=tuple(_view(chunk) for chunk in page),
     )
 

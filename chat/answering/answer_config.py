@@ -30,6 +30,7 @@ class AnswerConfig:
     options: AnswerOptions = field(default_factory=AnswerOptions)
     origin: Mapping[str, str] = field(default_factory=dict)  # option -> the layer that it came from
     persona: str = ""
+    template: str = ""  # headings and order of the answer, of the set that is asked alone (V5)
     system_prompt: str = ""  # behind the product's, where every set that is asked permits it (V5)
     is_free_only: bool = False  # the client allows no cost at all; options.max_cost of 0 is no limit (U10)
     retrieval: Mapping[str, object] = field(default_factory=dict)  # the set's own options of the search
@@ -47,6 +48,7 @@ class AnswerConfig:
             reranker=settings.RERANKER,
             prompts=tuple(prompts),
             persona=self.persona,
+            template=self.template,
             system_prompt=self.system_prompt,
             is_free_only=self.is_free_only,
             retrieval={**self.mode_retrieval, **self.retrieval, **self.preset_retrieval, "mode": self.retrieval_mode},
@@ -63,6 +65,7 @@ class ConfigFingerprint:
     reranker: str
     prompts: tuple[str, ...]  # fingerprints
     persona: str
+    template: str
     system_prompt: str
     is_free_only: bool
     retrieval: Mapping[str, object]
@@ -91,6 +94,7 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
         options=resolved.value,
         origin=resolved.origin,
         persona=alone.persona if alone else "",
+        template=alone.answer_template if alone else "",
         system_prompt=_own_prompt(scope, request, resolve(AnswerOptions, site).value.own_prompts),
         is_free_only=request.constraints.max_cost_per_query == 0,
         retrieval=alone.options.get("retrieval", {}) if alone else {},

@@ -66,6 +66,7 @@ class AnswerContext:
     message_id: uuid.UUID | None = None  # None: nothing is stored, as for a search alone
     is_streaming: bool = False  # whether somebody reads along
     renders_blocks: bool = False  # whether the reader wants HTML block by block
+    summary: str = ""  # of turns that are too old for the history
 
     @property
     def history(self) -> tuple[Turn, ...]:
@@ -103,6 +104,7 @@ async def build_context(
         message_id=message.pk,
         is_streaming=is_streaming,
         renders_blocks=message.conversation.channel == Conversation.Channel.WEB,
+        summary=message.conversation.summary,
     )
 
 

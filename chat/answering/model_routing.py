@@ -78,12 +78,20 @@ def build_messages(
         style=load(f"style_{config.options.style}").text,
         language=LANGUAGE_NAMES.get(language, OTHER_LANGUAGE),
     )
-    turns = history_window(context.history, fixed=system + query, counter=model_registry.counter())
+    recap = [recap_message(context.summary, language)] if context.summary else []
+    turns = history_window(
+        context.history,
+        fixed=system + query + "".join(message.content for message in recap),
+        counter=model_registry.counter(),
+        budget_tokens=config.options.history_tokens,
+    )
     earlier = [
         ChatMessage(role=role, content=content)
         for turn in turns
         for role, content in (("user", turn.question), ("assistant", turn.answer))
     ]
+    if config.template:
+        system = f"{system}\n\n{load('answer_template').render(template=config.template)}"
     if config.system_prompt:
         system = f"{system}\n\n{load('answer_own').render(instructions=config.system_prompt)}"
     question = load("answer_user").render(context=render_context(sources), question=fenced(query))
@@ -91,9 +99,16 @@ def build_messages(
         question = f"{question}\n\n{load('answer_critique').render(critique=fenced(critique))}"
     return (
         ChatMessage(role="system", content=system),
+        *recap,
         *earlier,
         ChatMessage(role="user", content=question),
     )
+
+
+def recap_message(summary: str, language: str) -> ChatMessage:
+    """What the turns said for which there is no room any more (D20)."""
+    head = "前情提要: " if language == "zh" else "Earlier in this conversation: "
+    return ChatMessage(role="system", content=f"{head}{fenced(summary)}")
 
 
 def _generator(

@@ -38,6 +38,18 @@ def conversation_pin(*, scope: Scope, conversation_id: uuid.UUID, pinned: bool) 
     return conversation
 
 
+def conversation_move(*, scope: Scope, conversation_id: uuid.UUID, folder: str) -> None:
+    """Put a conversation into a folder of the asker's list; "" takes it out of its folder. Raises NotFoundError."""
+    conversation = conversation_get(scope=scope, conversation_id=conversation_id)
+    conversations_of(scope=scope).filter(pk=conversation.pk).update(folder=folder)
+
+
+def conversation_archive(*, scope: Scope, conversation_id: uuid.UUID, archived: bool) -> None:
+    """Take a conversation out of the list, or bring it back; searching finds it either way. Raises NotFoundError."""
+    conversation = conversation_get(scope=scope, conversation_id=conversation_id)
+    conversations_of(scope=scope).filter(pk=conversation.pk).update(archived=archived)
+
+
 @transaction.atomic
 def conversation_sets(*, scope: Scope, conversation_id: uuid.UUID, sets: Sequence[int]) -> Conversation:
     """Remember where the conversation asks; sets that the asker may not read are left out. Raises NotFoundError."""

@@ -22,6 +22,7 @@ from chat.admission import Place, take_place
 from chat.answering.context import Deadline, build_context
 from chat.answering.pipeline import answer
 from chat.conversations.memory import session_append, session_history, session_turn
+from chat.conversations.summaries import summary_request
 from chat.errors import AnswerTimeoutError, BusyError, TurnFailedError
 from chat.executors import run_db
 from chat.models import Conversation, Message
@@ -35,6 +36,7 @@ from chat.turns.stream_log import TurnLog
 from chat.turns.stream_reader import interrupted_message
 from chat.types import AnswerRecord, AnswerRequest, EventSink, ignore_event
 from ragcore.errors import PermanentError, RagError
+from ragcore.options import AnswerOptions
 from ragcore.text.request_cache import request_cache
 from ragcore.types.answering import Turn
 
@@ -184,7 +186,10 @@ async def _answer_and_store(
 ) -> AnswerRecord:
     """Answer, store the answer, remember the turn; serially within a conversation that the client continues."""
 
+    budget_tokens = AnswerOptions().history_tokens
+
     async def compute(history: tuple[Turn, ...]) -> AnswerRecord:
+        nonlocal budget_tokens
         with request_cache():
             context = await build_context(
                 scope=scope,
@@ -197,6 +202,7 @@ async def _answer_and_store(
                 deadline=deadline,
                 is_streaming=is_streaming,
             )
+            budget_tokens = context.config.options.history_tokens
             return await answer(context)
 
     if request.conversation_id is None:
@@ -209,7 +215,16 @@ async def _answer_and_store(
             await session_append(user_id=user.pk, conversation_id=message.conversation_id, turn=turn)
         except RedisError:  # the answer stands; the next turn does without this one
             logger.exception("a turn is missing in its session")
+        await _have_summarised(message, budget_tokens)
     return record
+
+
+async def _have_summarised(message: Message, budget_tokens: int) -> None:
+    """Its failure costs the reader nothing but the summary."""
+    try:
+        await run_db(summary_request, message=message, budget_tokens=budget_tokens)
+    except (DatabaseError, RagError):
+        logger.exception("a conversation was not summarised")
 
 
 async def _store(message: Message, record: AnswerRecord) -> AnswerRecord:

@@ -97,7 +97,10 @@ class KnowledgeSetAdmin(CuratorAdmin):
     fieldsets = (
         (None, {"fields": (("name", "code"), ("axis", "visibility"), "originals", "description")}),
         (_("People"), {"fields": ("owners", "editors", "members", "member_groups")}),
-        (_("Answer behaviour"), {"fields": ("persona", "example_questions"), "classes": ("collapse",)}),
+        (
+            _("Answer behaviour"),
+            {"fields": ("persona", "answer_template", "example_questions"), "classes": ("collapse",)},
+        ),
     )
     add_fieldsets = ((None, {"fields": (("name", "code"), ("axis", "visibility"), "description")}),)
 

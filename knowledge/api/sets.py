@@ -34,6 +34,7 @@ class SetBody(StrictSerializer):
     )
     description = Text(max_length=10_000, allow_blank=True, required=False)
     persona = Text(max_length=256, allow_blank=True, required=False)
+    answer_template = Text(max_length=2000, allow_blank=True, required=False)
     example_questions = serializers.ListField(child=Text(max_length=256), max_length=20, required=False)
 
 
@@ -43,7 +44,12 @@ class NewSetBody(SetBody):
     tenant = Text(max_length=64, required=False, allow_null=True)
 
 
-OF_READERS = ("description", "persona", "example_questions")  # what only those see who may read the set
+OF_READERS = (
+    "description",
+    "persona",
+    "answer_template",
+    "example_questions",
+)  # what only those see who may read the set
 
 
 class SetFields(serializers.ModelSerializer[KnowledgeSet]):
@@ -67,6 +73,7 @@ class SetFields(serializers.ModelSerializer[KnowledgeSet]):
             "may_read",
             "description",
             "persona",
+            "answer_template",
             "example_questions",
             "created",
         ]

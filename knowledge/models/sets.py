@@ -44,6 +44,14 @@ class KnowledgeSet(models.Model):
     )
     description = models.TextField(_("description"), blank=True)
     persona = models.CharField(_("persona"), max_length=256, blank=True)
+    answer_template = models.TextField(
+        _("answer template"),
+        max_length=2000,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Headings and order of answers when this set is asked alone. Needs a language model."),
+    )
     example_questions = ArrayField(
         models.CharField(max_length=256), default=list, blank=True, verbose_name=_("example questions")
     )

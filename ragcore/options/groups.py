@@ -243,6 +243,14 @@ class AnswerOptions:
         high=100_000,
         unit="tokens",
     )
+    history_tokens: int = option(
+        4000,
+        _("Conversation memory (tokens)"),
+        _("Earlier turns in the prompt; older ones are summarised."),
+        low=200,
+        high=100_000,
+        unit="tokens",
+    )
     whole_sections: bool = option(
         False, _("Whole sections"), _("Sections instead of passages where the context length allows.")
     )

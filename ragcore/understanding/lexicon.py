@@ -32,6 +32,11 @@ class DataLexicon:
         return tuple(dict.fromkeys(names))
 
 
+def lexicon_names() -> tuple[str, ...]:
+    """Every name in the general lexicon."""
+    return tuple(name for group in _general() for name in group)
+
+
 def term_spans(text: str, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
     """Places of a text where a term may stand, longest first at each place: whole words, and neighbours together."""
     words = [(unit.start + at, unit.start + end) for unit in units(text, tokenizer) for at, end in _parts(unit.text)]

@@ -1,9 +1,11 @@
 // The chat page: brings its parts together.
 
 import * as actions from "./actions.js";
+import * as asking from "./asking.js";
 import * as choices from "./choices.js";
 import * as composer from "./composer.js";
 import { byId, words } from "./dom.js";
+import * as earlier from "./earlier.js";
 import * as evidence from "./evidence.js";
 import * as filterSheet from "./filter_sheet.js";
 import * as filters from "./filters.js";
@@ -11,6 +13,8 @@ import * as popover from "./popover.js";
 import * as sets from "./sets.js";
 import * as side from "./side.js";
 import { Connection } from "./socket.js";
+import * as start from "./start.js";
+import * as suggestions from "./suggestions.js";
 import * as time from "./time.js";
 import { toast } from "./toast.js";
 import * as tooltip from "./tooltip.js";
@@ -41,6 +45,7 @@ function ask(question, { fresh = false } = {}) {
     ...(conversation() && { conversation_id: conversation() }),
     sets: sets.chosen(),
     filters: filters.chosen(),
+    ...asking.chosen(),
     ...(fresh && { cache: false }),
   });
 }
@@ -71,7 +76,8 @@ function begun({ message_id, conversation_id, title }) {
   }
   if (title) {
     document.title = `${title} · Ragsite`;
-    byId("topbar-title").textContent = title;
+    byId("topbar-title").textContent = byId("thread-title").textContent = title;
+    byId("thread-title").hidden = false;
   }
   side.refresh(conversation_id);
 }
@@ -157,6 +163,11 @@ function clicks() {
   document.addEventListener("click", (event) => {
     const example = event.target.closest("[data-example]");
     if (example && !turn) return composer.send(example.dataset.example);
+    const meant = event.target.closest("[data-ask-in]");
+    if (meant && !turn) {
+      sets.only(Number(meant.dataset.askIn));
+      return ask(meant.closest(".turn").querySelector(".question").textContent);
+    }
     const again = event.target.closest("[data-ask-again], [data-ask-unfiltered], [data-ask-fresh]");
     if (!again || turn) return;
     const [unfiltered, fresh] = ["[data-ask-unfiltered]", "[data-ask-fresh]"].map((way) => again.matches(way));
@@ -164,10 +175,22 @@ function clicks() {
   });
 }
 
-for (const part of [popover, choices, evidence, tooltip, actions, time]) part.start();
+/** What a slash in an empty field offers. */
+function commands() {
+  const radios = [...document.querySelectorAll("#asking input")].map(({ name, value, dataset }) => ({
+    name: value || (name === "style" ? "style" : "depth"),
+    label: words(`command_${name}`, { name: dataset.name }),
+    run: () => asking.choose(name, value),
+  }));
+  return [...radios, { name: "in", label: words("command_in"), run: () => byId("sets-button").click() }];
+}
+
+for (const part of [popover, choices, evidence, tooltip, actions, time, earlier, start]) part.start();
 startTurns();
 composer.start({ onAsk: (question) => ask(question), onStop: stop });
 sets.start({ conversation });
+asking.start();
+suggestions.start({ all: commands() });
 filters.start({ chosenSets: sets.chosen });
 filterSheet.start();
 side.start({ conversation });
@@ -181,6 +204,6 @@ if (running) {
   turn = new RunningTurn(running, running.querySelector(".question").textContent);
   composer.setRunning(true);
   resume();
-} else {
-  document.querySelector(".turn:last-child")?.scrollIntoView();
+} else if (!earlier.showPlace()) {
+  document.querySelector("#turns > .turn:last-child")?.scrollIntoView();
 }

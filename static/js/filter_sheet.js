@@ -7,7 +7,9 @@ const FRESH_MS = 60000;
 const FIND_AFTER_MS = 250;
 const AXES = { X: "capability", Y: "organisation" };
 
-const sheet = byId("filters");
+const sheet = byId("chooser");
+const field = byId("scope-words");
+const foundBox = byId("filters-found");
 const groups = byId("filters-groups");
 const note = byId("filters-note");
 const chooser = byId("filters-attribute");
@@ -31,6 +33,10 @@ async function load(query = "") {
 }
 
 async function opened() {
+  if (field.value) {
+    field.value = "";
+    find();
+  }
   if (facets && Date.now() - loaded < FRESH_MS) return render();
   try {
     facets = await load();
@@ -55,7 +61,6 @@ function render() {
   const before = chooser.value || Object.keys(filters.chosen().metadata ?? {})[0] || "";
   chooser.replaceChildren(chooser.options[0], ...listed);
   chooser.value = facets.attributes.values.some(({ code }) => code === before) ? before : "";
-  byId("filters-tags").hidden = !facets.tags.values.length;
   byId("filters-attributes").hidden = !listed.length;
   showAttribute();
 }
@@ -104,19 +109,19 @@ function withChosen(values, chosen) {
   return [...chosen.filter((value) => !listed.has(key(value))).map((value) => ({ value, documents: 0 })), ...values];
 }
 
-function show(box, { values, more }, isEmptyTold) {
+function show(box, { values, more }) {
   valuesOf(box).replaceChildren(...values);
-  const none = isEmptyTold && !values.length ? words("values_none") : "";
-  box.querySelector("[data-more]").textContent = more ? words("values_more", { n: formatted(more) }) : none;
+  box.querySelector("[data-more]").textContent = more ? words("values_more", { n: formatted(more) }) : "";
 }
 
 function showTags({ values, more }) {
-  const query = byId("filters-tag-words").value.trim();
+  const query = field.value.trim();
+  byId("filters-tags").hidden = !values.length;
   const all = query ? values : withChosen(values, filters.chosen().tags ?? []);
   const lines = all.map(({ value, documents }) =>
     choice(value, documents, isIn("tags", value), (on) => filters.toggle("tags", value, on)),
   );
-  show(byId("filters-tags"), { values: lines, more }, query);
+  show(byId("filters-tags"), { values: lines, more });
 }
 
 const attribute = () => facets.attributes.values.find(({ code }) => code === chooser.value);
@@ -138,18 +143,21 @@ function showAttribute(narrowed = attribute()) {
 const listOf = (wanted) => (Array.isArray(wanted) ? wanted : wanted === undefined || typeof wanted === "object" ? [] : [wanted]);
 
 function showValues(one, { values, more }) {
-  const query = byId("filters-value-words").value.trim();
-  const picked = () => listOf(filters.chosen().metadata?.[one.code]);
-  const has = new Set(picked().map(key));
-  const lines = (query ? values : withChosen(values, picked())).map(({ value, documents }) => {
+  show(own, { values: valueLines(one, withChosen(values, pickedOf(one))), more });
+}
+
+const pickedOf = (one) => listOf(filters.chosen().metadata?.[one.code]);
+
+function valueLines(one, values) {
+  const has = new Set(pickedOf(one).map(key));
+  return values.map(({ value, documents }) => {
     const label = typeof value === "string" ? value : key(value);
     return choice(label, documents, has.has(key(value)), (on) => {
-      const others = picked().filter((other) => key(other) !== key(value));
+      const others = pickedOf(one).filter((other) => key(other) !== key(value));
       filters.setAttribute(one.code, on ? [...others, value] : others);
       low.value = high.value = "";
     });
   });
-  show(own, { values: lines, more }, query);
 }
 
 function ranged() {
@@ -160,22 +168,60 @@ function ranged() {
   for (const input of own.querySelectorAll("[data-values] input")) input.checked = false;
 }
 
-/** Find values by words, on the server: the list holds only the most frequent ones. */
-function finding(field, apply) {
-  field.addEventListener("input", () => {
-    clearTimeout(timer);
-    const number = ++found;
-    timer = setTimeout(async () => {
-      const query = field.value.trim();
-      const answer = query ? await load(query).catch(() => null) : facets;
-      if (answer && number === found) apply(answer);
-    }, FIND_AFTER_MS);
-  });
+/** One field finds sets, tags and values: what is listed here at once, the rest on the server. */
+function find() {
+  clearTimeout(timer);
+  const query = field.value.trim();
+  const number = ++found;
+  narrow(query);
+  timer = setTimeout(async () => {
+    const answer = query ? await load(query).catch(() => null) : facets;
+    if (!answer || number !== found) return;
+    for (const id of ["filters-axis", "filters-attributes"]) byId(id).hidden = Boolean(query);
+    foundBox.hidden = !query;
+    if (!query) {
+      foundBox.replaceChildren();
+      render();
+    } else {
+      showTags(answer.tags);
+      foundBox.replaceChildren(...answer.attributes.values.filter(({ values }) => values.length).map(valuesFound));
+    }
+    narrow(query);
+  }, query ? FIND_AFTER_MS : 0);
+}
+
+function valuesFound(one) {
+  const group = document.createElement("fieldset");
+  const lines = document.createElement("div");
+  lines.dataset.values = "";
+  lines.append(...valueLines(one, one.values));
+  group.append(Object.assign(document.createElement("legend"), { textContent: one.name }), lines);
+  return group;
+}
+
+/** Only lines that hold the words; the tags and values that the server found stay. */
+function narrow(query) {
+  const wanted = query.toLowerCase();
+  for (const group of sheet.querySelectorAll("#scope-sets fieldset, #filters-capability, #filters-organisation")) {
+    const lines = [...group.querySelectorAll(".choice")];
+    for (const line of lines) line.hidden = !line.querySelector(".choice-name").textContent.toLowerCase().includes(wanted);
+    group.hidden = lines.every((line) => line.hidden);
+  }
+  const isAny = [...sheet.querySelectorAll(".choice")].some((line) => line.checkVisibility());
+  byId("scope-none").hidden = !query || isAny;
+}
+
+/** Enter takes what is found first. */
+function pick(event) {
+  if (event.key !== "Enter" || event.isComposing) return;
+  event.preventDefault();
+  if (!field.value.trim()) return;
+  [...sheet.querySelectorAll(".choice input")].find((input) => input.checkVisibility())?.click();
 }
 
 /** What was changed elsewhere (chips, "remove all") shows in an open sheet; what has the focus stays. */
 function refreshed() {
-  if (sheet.hidden || !facets || sheet.contains(document.activeElement?.closest("[data-values], .filters-range"))) return;
+  if (sheet.hidden || !facets || field.value || sheet.contains(document.activeElement?.closest("[data-values], .filters-range"))) return;
   render();
 }
 
@@ -183,13 +229,14 @@ export function start() {
   sheet.addEventListener("popover-open", opened);
   document.addEventListener("filters-changed", refreshed);
   chooser.addEventListener("change", () => {
-    byId("filters-value-words").value = "";
     showAttribute();
   });
   low.addEventListener("change", ranged);
   high.addEventListener("change", ranged);
-  finding(byId("filters-tag-words"), (answer) => showTags(answer.tags));
-  finding(byId("filters-value-words"), (answer) =>
-    showAttribute(answer.attributes.values.find(({ code }) => code === chooser.value)),
-  );
+  field.addEventListener("input", find);
+  field.addEventListener("keydown", pick);
+  if (matchMedia("(pointer: coarse)").matches) {
+    field.autofocus = false; // the keyboard of the screen would cover the list
+    byId("chooser-title").autofocus = true;
+  }
 }

@@ -95,9 +95,7 @@ function changed() {
   const chips = byId("filter-chips");
   chips.replaceChildren(...all.map(([label, remove]) => chip(label, remove)));
   chips.hidden = !all.length;
-  const button = byId("filter-button");
-  button.ariaLabel = button.title = all.length ? words("filters_n", { n: formatted(all.length) }) : button.dataset.label;
-  button.toggleAttribute("data-active", all.length > 0);
+  byId("sets-button").toggleAttribute("data-active", all.length > 0);
   byId("filters-clear").hidden = !all.length;
   document.dispatchEvent(new CustomEvent("filters-changed"));
   count();
@@ -132,7 +130,6 @@ function count() {
 /** `chosenSets()` returns the ids of the sets in which will be searched. */
 export function start({ chosenSets }) {
   sets = chosenSets;
-  byId("filter-button").dataset.label = byId("filter-button").ariaLabel;
   byId("filters-clear").addEventListener("click", (event) => {
     event.stopPropagation();
     clear();

@@ -12,7 +12,7 @@ export function open(box, opener, { onClose, above = false } = {}) {
   place(box, opener, { above });
   opener.setAttribute("aria-expanded", "true");
   current = { box, opener, onClose };
-  const first = box.querySelector("[autofocus], input, button:not([disabled]), a[href]");
+  const first = box.querySelector("[autofocus]") ?? box.querySelector("input, button:not([disabled]), a[href]");
   first?.focus({ preventScroll: true });
 }
 

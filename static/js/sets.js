@@ -7,6 +7,12 @@ const boxes = [...document.querySelectorAll("#chooser input[name=sets]")];
 
 export const chosen = () => boxes.filter((box) => box.checked).map((box) => Number(box.value));
 
+/** Choose one set alone. */
+export function only(id) {
+  for (const box of boxes) box.checked = Number(box.value) === id;
+  boxes.find((box) => box.checked)?.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
 function show() {
   const names = boxes.filter((box) => box.checked).map((box) => box.dataset.name);
   const label = [words("all_sets"), names[0]][names.length] ?? words("n_sets", { n: formatted(names.length) });

@@ -1,6 +1,7 @@
 // The side bar: a sheet on small screens; search, pin, rename, delete with undo.
 
 import { byId, part, post, words } from "./dom.js";
+import * as folders from "./folders.js";
 import { close as closePopover } from "./popover.js";
 import { toast } from "./toast.js";
 
@@ -10,6 +11,7 @@ const list = byId("side-list");
 const menu = byId("conversation-menu");
 
 let item = null; // whose menu is open
+let isArchive = false; // which list is shown
 const deleting = new Map(); // conversation id → function that deletes at once
 
 export const isOpen = () => "open" in side.dataset;
@@ -33,8 +35,11 @@ export function closeSheet() {
 /** Fetch the list again; `current` is the conversation that is open. */
 export async function refresh(current) {
   const query = byId("side-query").value.trim();
-  const html = await part(`${list.dataset.url}${query ? `?q=${encodeURIComponent(query)}` : ""}`);
+  const wanted = query ? { q: query } : isArchive ? { archived: 1 } : {};
+  const html = await part(`${list.dataset.url}?${new URLSearchParams(wanted)}`);
+  const closed = new Set([...list.querySelectorAll("details:not([open])")].map((one) => one.dataset.folder));
   list.innerHTML = html;
+  for (const one of list.querySelectorAll("details")) one.open = !closed.has(one.dataset.folder);
   for (const row of list.querySelectorAll(".side-item")) {
     if (deleting.has(row.dataset.id)) row.hidden = true;
     if (row.dataset.id !== current) continue;
@@ -44,6 +49,8 @@ export async function refresh(current) {
 }
 
 const actions = {
+  move: (row, current) => folders.move(row, () => refresh(current)),
+  archive: (row, current) => folders.archive(row, () => refresh(current)),
   async pin(row, current) {
     const form = new FormData();
     if (row.dataset.pinned !== "true") form.set("pinned", "on");
@@ -123,12 +130,23 @@ export function start({ conversation }) {
   menu.addEventListener("popover-open", (event) => {
     item = event.detail.opener.closest(".side-item");
     for (const text of menu.querySelectorAll("[data-when]")) text.hidden = text.dataset.when !== item.dataset.pinned;
+    for (const text of menu.querySelectorAll("[data-archived-when]")) {
+      text.hidden = text.dataset.archivedWhen !== item.dataset.archived;
+    }
   });
   menu.addEventListener("click", (event) => {
     const action = event.target.closest("[data-action]")?.dataset.action;
     if (!action) return;
     closePopover({ focus: action !== "rename" });
     actions[action](item, conversation());
+  });
+  folders.start();
+  list.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-archive]");
+    if (!button) return;
+    isArchive = Boolean(button.dataset.archive);
+    await refresh(conversation());
+    list.querySelector("a, button")?.focus();
   });
   let timer = 0;
   byId("side-query").addEventListener("input", () => {

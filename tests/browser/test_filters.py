@@ -22,7 +22,7 @@ def fresh_script(live_site):
 
 
 def open_sheet(page: Page) -> None:
-    page.locator("#filter-button").click()
+    page.locator("#sets-button").click()
     expect(page.locator("#filters-groups")).to_be_visible()
 
 
@@ -50,8 +50,8 @@ def test_chosen_filters_are_chips_that_go_with_the_question_and_stay(open_page):
     expect(page.locator("#filters-count")).to_have_text(re.compile(r"^[1-9]\d* passages? match(es)?$"))
     assert chips(page) == ["#N4", "Release: 17"]
     page.keyboard.press("Escape")
-    expect(page.locator("#filters")).to_be_hidden()
-    expect(page.locator("#filter-button")).to_be_focused()
+    expect(page.locator("#chooser")).to_be_hidden()
+    expect(page.locator("#sets-button")).to_be_focused()
     asked(page, English.question)
 
     titles = page.locator(".turn .source-title").all_inner_texts()
@@ -107,25 +107,40 @@ def test_tags_are_found_while_typing(open_page):
     page = open_page()
     open_sheet(page)
 
-    page.locator("#filters-tag-words").press_sequentially("n4")
+    page.locator("#scope-words").press_sequentially("n4")
 
     expect(page.locator("#filters-tags .choice")).to_have_count(1)
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
     assert chips(page) == ["#N4"]
-    page.locator("#filters-tag-words").fill("nothing like it")
-    expect(page.locator("#filters-tags [data-more]")).to_have_text("Nothing found.")
+    page.locator("#scope-words").fill("nothing like it")
+    expect(page.locator("#scope-none")).to_have_text("Nothing found.")
+
+
+def test_sets_and_values_are_found_in_the_same_field_and_enter_takes_the_first(open_page):
+    page = open_page()
+    open_sheet(page)
+
+    page.locator("#scope-words").press_sequentially("测试")
+    expect(page.locator("#scope-sets .choice:visible")).to_have_count(1)
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#sets-label")).to_have_text("测试")
+    page.locator("#scope-words").fill("17")
+    expect(page.locator("#filters-found legend")).to_have_text("Release")
+    page.locator("#filters-found .choice input").first.check()
+    assert chips(page) == ["Release: 17"]
 
 
 def test_the_whole_sheet_is_reached_by_keyboard(open_page):
     page = open_page()
-    page.locator("#filter-button").focus()
+    page.locator("#sets-button").focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#filters-title")).to_be_focused()
+    expect(page.locator("#scope-words")).to_be_focused()
     expect(page.locator("#filters-groups")).to_be_visible()
 
     reached = set()
-    for _ in range(40):
+    for _ in range(60):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.closest('fieldset')?.id ?? document.activeElement.id"))
         if page.evaluate("document.activeElement.matches('.filters-foot button')"):
@@ -133,7 +148,7 @@ def test_the_whole_sheet_is_reached_by_keyboard(open_page):
 
     assert {f"filters-{name}" for name in ("axis", "capability", "organisation", "tags", "attributes")} <= reached
     page.keyboard.press("Enter")
-    expect(page.locator("#filters")).to_be_hidden()
+    expect(page.locator("#chooser")).to_be_hidden()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -145,7 +160,7 @@ def test_at_390_pixels_the_filters_are_a_sheet_in_chinese(open_page, live_site, 
     tick(page, "attributes", "17")
     tick(page, "tags", "告警")
 
-    box = page.locator("#filters").bounding_box()
+    box = page.locator("#chooser").bounding_box()
     assert (box["x"], box["width"], round(box["y"] + box["height"])) == (0, 390, 844)
     expect(page.locator("#filters-count")).to_have_text(re.compile(r"\d"))
     picture(page, f"filters-390-{theme}.png")
@@ -169,6 +184,6 @@ def test_the_sheet_on_a_wide_screen(open_page, live_site, picture, theme):
 
     picture(page, f"filters-{theme}.png")
 
-    box = page.locator("#filters").bounding_box()
+    box = page.locator("#chooser").bounding_box()
     assert box["y"] >= 0
-    assert box["y"] + box["height"] <= page.locator("#filter-button").bounding_box()["y"]
+    assert box["y"] + box["height"] <= page.locator("#sets-button").bounding_box()["y"]

@@ -50,6 +50,20 @@ async def test_a_question_is_announced_and_answered_block_by_block(connect, llm)
     assert "<h1>" in events[-1]["data"]["html"]
 
 
+async def test_style_and_depth_of_the_composer_are_options_of_the_answer(connect, llm):
+    llm.default = Reply(texts=("It has four steps [1].",))
+    socket = await connect()
+
+    await socket.send(type="ask", question=QUESTION, style="precise", depth="fast")
+    await socket.until("done")
+    await socket.send(type="ask", question=QUESTION, style="rude")
+    refused = await socket.until("problem")
+
+    request = (await run_db(Message.objects.get)).request
+    assert (request["style"], request["preset"], request["given"]) == ("precise", "fast", ["preset", "style"])
+    assert refused[-1]["code"] == "invalid"
+
+
 async def test_a_fresh_answer_passes_the_cache_by(connect, llm):
     llm.default = Reply(texts=("It has four steps [1].",))
     socket = await connect()

@@ -94,7 +94,7 @@ def test_nobody_opens_the_conversation_of_another(browser, document):
     assert [browser.get(address).status_code for address in addresses] == [404, 404, 404]
 
 
-@pytest.mark.parametrize("name", ["rename", "pin", "choose_sets", "delete"])
+@pytest.mark.parametrize("name", ["rename", "pin", "choose_sets", "move", "archive", "delete"])
 def test_nobody_changes_the_conversation_of_another(browser, name):
     conversation = conversation_of(make_user())
 
@@ -178,25 +178,6 @@ def test_a_newcomer_who_owns_a_set_is_shown_where_to_add_documents():
 
     assert "Add documents" in signed_in(owner).get("/").content.decode()
     assert "Add documents" not in signed_in(make_user()).get("/").content.decode()
-
-
-def test_examples_of_several_sets_take_turns(browser, document):
-    make_set("a", name="A", example_questions=["A one?", "A two?"])
-    make_set("b", name="B", example_questions=["B one?"])
-
-    page = browser.get("/").content.decode()
-
-    assert re.findall(r'data-example="([^"]+)"', page) == ["A one?", "B one?", "A two?"]
-
-
-def test_examples_in_the_language_of_the_reader_come_first(browser, document):
-    make_set("a", name="A", example_questions=["切片是什么？", "What is a slice?"])
-
-    english = browser.get("/", headers={"accept-language": "en"}).content.decode()
-    chinese = browser.get("/", headers={"accept-language": "zh-CN"}).content.decode()
-
-    assert re.findall(r'data-example="([^"]+)"', english)[0] == "What is a slice?"
-    assert re.findall(r'data-example="([^"]+)"', chinese)[0] == "切片是什么？"
 
 
 def test_an_answer_from_memory_says_so(browser, reader, document):

@@ -183,7 +183,7 @@ def test_writing(walk: Walk) -> None:
 
 VISIT = re.compile(r'csrf\w*[^>]{0,40}?value="[^"]+"|nonce="[^"]+"|"token": *"\w+"')  # another one in each answer
 LOOKED_IN = (  # lists that can be searched, and parameters that narrow them
-    *("/api/v1/documents?q={}", "/api/v1/documents?external_id={}", "/conversations?q={}"),
+    *("/api/v1/documents?q={}", "/api/v1/documents?external_id={}", "/conversations?q={}", "/suggestions?q={}"),
     *("/api/v1/sources?name={}", "/api/v1/knowledge-sets?code={}", "/admin/search/?s={}"),
     "/admin/autocomplete/?app_label=knowledge&model_name=knowledgeset&field_name=owners&term={}",
     "/admin/autocomplete/?app_label=accounts&model_name=user&field_name=service_owner&term={}",

@@ -167,3 +167,18 @@ def test_reranking_is_named_where_nothing_can_rerank(owner, settings, reranker, 
 
     assert unused_options(*asked(owner, rerank=True)) == unused
     assert unused_options(*asked(owner, rerank=False)) == []
+
+
+# ── answer templates of sets (V5) ─────────────────────────────────────────────────────────────────
+
+
+def test_a_set_that_is_asked_alone_says_the_form_of_its_answers(owner):
+    plain, own = make_set(owners=[owner]), make_set(owners=[owner], answer_template="## Cause\n## Remedy")
+    closed = make_set(owners=[make_user()], visibility="members", answer_template="## Secret")
+
+    alone, both = asked(owner, sets=(own.pk,))[1], asked(owner, sets=(own.pk, plain.pk))[1]
+
+    assert alone.template == "## Cause\n## Remedy"
+    assert both.template == ""
+    assert asked(owner, sets=(closed.pk,))[1].template == ""
+    assert alone.sha256() != asked(owner, sets=(plain.pk,))[1].sha256()

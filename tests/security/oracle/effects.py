@@ -274,7 +274,7 @@ class Permits:
         return user == who.pk or ("accounts_user", user) in fresh or self._person(who, user)
 
     _accounts_user_user_groups = _accounts_user_user_permissions = _accounts_user_groups = _of_user
-    _accounts_externalidentity = _accounts_browsersession = _of_user
+    _accounts_externalidentity = _accounts_browsersession = _chat_askingpreferences = _of_user
     _otp_totp_totpdevice = _of_user
 
     def _otp_static_staticdevice(self, who: Person, change: Change, fresh: Any) -> bool:

@@ -86,7 +86,7 @@ class Place:
             "lone": {"visibility": "members", "owners": []},
         }
         for n, (name, says) in enumerate(lists.items()):
-            words = self.words("name", "code", "description", "persona", "example")
+            words = self.words("name", "code", "description", "persona", "answer_template", "example")
             made = KnowledgeSet.objects.create(
                 tenant=self.tenant,
                 axis="1XY"[n % 3],
@@ -94,7 +94,7 @@ class Place:
                 originals=says.get("originals", "readers"),
                 options={"retrieval": {"top_k": 9}} if name == "closed" else {},
                 example_questions=[words["example"]],
-                **{facet: words[facet] for facet in ("name", "code", "description", "persona")},
+                **{facet: words[facet] for facet in ("name", "code", "description", "persona", "answer_template")},
             )
             for people in ("owners", "editors", "members"):
                 getattr(made, people).set([self.person(role) for role in says.get(people, ())])

@@ -35,7 +35,10 @@ def _version(rules: Rules, who: Person, pk: Any) -> bool:
 PAGES: dict[str, tuple[str, Opens] | None] = {
     "": ("", everybody),
     "conversations": ("", everybody),
+    "suggestions": ("", everybody),
+    "examples": ("", everybody),
     "c/<uuid:conversation_id>": ("conversation", _own("conversation", "user_id")),
+    "c/<uuid:conversation_id>/turns": None,  # nothing without a turn before which they are wanted
     "messages/<uuid:message_id>": ("message", _own("message", "user_id")),
     "messages/<uuid:message_id>/sources/<int:number>": None,  # which numbers there are; leaks are looked for
     "profile": ("", everybody),
@@ -244,7 +247,18 @@ API_ONLY_POST = {
     *("documents-retry", "documents-withdraw", "documents-bulk", "documents-url-list", "feedback-list"),
     *("jobs-cancel", "jobs-pause", "jobs-resume", "jobs-retry", "knowledge-sets-ingest", "notifications-read"),
     *("notifications-read-all", "signals-list", "sources-run", "users-list", "webhooks-list"),
-    *("rename", "pin", "choose_sets", "delete", "key_create", "key_revoke", "second_factor_change"),
+    *(
+        "preferences",
+        "move",
+        "archive",
+        "rename",
+        "pin",
+        "choose_sets",
+        "delete",
+        "key_create",
+        "key_revoke",
+        "second_factor_change",
+    ),
     *("session_end", "sessions_end_others", "open", "read_all", "ask-for-access", "access-withdraw"),
 }
 # For people who are not signed in, or about no object: checked by tests of their own (tests/accounts, tests/ragsite).
@@ -261,7 +275,7 @@ def is_asking(route: Route) -> bool:
 
 def way_of(route: Route) -> str:
     """By which way an address looks at documents."""
-    if is_asking(route) or route.path in ("", "conversations"):
+    if is_asking(route) or route.path in ("", "conversations", "suggestions", "examples"):
         return ASK
     cites = route.path.startswith(("messages/", "c/")) or route.model in ("message", "case", "conversation")
     return CITE if cites else DESK if route.model else OPEN

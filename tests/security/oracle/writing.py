@@ -217,6 +217,9 @@ class Acts:
         table: dict[str, list[dict[str, Any]]] = {
             "rename": [form(title="mine")],
             "pin": [form(pinned="on")],
+            "move": [form(folder="mine")],
+            "archive": [form(archived="on")],
+            "preferences": [form(style="precise", depth="research")],
             "choose_sets": [form(sets=sets)],
             "delete": [form()],
             "ask-for-access": [form(reason="because")],

@@ -1,0 +1,71 @@
+"""Which suggested questions have an answer: found by a search with the rights of whoever would ask them.
+
+A verdict holds for a question, the rights and the corpus as they are; it is kept in the cache under all three.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from django.core.cache import cache
+
+from accounts.scope import Scope
+from chat.answering.retrieval import SearchOutcome, final_score
+from knowledge import model_registry
+from knowledge.selectors.visibility import visible_to
+from knowledge.services import retrieve
+from knowledge.types import RetrievalRequest
+from ragcore.answerability import score_answerability, threshold_for
+from ragcore.options import AnswerOptions
+from ragcore.text.scripts import language_of
+from ragcore.types import Source
+
+KEPT_SECONDS = 24 * 3600
+PASSAGES = 5  # of which one has to answer
+
+
+def known_verdicts(*, scope: Scope, questions: Sequence[str]) -> dict[str, bool]:
+    """The verdicts that are kept: question → whether it has an answer."""
+    keys = _keys(scope, questions)
+    kept = cache.get_many(keys.values())
+    return {question: kept[key] for question, key in keys.items() if key in kept}
+
+
+def questions_check(*, scope: Scope, questions: Sequence[str]) -> dict[str, bool]:
+    """Search for what has no verdict yet, and keep the verdicts. Raises what `knowledge.services.retrieve` raises."""
+    verdicts = known_verdicts(scope=scope, questions=questions)
+    keys = _keys(scope, questions)
+    fresh = {question: _has_answer(scope, question) for question in questions if question not in verdicts}
+    cache.set_many({keys[question]: verdict for question, verdict in fresh.items()}, KEPT_SECONDS)
+    return verdicts | fresh
+
+
+def _keys(scope: Scope, questions: Sequence[str]) -> dict[str, str]:
+    """Question → name in the cache."""
+    seen = visible_to(scope=scope)
+    rights = f"{scope.tenant_id}:{scope.clearance}:{seen.readable}:{seen.epoch}"
+    return {
+        question: f"example:{hashlib.sha256(f'{rights}:{question}'.encode()).hexdigest()}" for question in questions
+    }
+
+
+def _has_answer(scope: Scope, question: str) -> bool:
+    retrieved = retrieve(scope=scope, request=RetrievalRequest(query=question, top_k=PASSAGES))
+    hits = SearchOutcome(retrieved=retrieved, seconds=0.0).hits
+    if not retrieved.relevant or not hits:
+        return False
+    if model_registry.chat_model() is not None:
+        return True  # it refuses by itself, as in an answer
+    sources = [
+        Source(number=number, passage=passage, text=passage.text, score=final_score(candidate))
+        for number, (passage, candidate) in enumerate(hits, start=1)
+    ]
+    judged = score_answerability(
+        question,
+        sources,
+        tokenizer=model_registry.tokenizer(),
+        embedder=model_registry.embedder(),
+        idf=retrieved.state.query.weights,
+    )
+    return judged.score >= threshold_for(language_of(question), retrieved.searched, AnswerOptions().false_refusals)

@@ -1,0 +1,53 @@
+"""Asking back: which knowledge set was meant, where the sources of an uncertain answer belong to different ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from accounts.scope import Scope
+from chat.models import Message
+from knowledge.models import KnowledgeSet
+from knowledge.selectors import documents_askable, sets_readable
+
+CERTAIN = 0.75  # confidence from which nothing is asked
+MOST = 4
+ORDER = {KnowledgeSet.Axis.ORGANISATION: 0, KnowledgeSet.Axis.CAPABILITY: 1}  # products say most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeantSet:
+    """A knowledge set that may have been meant."""
+
+    id: int
+    name: str
+
+
+def sets_meant(*, scope: Scope, message: Message, document_ids: Sequence[int]) -> list[MeantSet]:
+    """Readable sets of which each holds some of the documents and none holds all; [] where nothing needs asking."""
+    if not _is_uncertain(message) or len(set(document_ids)) < 2:
+        return []
+    readable = {row.pk: row for row in sets_readable(scope=scope).only("name", "axis")}
+    through = documents_askable(scope=scope).model.sets.through
+    askable = documents_askable(scope=scope).filter(pk__in=document_ids).order_by().values("pk")
+    pairs = through.objects.filter(document__in=askable, knowledgeset__in=readable)
+    held: dict[int, set[int]] = {}
+    for set_id, document in pairs.values_list("knowledgeset_id", "document_id"):
+        held.setdefault(set_id, set()).add(document)
+    every = set().union(*held.values()) if held else set()
+    if len(every) < 2 or every in held.values():
+        return []
+    ranked = sorted(held, key=lambda pk: (ORDER.get(KnowledgeSet.Axis(readable[pk].axis), 2), -len(held[pk]), pk))
+    told = [MeantSet(id=pk, name=readable[pk].name) for pk in ranked[:MOST]]
+    asked = message.question.casefold()
+    return [] if any(one.name.casefold() in asked for one in told) else told
+
+
+def _is_uncertain(message: Message) -> bool:
+    """Asked in no single set, and not surely answered."""
+    asked_in, filters = message.request.get("sets") or (), message.request.get("filters") or {}
+    if len(asked_in) == 1 or any(filters.values()) or message.state != Message.State.DONE:
+        return False
+    if message.status == "search_results":
+        return True
+    return message.status in ("answered", "degraded") and (message.confidence or 0) < CERTAIN

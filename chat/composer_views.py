@@ -1,0 +1,71 @@
+"""What the question field asks of the server: suggestions, and how the person likes to ask."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict
+
+from django import forms
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+from redis.exceptions import RedisError
+
+from accounts.authentication import page
+from accounts.scope import Scope
+from chat.asking import asking_view
+from chat.conversations.preferences import preferences_save
+from chat.home_page import examples_checked
+from chat.suggestions import suggestions
+from ragcore.errors import RagError
+
+logger = logging.getLogger(__name__)
+
+
+class PreferencesForm(forms.Form):
+    """Style and depth of the next questions; `hints`: the tour of the first visit was read."""
+
+    style = forms.ChoiceField(required=False)
+    depth = forms.ChoiceField(required=False)
+    hints = forms.BooleanField(required=False)
+
+    def __init__(self, *args: object, scope: Scope, **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        shown = asking_view(scope=scope)
+        for name, choices in (("style", shown.styles), ("depth", shown.depths)):
+            self.fields[name].choices = [(one.value, one.name) for one in choices]  # type: ignore[attr-defined]
+
+
+@require_safe
+@never_cache
+@page
+def suggest(request: HttpRequest, scope: Scope) -> HttpResponse:
+    """What may be meant by `?q=`."""
+    typed = request.GET.get("q", "").replace("\x00", "")
+    return JsonResponse({"suggestions": [asdict(one) for one in suggestions(scope=scope, typed=typed)]})
+
+
+@require_safe
+@never_cache
+@page
+def examples(request: HttpRequest, scope: Scope) -> HttpResponse:
+    """Suggested questions that have an answer; searches for those that nobody with these rights has seen yet."""
+    try:
+        found = examples_checked(scope=scope)
+    except (RagError, RedisError):
+        logger.exception("example questions could not be checked")
+        found = []
+    return render(request, "chat/examples.html", {"examples": found})
+
+
+@require_POST
+@page
+def preferences(request: HttpRequest, scope: Scope) -> HttpResponse:
+    """Remember how the person likes to ask."""
+    form = PreferencesForm(request.POST, scope=scope)
+    if not form.is_valid():
+        return HttpResponse(status=422)
+    given = {name: form.cleaned_data[name] for name in ("style", "depth") if name in request.POST}
+    preferences_save(scope=scope, hints_seen=form.cleaned_data["hints"] or None, **given)
+    return HttpResponse(status=204)

@@ -1,0 +1,103 @@
+"""What the composer offers while somebody types: own questions, titles, terms of the lexicon.
+
+Everything is looked up within the asker's rights and within a time limit: typing never waits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from django.db import OperationalError
+from django.db.models import Max
+
+from accounts.scope import Scope
+from chat.models import Conversation, Message
+from knowledge.services.suggestions import titles_suggested
+from ragcore.text.normalise import visible
+from ragcore.text.scripts import cjk_share
+from ragcore.understanding.lexicon import lexicon_names
+
+LEAST_LATIN, LEAST_CJK = 3, 2  # characters from which something is offered
+MOST_TYPED = 200  # characters that are looked at
+QUESTIONS, TITLES, TERMS = 4, 4, 3
+MOST_WORDS, MOST_CHARACTERS = 5, 10  # of the end of the text that a title or a term may continue
+_BREAK = re.compile(r"[\s，。？！、,.?!;；:：()（）]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A text that may stand in the place of the typed one from the character `start` on."""
+
+    kind: Literal["question", "document", "term"]
+    text: str
+    start: int
+
+
+def suggestions(*, scope: Scope, typed: str) -> list[Suggestion]:
+    """Own questions first, then titles of documents that the asker may ask about, then terms."""
+    typed = typed[:MOST_TYPED]
+    text = typed.strip()
+    if len(text) < (LEAST_CJK if cjk_share(text) > 0 else LEAST_LATIN):
+        return []
+    ends = list(_ends(typed))
+    found = [*_questions(scope, text), *_titles(scope, typed, ends), *_terms(typed, ends)]
+    return list({one.text.casefold(): one for one in reversed(found)}.values())[::-1]
+
+
+def _questions(scope: Scope, text: str) -> Iterator[Suggestion]:
+    """Earlier questions of the asker that contain the text, the latest first."""
+    mine = Message.objects.filter(
+        conversation__user_id=scope.user_id,
+        conversation__tenant_id=scope.tenant_id,
+        conversation__channel=Conversation.Channel.WEB,
+        question__icontains=text,
+    ).exclude(question__iexact=text)
+    asked = mine.order_by().values("question").annotate(last=Max("created")).order_by("-last")
+    for question in asked.values_list("question", flat=True)[:QUESTIONS]:
+        yield Suggestion(kind="question", text=question, start=0)
+
+
+def _titles(scope: Scope, typed: str, ends: Sequence[int]) -> Iterator[Suggestion]:
+    if not ends:
+        return
+    try:
+        titles = titles_suggested(scope=scope, parts=[typed[end:].strip() for end in ends], limit=TITLES)
+    except OperationalError:  # over the time limit: the reader types on
+        return
+    for title in titles:
+        shown = visible(title)
+        end = next((end for end in ends if typed[end:].strip().casefold() in shown.casefold()), None)
+        if end is not None and shown.casefold() != typed[end:].strip().casefold():
+            yield Suggestion(kind="document", text=shown, start=end)
+
+
+def _terms(typed: str, ends: Sequence[int]) -> Iterator[Suggestion]:
+    left = TERMS
+    for end in ends:
+        part = typed[end:].casefold()
+        for name in _known_terms():
+            if left and name.casefold().startswith(part) and name.casefold() != part:
+                left -= 1
+                yield Suggestion(kind="term", text=name, start=end)
+
+
+@cache
+def _known_terms() -> tuple[str, ...]:
+    return tuple(sorted(set(lexicon_names()), key=lambda name: (len(name), name)))
+
+
+def _ends(typed: str) -> Iterable[int]:
+    """Where the end of the text may begin that something continues: the longest first."""
+    words = [0, *(found.end() for found in _BREAK.finditer(typed))]
+    places = set(words[-MOST_WORDS:])
+    last = words[-1]
+    if cjk_share(typed[last:]) > 0:  # no spaces between words
+        places |= set(range(max(last, len(typed) - MOST_CHARACTERS), len(typed) - LEAST_CJK + 1))
+    for place in sorted(places):
+        part = typed[place:].strip()
+        if len(part) >= (LEAST_CJK if cjk_share(part) > 0 else LEAST_LATIN):
+            yield place

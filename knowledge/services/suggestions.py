@@ -1,0 +1,29 @@
+"""Titles that somebody may be typing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import Q
+from django.db.models.functions import Length
+
+from accounts.scope import Scope
+from knowledge.indexes.statements import statement_timeout
+from knowledge.models import Document
+from knowledge.selectors import documents_askable
+
+STATEMENT_SECONDS = 0.06  # typing never waits
+
+
+def titles_suggested(*, scope: Scope, parts: Sequence[str], limit: int) -> list[str]:
+    """Titles of searchable documents that contain one of the parts, shortest first, within the asker's rights.
+
+    Raises OperationalError after STATEMENT_SECONDS.
+    """
+    contains = Q(pk__in=())
+    for part in parts:
+        contains |= Q(title__icontains=part)
+    with statement_timeout(seconds=STATEMENT_SECONDS):
+        found = documents_askable(scope=scope).filter(contains, state=Document.State.LIVE)
+        rows = found.annotate(length=Length("title")).order_by("length", "title")
+        return list(dict.fromkeys(rows.values_list("title", flat=True)[: 2 * limit]))[:limit]
