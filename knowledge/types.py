@@ -41,6 +41,7 @@ class AnswerSpace:
     readable: tuple[int, ...]  # all sets that the asker may read
     asked: tuple[int, ...]  # of them those that the question is put to
     epoch: int
+    lists: tuple[int, ...] | None = None  # of readers of documents that name the asker; None: there are no lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ ACTIONS = {
     "access.request": _("Requested access"),
     "access.withdraw": _("Withdrew request for access"),
     "document.clearance": _("Changed document clearance"),
+    "document.readers": _("Changed readers of document"),
     "version.withdraw": _("Withdrew document version"),
     "sign_in.done": _("Signed in"),
     "sign_in.fail": _("Failed to sign in"),

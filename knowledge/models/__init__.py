@@ -23,6 +23,7 @@ from knowledge.models.index import (
     WholeVector,
 )
 from knowledge.models.jobs import IngestItem, IngestJob, SyncRun
+from knowledge.models.readers import ReaderList
 from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
 
@@ -45,6 +46,7 @@ __all__ = [
     "KnowledgeSet",
     "LexicalStatistics",
     "OptionsChange",
+    "ReaderList",
     "RepresentationRetry",
     "SetEpoch",
     "SetSource",

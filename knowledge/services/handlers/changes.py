@@ -111,7 +111,8 @@ def _superseded(document: Document, wanted: HandlerOutcome) -> SupersededError |
     newer = newer_in_series(document=document, series=wanted.series, version=wanted.series_version)
     if newer is None:
         return None
-    if newer.clearance > document.clearance:  # its title may be above the sender's clearance
+    hidden = newer.readers_id or newer.source_readers_id
+    if hidden or newer.clearance > document.clearance:  # the sender may have no right to its title
         return SupersededError()
     return SupersededError("newer", document=newer.pk, title=newer.title)
 

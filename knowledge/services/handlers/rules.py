@@ -316,7 +316,12 @@ def _may_replace(*, old: Document, new: Document) -> bool:
     if source.owner_id is not None or source.kind not in (Source.Kind.UPLOAD, Source.Kind.API):
         return True
     mine = set(new.sets.values_list("pk", flat=True))
-    return old.pk is not None and set(old.sets.values_list("pk", flat=True)) <= mine and old.clearance <= new.clearance
+    same_sets = old.pk is not None and set(old.sets.values_list("pk", flat=True)) <= mine
+    same_readers = all(
+        before in (None, after)
+        for before, after in ((old.readers_id, new.readers_id), (old.source_readers_id, new.source_readers_id))
+    )
+    return same_sets and same_readers and old.clearance <= new.clearance
 
 
 def _series(source_id: int, names: list[str]) -> QuerySet[Document]:

@@ -119,6 +119,10 @@ class Permits:
         composes = change.columns <= {"handled", "updated"}  # into an own set, from a source that is shared
         return composes and self._usable(who, row["source_id"])
 
+    def _knowledge_readerlist(self, who: Person, change: Change, fresh: Any) -> bool:
+        """Lists are kept by their content and say nothing until a document refers to them."""
+        return change.before is None and self.rules.of_tenant(who, change.row["tenant_id"])
+
     def _messages(self) -> list[tuple[str, Row]]:
         return [(str(pk), row) for pk, row in self.facts.rows["message"].items()]
 

@@ -29,6 +29,7 @@ from knowledge.models import (
     IngestJob,
     KnowledgeSet,
     OptionsChange,
+    ReaderList,
     SetSource,
     SiteOptions,
     Source,
@@ -66,7 +67,8 @@ class Place:
 
     def fill(self) -> None:
         for make in (
-            *(self._sets, self._handlers, self._sources, self._documents, self._versions, self._edits, self._jobs),
+            *(self._sets, self._handlers, self._sources, self._documents, self._versions, self._readers),
+            *(self._edits, self._jobs),
             *(self._talk, self._judged, self._requests, self._options, self._log),
         ):
             step: Callable[[], None] = make
@@ -216,6 +218,29 @@ class Place:
         )
         Chunk.objects.create(version=withdrawn, ordinal=0, text=words["text"], tokens=3, retired=timezone.now())
         self.world.tell("version", withdrawn, **words)
+
+    def _readers(self) -> None:
+        """Lists of keepers, of sources, and both; one names somebody unknown."""
+        group = UserGroup.objects.get(tenant=self.tenant)
+        plan: list[tuple[int, str, list[str], bool]] = [
+            (1, "readers", ["member", "robot"], False),
+            (2, "readers", ["reader"], False),
+            (4, "readers", ["reviewer", "owner"], False),
+            (4, "source_readers", ["reviewer"], True),
+            (5, "source_readers", ["keeper"], True),
+            (11, "source_readers", [], True),
+        ]
+        for number, column, roles, with_group in plan:
+            word = self.world.word()
+            row = ReaderList.objects.create(
+                tenant=self.tenant,
+                key=word,
+                users=[self.person(role).pk for role in roles],
+                groups=[group.pk] if with_group else [],
+                unknown=[word] if column == "source_readers" else [],
+            )
+            self.world.tell("reader_list", row, unknown=word)
+            Document.objects.filter(pk=self.documents[number].pk).update(**{column: row})
 
     def _edits(self) -> None:
         for document in (self.documents[4], self.documents[3]):
