@@ -39,3 +39,13 @@ class DeclineReasonError(PermanentError):
 
     code = "reason_missing"
     default_message = "Give a reason for declining the request."
+
+
+class ClearanceTooLowError(PermanentError):
+    """Documents of a source, or of a folder, have a least clearance."""
+
+    code = "clearance_too_low"
+    default_message = "The source of this document has a higher minimum clearance."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "floor": "The source of this document has a minimum clearance of %(floor)s."
+    }

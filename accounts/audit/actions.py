@@ -11,6 +11,8 @@ ACTIONS = {
     "access.withdraw": _("Withdrew request for access"),
     "document.clearance": _("Changed document clearance"),
     "document.readers": _("Changed readers of document"),
+    "document.security": _("Source changed who may read a document"),
+    "source.floor": _("Raised documents to the minimum clearance"),
     "version.withdraw": _("Withdrew document version"),
     "sign_in.done": _("Signed in"),
     "sign_in.fail": _("Failed to sign in"),

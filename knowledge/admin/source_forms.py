@@ -32,6 +32,8 @@ OPTIONS = (
     "metadata",
     "max_documents",
     "clearance",
+    "clearance_floor",
+    "levels",
     "delete_missing",
     "delete_at_most_percent",
     "shared",
@@ -77,6 +79,16 @@ class PairsField(LinesField):
         return bool(self.prepare_value(initial) != self.prepare_value(data))
 
 
+class LevelsField(PairsField):
+    """One `name = 0 to 4` a line."""
+
+    def to_python(self, value: Any) -> Any:
+        pairs = super().to_python(value)
+        if not all(level in map(str, ClearanceLevel.values) for level in pairs.values()):
+            raise forms.ValidationError(_("Each line is a name, an equals sign and a number from 0 to 4."))
+        return {name: int(level) for name, level in pairs.items()}
+
+
 def switch(label: Any, help_text: Any = "") -> forms.BooleanField:
     return forms.BooleanField(label=label, help_text=help_text, required=False, widget=UnfoldBooleanSwitchWidget)
 
@@ -120,7 +132,20 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         choices=ClearanceLevel.choices,
         coerce=int,
         widget=UnfoldAdminSelectWidget,
-        help_text=_("Required to read its documents."),
+        help_text=_("Required to read documents that say nothing about it themselves."),
+    )
+    clearance_floor = forms.TypedChoiceField(
+        label=_("minimum clearance"),
+        choices=ClearanceLevel.choices,
+        coerce=int,
+        widget=UnfoldAdminSelectWidget,
+        help_text=_("None of its documents is below it, whatever the document says."),
+    )
+    levels = LevelsField(
+        label=_("names of security levels"),
+        help_text=_(
+            "Where the handler maps a field to “clearance”: name = 0 to 4, one per line. Usual names are known."
+        ),
     )
     delete_missing = switch(
         _("delete missing documents"), _("Documents that are gone from the source are deleted here.")

@@ -21,6 +21,7 @@ from knowledge.selectors import set_owned, sets_managed
 from knowledge.selectors.sets import handlers_listed, source_managed
 from knowledge.services.composition import sources_settle_soon
 from knowledge.services.deletion import documents_withdraw
+from knowledge.services.floors import source_floor_apply
 from knowledge.services.registration import clearance_check, source_ensure
 from knowledge.services.sources.credentials import credentials_check, credentials_encrypt, credentials_normalise
 from knowledge.services.sources.folders import folder_allowed
@@ -69,6 +70,8 @@ def source_update(*, scope: Scope, actor: User, source_id: int, values: Mapping[
     if changed:
         _save(found, fields=[*changed, *(["next_run"] if "schedule" in changed else [])])
         audit_record(actor=actor, action="source.change", target=found.name, source=found.pk, fields=changed)
+    if {"options", "location"} & set(changed):
+        source_floor_apply(actor=actor, source=found)
     return found
 
 
@@ -164,7 +167,7 @@ def _options(source: Source, *, scope: Scope, given: Mapping[str, Any]) -> dict[
     options = strictly(SourceOptions, {"allow_private": private, **given})
     if options.allow_private != private and scope.administers != "everything":
         raise NotAllowedError("private_addresses")
-    clearance_check(scope=scope, clearance=options.clearance)
+    clearance_check(scope=scope, clearance=max(options.clearance, options.clearance_floor))
     usual = asdict(SourceOptions())
     stored = {name: value for name, value in asdict(options).items() if value != usual[name]}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in stored.items()}

@@ -209,6 +209,7 @@ def _register(job: IngestJob, run: SyncRun, report: RunReport, fetched: FetchedI
         title=request["title"],
         external_id=request.get("external_id") or request["url"],
         clearance=request["clearance"],
+        floor=request.get("floor"),
         metadata=request.get("metadata", {}),
         tags=request.get("tags", []),
         sent_as=request["url"],

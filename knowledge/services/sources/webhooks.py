@@ -170,6 +170,7 @@ class _EventIntake:
             "external_id": event.external_id,
             "title": event.title,
             "clearance": max(event.clearance, self.options.clearance),
+            "floor": event.clearance,
             "metadata": {**self.options.metadata, **event.metadata},
             "tags": [*self.options.tags, *event.tags],
         }
@@ -190,6 +191,7 @@ class _EventIntake:
             title=event.title,
             external_id=event.external_id,
             clearance=max(event.clearance, self.options.clearance),
+            floor=event.clearance,
             metadata={**self.options.metadata, **event.metadata},
             tags=[*self.options.tags, *event.tags],
             sent_as=event.external_id,
