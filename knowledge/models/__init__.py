@@ -23,6 +23,7 @@ from knowledge.models.index import (
     WholeVector,
 )
 from knowledge.models.jobs import IngestItem, IngestJob, SyncRun
+from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
 from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
@@ -54,6 +55,7 @@ __all__ = [
     "SketchBand",
     "Source",
     "SourceHandler",
+    "SourcePlace",
     "SyncRun",
     "TenantBackend",
     "TenantVectors",

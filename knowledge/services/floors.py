@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from accounts.audit.events import event_add
 from accounts.models import User
 from knowledge.indexes.corpus_epoch import epoch_advance
-from knowledge.models import Document, Source
+from knowledge.models import Document, Source, SourcePlace
 from knowledge.types import SourceOptions, strictly
 
 
 def source_floor(source: Source) -> int:
-    """The least clearance of the documents of a source, 0 to 4."""
-    return strictly(SourceOptions, source.options).clearance_floor if source.options else 0
+    """The least clearance of the documents of a source, 0 to 4: its own floor or that of its folder."""
+    own = strictly(SourceOptions, source.options).clearance_floor if source.options else 0
+    return max(own, _folder_floor(source)) if source.kind == Source.Kind.FOLDER else own
+
+
+def _folder_floor(source: Source) -> int:
+    """The strictest floor of the tenant's folders in which the folder of the source lies, or which lie in it."""
+    folder = Path(source.location).resolve()
+    rows = SourcePlace.objects.filter(tenant=source.tenant_id, kind=SourcePlace.Kind.FOLDER, clearance_floor__gt=0)
+    floors = (
+        floor
+        for location, floor in rows.values_list("location", "clearance_floor")
+        if folder.is_relative_to(given := Path(location)) or given.is_relative_to(folder)
+    )
+    return max(floors, default=0)
 
 
 def source_floor_apply(*, actor: User | None, source: Source) -> int:

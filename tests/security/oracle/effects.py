@@ -20,6 +20,7 @@ DERIVED = {
     *("knowledge_tenantbackend", "knowledge_backendchange", "knowledge_sketchband", "chat_strategystatistics"),
     "knowledge_representationretry",
 }
+BESIDE = ("documents.withdraw", "document.security", "source.floor")  # events without an actor, beside an act
 OF_FRAMEWORK = ("django_", "auth_", "axes_", "pgtrigger", "psqlextra")
 Table = dict[str, Row]  # by key
 
@@ -292,13 +293,16 @@ class Permits:
         owns = user in self.facts.people and self.facts.row("user", user)["service_owner_id"] == who.pk
         return owns or self._of_user(who, change, fresh)
 
+    def _knowledge_sourceplace(self, who: Person, change: Change, fresh: Any) -> bool:
+        return who.is_platform
+
     def _accounts_tenant(self, who: Person, change: Change, fresh: Any) -> bool:
         return who.is_platform
 
     def _accounts_auditevent(self, who: Person, change: Change, fresh: Any) -> bool:
         row = change.row
         if change.before is None:
-            by_itself = row["actor_id"] is None and row["action"] == "documents.withdraw"  # beside the act itself
+            by_itself = row["actor_id"] is None and row["action"] in BESIDE
             return (by_itself or row["actor_id"] == who.pk) and self.rules.of_tenant(who, row["tenant_id"])
         erased = change.after is not None and change.columns <= {"actor_name", "target", "data"}
         return erased and self.rules.administers(who, row["tenant_id"])

@@ -89,6 +89,7 @@ KINDS = {  # kind → model
     "item": "knowledge.IngestItem",
     "source": "knowledge.Source",
     "set_source": "knowledge.SetSource",
+    "place": "knowledge.SourcePlace",
     "handler": "knowledge.SourceHandler",
     "attribute": "knowledge.Attribute",
     "options_change": "knowledge.OptionsChange",

@@ -34,6 +34,7 @@ from knowledge.models import (
     SiteOptions,
     Source,
     SourceHandler,
+    SourcePlace,
 )
 from knowledge.services import documents_bulk
 from knowledge.services.edits import text_sha256
@@ -115,6 +116,13 @@ class Place:
         self.world.tell("attribute", Attribute.objects.create(tenant=self.tenant, code="kind", name=name), name=name)
 
     def _sources(self) -> None:
+        for kind, for_owners in (("folder", True), ("folder", False), ("host", True)):
+            word = self.world.word()
+            location = f"/srv/{word}" if kind == "folder" else f"{word}.example.org"
+            place = SourcePlace.objects.create(
+                tenant=self.tenant, kind=kind, location=location, for_owners=for_owners, clearance_floor=1
+            )
+            self.world.tell("place", place, location=word)
         handler = SourceHandler.objects.get(tenant=self.tenant)
         for role, kind, shared, set_name in (
             ("owner", "webhook", True, "open"),

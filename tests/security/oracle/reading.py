@@ -145,6 +145,13 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
         lambda r, w, pk: w.is_platform,
         nobody,
     ),
+    "place": (
+        _admins,
+        _tenant_of("place"),
+        lambda r, w: w.is_platform,
+        lambda r, w, pk: w.is_platform,
+        lambda r, w, pk: w.is_platform,
+    ),
     "user": (_admins, _tenant_of("user"), _admins, _tenant_of("user"), _tenant_of("user")),
     "group": (_admins, _tenant_of("group"), _admins, _tenant_of("group"), _tenant_of("group")),
     "attribute": (_admins, _tenant_of("attribute"), _admins, _tenant_of("attribute"), _tenant_of("attribute")),

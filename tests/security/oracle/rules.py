@@ -240,6 +240,12 @@ class Rules:
             return shown or self.sees_source(who, pk)
         return self.sees_source(who, pk)
 
+    def _place(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        """Administrators of the tenant, and who makes sources of folders that are open to owners."""
+        row = self.facts.row("place", pk)
+        opened = row["for_owners"] and row["tenant_id"] == who.tenant and self.manages_any(who)
+        return self.administers(who, row["tenant_id"]) or opened
+
     def _handler(self, who: Person, pk: int, facet: str, way: str) -> bool:
         tenant = self.facts.row("handler", pk)["tenant_id"]
         if facet == "name":
