@@ -22,7 +22,7 @@ from knowledge.models.index import (
     VectorRotation,
     WholeVector,
 )
-from knowledge.models.jobs import IngestItem, IngestJob, SyncRun
+from knowledge.models.jobs import IngestItem, IngestJob, QueueTurn, SyncRun
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
 from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions
@@ -47,6 +47,7 @@ __all__ = [
     "KnowledgeSet",
     "LexicalStatistics",
     "OptionsChange",
+    "QueueTurn",
     "ReaderList",
     "RepresentationRetry",
     "SetEpoch",

@@ -18,7 +18,7 @@ DERIVED = {
     *("knowledge_corpusepoch", "knowledge_setepoch", "knowledge_lexicalstatistics", "knowledge_term"),
     *("knowledge_indexentry", "knowledge_wholevector", "knowledge_tenantvectors", "knowledge_vectorrotation"),
     *("knowledge_tenantbackend", "knowledge_backendchange", "knowledge_sketchband", "chat_strategystatistics"),
-    "knowledge_representationretry",
+    *("knowledge_representationretry", "knowledge_queueturn"),
 }
 BESIDE = ("documents.withdraw", "document.security", "source.floor")  # events without an actor, beside an act
 OF_FRAMEWORK = ("django_", "auth_", "axes_", "pgtrigger", "psqlextra")
