@@ -90,7 +90,7 @@ def _security(
     if rule is None and not is_read:
         rule = document.handled.get("security", {}).get("rule")
     if says_anything(document, handler.field_map, rule=rule):
-        security_write(document, security_said(handler.field_map, plain.metadata, rule=rule), sent=sent)
+        security_write(document, security_said(document, handler.field_map, plain.metadata, rule=rule), sent=sent)
 
 
 def _is_outdated(version: DocumentVersion) -> bool:

@@ -52,18 +52,20 @@ class SecuritySaid:
     maps_readers: bool = False
 
 
-def security_said(field_map: Mapping[str, str], metadata: Mapping[str, Any], *, rule: Any = None) -> SecuritySaid:
-    """The values of the fields that are mapped to the clearance and the readers; of several the last that is there."""
-    said: dict[str, Any] = {}
+def security_said(
+    document: Document, field_map: Mapping[str, str], metadata: Mapping[str, Any], *, rule: Any = None
+) -> SecuritySaid:
+    """The values of the fields that are mapped to the clearance and the readers; of several the last that is there.
+
+    Names of readers are taken out of the attributes of the document, which all of its readers see, and remembered.
+    """
+    clearance, readers = None, document.handled.get("security", {}).get("acl")
     for theirs, ours in field_map.items():
-        if ours in SECURITY_TARGETS and metadata.get(theirs) not in (None, ""):
-            said[ours] = metadata[theirs]
-    return SecuritySaid(
-        clearance=said.get(CLEARANCE),
-        readers=said.get(READERS),
-        rule=rule,
-        maps_readers=READERS in field_map.values(),
-    )
+        if ours == CLEARANCE and metadata.get(theirs) not in (None, ""):
+            clearance = metadata[theirs]
+        elif ours == READERS and theirs in document.metadata:
+            readers = document.metadata.pop(theirs)
+    return SecuritySaid(clearance=clearance, readers=readers, rule=rule, maps_readers=READERS in field_map.values())
 
 
 def level_read(value: Any, *, levels: Mapping[str, int] | None = None) -> int | None:
@@ -109,12 +111,12 @@ def security_write(document: Document, said: SecuritySaid, *, sent: int | None =
     document.clearance = clearance[0]
     row = source_readers_ensure(tenant_id=document.tenant_id, value=said.readers) if said.maps_readers else None
     document.source_readers = row
-    kept = {"sent": sent, "wrote": clearance[1], "rule": said.rule, "unread": unread}
+    kept = {"sent": sent, "wrote": clearance[1], "rule": said.rule, "unread": unread, "acl": said.readers}
     kept = {name: value for name, value in kept.items() if value not in (None, "", 0) or name == "wrote"}
     document.handled = {name: value for name, value in document.handled.items() if name != "security"}
-    if {name for name, value in kept.items() if value is not None}:
+    if any(value is not None for value in kept.values()):
         document.handled["security"] = kept
-    document.save(update_fields=["clearance", "source_readers", "handled", "updated"])
+    document.save(update_fields=["clearance", "source_readers", "metadata", "handled", "updated"])
     if before != (document.clearance, document.source_readers_id):
         _note(document, before)
     if unread and unread != noted.get("unread"):

@@ -139,6 +139,7 @@ def test_readers_of_the_source_are_taken_and_unknown_ones_are_told(wiki: Wiki) -
     document = wiki.send(acl="ann, nobody")
     assert readers_of(scope=scope, document=document)[1].unknown == ("nobody",)  # type: ignore[union-attr]
     assert wiki.told() == ["source.readers_unknown"]
+    assert document.metadata == {}  # its readers see the attributes, and need not know of each other
     assert wiki.send("Another text, and not a word about readers.").source_readers_id == document.source_readers_id
 
     assert wiki.send(acl="*").source_readers is None
