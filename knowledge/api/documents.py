@@ -209,9 +209,7 @@ class DocumentViewSet(ResourceViewSet):
     @action(detail=True, methods=["get"], parser_classes=[SmallJsonParser])
     def readers(self, request: Request, document_id: int) -> Response:
         """Who alone may read a document that you keep, besides sets and clearance. Null: no limit; both hold."""
-        document = document_managed(scope=self.scope, document_id=document_id)
-        own, said = readers_of(scope=self.scope, document=document)
-        return Response({"readers": own and own.json(), "source_readers": said and said.json()})
+        return self._readers(document_id)
 
     @extend_schema(request=ReadersBody, responses=DocumentReadersFields)
     @readers.mapping.put
@@ -219,7 +217,12 @@ class DocumentViewSet(ResourceViewSet):
         """Name who alone may read it, of the tenant. Empty lists let nobody in but those who keep it."""
         values = self.body(ReadersBody)
         document_readers_set(scope=self.scope, actor=self.user, document_id=document_id, **values)
-        return self.readers(request, document_id)
+        return self._readers(document_id)
+
+    def _readers(self, document_id: int) -> Response:
+        document = document_managed(scope=self.scope, document_id=document_id)
+        own, said = readers_of(scope=self.scope, document=document)
+        return Response({"readers": own and own.json(), "source_readers": said and said.json()})
 
     @extend_schema(responses={204: None})
     @readers.mapping.delete
