@@ -29,6 +29,9 @@ class ClearanceLevel(models.IntegerChoices):
 MAX_CLEARANCE = max(ClearanceLevel.values)
 
 
+MAX_SHARE = 100  # of the queues; a tenant without a share counts as one with this
+
+
 class Tenant(models.Model):
     """An organisation whose documents, people and statistics never mix with another's."""
 
@@ -42,6 +45,13 @@ class Tenant(models.Model):
     )
     max_megabytes = models.PositiveIntegerField(
         _("maximum size of originals (MB)"), null=True, blank=True, help_text=_("Of all versions. Empty: no limit.")
+    )
+    queue_share = models.PositiveSmallIntegerField(
+        _("share of the processing queues"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_SHARE)],
+        help_text=_("While others wait, too: 1 next to 3 is a quarter; alone it has everything. Empty: no limit."),
     )
     demo_loaded = models.BooleanField(_("has the samples"), default=False, editable=False)
     created = models.DateTimeField(_("created"), auto_now_add=True)

@@ -11,6 +11,7 @@ from accounts.scope import Scope
 from chat.models import Conversation, MessageCitation
 from feedback.models import BadCase, Signal, Vote
 from knowledge.selectors import documents_readable, sets_managed
+from knowledge.selectors.readers import reader_lists, readers_condition
 
 
 def cases_reviewable(*, scope: Scope, is_reviewer: bool = False) -> QuerySet[BadCase]:
@@ -18,7 +19,8 @@ def cases_reviewable(*, scope: Scope, is_reviewer: bool = False) -> QuerySet[Bad
 
     Administrators and reviewers (staff with the permission) have the cases of their tenant, owners those whose answer
     was sought in, or cites from, a set of theirs. Nobody but administrators of everything sees an answer that rests on
-    documents above their clearance, and owners none that rests on what they may not open (B2).
+    documents above their clearance, reviewers none on documents for other readers, and owners none that rests on what
+    they may not open (B2).
     """
     found = BadCase.objects.select_related("message__conversation__user", "assignee").order_by("-created", "-pk")
     if scope.administers == "everything":
@@ -26,7 +28,10 @@ def cases_reviewable(*, scope: Scope, is_reviewer: bool = False) -> QuerySet[Bad
     found = found.filter(message__conversation__tenant_id=scope.tenant_id)
     cited = MessageCitation.objects.filter(message=OuterRef("message_id"))
     if scope.administers == "tenant" or is_reviewer:
-        return found.exclude(Exists(cited.filter(document__clearance__gt=scope.clearance)))
+        above = Q(document__clearance__gt=scope.clearance)
+        if scope.administers == "nothing" and (lists := reader_lists(scope=scope)) is not None:
+            above |= ~readers_condition(lists, prefix="document__")
+        return found.exclude(Exists(cited.filter(above)))
     hidden = cited.exclude(document__in=documents_readable(scope=scope).order_by().values("pk"))
     return found.filter(_about_sets_of(scope)).exclude(Exists(hidden))
 

@@ -20,6 +20,19 @@ class QuotaExceededError(PermanentError):
     }
 
 
+class PlaceInvalidError(PermanentError):
+    """A folder or host that is to be given to a tenant."""
+
+    code = "place_invalid"
+    default_message = "This is no folder or host that can be given."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "host": "Enter one host name, address or network, such as wiki.example.org or 10.1.0.0/16.",
+        "folder": "Enter an absolute folder.",
+        "outside": "Only folders below those of SOURCE_FOLDERS and GRANTABLE_FOLDERS can be given.",
+        "data": "The folder in which this product keeps its data cannot be given.",
+    }
+
+
 class AccessNotNeededError(PermanentError):
     """Whoever reads a set already needs no access."""
 
@@ -39,3 +52,13 @@ class DeclineReasonError(PermanentError):
 
     code = "reason_missing"
     default_message = "Give a reason for declining the request."
+
+
+class ClearanceTooLowError(PermanentError):
+    """Documents of a source, or of a folder, have a least clearance."""
+
+    code = "clearance_too_low"
+    default_message = "The source of this document has a higher minimum clearance."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "floor": "The source of this document has a minimum clearance of %(floor)s."
+    }

@@ -163,7 +163,8 @@ class FolderNotAllowedError(PermanentError):
 
     code = "folder_not_allowed"
     default_message = (
-        "This site may not read this folder. Its operator allows folders with the variable SOURCE_FOLDERS."
+        "Your organisation may not read this folder. Administrators of the site give it folders, or the operator "
+        "by SOURCE_FOLDERS."
     )
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "relative": "A folder needs its whole path, from the root.",

@@ -27,4 +27,17 @@ SET_CHANGE = act(
     says="change name, visibility, people, settings and sources; re-process; delete; decide about access",
     roles=OWNERS,
 )
+PLACES_MANAGE = act(
+    "places.manage",
+    on="folder or private host",
+    says="give to a tenant, change, take back",
+    roles=frozenset({Role.PLATFORM_ADMIN}),
+)
+PLACES_USE = act(
+    "places.use",
+    on="folder or private host",
+    says="see and use the tenant's own for sources",
+    roles=OWNERS,
+    besides="owners only those that are open to them",
+)
 SOURCE_CHANGE = act("source.change", on="source", says="change, run, hand over, delete", roles=OWNERS)

@@ -65,7 +65,8 @@ def run_sync(*, job_id: int) -> None:
 
 @shared_task(name=START_DUE_SOURCES)
 def start_due_sources() -> None:
-    """Start the sources whose time has come, and runs that were broken off."""
+    """Look up unknown readers again; start the sources whose time has come, and runs that were broken off."""
+    services.reader_names_resolve()
     services.sources_start_due()
 
 

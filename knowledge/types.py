@@ -41,6 +41,7 @@ class AnswerSpace:
     readable: tuple[int, ...]  # all sets that the asker may read
     asked: tuple[int, ...]  # of them those that the question is put to
     epoch: int
+    lists: tuple[int, ...] | None = None  # of readers of documents that name the asker; None: there are no lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +175,9 @@ class SourceOptions:
     max_documents: Annotated[int, Field(ge=1, le=1_000_000)] = 100_000
     delete_missing: bool = False  # what the source does not have any more is deleted here
     delete_at_most_percent: Annotated[int, Field(ge=1, le=100)] = 50  # of a source at once; more looks like a fault
-    clearance: Annotated[int, Field(ge=0, le=4)] = 0
+    clearance: Annotated[int, Field(ge=0, le=4)] = 0  # of documents that say nothing themselves
+    clearance_floor: Annotated[int, Field(ge=0, le=4)] = 0  # below it is none
+    levels: Annotated[dict[Tag, Annotated[int, Field(ge=0, le=4)]], Field(max_length=50)] = field(default_factory=dict)
     tags: Annotated[tuple[Tag, ...], Field(max_length=50)] = ()
     metadata: Annotated[dict[str, Scalar], Field(max_length=50)] = field(default_factory=dict)
     shared: bool = False  # owners of sets who do not own the source may compose their sets of it

@@ -150,6 +150,7 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
 
     # what sources may reach besides the public web
     SOURCE_FOLDERS: Folders = ()
+    GRANTABLE_FOLDERS: Folders = ()
     FETCH_ALLOWED_HOSTS: Hosts = ()
 
     # limits

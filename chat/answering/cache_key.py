@@ -83,6 +83,7 @@ def cache_key(context: AnswerContext, understood: Standalone, *, depends_on_hist
         "tenant": scope.tenant_id,
         "clearance": scope.clearance,
         "sets": space.asked,
+        "readers": space.lists,
         "epoch": space.epoch,
         "filters": filters,
         "profile": _profile_part(scope, space, context, understood),

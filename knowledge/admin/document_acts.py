@@ -1,22 +1,27 @@
-"""Acts on one document that change who may read what: its clearance, and withdrawing a version."""
+"""Acts on one document that change who may read what: its clearance, its readers, and withdrawing a version."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel
+from knowledge.admin.source_forms import CapitalLabels, LinesField
 from knowledge.models import Document
 from knowledge.selectors.keeping import documents_kept
+from knowledge.selectors.readers import Readers, readers_of
 from knowledge.services.documents import document_clearance_set
+from knowledge.services.readers import document_readers_clear, document_readers_set
 from knowledge.services.withdrawal import version_withdraw
 from ragcore.errors import RagError
 
@@ -39,6 +44,46 @@ def clearance_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) ->
     levels = [(value, label) for value, label in ClearanceLevel.choices if value <= max(own, document.clearance)]
     found = {**context, "title": _("Document clearance"), "document": document, "levels": levels}
     return TemplateResponse(request, "admin/knowledge/document/clearance.html", found)
+
+
+def readers_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> HttpResponse:
+    """GET: who alone may read it, as keepers and as the source say; POST: set the keepers' list, and go back."""
+    document, scope = _kept(request, pk), admin_scope(request)
+    own, said = readers_of(scope=scope, document=document)
+    form = ReadersForm(request.POST or None, initial=_as_text(own))
+    if request.method == "POST" and form.is_valid():
+        try:
+            if form.cleaned_data["who"] == ReadersForm.ALL:
+                document_readers_clear(scope=scope, actor=admin_user(request), document_id=pk)
+            else:
+                names = {name: form.cleaned_data[name] for name in ("users", "groups")}
+                document_readers_set(scope=scope, actor=admin_user(request), document_id=pk, **names)
+            messages.success(request, _("The readers were changed."))
+            return redirect(f"{reverse('admin:knowledge_document_change', args=[pk])}?view=about")
+        except RagError as error:
+            form.add_error(None, error_message(error))
+    found = {**context, "title": _("Readers of the document"), "document": document, "form": form, "said": said}
+    return TemplateResponse(request, "admin/knowledge/document/readers.html", found)
+
+
+def _as_text(own: Readers | None) -> dict[str, Any]:
+    if own is None:
+        return {"who": ReadersForm.ALL}
+    return {"who": ReadersForm.NAMED, "users": own.users, "groups": own.groups}
+
+
+class ReadersForm(CapitalLabels, forms.Form):
+    """Everybody who may read the sets, or only some of them."""
+
+    ALL, NAMED = "all", "named"
+
+    who = forms.ChoiceField(
+        label=_("readers"),
+        choices=[(ALL, _("Everyone who may read its knowledge sets")), (NAMED, _("Only the following"))],
+        widget=UnfoldAdminSelectWidget,
+    )
+    users = LinesField(label=_("users"), help_text=_("User names, one per line."))
+    groups = LinesField(label=_("user groups"), help_text=_("Names, one per line."))
 
 
 def withdraw_view(request: HttpRequest, pk: int, number: int, *, context: dict[str, Any]) -> HttpResponse:

@@ -33,7 +33,7 @@ from knowledge.admin.document_actions import (
     weigh_address,
     weigh_view,
 )
-from knowledge.admin.document_acts import clearance_view, withdraw_view
+from knowledge.admin.document_acts import clearance_view, readers_view, withdraw_view
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
 from knowledge.admin.jobs import rows_of, stage_of
 from knowledge.admin.passages import edit_urls, spread_of
@@ -109,6 +109,7 @@ class DocumentAdmin(CuratorAdmin):
             ("<int:pk>/rebuild/", self.rebuild, "rebuild"),
             ("<int:pk>/diff/", self.diff, "diff"),
             ("<int:pk>/clearance/", self.clearance, "clearance"),
+            ("<int:pk>/readers/", self.readers, "readers"),
             ("<int:pk>/versions/<int:number>/withdraw/", self.withdraw, "withdraw"),
         ]
         mine = [path(route, wrap(view), name=f"knowledge_document_{name}") for route, view, name in own]
@@ -289,6 +290,10 @@ class DocumentAdmin(CuratorAdmin):
     def clearance(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The page that asks for the clearance."""
         return clearance_view(request, pk, context=self.admin_site.each_context(request))
+
+    def readers(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The page that asks who alone may read it."""
+        return readers_view(request, pk, context=self.admin_site.each_context(request))
 
     def withdraw(self, request: HttpRequest, pk: int, number: int) -> HttpResponse:
         """The page that asks whether to withdraw a version."""

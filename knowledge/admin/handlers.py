@@ -52,7 +52,10 @@ class HandlerForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
     """Templates that cannot be filled are refused."""
 
     field_map = PairsField(
-        label=_("field map"), help_text=_("Name in the source system = attribute here, one per line.")
+        label=_("field map"),
+        help_text=_(
+            "Name in the source system = attribute here, one per line. “clearance” and “readers” decide who may read."
+        ),
     )
 
     def clean(self) -> dict[str, Any] | None:

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django import forms
-from django.conf import settings
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import (
@@ -21,7 +20,8 @@ from unfold.widgets import (
 from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel
 from accounts.scope import Scope
-from knowledge.models import Source
+from knowledge.models import Source, SourcePlace
+from knowledge.services.places import places_usable
 from knowledge.services.sources import source_check
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
@@ -32,6 +32,8 @@ OPTIONS = (
     "metadata",
     "max_documents",
     "clearance",
+    "clearance_floor",
+    "levels",
     "delete_missing",
     "delete_at_most_percent",
     "shared",
@@ -77,6 +79,16 @@ class PairsField(LinesField):
         return bool(self.prepare_value(initial) != self.prepare_value(data))
 
 
+class LevelsField(PairsField):
+    """One `name = 0 to 4` a line."""
+
+    def to_python(self, value: Any) -> Any:
+        pairs = super().to_python(value)
+        if not all(level in map(str, ClearanceLevel.values) for level in pairs.values()):
+            raise forms.ValidationError(_("Each line is a name, an equals sign and a number from 0 to 4."))
+        return {name: int(level) for name, level in pairs.items()}
+
+
 def switch(label: Any, help_text: Any = "") -> forms.BooleanField:
     return forms.BooleanField(label=label, help_text=help_text, required=False, widget=UnfoldBooleanSwitchWidget)
 
@@ -108,7 +120,7 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         max_length=2048,
         widget=UnfoldAdminTextareaWidget({"rows": 3}),
-        help_text=_("A folder on this machine that its operator allows, or one address per line."),
+        help_text=_("A folder that your organisation has, or one address per line."),
     )
     include = LinesField(label=_("include"), help_text=_("Patterns such as *.pdf or radio/*, one per line."))
     exclude = LinesField(label=_("exclude"), help_text=_("Patterns, one per line."))
@@ -120,7 +132,20 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         choices=ClearanceLevel.choices,
         coerce=int,
         widget=UnfoldAdminSelectWidget,
-        help_text=_("Required to read its documents."),
+        help_text=_("Required to read documents that say nothing about it themselves."),
+    )
+    clearance_floor = forms.TypedChoiceField(
+        label=_("minimum clearance"),
+        choices=ClearanceLevel.choices,
+        coerce=int,
+        widget=UnfoldAdminSelectWidget,
+        help_text=_("None of its documents is below it, whatever the document says."),
+    )
+    levels = LevelsField(
+        label=_("names of security levels"),
+        help_text=_(
+            "Where the handler maps a field to “clearance”: name = 0 to 4, one per line. Usual names are known."
+        ),
     )
     delete_missing = switch(
         _("delete missing documents"), _("Documents that are gone from the source are deleted here.")
@@ -149,8 +174,9 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         options = asdict(strictly(SourceOptions, self.instance.options))
         self.initial.update({name: options[name] for name in OPTIONS} | {"location": self.instance.location})
-        if settings.SOURCE_FOLDERS and self.scope.administers != "nothing":
-            allowed = _("Folders allowed here: %(folders)s") % {"folders": ", ".join(settings.SOURCE_FOLDERS)}
+        tenant_id = self.instance.tenant_id or self.scope.tenant_id
+        if folders := places_usable(scope=self.scope, tenant_id=tenant_id, kind=SourcePlace.Kind.FOLDER):
+            allowed = _("Folders allowed here: %(folders)s") % {"folders": ", ".join(folders)}
             self.fields["location"].help_text = f"{self.fields['location'].help_text} {allowed}"
         if self.scope.administers != "everything":
             self.fields["allow_private"].disabled = True

@@ -53,7 +53,14 @@ class SourceAdmin(OwnerAdmin):
         (None, {"fields": (("name", "kind"), "location", ("handler", "owner"), ("schedule", "enabled"))}),
         (
             _("Scope"),
-            {"fields": (("include", "exclude"), ("max_documents", "clearance"), ("tags", "metadata"))},
+            {
+                "fields": (
+                    ("include", "exclude"),
+                    ("clearance", "clearance_floor"),
+                    ("tags", "metadata"),
+                    ("max_documents", "levels"),
+                )
+            },
         ),
         (_("Deletions"), {"fields": (("delete_missing", "delete_at_most_percent"),), "classes": ("collapse",)}),
         (_("Access"), {"fields": ("shared", "allow_private", "secret"), "classes": ("collapse",)}),

@@ -32,11 +32,12 @@ class TenantPageAdmin(AdministratorAdmin):
                     ("max_sets", "sets_used"),
                     ("max_documents", "documents_used"),
                     ("max_megabytes", "bytes_used"),
+                    "queue_share",
                 )
             },
         ),
     )
-    add_fieldsets = ((None, {"fields": ("name", "max_sets", "max_documents", "max_megabytes")}),)
+    add_fieldsets = ((None, {"fields": ("name", "max_sets", "max_documents", "max_megabytes", "queue_share")}),)
 
     def get_fieldsets(self, request: HttpRequest, obj: Tenant | None = None) -> Any:
         """A new tenant has no usage to show."""

@@ -38,6 +38,28 @@ class DocumentBody(StrictSerializer):
     clearance = serializers.IntegerField(min_value=0, max_value=MAX_CLEARANCE)
 
 
+class ReadersBody(StrictSerializer):
+    """People and groups of the tenant, by name."""
+
+    users = serializers.ListField(child=Text(max_length=150), max_length=500, default=list)
+    groups = serializers.ListField(child=Text(max_length=128), max_length=500, default=list)
+
+
+class ReadersFields(serializers.Serializer[Any]):
+    """Who alone may read; `unknown` names of a source let nobody in."""
+
+    users = serializers.ListField(child=serializers.CharField())
+    groups = serializers.ListField(child=serializers.CharField())
+    unknown = serializers.ListField(child=serializers.CharField())
+
+
+class DocumentReadersFields(serializers.Serializer[Any]):
+    """As keepers say, and as the source says."""
+
+    readers = ReadersFields(allow_null=True)
+    source_readers = ReadersFields(allow_null=True)
+
+
 class UploadFields(serializers.Serializer[Any]):
     """What became of an upload; `job_id` is null when there is nothing to do.
 

@@ -28,6 +28,8 @@ from knowledge.api.document_fields import (
     DocumentDetailFields,
     DocumentFields,
     DocumentQuery,
+    DocumentReadersFields,
+    ReadersBody,
     RetryBody,
     RetryFields,
     UploadBody,
@@ -35,10 +37,18 @@ from knowledge.api.document_fields import (
 )
 from knowledge.selectors import chunks_of, document_get, document_list, document_openable
 from knowledge.selectors.keeping import versions_listed
+from knowledge.selectors.readers import readers_of
 from knowledge.services.bulk import documents_bulk
 from knowledge.services.bulk_lines import MAX_LINE_BYTES
-from knowledge.services.documents import document_clearance_set, document_delete, document_upload, upload_check
+from knowledge.services.documents import (
+    document_clearance_set,
+    document_delete,
+    document_managed,
+    document_upload,
+    upload_check,
+)
 from knowledge.services.jobs import document_retry
+from knowledge.services.readers import document_readers_clear, document_readers_set
 from knowledge.services.reading import document_read_record
 from knowledge.services.sources import archive_upload
 from knowledge.services.withdrawal import version_withdraw
@@ -112,6 +122,9 @@ class DocumentViewSet(ResourceViewSet):
         "retry": KeyScope.WRITE,
         "partial_update": KeyScope.WRITE,
         "withdraw": KeyScope.WRITE,
+        "readers": KeyScope.READ,
+        "readers_put": KeyScope.WRITE,
+        "readers_clear": KeyScope.WRITE,
     }
 
     def get_parsers(self) -> list[BaseParser]:
@@ -190,6 +203,32 @@ class DocumentViewSet(ResourceViewSet):
         values = self.body(DocumentBody)
         document_clearance_set(scope=self.scope, actor=self.user, document_id=document_id, **values)
         return self.retrieve(request, document_id)
+
+    @extend_schema(responses=DocumentReadersFields)
+    @action(detail=True, methods=["get"], parser_classes=[SmallJsonParser])
+    def readers(self, request: Request, document_id: int) -> Response:
+        """Who alone may read a document that you keep, besides sets and clearance. Null: no limit; both hold."""
+        return self._readers(document_id)
+
+    @extend_schema(request=ReadersBody, responses=DocumentReadersFields)
+    @readers.mapping.put
+    def readers_put(self, request: Request, document_id: int) -> Response:
+        """Name who alone may read it, of the tenant. Empty lists let nobody in but those who keep it."""
+        values = self.body(ReadersBody)
+        document_readers_set(scope=self.scope, actor=self.user, document_id=document_id, **values)
+        return self._readers(document_id)
+
+    def _readers(self, document_id: int) -> Response:
+        document = document_managed(scope=self.scope, document_id=document_id)
+        own, said = readers_of(scope=self.scope, document=document)
+        return Response({"readers": own and own.json(), "source_readers": said and said.json()})
+
+    @extend_schema(responses={204: None})
+    @readers.mapping.delete
+    def readers_clear(self, request: Request, document_id: int) -> Response:
+        """Take your list back; what the source says about readers stays in force."""
+        document_readers_clear(scope=self.scope, actor=self.user, document_id=document_id)
+        return Response(status=204)
 
     @extend_schema(request=None, responses=DocumentDetailFields, operation_id="documents_versions_withdraw")
     @action(detail=True, methods=["post"], url_path="versions/<int:number>/withdraw", parser_classes=[SmallJsonParser])

@@ -7,12 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from accounts.scope import Scope
+from knowledge.indexes.reader_lists import LISTS, lists_params, lists_value
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
 from knowledge.types import AnswerSpace
 
 SPACE = """
-SELECT readable.pk, (SELECT everywhere FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), e.value
+SELECT readable.pk, {lists}, (SELECT everywhere FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), e.value
 FROM ({readable}) readable LEFT JOIN knowledge_setepoch e ON e.knowledge_set_id = readable.pk
 """
 CITED = """
@@ -35,12 +36,13 @@ def answer_space_load(*, scope: Scope, readable: str, params: Mapping[str, Any],
 
     `asked`: the sets that the request names; () for all.
     """
-    rows = fetch(SPACE.format(readable=readable), {**params, "tenant": scope.tenant_id})
+    rows = fetch(SPACE.format(readable=readable, lists=LISTS), {**params, **lists_params(scope)})
     sets = [row for row in rows if not asked or row[0] in asked]
     return AnswerSpace(
         readable=tuple(sorted(row[0] for row in rows)),
         asked=tuple(sorted(row[0] for row in sets)),
-        epoch=max((value for row in sets for value in row[1:] if value), default=0),
+        epoch=max((value for row in sets for value in row[2:] if value), default=0),
+        lists=lists_value(rows[0][1]) if rows else None,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from django.conf import settings
 
 from accounts.scope import Scope
+from knowledge.indexes.reader_lists import LISTS, lists_params, lists_value
 from knowledge.indexes.statements import execute, fetch
 from knowledge.indexes.visibility import Visible
 from knowledge.queue import APPLY_BACKEND_CHANGES, enqueue_on_commit
@@ -22,8 +23,8 @@ MAX_VALUES = 1000  # of one cache
 CHEAP_SECONDS = 0.02  # a value that takes less is made again after every change
 
 EPOCH = "SELECT value FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s"
-EPOCH_AND_IDS = """
-SELECT coalesce((SELECT value FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), 0), ARRAY({ids})
+RIGHTS = """
+SELECT coalesce((SELECT value FROM knowledge_corpusepoch WHERE tenant_id = %(tenant)s), 0), ARRAY({ids}), {lists}
 """
 ADVANCE = """
 INSERT INTO knowledge_corpusepoch (tenant_id, value, everywhere) VALUES (%(tenant)s, 1, 1)
@@ -70,10 +71,19 @@ def epoch_now(*, tenant_id: int) -> int:
     return int(found[0][0]) if found else 0
 
 
-def epoch_and_ids(*, tenant_id: int, ids: str, params: Mapping[str, Any]) -> tuple[int, tuple[int, ...]]:
-    """The corpus epoch, and the ids that a query yields (`ids_sql`), ascending; in one statement."""
-    epoch, found = fetch(EPOCH_AND_IDS.format(ids=ids), {**params, "tenant": tenant_id})[0]
-    return int(epoch), tuple(sorted(found))
+@dataclass(frozen=True, slots=True)
+class RightsNow:
+    """What the asker's rights rest on, as of one moment."""
+
+    epoch: int
+    readable: tuple[int, ...]  # ids of sets
+    lists: tuple[int, ...] | None  # of readers, see `reader_lists_load`
+
+
+def rights_load(*, scope: Scope, ids: str, params: Mapping[str, Any]) -> RightsNow:
+    """The corpus epoch, the ids of sets that a query yields (`ids_sql`), and lists of readers; in one statement."""
+    epoch, found, lists = fetch(RIGHTS.format(ids=ids, lists=LISTS), {**params, **lists_params(scope)})[0]
+    return RightsNow(int(epoch), tuple(sorted(found)), lists_value(lists))
 
 
 def epoch_of(*, scope: Scope, visible: Visible) -> int:

@@ -156,6 +156,11 @@ def sync_runs_lock() -> None:
     fetch(LOCK, {"name": "ragsite.turns"})
 
 
+def queue_turns_lock(*, queue: str) -> None:
+    """Wait until no other transaction decides whose turn it is in a queue of ingestion."""
+    fetch(LOCK, {"name": f"ragsite.turns.{queue}"})
+
+
 def comparison_try_lock() -> bool:
     """True if this transaction is the only one that compares versions."""
     return bool(fetch(TRY_LOCK, {"name": "ragsite.compare"})[0][0])

@@ -22,7 +22,9 @@ from knowledge.models.index import (
     VectorRotation,
     WholeVector,
 )
-from knowledge.models.jobs import IngestItem, IngestJob, SyncRun
+from knowledge.models.jobs import IngestItem, IngestJob, QueueTurn, SyncRun
+from knowledge.models.places import SourcePlace
+from knowledge.models.readers import ReaderList
 from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
 
@@ -45,6 +47,8 @@ __all__ = [
     "KnowledgeSet",
     "LexicalStatistics",
     "OptionsChange",
+    "QueueTurn",
+    "ReaderList",
     "RepresentationRetry",
     "SetEpoch",
     "SetSource",
@@ -52,6 +56,7 @@ __all__ = [
     "SketchBand",
     "Source",
     "SourceHandler",
+    "SourcePlace",
     "SyncRun",
     "TenantBackend",
     "TenantVectors",

@@ -44,6 +44,23 @@ class Document(models.Model):
     )
     state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.PROCESSING)
     clearance = models.PositiveSmallIntegerField(_("clearance"), default=0)
+    # who alone may read it: as its keepers say, and as its source says; both hold, null is no restriction
+    readers = models.ForeignKey(
+        "knowledge.ReaderList",
+        null=True,
+        blank=True,
+        on_delete=models.RESTRICT,
+        related_name="+",
+        verbose_name=_("readers"),
+    )
+    source_readers = models.ForeignKey(
+        "knowledge.ReaderList",
+        null=True,
+        blank=True,
+        on_delete=models.RESTRICT,
+        related_name="+",
+        verbose_name=_("readers as the source says"),
+    )
     tags = ArrayField(models.CharField(max_length=64), default=list, blank=True, verbose_name=_("tags"))
     # what the source's handler wrote, so that it can be taken back when rules change: {"tags": [], "metadata": {}}
     handled = models.JSONField(default=dict, blank=True, editable=False)

@@ -108,6 +108,21 @@ class IngestItem(LeasedWork):
         return f"#{self.job_id} · {self.get_stage_display()}"
 
 
+class QueueTurn(models.Model):
+    """When a tenant had its last turn in a queue, in its virtual time (`knowledge.services.ingestion.shares`)."""
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    queue = models.CharField(max_length=8, choices=IngestItem.Queue.choices)
+    start = models.FloatField(default=0)
+    finish = models.FloatField(default=0)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["queue", "tenant"], name="knowledge_turn_once")]
+
+    def __str__(self) -> str:
+        return f"{self.queue} {self.tenant_id}"
+
+
 class SyncRun(LeasedWork):
     """The run that brings the documents of a job: of sources one after another, or of one address."""
 

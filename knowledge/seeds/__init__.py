@@ -19,6 +19,12 @@ def seed_handlers() -> list[dict[str, Any]]:
     return _read("handlers.json")
 
 
+def seed_security_levels() -> dict[str, list[str]]:
+    """Clearance → the names that source systems give it."""
+    levels: dict[str, list[str]] = json.loads((FOLDER / "security_levels.json").read_text(encoding="utf-8"))
+    return levels
+
+
 def _read(name: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     return rows

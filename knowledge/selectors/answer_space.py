@@ -47,7 +47,7 @@ def citations_askable(
 
 def profile_values(*, scope: Scope, space: AnswerSpace, profile: Profile) -> Values:
     """(field, value) of a profile that agree with a fact of any document of these sets: only they change a ranking."""
-    rights = (scope.tenant_id, scope.clearance, space.asked, space.readable)
+    rights = (scope.tenant_id, scope.clearance, space.asked, space.readable, space.lists)
 
     def facts() -> dict[str, frozenset[str]]:
         visible = visible_to(scope=scope, sets=space.asked)

@@ -10,9 +10,10 @@ from django.db.models.functions import Coalesce
 
 from accounts.scope import Scope
 from knowledge.models import Chunk, Document, DuplicatePair, IngestItem, IngestJob, KnowledgeSet
-from knowledge.selectors.documents import documents_readable
+from knowledge.selectors.documents import documents_readable, manageable_condition
 from knowledge.selectors.jobs import jobs_readable
-from knowledge.selectors.keeping import documents_openable, keeper_condition
+from knowledge.selectors.keepers import keeper_condition
+from knowledge.selectors.keeping import documents_openable
 from knowledge.selectors.sets import sets_curated
 
 Stage = IngestItem.Stage
@@ -65,7 +66,7 @@ def sets_counted(*, scope: Scope) -> QuerySet[KnowledgeSet]:
 def _cleared(scope: Scope) -> QuerySet[Document]:
     """What the person may see of the sets that they manage: numbers, too, say nothing of what is above them."""
     here = Document.objects.filter(deleted=None).order_by()
-    return here if scope.administers == "everything" else here.filter(clearance__lte=scope.clearance)
+    return here.filter(manageable_condition(scope=scope))
 
 
 def _documents(cleared: QuerySet[Document], **conditions: Any) -> Coalesce:

@@ -13,6 +13,8 @@ from knowledge.indexes.corpus_epoch import epoch_now
 from knowledge.indexes.document_attributes import attribute_conditions
 from knowledge.indexes.visibility import Bounds
 from knowledge.models import Document, KnowledgeSet, TenantBackend
+from knowledge.selectors.keepers import keeper_condition
+from knowledge.selectors.readers import Lists, reader_lists, readers_condition
 from knowledge.selectors.sets import sets_curated, sets_readable
 from knowledge.types import Filters
 
@@ -22,13 +24,14 @@ def documents_askable(
 ) -> QuerySet[Document]:
     """THE definition of visibility: what a search of this asker may touch, narrowed by sets and filters.
 
-    Tenant, not deleted, clearance, and membership in at least one readable set; all inside the query (B6, D27).
+    Tenant, not deleted, clearance, membership in at least one readable set, and among the readers of documents that
+    name some; all inside the query (B6, D27).
     `within` narrows it to what a second person may ask for, too: the intersection of both rights (B2).
     Raises InvalidFilterError for what knowledge.filtering does not know.
     """
     filters = filters or Filters()
     groups = _groups(scope, sets, filters)
-    found = documents_in_sets(scope=scope, groups=groups)
+    found = documents_in_sets(scope=scope, groups=groups, lists=reader_lists(scope=scope))
     if filters.tags:
         found = found.filter(tags__overlap=list(filters.tags))
     if filters.metadata:
@@ -39,26 +42,43 @@ def documents_askable(
     return found
 
 
-def documents_in_sets(*, scope: Scope, groups: Sequence[Sequence[int]]) -> QuerySet[Document]:
-    """Documents of the tenant up to the clearance that are in at least one set of each group; composed without a query.
+def documents_in_sets(*, scope: Scope, groups: Sequence[Sequence[int]], lists: Lists) -> QuerySet[Document]:
+    """Documents of the tenant up to the clearance that are in at least one set of each group, and that the asker may
+    read by their lists of readers; composed without a query.
 
-    `groups`: sets that the asker may read; the caller has checked that.
+    `groups`: sets that the asker may read, `lists`: those that name the asker; the caller has checked both.
     """
     found = Document.objects.filter(tenant_id=scope.tenant_id, deleted=None, clearance__lte=scope.clearance)
+    found = found.filter(readers_condition(lists))
     for group in groups:
         found = found.filter(documents_in_any(group))
     return found
 
 
 def documents_readable(*, scope: Scope) -> QuerySet[Document]:
-    """What the asker may open: what a search may touch, and what the asker administers or has in an owned set."""
+    """What the asker may open: what a search may touch, and what the asker administers or has in an owned set.
+
+    Of documents that name their readers, the others open those that they keep.
+    """
     if scope.administers == "everything":
         return Document.objects.filter(deleted=None)
     askable = documents_askable(scope=scope).values("pk")
-    managed = documents_in_any(_ids(sets_curated(scope=scope))) & Q(clearance__lte=scope.clearance)
-    if scope.administers == "tenant":
-        managed = Q(clearance__lte=scope.clearance)
+    managed = manageable_condition(scope=scope)
+    if scope.administers == "nothing":
+        managed &= documents_in_any(_ids(sets_curated(scope=scope)))
     return Document.objects.filter(Q(pk__in=askable) | managed, tenant_id=scope.tenant_id, deleted=None)
+
+
+def manageable_condition(*, scope: Scope) -> Q:
+    """What somebody who curates a set of a document, or administers it, may see of it: nothing that is above their
+    clearance, and nothing that names its readers, unless they are among these or keep the document.
+    """
+    if scope.administers == "everything":
+        return Q()
+    cleared = Q(clearance__lte=scope.clearance)
+    if scope.administers == "tenant" or (lists := reader_lists(scope=scope)) is None:
+        return cleared
+    return cleared & (readers_condition(lists) | keeper_condition(scope=scope))
 
 
 def _ids(sets: QuerySet[KnowledgeSet]) -> list[int]:
@@ -93,14 +113,15 @@ Axis = KnowledgeSet.Axis
 def search_bounds(
     *, scope: Scope, sets: Sequence[int] = (), filters: Filters | None = None, within: Scope | None = None
 ) -> Bounds:
-    """The bounds of `documents_askable` with the same arguments."""
+    """The bounds of `documents_askable` with the same arguments. Readers of documents are no part of them."""
     filters = filters or Filters()
+    narrowed = replace(filters, axis=None, capability=(), organisation=(), tags=()) != Filters()
     groups = [group for one in (scope, within) if one is not None for group in _groups(one, sets, filters)]
     return Bounds(
         clearance=min(one.clearance for one in (scope, within) if one is not None),
         sets=tuple(groups),
         tags=tuple(filters.tags),
-        is_exact=replace(filters, axis=None, capability=(), organisation=(), tags=()) == Filters(),
+        is_exact=not narrowed and reader_lists(scope=scope) is None,
     )
 
 

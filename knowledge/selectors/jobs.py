@@ -13,7 +13,7 @@ from accounts.error_messages import stored_message
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge.models import Document, IngestItem, IngestJob
-from knowledge.selectors.documents import documents_readable
+from knowledge.selectors.documents import documents_readable, manageable_condition
 from knowledge.types import ItemProgress, JobState, JobStatus
 
 MAX_ERRORS = 1000  # of a job that are told one by one; the others are counted
@@ -156,7 +156,7 @@ def _known(scope: Scope, items: Sequence[IngestItem]) -> set[int]:
     if scope.administers == "everything":
         return ids
     readable = documents_readable(scope=scope).order_by().filter(pk__in=ids)
-    mine = Document.objects.order_by().filter(pk__in=ids, tenant_id=scope.tenant_id, clearance__lte=scope.clearance)
+    mine = Document.objects.order_by().filter(manageable_condition(scope=scope), pk__in=ids, tenant_id=scope.tenant_id)
     gone = mine.exclude(deleted=None)
     if scope.administers == "nothing":
         gone = gone.filter(created_by=scope.user_id)

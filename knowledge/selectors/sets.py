@@ -11,6 +11,7 @@ from accounts.roles import Act, Role, administers
 from accounts.scope import Scope
 from knowledge.models import KnowledgeSet, SetSource, Source, SourceHandler
 from knowledge.rights import SET_CHANGE, SET_CURATE, SET_LIST, SET_READ, SOURCE_CHANGE
+from knowledge.selectors.readers import reader_lists, readers_condition
 
 
 def sets_where(*, scope: Scope, doing: Act) -> QuerySet[KnowledgeSet]:
@@ -120,11 +121,16 @@ def sources_visible(*, scope: Scope) -> QuerySet[Source]:
 
 
 def source_list(*, scope: Scope) -> QuerySet[Source]:
-    """Visible sources by name, with `document_count` of what they hold now, up to the asker's clearance."""
+    """Visible sources by name, with `document_count` of what they hold now, up to the asker's clearance; of documents
+    that name their readers, those of the asker and of own sources.
+    """
     rows = sources_visible(scope=scope).select_related("owner", "handler").prefetch_related("set_sources")
     here = Q(documents__deleted=None)
     if scope.administers != "everything":
         here &= Q(documents__clearance__lte=scope.clearance)
+    if scope.administers == "nothing":
+        lists = reader_lists(scope=scope)
+        here &= readers_condition(lists, prefix="documents__") | Q(owner=scope.user_id) if lists is not None else Q()
     held = Count("documents", filter=here, distinct=True)
     return rows.annotate(document_count=held).order_by("name", "pk")
 

@@ -1,8 +1,9 @@
 """What a search of one asker may touch, as SQL.
 
-Rights are read anew for each search: which sets the asker may read, in the same statement as the corpus epoch. What is
-kept is only the text of the queries, which follows from these sets and the asker's tenant and clearance, so that a
-right that was taken away is gone with the next search, however it was taken away.
+Rights are read anew for each search: which sets the asker may read and which lists of readers name the asker, in the
+same statement as the corpus epoch. What is kept is only the text of the queries, which follows from these and the
+asker's tenant and clearance, so that a right that was taken away is gone with the next search, however it was taken
+away.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from functools import lru_cache, partial
 from typing import Any
 
 from accounts.scope import Scope
-from knowledge.indexes.corpus_epoch import epoch_and_ids
+from knowledge.indexes.corpus_epoch import rights_load
 from knowledge.indexes.visibility import Visible, condition_of, ids_sql, visible_sql, with_numbers
 from knowledge.selectors.documents import corpus_epoch, documents_askable, documents_in_sets, search_bounds
+from knowledge.selectors.readers import Lists
 from knowledge.selectors.sets import sets_readable
 from knowledge.types import Filters
 
@@ -31,10 +33,10 @@ def visible_to(
         documents = documents_askable(scope=scope, sets=sets, filters=filters, within=within)
         return visible_sql(documents, bounds=bounds, epoch=corpus_epoch(scope=scope))
     ids, params = readable_sets_sql(scope)
-    epoch, readable = epoch_and_ids(tenant_id=scope.tenant_id, ids=ids, params=params)
-    asked = tuple(one for one in readable if one in sets) if sets else readable
-    text, params, condition = _documents_sql(_shared(scope), asked)
-    return Visible(text, params, bounds, epoch, readable, condition)
+    now = rights_load(scope=scope, ids=ids, params=params)
+    asked = tuple(one for one in now.readable if one in sets) if sets else now.readable
+    text, params, condition = _documents_sql(_shared(scope), asked, now.lists)
+    return Visible(text, params, bounds, now.epoch, now.readable, condition)
 
 
 @lru_cache(maxsize=KEPT)
@@ -49,8 +51,8 @@ def _shared(scope: Scope) -> Scope:
 
 
 @lru_cache(maxsize=KEPT)
-def _documents_sql(scope: Scope, sets: tuple[int, ...]) -> tuple[str, Mapping[str, Any], str]:
-    text, params = ids_sql(documents_in_sets(scope=scope, groups=[sets]))
+def _documents_sql(scope: Scope, sets: tuple[int, ...], lists: Lists) -> tuple[str, Mapping[str, Any], str]:
+    text, params = ids_sql(documents_in_sets(scope=scope, groups=[sets], lists=lists))
     plain = with_numbers(text, params)  # the driver would write the same numbers into every statement
     text, params = (text, params) if plain is None else (plain, {})
     return text, params, condition_of(text)

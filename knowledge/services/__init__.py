@@ -9,6 +9,7 @@ from knowledge.services.ingestion import ingestion_advance, leases_sweep, rendit
 from knowledge.services.jobs import document_retry, job_cancel, job_pause, job_resume, job_retry
 from knowledge.services.leftovers import deleted_purge
 from knowledge.services.maintenance import indexes_refresh, maintenance_run
+from knowledge.services.reader_lists import reader_names_resolve
 from knowledge.services.representation_retries import representations_retry
 from knowledge.services.retrieval import retrieve
 from knowledge.services.sources import sources_start_due, sync_run
@@ -31,6 +32,7 @@ __all__ = [
     "job_retry",
     "leases_sweep",
     "maintenance_run",
+    "reader_names_resolve",
     "rendition_make",
     "representations_retry",
     "retrieve",

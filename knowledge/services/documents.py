@@ -15,12 +15,14 @@ from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from knowledge.access_errors import ClearanceTooLowError
 from knowledge.errors import JobOverError, UploadTooLargeError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
 from knowledge.selectors import document_get, is_kept
+from knowledge.services.floors import source_floor
 from knowledge.services.registration import (
     DEFAULT_SOURCE,
     Arrival,
@@ -162,11 +164,14 @@ def document_delete(*, scope: Scope, actor: User, document_id: int) -> None:
 def document_clearance_set(*, scope: Scope, actor: User, document_id: int, clearance: int) -> Document:
     """Raise or lower the clearance of a document; in force for every search and answer with the commit.
 
-    Raises NotFoundError, NotAllowedError; ClearanceTooHighError where the old or the new one is above the asker's own.
+    Raises NotFoundError, NotAllowedError; ClearanceTooHighError where the old or the new one is above the asker's own;
+    ClearanceTooLowError below the floor of its source.
     """
     document = document_managed(scope=scope, document_id=document_id)
     document = Document.objects.select_for_update().get(pk=document.pk)
     clearance_check(scope=scope, clearance=max(document.clearance, clearance))
+    if clearance < (floor := source_floor(document.source)):
+        raise ClearanceTooLowError("floor", floor=floor)
     if document.clearance != clearance:
         clearance_note(actor=actor, document=document, clearance=clearance)
         document.clearance = clearance

@@ -17,7 +17,7 @@ from knowledge.errors import IngestionCancelledError, JobOverError, error_column
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob, SyncRun
 from knowledge.queue import RUN_SYNC, advance_enqueue, enqueue_on_commit
 from knowledge.selectors import jobs_readable
-from knowledge.selectors.keeping import keeper_condition
+from knowledge.selectors.keepers import keeper_condition
 from knowledge.selectors.sets import sources_managed
 from knowledge.services.documents import document_managed, job_start
 from knowledge.services.ingestion.item_state import document_error_set

@@ -23,7 +23,8 @@ from knowledge.models import Document, DocumentNames, DocumentVersion, Knowledge
 from knowledge.selectors import documents_kept, documents_readable, set_curated
 from knowledge.selectors.documents import documents_in_any
 from knowledge.services.composition import documents_settle, memberships_by_hand_record
-from knowledge.services.handlers import handlers_apply
+from knowledge.services.floors import source_floor
+from knowledge.services.handlers import handlers_apply, security_apply
 from knowledge.services.names import document_names, names_store
 from knowledge.services.quotas import Quota, quota_hold
 
@@ -41,6 +42,7 @@ class Arrival:
     title: str = ""
     external_id: str = ""
     clearance: int = 0
+    floor: int | None = None  # below which the sender wants no document, whatever it says; None: the clearance
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tags: Sequence[str] = ()
     sent_as: str = ""  # path in its source
@@ -48,6 +50,10 @@ class Arrival:
     @property
     def size_bytes(self) -> int:
         return len(self.content) if isinstance(self.content, bytes) else self.content.size
+
+    @property
+    def least_clearance(self) -> int:
+        return self.clearance if self.floor is None else self.floor
 
     @cached_property
     def sha256(self) -> str:
@@ -220,10 +226,11 @@ def document_new(*, actor: User | None, arrival: Arrival, source: Source, home: 
         sha256=arrival.sha256,
         home=home,
         title=_title(arrival),
-        clearance=arrival.clearance,
+        clearance=max(arrival.clearance, source_floor(source)),
         metadata=dict(arrival.metadata),
         tags=sorted(set(arrival.tags)),
         created_by=actor,
+        handled={"security": {"sent": sent}} if source.handler_id and (sent := arrival.least_clearance) else {},
     )
 
 
@@ -242,15 +249,18 @@ def _register_again(
     was_visible = documents_readable(scope=scope).filter(pk=document.pk).exists()
     same_bytes = document.sha256 == arrival.sha256
     document.sets.add(*arrival.sets)
-    if arrival.clearance > document.clearance:
-        clearance_note(actor=actor, document=document, clearance=arrival.clearance)
-        document.clearance = arrival.clearance
+    by_source = document.handled.get("security", {}).get("wrote") is not None  # then the usual one counts for nothing
+    least = max(arrival.least_clearance if by_source else arrival.clearance, source_floor(document.source))
+    if least > document.clearance:
+        clearance_note(actor=actor, document=document, clearance=least)
+        document.clearance = least
     document.tags = sorted({*document.tags, *arrival.tags})
     document.metadata = {**document.metadata, **arrival.metadata}
     document.title = arrival.title or document.title
     names_store([arrival_names(document, arrival)])
     document.sha256 = arrival.sha256
     document.save()
+    security_apply(document, sent=arrival.least_clearance)
     if document.handled.get("sets") or is_composed(document.source):
         memberships_by_hand_record(document_ids=[document.pk], set_ids=[s.pk for s in arrival.sets])
         documents_settle(document_ids=[document.pk])

@@ -64,5 +64,6 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
 }
-SOURCE_FOLDERS = env.SOURCE_FOLDERS  # below which sources may read folders of this machine
+SOURCE_FOLDERS = env.SOURCE_FOLDERS  # below which sources of the default tenant may read folders of this machine
+GRANTABLE_FOLDERS = env.GRANTABLE_FOLDERS  # below these, too, administrators may give folders to tenants
 FETCH_ALLOWED_HOSTS = env.FETCH_ALLOWED_HOSTS  # hosts and networks that may be fetched though they are private

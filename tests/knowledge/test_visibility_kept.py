@@ -15,8 +15,10 @@ from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_askable
 from knowledge.selectors.visibility import visible_to
 from knowledge.services import retrieve
+from knowledge.services.reader_lists import source_readers_ensure
+from knowledge.services.readers import document_readers_set
 from knowledge.types import Filters, RetrievalRequest
-from tests.factories import ingest, make_set, make_user, scope_of
+from tests.factories import ingest, make_admin, make_set, make_user, scope_of
 
 pytestmark = pytest.mark.django_db
 
@@ -60,6 +62,11 @@ def world(owner: User) -> World:
     return World(reader, group, closed, document)
 
 
+def narrowed(document: Document, *users: str) -> None:
+    admin = User.objects.filter(is_superuser=True).first() or make_admin("root")
+    document_readers_set(scope=scope_of(admin), actor=admin, document_id=document.pk, users=users, groups=[])
+
+
 GIVEN: dict[str, tuple[Callable[[World], object], Callable[[World], object]]] = {
     "membership": (lambda w: w.closed.members.add(w.reader), lambda w: w.closed.members.remove(w.reader)),
     "ownership": (lambda w: w.closed.owners.add(w.reader), lambda w: w.closed.owners.remove(w.reader)),
@@ -72,6 +79,11 @@ GIVEN: dict[str, tuple[Callable[[World], object], Callable[[World], object]]] = 
 TAKEN: dict[str, Callable[[World], object]] = {
     "the document's clearance": lambda w: Document.objects.filter(pk=w.document.pk).update(clearance=3),
     "the reader's clearance": lambda w: User.objects.filter(pk=w.reader.pk).update(clearance=0),
+    "a list of other readers": lambda w: narrowed(w.document, make_user("another").username),
+    "a list of nobody": lambda w: narrowed(w.document),
+    "other readers as the source says": lambda w: Document.objects.filter(pk=w.document.pk).update(
+        source_readers=source_readers_ensure(tenant_id=w.document.tenant_id, value="who is that?")
+    ),
     "the document's set": lambda w: w.document.sets.clear(),
     "the document's deletion": lambda w: Document.objects.filter(pk=w.document.pk).update(deleted="2026-01-01T00:00Z"),
     "the set's deletion": lambda w: w.closed.delete(),

@@ -21,6 +21,7 @@ from knowledge.models import Attribute, Document, DocumentVersion, HandlerRule, 
 from knowledge.seeds import seed_attributes, seed_handlers
 from knowledge.services.composition import documents_settle
 from knowledge.services.handlers.rules import Handler, HandlerOutcome, handler_evaluate, handler_value, newer_in_series
+from knowledge.services.handlers.security import says_anything, security_said, security_write
 from ragcore.errors import RagError
 
 
@@ -65,11 +66,31 @@ def handlers_apply(version: DocumentVersion, parsed_text: str | None) -> Handler
     elif refusal := _superseded(document, wanted):
         raise refusal
     _write(document, plain, wanted)
+    _security(document, handler, plain, rule=wanted.clearance, is_read=parsed_text is not None)
     documents_settle(document_ids=[document.pk])
     document.refresh_from_db(fields=["handled"])
     if document.live_version_id is not None:  # its present passages are found by other sets, tags and attributes now
         epoch_advance(tenant_id=document.tenant_id)
     return wanted
+
+
+def security_apply(document: Document, *, sent: int) -> None:
+    """Write again who may read a locked document that has arrived again, by the attributes that it has now.
+
+    What a rule said of its text stays until it is read again. `sent`: as in `security_write`.
+    """
+    row = document.source.handler
+    handler = Handler() if row is None else handler_value(row)
+    _security(document, handler, document_without_handler(document), rule=None, is_read=False, sent=sent)
+
+
+def _security(
+    document: Document, handler: Handler, plain: PlainDocument, *, rule: str | None, is_read: bool, sent: int = 0
+) -> None:
+    if rule is None and not is_read:
+        rule = document.handled.get("security", {}).get("rule")
+    if says_anything(document, handler.field_map, rule=rule):
+        security_write(document, security_said(document, handler.field_map, plain.metadata, rule=rule), sent=sent)
 
 
 def _is_outdated(version: DocumentVersion) -> bool:
@@ -111,7 +132,8 @@ def _superseded(document: Document, wanted: HandlerOutcome) -> SupersededError |
     newer = newer_in_series(document=document, series=wanted.series, version=wanted.series_version)
     if newer is None:
         return None
-    if newer.clearance > document.clearance:  # its title may be above the sender's clearance
+    hidden = newer.readers_id or newer.source_readers_id
+    if hidden or newer.clearance > document.clearance:  # the sender may have no right to its title
         return SupersededError()
     return SupersededError("newer", document=newer.pk, title=newer.title)
 
@@ -124,7 +146,7 @@ def _write(document: Document, plain: PlainDocument, wanted: HandlerOutcome) -> 
     document.tags = sorted({*plain.tags, *tags})
     document.metadata = {**plain.metadata, **metadata}
     document.is_whole, document.series = wanted.whole, wanted.series
-    kept = {key: document.handled[key] for key in ("seen", "sets") if key in document.handled}
+    kept = {key: document.handled[key] for key in ("seen", "sets", "security") if key in document.handled}
     said = {
         "tags": tags,
         "metadata": metadata,

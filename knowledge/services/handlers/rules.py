@@ -66,6 +66,7 @@ class HandlerOutcome:
     series: str = ""
     series_version: str = ""
     slow: tuple[str, ...] = ()  # patterns that were given up after their time
+    clearance: str | None = None  # as a rule says, for knowledge.services.handlers.security
 
 
 def handler_value(row: SourceHandler) -> Handler:
@@ -189,6 +190,8 @@ def _value(hole: re.Match[str], values: Mapping[str, str]) -> str:
 logger = logging.getLogger(__name__)
 
 Action, Looks = HandlerRule.Action, HandlerRule.Looks
+CLEARANCE, READERS = "clearance", "readers"  # what is mapped to these decides who may read, see security.py
+SECURITY_TARGETS = frozenset({CLEARANCE, READERS})
 HIDDEN = "_"  # attributes that begin with it serve templates and are not written on the document
 MAX_VALUE = 512  # characters of an attribute
 
@@ -204,7 +207,12 @@ def handler_evaluate(
     `document_nest`.
     """
     looked_at: dict[str, str | None] = {Looks.PATH: path, Looks.NAME: name, Looks.TITLE: title, Looks.TEXT: text}
-    attributes = {ours: metadata[theirs] for theirs, ours in handler.field_map.items() if metadata.get(theirs)}
+    attributes = {
+        ours: metadata[theirs]
+        for theirs, ours in handler.field_map.items()
+        if metadata.get(theirs) and ours not in SECURITY_TARGETS
+    }
+    clearance: str | None = None
     tags: list[str] = []
     slow: list[str] = []
     whole, skip = handler.whole, False
@@ -216,6 +224,8 @@ def handler_evaluate(
         match rule.action:
             case Action.ADD_TAG if value:
                 tags.append(value[:64])
+            case Action.SET_ATTRIBUTE if rule.attribute in SECURITY_TARGETS:
+                clearance = value if value and rule.attribute == CLEARANCE else clearance
             case Action.SET_ATTRIBUTE if value and rule.attribute:
                 attributes[rule.attribute] = value
             case Action.SPLIT_WHOLE:
@@ -232,6 +242,7 @@ def handler_evaluate(
         series=template_fill(handler.series_template, known)[:256],
         series_version=template_fill(handler.version_template, known)[:128],
         slow=tuple(slow),
+        clearance=clearance,
     )
 
 
@@ -316,7 +327,12 @@ def _may_replace(*, old: Document, new: Document) -> bool:
     if source.owner_id is not None or source.kind not in (Source.Kind.UPLOAD, Source.Kind.API):
         return True
     mine = set(new.sets.values_list("pk", flat=True))
-    return old.pk is not None and set(old.sets.values_list("pk", flat=True)) <= mine and old.clearance <= new.clearance
+    same_sets = old.pk is not None and set(old.sets.values_list("pk", flat=True)) <= mine
+    same_readers = all(
+        before in (None, after)
+        for before, after in ((old.readers_id, new.readers_id), (old.source_readers_id, new.source_readers_id))
+    )
+    return same_sets and same_readers and old.clearance <= new.clearance
 
 
 def _series(source_id: int, names: list[str]) -> QuerySet[Document]:

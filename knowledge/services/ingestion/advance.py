@@ -34,6 +34,7 @@ from knowledge.services.ingestion.item_state import (
 )
 from knowledge.services.ingestion.parse_and_ocr import ReadDocument, item_ocr, item_read
 from knowledge.services.ingestion.publish import versions_publish
+from knowledge.services.ingestion.shares import job_in_turn
 from knowledge.services.leases import LeaseLostError
 from ragcore.errors import RagError, TransientError
 
@@ -48,13 +49,15 @@ LONG_CHARACTERS = 200_000  # from which reading and embedding are two tasks
 def ingestion_advance(*, job_id: int, queue: str = "") -> int:
     """Process one batch of each queue of a job, or only of `queue`; returns how many items went live.
 
-    Remaining work becomes a new task behind those of other jobs, so that a large job delays nobody.
+    Remaining work becomes a new task behind those of other jobs, so that a large job delays nobody. Where tenants have
+    shares of the queue, the batch may be one of another tenant's job; that job keeps its own tasks.
     """
     return sum(_advance(job_id, name) for name in ([queue] if queue else Queue.values))
 
 
 def _advance(job_id: int, queue: str) -> int:
-    lease = ItemLease(items_claim(job_id=job_id, queue=queue))
+    served = job_in_turn(job_id=job_id, queue=queue)
+    lease = ItemLease(items_claim(job_id=served, queue=queue))
     live = 0
     try:
         if lease.rows:
@@ -62,7 +65,7 @@ def _advance(job_id: int, queue: str) -> int:
     except LeaseLostError:
         logger.info("job %s was stopped", job_id)
         lease.release()
-    if lease.rows and has_free_items(job_id=job_id, queue=queue):
+    if (lease.rows or served != job_id) and has_free_items(job_id=job_id, queue=queue):
         with transaction.atomic():
             advance_enqueue(job_id=job_id, queue=queue)
     return live

@@ -21,9 +21,10 @@ from knowledge.selectors import set_owned, sets_managed
 from knowledge.selectors.sets import handlers_listed, source_managed
 from knowledge.services.composition import sources_settle_soon
 from knowledge.services.deletion import documents_withdraw
+from knowledge.services.floors import source_floor_apply
+from knowledge.services.places import folder_allowed
 from knowledge.services.registration import clearance_check, source_ensure
 from knowledge.services.sources.credentials import credentials_check, credentials_encrypt, credentials_normalise
-from knowledge.services.sources.folders import folder_allowed
 from knowledge.services.sources.sync_runs import LISTED_KINDS, next_run_after
 from knowledge.services.sources.web import hosts_of, location_check
 from knowledge.types import SourceOptions, strictly
@@ -69,6 +70,8 @@ def source_update(*, scope: Scope, actor: User, source_id: int, values: Mapping[
     if changed:
         _save(found, fields=[*changed, *(["next_run"] if "schedule" in changed else [])])
         audit_record(actor=actor, action="source.change", target=found.name, source=found.pk, fields=changed)
+    if {"options", "location"} & set(changed):
+        source_floor_apply(actor=actor, source=found)
     return found
 
 
@@ -128,7 +131,7 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
     Private addresses were allowed for the hosts that an administrator of the site has seen; with other ones the
     permission ends.
     """
-    seen = hosts_of(source)
+    seen, was_at = hosts_of(source), source.location
     for name in ("name", "location", "schedule", "enabled"):
         if name in values:
             setattr(source, name, values[name])
@@ -141,10 +144,11 @@ def _fill(source: Source, *, scope: Scope, values: Mapping[str, Any]) -> None:
     if scope.administers != "everything" and not hosts_of(source) <= seen:
         source.options = {name: value for name, value in source.options.items() if name != "allow_private"}
     if source.pk is None or {"location", "schedule", "options"} & set(values):
-        _settings_check(source)
+        _settings_check(source, for_owner=scope.administers == "nothing" and source.location != was_at)
 
 
-def _settings_check(source: Source) -> None:
+def _settings_check(source: Source, *, for_owner: bool) -> None:
+    """`for_owner`: an owner has chosen the location, who may use fewer folders than administrators."""
     if source.schedule != Schedule.MANUAL and source.kind not in LISTED_KINDS:
         raise SourceSettingsError("no_schedule")
     if source.kind not in LISTED_KINDS:
@@ -153,7 +157,7 @@ def _settings_check(source: Source) -> None:
     elif not source.location.strip():
         raise SourceSettingsError("location_missing")
     elif source.kind == Kind.FOLDER:
-        folder_allowed(source.location)
+        folder_allowed(source.location, tenant_id=source.tenant_id, for_owner=for_owner)
     else:
         location_check(source)
 
@@ -164,7 +168,7 @@ def _options(source: Source, *, scope: Scope, given: Mapping[str, Any]) -> dict[
     options = strictly(SourceOptions, {"allow_private": private, **given})
     if options.allow_private != private and scope.administers != "everything":
         raise NotAllowedError("private_addresses")
-    clearance_check(scope=scope, clearance=options.clearance)
+    clearance_check(scope=scope, clearance=max(options.clearance, options.clearance_floor))
     usual = asdict(SourceOptions())
     stored = {name: value for name, value in asdict(options).items() if value != usual[name]}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in stored.items()}
@@ -209,7 +213,7 @@ def folder_source_ensure(
 ) -> Source:
     """The folder source of this name, made if it is new, and the set composed of it, whole unless it has a filter.
 
-    SOURCE_FOLDERS is not asked: who runs commands here can read the folder anyway. Runs from elsewhere do ask.
+    Nobody asks whether the tenant has the folder: who runs commands here can read it anyway. Runs from elsewhere ask.
     Raises NotFoundError, NotAllowedError for the set, NameTakenError where the name is another source's.
     """
     chosen = set_owned(scope=scope, set_id=set_id)

@@ -16,7 +16,6 @@ from django.db import transaction
 from accounts.models import User
 from accounts.scope import Scope
 from knowledge.errors import (
-    FolderNotAllowedError,
     FolderUnreadableError,
     ItemUnreadableError,
     NothingTakenError,
@@ -36,19 +35,6 @@ from knowledge.services.registration import (
 from knowledge.services.sources.sync_items import FetchedItem, Item, Stamp, UnreadableItem
 from knowledge.services.sources.sync_runs import RunReport
 from ragcore.errors import RagError
-
-
-def folder_allowed(location: str) -> Path:
-    """The real folder of a location below one of SOURCE_FOLDERS. Raises FolderNotAllowedError."""
-    folder = Path(location)
-    if not folder.is_absolute():
-        raise FolderNotAllowedError("relative")
-    real = folder.resolve()
-    if not any(real.is_relative_to(Path(allowed).resolve()) for allowed in settings.SOURCE_FOLDERS):
-        raise FolderNotAllowedError
-    if not real.is_dir():
-        raise FolderNotAllowedError("missing")
-    return real
 
 
 def folder_items(root: Path) -> Iterator[Item | UnreadableItem]:

@@ -20,7 +20,8 @@ from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.services.composition import source_settle
 from knowledge.services.ingestion.item_state import IngestionFaultError
 from knowledge.services.leases import LeaseLostError
-from knowledge.services.sources.folders import folder_allowed, folder_items
+from knowledge.services.places import folder_allowed
+from knowledge.services.sources.folders import folder_items
 from knowledge.services.sources.sync_items import Item, ItemSync, UnreadableItem
 from knowledge.services.sources.sync_runs import (
     BEAT_SECONDS,
@@ -48,7 +49,7 @@ def sync_run(
 ) -> IngestJob:
     """Run the pending sources of a job, or fetch its address. Idempotent: a second call finds nothing to do.
 
-    `trusted_folders`: the folder was named by whoever operates this machine, so SOURCE_FOLDERS is not asked.
+    `trusted_folders`: the folder was named by whoever operates this machine, so nobody asks whether the tenant has it.
     `in_turn`: only a few go on at once; where that many do, nothing is done, and the next one to end calls again.
     """
     claimed = run_claim(job_id=job_id, in_turn=in_turn)
@@ -164,7 +165,10 @@ def items_of(source: Source, *, trusted_folders: bool = False) -> Iterator[Item 
     """
     match source.kind:
         case Kind.FOLDER:
-            root = Path(source.location).resolve() if trusted_folders else folder_allowed(source.location)
+            home = source.tenant_id
+            root = (
+                Path(source.location).resolve() if trusted_folders else folder_allowed(source.location, tenant_id=home)
+            )
             yield from folder_items(root)
         case Kind.URL:
             yield from page_items(source)

@@ -165,6 +165,7 @@ class ItemSync:
             sets=(),
             external_id=item.external_id,
             clearance=self.options.clearance,
+            floor=0,
             metadata=self.options.metadata,
             tags=self.options.tags,
             sent_as=item.external_id,

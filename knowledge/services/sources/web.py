@@ -1,7 +1,7 @@
 """Pages and site maps as sources, fetched with the protection of ragcore.fetching (D12); one page by its address.
 
 Addresses of private networks are refused, also after redirects and whatever a name resolves to, unless the operator
-allows the host (FETCH_ALLOWED_HOSTS) or an administrator of the site has allowed the hosts of one source. A single page
+has given the host to the tenant or an administrator of the site has allowed the hosts of one source. A single page
 (POST /api/v1/documents/url) is checked at once and fetched in the background.
 """
 
@@ -27,6 +27,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import IngestJob, Source, SyncRun
 from knowledge.queue import RUN_SYNC, enqueue_on_commit
 from knowledge.services.documents import items_add, job_hold, job_work, upload_check
+from knowledge.services.places import hosts_allowed
 from knowledge.services.registration import Arrival, clearance_check, document_register, sets_owned, source_ensure
 from knowledge.services.sources.sync_items import FetchedItem, Item, Stamp, UnreadableItem, source_scope
 from knowledge.services.sources.sync_runs import RunReport
@@ -55,7 +56,7 @@ def location_check(source: Source) -> None:
         address_check(url, policy=policy)
 
 
-def address_check(url: str, *, policy: AddressPolicy | None = None) -> None:
+def address_check(url: str, *, policy: AddressPolicy) -> None:
     """What can be said about an address without fetching it; fetching checks again.
 
     Raises UrlNotAllowedError, SourceSettingsError.
@@ -68,23 +69,22 @@ def address_check(url: str, *, policy: AddressPolicy | None = None) -> None:
     checked = check_url(url)
     port = checked.port or (443 if checked.scheme == "https" else 80)
     try:
-        permitted_addresses(checked.host, port, allow=policy or site_policy(), resolve=system_resolve)
+        permitted_addresses(checked.host, port, allow=policy, resolve=system_resolve)
     except UrlUnreachableError:  # the name may be known by the time it is fetched; then it is checked again
         logger.info("the host of %s is not known at the moment", checked.host)
 
 
-def site_policy(*hosts: str) -> AddressPolicy:
-    """Private addresses only of the hosts that the operator allows, and of `hosts`."""
+def tenant_policy(tenant_id: int, *hosts: str) -> AddressPolicy:
+    """Private addresses only of the hosts that the tenant has, and of `hosts`."""
     from ragcore.fetching import AddressPolicy
 
-    return AddressPolicy.of([*settings.FETCH_ALLOWED_HOSTS, *hosts])
+    return AddressPolicy.of([*hosts_allowed(tenant_id=tenant_id), *hosts])
 
 
 def policy_of(source: Source) -> AddressPolicy:
-    """The policy of the site, and where the source may, the hosts of its own addresses."""
-    if not strictly(SourceOptions, source.options).allow_private:
-        return site_policy()
-    return site_policy(*hosts_of(source))
+    """The policy of its tenant, and where the source may, the hosts of its own addresses."""
+    private = strictly(SourceOptions, source.options).allow_private
+    return tenant_policy(source.tenant_id, *(hosts_of(source) if private else ()))
 
 
 def hosts_of(source: Source) -> frozenset[str]:
@@ -92,12 +92,12 @@ def hosts_of(source: Source) -> frozenset[str]:
     return frozenset(host for url in locations_of(source) if (host := urlsplit(url).hostname))
 
 
-def fetcher_make(*, policy: AddressPolicy | None = None) -> Fetcher:
+def fetcher_make(*, policy: AddressPolicy) -> Fetcher:
     """A fetcher for one run; it asks each host for its robots.txt once."""
     from ragcore.fetching import Fetcher, FetchLimits
 
     limits = FetchLimits(max_bytes=settings.MAX_UPLOAD_BYTES)
-    return Fetcher(agent=AGENT, allow=policy or site_policy(), limits=limits)
+    return Fetcher(agent=AGENT, allow=policy, limits=limits)
 
 
 def page_items(source: Source) -> Iterator[Item]:
@@ -164,9 +164,9 @@ def document_from_url(
     """
     clearance_check(scope=scope, clearance=clearance)
     owned = sets_owned(scope=scope, set_ids=sets)
-    address_check(url)
-    request = {"url": url, "sets": [s.pk for s in owned], "title": title, "clearance": clearance}
     tenant_id = owned[0].tenant_id if owned else scope.tenant_id
+    address_check(url, policy=tenant_policy(tenant_id))
+    request = {"url": url, "sets": [s.pk for s in owned], "title": title, "clearance": clearance}
     return fetch_open(tenant_id=tenant_id, actor=actor, request=request)
 
 
@@ -190,7 +190,7 @@ def address_fetch(*, job: IngestJob, run: SyncRun, report: RunReport) -> None:
     report.found = 1
     if job.source is None and (job.created_by is None or not job.created_by.is_active):
         raise NotAllowedError
-    fetched = page_fetch(fetcher_make(), run.request["url"], {})
+    fetched = page_fetch(fetcher_make(policy=tenant_policy(job.tenant_id)), run.request["url"], {})
     if fetched is not None:
         _register(job, run, report, fetched)
 
@@ -209,6 +209,7 @@ def _register(job: IngestJob, run: SyncRun, report: RunReport, fetched: FetchedI
         title=request["title"],
         external_id=request.get("external_id") or request["url"],
         clearance=request["clearance"],
+        floor=request.get("floor"),
         metadata=request.get("metadata", {}),
         tags=request.get("tags", []),
         sent_as=request["url"],

@@ -24,7 +24,7 @@ from knowledge.services.registration import Arrival, document_register
 from knowledge.services.sources.credentials import credentials_decrypt
 from knowledge.services.sources.sync_items import source_scope
 from knowledge.services.sources.sync_runs import RunReport
-from knowledge.services.sources.web import address_check, fetch_open
+from knowledge.services.sources.web import address_check, fetch_open, tenant_policy
 from knowledge.types import SourceOptions, strictly
 from ragcore.errors import RagError
 
@@ -164,12 +164,13 @@ class _EventIntake:
         documents_withdraw(tenant_id=self.source.tenant_id, document_ids=list(rows.values_list("pk", flat=True)))
 
     def _fetch(self, event: WebhookEvent) -> None:
-        address_check(event.url)
+        address_check(event.url, policy=tenant_policy(self.source.tenant_id))
         request = {
             "url": event.url,
             "external_id": event.external_id,
             "title": event.title,
             "clearance": max(event.clearance, self.options.clearance),
+            "floor": event.clearance,
             "metadata": {**self.options.metadata, **event.metadata},
             "tags": [*self.options.tags, *event.tags],
         }
@@ -190,6 +191,7 @@ class _EventIntake:
             title=event.title,
             external_id=event.external_id,
             clearance=max(event.clearance, self.options.clearance),
+            floor=event.clearance,
             metadata={**self.options.metadata, **event.metadata},
             tags=[*self.options.tags, *event.tags],
             sent_as=event.external_id,

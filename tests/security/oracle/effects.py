@@ -18,8 +18,9 @@ DERIVED = {
     *("knowledge_corpusepoch", "knowledge_setepoch", "knowledge_lexicalstatistics", "knowledge_term"),
     *("knowledge_indexentry", "knowledge_wholevector", "knowledge_tenantvectors", "knowledge_vectorrotation"),
     *("knowledge_tenantbackend", "knowledge_backendchange", "knowledge_sketchband", "chat_strategystatistics"),
-    "knowledge_representationretry",
+    *("knowledge_representationretry", "knowledge_queueturn"),
 }
+BESIDE = ("documents.withdraw", "document.security", "source.floor")  # events without an actor, beside an act
 OF_FRAMEWORK = ("django_", "auth_", "axes_", "pgtrigger", "psqlextra")
 Table = dict[str, Row]  # by key
 
@@ -118,6 +119,10 @@ class Permits:
             return any(row["id"] in self.facts.cited.get(m, ()) and r["user_id"] == who.pk for m, r in self._messages())
         composes = change.columns <= {"handled", "updated"}  # into an own set, from a source that is shared
         return composes and self._usable(who, row["source_id"])
+
+    def _knowledge_readerlist(self, who: Person, change: Change, fresh: Any) -> bool:
+        """Lists are kept by their content and say nothing until a document refers to them."""
+        return change.before is None and self.rules.of_tenant(who, change.row["tenant_id"])
 
     def _messages(self) -> list[tuple[str, Row]]:
         return [(str(pk), row) for pk, row in self.facts.rows["message"].items()]
@@ -288,13 +293,16 @@ class Permits:
         owns = user in self.facts.people and self.facts.row("user", user)["service_owner_id"] == who.pk
         return owns or self._of_user(who, change, fresh)
 
+    def _knowledge_sourceplace(self, who: Person, change: Change, fresh: Any) -> bool:
+        return who.is_platform
+
     def _accounts_tenant(self, who: Person, change: Change, fresh: Any) -> bool:
         return who.is_platform
 
     def _accounts_auditevent(self, who: Person, change: Change, fresh: Any) -> bool:
         row = change.row
         if change.before is None:
-            by_itself = row["actor_id"] is None and row["action"] == "documents.withdraw"  # beside the act itself
+            by_itself = row["actor_id"] is None and row["action"] in BESIDE
             return (by_itself or row["actor_id"] == who.pk) and self.rules.of_tenant(who, row["tenant_id"])
         erased = change.after is not None and change.columns <= {"actor_name", "target", "data"}
         return erased and self.rules.administers(who, row["tenant_id"])

@@ -52,6 +52,7 @@ class DocumentFacts:
     sets: frozenset[int]
     source: int
     live: int | None
+    readers: tuple[tuple[frozenset[int], frozenset[int]], ...] = ()  # people and groups of each list that it names
 
 
 @dataclass
@@ -79,6 +80,7 @@ KINDS = {  # kind → model
     "event": "accounts.AuditEvent",
     "set": "knowledge.KnowledgeSet",
     "document": "knowledge.Document",
+    "reader_list": "knowledge.ReaderList",
     "version": "knowledge.DocumentVersion",
     "chunk": "knowledge.Chunk",
     "edit": "knowledge.ChunkEdit",
@@ -87,6 +89,7 @@ KINDS = {  # kind → model
     "item": "knowledge.IngestItem",
     "source": "knowledge.Source",
     "set_source": "knowledge.SetSource",
+    "place": "knowledge.SourcePlace",
     "handler": "knowledge.SourceHandler",
     "attribute": "knowledge.Attribute",
     "options_change": "knowledge.OptionsChange",
@@ -185,5 +188,10 @@ def _documents(facts: Facts) -> None:
             sets=frozenset(held.get(int(pk), ())),
             source=row["source_id"],
             live=row["live_version_id"],
+            readers=tuple(
+                (frozenset(listed["users"]), frozenset(listed["groups"]))
+                for column in ("readers_id", "source_readers_id")
+                if (listed := facts.rows["reader_list"].get(row[column] or 0)) is not None
+            ),
         )
     assert DocumentVersion.objects.count() == len(facts.rows["version"])

@@ -29,10 +29,12 @@ from knowledge.models import (
     IngestJob,
     KnowledgeSet,
     OptionsChange,
+    ReaderList,
     SetSource,
     SiteOptions,
     Source,
     SourceHandler,
+    SourcePlace,
 )
 from knowledge.services import documents_bulk
 from knowledge.services.edits import text_sha256
@@ -66,7 +68,8 @@ class Place:
 
     def fill(self) -> None:
         for make in (
-            *(self._sets, self._handlers, self._sources, self._documents, self._versions, self._edits, self._jobs),
+            *(self._sets, self._handlers, self._sources, self._documents, self._versions, self._readers),
+            *(self._edits, self._jobs),
             *(self._talk, self._judged, self._requests, self._options, self._log),
         ):
             step: Callable[[], None] = make
@@ -113,6 +116,13 @@ class Place:
         self.world.tell("attribute", Attribute.objects.create(tenant=self.tenant, code="kind", name=name), name=name)
 
     def _sources(self) -> None:
+        for kind, for_owners in (("folder", True), ("folder", False), ("host", True)):
+            word = self.world.word()
+            location = f"/srv/{word}" if kind == "folder" else f"{word}.example.org"
+            place = SourcePlace.objects.create(
+                tenant=self.tenant, kind=kind, location=location, for_owners=for_owners, clearance_floor=1
+            )
+            self.world.tell("place", place, location=word)
         handler = SourceHandler.objects.get(tenant=self.tenant)
         for role, kind, shared, set_name in (
             ("owner", "webhook", True, "open"),
@@ -216,6 +226,29 @@ class Place:
         )
         Chunk.objects.create(version=withdrawn, ordinal=0, text=words["text"], tokens=3, retired=timezone.now())
         self.world.tell("version", withdrawn, **words)
+
+    def _readers(self) -> None:
+        """Lists of keepers, of sources, and both; one names somebody unknown."""
+        group = UserGroup.objects.get(tenant=self.tenant)
+        plan: list[tuple[int, str, list[str], bool]] = [
+            (1, "readers", ["member", "robot"], False),
+            (2, "readers", ["reader"], False),
+            (4, "readers", ["reviewer", "owner"], False),
+            (4, "source_readers", ["reviewer"], True),
+            (5, "source_readers", ["keeper"], True),
+            (11, "source_readers", [], True),
+        ]
+        for number, column, roles, with_group in plan:
+            word = self.world.word()
+            row = ReaderList.objects.create(
+                tenant=self.tenant,
+                key=word,
+                users=[self.person(role).pk for role in roles],
+                groups=[group.pk] if with_group else [],
+                unknown=[word] if column == "source_readers" else [],
+            )
+            self.world.tell("reader_list", row, unknown=word)
+            Document.objects.filter(pk=self.documents[number].pk).update(**{column: row})
 
     def _edits(self) -> None:
         for document in (self.documents[4], self.documents[3]):

@@ -62,6 +62,7 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "api/v1/knowledge-sets/<int:set_id>/sources": ("set", lambda r, who, pk: r.manages_set(who, pk)),
     "api/v1/documents": ("", everybody),
     "api/v1/documents/<int:document_id>": ("document", lambda r, who, pk: r.sees(who, pk)),
+    "api/v1/documents/<int:document_id>/readers": ("document", lambda r, who, pk: r.keeps(who, pk)),
     "api/v1/documents/<int:document_id>/chunks": ("document", lambda r, who, pk: r.opens(who, pk)),
     "api/v1/documents/<int:document_id>/markdown": ("document", lambda r, who, pk: r.opens(who, pk)),
     "api/v1/sources": ("", everybody),
@@ -147,6 +148,13 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
         lambda r, w, pk: w.is_platform,
         nobody,
     ),
+    "place": (
+        _admins,
+        _tenant_of("place"),
+        lambda r, w: w.is_platform,
+        lambda r, w, pk: w.is_platform,
+        lambda r, w, pk: w.is_platform,
+    ),
     "user": (_admins, _tenant_of("user"), _admins, _tenant_of("user"), _tenant_of("user")),
     "group": (_admins, _tenant_of("group"), _admins, _tenant_of("group"), _tenant_of("group")),
     "attribute": (_admins, _tenant_of("attribute"), _admins, _tenant_of("attribute"), _tenant_of("attribute")),
@@ -218,6 +226,7 @@ OWN: dict[str, Opens | None] = {
     "knowledge_document_weigh": lambda r, w, pk: _curators(r, w),
     "knowledge_document_diff": None,  # goes back where there is one version
     "knowledge_document_clearance": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
+    "knowledge_document_readers": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
     "knowledge_document_withdraw": None,  # which versions there are
     "knowledge_knowledgeset_site": lambda r, w, pk: w.administers,
     "knowledge_knowledgeset_options": lambda r, w, pk: w.is_staff and r.manages_set(w, pk),

@@ -55,7 +55,12 @@ class Rules:
         """A search may touch the document."""
         one = self.facts.documents[pk]
         cleared = one.tenant == who.tenant and one.clearance <= who.clearance and not one.is_deleted
-        return cleared and any(self.reads_set(who, in_set) for in_set in one.sets)
+        return cleared and self.is_named(who, pk) and any(self.reads_set(who, in_set) for in_set in one.sets)
+
+    def is_named(self, who: Person, pk: int) -> bool:
+        """Every list of readers of the document names them; most documents have none."""
+        lists = self.facts.documents[pk].readers
+        return all(who.pk in users or bool(who.groups & groups) for users, groups in lists)
 
     def sees(self, who: Person, pk: int) -> bool:
         """The document exists for them: its title."""
@@ -67,6 +72,7 @@ class Rules:
         if one.tenant != who.tenant or one.clearance > who.clearance:
             return False
         held = any(self.curates_set(who, in_set) for in_set in one.sets)
+        held = held and (self.is_named(who, pk) or self._is_keeper(who, pk))
         return who.administers or held or self.asks(who, pk)
 
     def finds_deleted(self, who: Person, pk: int) -> bool:
@@ -91,8 +97,9 @@ class Rules:
 
     def keeps(self, who: Person, pk: int) -> bool:
         """Changes the document, and sees its earlier versions."""
-        if not self.sees(who, pk):
-            return False
+        return self.sees(who, pk) and self._is_keeper(who, pk)
+
+    def _is_keeper(self, who: Person, pk: int) -> bool:
         one = self.facts.documents[pk]
         if self.administers(who, one.tenant):
             return True
@@ -145,7 +152,8 @@ class Rules:
             return False
         cited = self.facts.cited.get(message, set())
         if who.reviews:
-            return all(self.facts.documents[one].clearance <= who.clearance for one in cited)
+            named = who.administers or all(self.is_named(who, one) for one in cited)
+            return named and all(self.facts.documents[one].clearance <= who.clearance for one in cited)
         about = any(self.manages_set(who, s) for one in cited for s in self.facts.documents[one].sets)
         return about and all(self.sees(who, one) for one in cited)
 
@@ -232,6 +240,12 @@ class Rules:
             return shown or self.sees_source(who, pk)
         return self.sees_source(who, pk)
 
+    def _place(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        """Administrators of the tenant, and who makes sources of folders that are open to owners."""
+        row = self.facts.row("place", pk)
+        opened = row["for_owners"] and row["tenant_id"] == who.tenant and self.manages_any(who)
+        return self.administers(who, row["tenant_id"]) or opened
+
     def _handler(self, who: Person, pk: int, facet: str, way: str) -> bool:
         tenant = self.facts.row("handler", pk)["tenant_id"]
         if facet == "name":
@@ -245,6 +259,12 @@ class Rules:
         if facet == "log":
             return self.administers(who, self.facts.documents[pk].tenant)
         return self.asks(who, pk) if way == ASK else self.sees(who, pk) or (way == DESK and self.finds_deleted(who, pk))
+
+    def _reader_list(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        """Who keeps a document is told who reads it."""
+        documents = self.facts.rows["document"].items()
+        held = [n for n, row in documents if pk in (row["readers_id"], row["source_readers_id"])]
+        return any(self.keeps(who, int(one)) or self.finds_deleted(who, int(one)) for one in held)
 
     def _version(self, who: Person, pk: int, facet: str, way: str) -> bool:
         document = self.document_of_version(pk)

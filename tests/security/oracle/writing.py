@@ -131,6 +131,11 @@ class Acts:
                 ),
                 ("delete", {}, lambda: r.keeps(who, get("document"))),
             ],
+            "documents/<int:document_id>/readers": [
+                ("put", body(people), None),
+                ("put", body({"users": [], "groups": []}), lambda: r.keeps(who, get("document"))),
+                ("delete", {}, lambda: r.keeps(who, get("document"))),
+            ],
             "documents/<int:document_id>/retry": [("post", body({"stage": "received"}), None)],
             "documents/<int:document_id>/versions/<int:number>/withdraw": [("post", {}, None)],
             "sources": [("post", body({**source, "kind": rng.choice(("webhook", "upload", "url"))}), None)],
@@ -249,6 +254,9 @@ class Acts:
             "knowledge_document_retry": [form(stage="received")],
             "knowledge_document_rebuild": [form()],
             "knowledge_document_clearance": [form(clearance=str(rng.randrange(5)))],
+            "knowledge_document_readers": [
+                form(who=rng.choice(("all", "named")), users=self.name("user", "username"), groups="")
+            ],
             "knowledge_document_withdraw": [form()],
             "knowledge_passage_replace": [form(text="another text", ordinal="0")],
             "knowledge_passage_questions": [form(questions="what?", ordinal="0")],

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("knowledge", "0023_access_requests"),
+        ("knowledge", "0026_queue_turns"),
     ]
 
     operations = [

@@ -1,0 +1,84 @@
+"""Who alone may read a document: its readers as its keepers and its source name them (B6)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from accounts.models import User, UserGroup
+from accounts.scope import Scope
+from knowledge.indexes.reader_lists import reader_lists_load
+from knowledge.models import Document, ReaderList
+
+Lists = tuple[int, ...] | None  # ids of lists that name somebody; None: there are no lists
+
+
+def reader_lists(*, scope: Scope) -> Lists:
+    """The lists of readers that name the asker at this moment; None where the tenant has none."""
+    return reader_lists_load(scope=scope)
+
+
+def readers_condition(lists: Lists, *, prefix: str = "") -> Q:
+    """Each list that the document refers to is among `lists`; a document without any meets it.
+
+    `prefix`: the way to the document, such as "document__".
+    """
+    if lists is None:
+        return Q()
+    conditions = [
+        Q(**{f"{prefix}{name}__isnull": True}) | Q(**{f"{prefix}{name}_id__in": lists})
+        for name in ("readers", "source_readers")
+    ]
+    return conditions[0] & conditions[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readers:
+    """People and groups who alone may read a document, by name; `unknown` names let nobody in."""
+
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    def json(self) -> dict[str, list[str]]:
+        return {"users": list(self.users), "groups": list(self.groups), "unknown": list(self.unknown)}
+
+
+def readers_of(*, scope: Scope, document: Document) -> tuple[Readers | None, Readers | None]:
+    """The readers of a document as its keepers, and as its source name them; None is no restriction.
+
+    The caller has checked that the asker keeps the document: nobody else is told who reads it.
+    """
+    del scope  # asked for so that no caller forgets it
+    ids = [one for one in (document.readers_id, document.source_readers_id) if one is not None]
+    rows = {row.pk: row for row in ReaderList.objects.filter(pk__in=ids, tenant_id=document.tenant_id)}
+    names = _names(rows.values())
+    own, said = (
+        rows.get(one) if one is not None else None for one in (document.readers_id, document.source_readers_id)
+    )
+    return _readers(own, names), _readers(said, names)
+
+
+Names = tuple[Mapping[int, str], Mapping[int, str]]  # of people, of groups
+
+
+def _names(rows: Collection[ReaderList]) -> Names:
+    users = {pk for row in rows for pk in row.users}
+    groups = {pk for row in rows for pk in row.groups}
+    return (
+        dict(User.objects.filter(pk__in=users).values_list("pk", "username")) if users else {},
+        dict(UserGroup.objects.filter(pk__in=groups).values_list("pk", "name")) if groups else {},
+    )
+
+
+def _readers(row: ReaderList | None, names: Names) -> Readers | None:
+    if row is None:
+        return None
+    users, groups = names
+    return Readers(
+        users=tuple(sorted(users[pk] for pk in row.users if pk in users)),
+        groups=tuple(sorted(groups[pk] for pk in row.groups if pk in groups)),
+        unknown=tuple(row.unknown),
+    )

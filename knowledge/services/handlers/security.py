@@ -1,0 +1,168 @@
+"""Clearance and readers of a document as its source says, through the field map or a rule of its handler (D13).
+
+The targets `clearance` and `readers` are no attributes: what stands there is who may read. A clearance is never below
+the floors of the source and of its folder, nor below what a sender asked for by name. A value that cannot be read takes
+the strictest that the source gives without it, and the owner of the source is told. A rule may set the clearance, too;
+of both the stricter one holds.
+
+`Document.handled["security"]` remembers what was written, so that a later value of the source takes its place. Where
+keepers have changed the clearance since, the source only raises it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext_noop
+
+from accounts.audit.events import event_add
+from accounts.models import MAX_CLEARANCE
+from knowledge.models import Document, Source
+from knowledge.seeds import seed_security_levels
+from knowledge.services.floors import source_floor
+from knowledge.services.handlers.rules import CLEARANCE, READERS, SECURITY_TARGETS
+from knowledge.services.reader_lists import source_readers_ensure
+from knowledge.types import SourceOptions, strictly
+from notifications.kinds import notification_kind
+from notifications.models import Notification
+from notifications.services import notification_send
+
+UNREAD = notification_kind(
+    "source.security_unread",
+    gettext_noop("Source “%(source)s” gives security levels that cannot be read, such as “%(value)s”."),
+)
+UNKNOWN = notification_kind(
+    "source.readers_unknown",
+    gettext_noop("Source “%(source)s” names readers who are unknown here, such as “%(value)s”. They have no access."),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecuritySaid:
+    """What a source says about a document; None: nothing. `rule`: the clearance that a rule has set."""
+
+    clearance: Any = None
+    readers: Any = None
+    rule: Any = None
+    maps_readers: bool = False
+
+
+def security_said(
+    document: Document, field_map: Mapping[str, str], metadata: Mapping[str, Any], *, rule: Any = None
+) -> SecuritySaid:
+    """The values of the fields that are mapped to the clearance and the readers; of several the last that is there.
+
+    Names of readers are taken out of the attributes of the document, which all of its readers see, and remembered.
+    """
+    clearance, readers = None, document.handled.get("security", {}).get("acl")
+    for theirs, ours in field_map.items():
+        if ours == CLEARANCE and metadata.get(theirs) not in (None, ""):
+            clearance = metadata[theirs]
+        elif ours == READERS and theirs in document.metadata:
+            readers = document.metadata.pop(theirs)
+    return SecuritySaid(clearance=clearance, readers=readers, rule=rule, maps_readers=READERS in field_map.values())
+
+
+def level_read(value: Any, *, levels: Mapping[str, int] | None = None) -> int | None:
+    """A clearance from 0 to 4 by number or name, in the words of a source first; None: it cannot be read."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    if not isinstance(value, str):
+        return int(value) if value in range(MAX_CLEARANCE + 1) else None
+    word = _folded(value)
+    own = {_folded(name): level for name, level in (levels or {}).items()}
+    found = own.get(word, _levels().get(word))
+    return found if found is not None else level_read(int(word)) if word in "01234" and len(word) == 1 else None
+
+
+def _folded(word: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", word).casefold().replace("_", " ").replace("-", " ").split())
+
+
+@lru_cache(maxsize=1)
+def _levels() -> Mapping[str, int]:
+    return {_folded(word): int(level) for level, words in seed_security_levels().items() for word in words}
+
+
+# ── writing ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def says_anything(document: Document, field_map: Mapping[str, str], *, rule: Any = None) -> bool:
+    """Whether the source of a document says, or has said, who may read it."""
+    return rule is not None or "security" in document.handled or bool(SECURITY_TARGETS & set(field_map.values()))
+
+
+def security_write(document: Document, said: SecuritySaid, *, sent: int | None = None) -> None:
+    """Write on a locked document what its source says about who may read it. Idempotent.
+
+    `sent`: the clearance that a sender asked for now, below which nothing is read.
+    """
+    noted: Mapping[str, Any] = document.handled.get("security", {})
+    sent = max(sent or 0, noted.get("sent", 0))
+    clearance, unread = _clearance(document, said, noted, sent)
+    before = (document.clearance, document.source_readers_id)
+    document.clearance = clearance[0]
+    row = source_readers_ensure(tenant_id=document.tenant_id, value=said.readers) if said.maps_readers else None
+    document.source_readers = row
+    kept = {"sent": sent, "wrote": clearance[1], "rule": said.rule, "unread": unread, "acl": said.readers}
+    kept = {name: value for name, value in kept.items() if value not in (None, "", 0) or name == "wrote"}
+    document.handled = {name: value for name, value in document.handled.items() if name != "security"}
+    if any(value is not None for value in kept.values()):
+        document.handled["security"] = kept
+    document.save(update_fields=["clearance", "source_readers", "metadata", "handled", "updated"])
+    if before != (document.clearance, document.source_readers_id):
+        _note(document, before)
+    if unread and unread != noted.get("unread"):
+        _tell(document.source, UNREAD, unread)
+    if row is not None and row.unknown and row.pk != before[1]:
+        _tell(document.source, UNKNOWN, row.unknown[0])
+
+
+def _clearance(
+    document: Document, said: SecuritySaid, noted: Mapping[str, Any], sent: int
+) -> tuple[tuple[int, int | None], str]:
+    """(The clearance of the document, what the source has written of it), and a value that cannot be read."""
+    options = strictly(SourceOptions, document.source.options)
+    floor = max(source_floor(document.source), sent)
+    usual = max(options.clearance, floor)
+    given = [value for value in (said.clearance, said.rule) if value is not None]
+    levels = [level_read(value, levels=options.levels) for value in given]
+    unread = next((str(value)[:200] for value, level in zip(given, levels, strict=True) if level is None), "")
+    known = [level for level in levels if level is not None]
+    wrote = noted.get("wrote")
+    if not given and wrote is None:
+        return (max(document.clearance, floor), None), ""
+    wanted = max([floor if given and not unread else usual, *known])
+    is_theirs = document.clearance == (usual if wrote is None else wrote)  # nobody has changed it since
+    return (wanted if is_theirs else max(document.clearance, wanted), wanted if given else None), unread
+
+
+def _note(document: Document, before: tuple[int, int | None]) -> None:
+    """An event in the audit log, without an actor: the source has said so."""
+    event_add(
+        actor=None,
+        tenant_id=document.tenant_id,
+        action="document.security",
+        target=document.title,
+        data={
+            "document": document.pk,
+            "source": document.source.name,
+            "before": {"clearance": before[0], "readers": before[1]},
+            "after": {"clearance": document.clearance, "readers": document.source_readers_id},
+        },
+    )
+
+
+def _tell(source: Source, kind: str, value: str) -> None:
+    """Tell the owner of the source, once until it is read."""
+    link = reverse("admin:knowledge_source_change", args=[source.pk])
+    waiting = Notification.objects.filter(recipient=source.owner_id, kind=kind, link=link, read=None)
+    if source.owner is not None and not waiting.exists():
+        notification_send(recipients=[source.owner], kind=kind, data={"source": source.name, "value": value}, link=link)

@@ -1,0 +1,139 @@
+"""Lists of readers: kept by their content, of names that a source gives or keepers enter (B6, D13).
+
+A name that names nobody lets nobody in; it is looked up again once people and groups have been added.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from accounts.models import Tenant, User, UserGroup
+from knowledge.errors import UnknownPeopleError
+from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.models import ReaderList
+
+MAX_NAMES = 1000  # of a list that a source gives
+SEPARATORS = re.compile(r"[,;\n，；、]")
+EVERYBODY = frozenset({"*", "everyone", "everybody", "所有人", "全部", "全员"})
+USER, GROUP = "user:", "group:"  # before a name that both a person and a group have
+
+
+def keepers_readers_ensure(*, tenant_id: int, users: Sequence[str], groups: Sequence[str]) -> ReaderList:
+    """The list of these people and groups of the tenant, by name. Raises UnknownPeopleError."""
+    known = _known(tenant_id, users, groups)
+    for field, asked, found in (("users", users, known.users), ("groups", groups, known.groups)):
+        if unknown := sorted(set(asked) - set(found)):
+            raise UnknownPeopleError("names", field=field, unknown=unknown)
+    values = known.fields()
+    key = _key(tenant_id, of=["keepers", values["users"], values["groups"]])
+    return ReaderList.objects.get_or_create(tenant_id=tenant_id, key=key, defaults=values)[0]
+
+
+def source_readers_ensure(*, tenant_id: int, value: Any) -> ReaderList | None:
+    """The list that a source means by the value of a field; None: it says nothing, or everybody.
+
+    A list of names, or names in one text between commas, semicolons or line ends: user names and names of groups, with
+    `user:` or `group:` before names that both have. An empty list is nobody. What cannot be read lets nobody in.
+    """
+    names = _names(value)
+    if names is None:
+        return None
+    known = _named(tenant_id, names)
+    row, is_new = ReaderList.objects.get_or_create(
+        tenant_id=tenant_id, key=_key(tenant_id, of=["source", *names]), defaults=known.fields()
+    )
+    if not is_new and row.unknown:
+        _resolve(row)
+    return row
+
+
+def reader_names_resolve() -> int:
+    """Look up again the names that named nobody; returns how many lists let somebody new in."""
+    tenants = Tenant.objects.filter(pk__in=ReaderList.objects.exclude(unknown=[]).values("tenant")).order_by("pk")
+    changed = 0
+    for tenant in tenants:
+        with transaction.atomic():
+            rows = ReaderList.objects.select_for_update().filter(tenant=tenant).exclude(unknown=[]).order_by("pk")
+            moved = sum(_resolve(row) for row in rows)
+            if moved:
+                epoch_advance(tenant_id=tenant.pk)
+            changed += moved
+    return changed
+
+
+def _resolve(row: ReaderList) -> bool:
+    """Take in those of the unknown names that are known by now. People who were found once stay found by their id."""
+    found = _named(row.tenant_id, row.unknown)
+    if not (found.users or found.groups):
+        return False
+    row.users = sorted({*row.users, *found.users.values()})
+    row.groups = sorted({*row.groups, *found.groups.values()})
+    row.unknown = found.unknown
+    row.save(update_fields=["users", "groups", "unknown"])
+    return True
+
+
+def _names(value: Any) -> list[str] | None:
+    """The names in the value of a field, each once, in order; None: no restriction."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    parts = SEPARATORS.split(value) if isinstance(value, str) else value if isinstance(value, list) else [value]
+    if len(parts) > MAX_NAMES:
+        parts = [*parts[:MAX_NAMES], "…"]
+    said = [part.strip() if isinstance(part, str) else json.dumps(part, sort_keys=True) for part in parts]
+    names = sorted({one.replace("\x00", "")[:200] for one in said if one})
+    return None if len(names) == 1 and names[0].casefold() in EVERYBODY else names
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Names with their ids, and those that name nobody."""
+
+    users: dict[str, int]
+    groups: dict[str, int]
+    unknown: list[str]
+
+    def fields(self) -> dict[str, list[Any]]:
+        return {
+            "users": sorted(self.users.values()),
+            "groups": sorted(self.groups.values()),
+            "unknown": self.unknown,
+        }
+
+
+def _named(tenant_id: int, names: Sequence[str]) -> _Known:
+    """People and groups by the names that a source uses; a name that both have, without a prefix, names nobody."""
+    plain = [one for one in names if not one.startswith((USER, GROUP))]
+    asked_users = [one.removeprefix(USER).strip() for one in names if one.startswith(USER)]
+    asked_groups = [one.removeprefix(GROUP).strip() for one in names if one.startswith(GROUP)]
+    found = _known(tenant_id, [*plain, *asked_users], [*plain, *asked_groups])
+    users: dict[str, int] = {}
+    groups: dict[str, int] = {}
+    unknown = []
+    for name in names:
+        as_user = None if name.startswith(GROUP) else found.users.get(name.removeprefix(USER).strip())
+        as_group = None if name.startswith(USER) else found.groups.get(name.removeprefix(GROUP).strip())
+        if as_user is not None and as_group is None:
+            users[name] = as_user
+        elif as_group is not None and as_user is None:
+            groups[name] = as_group
+        else:
+            unknown.append(name)
+    return _Known(users, groups, unknown)
+
+
+def _known(tenant_id: int, users: Iterable[str], groups: Iterable[str]) -> _Known:
+    people = User.objects.filter(tenant_id=tenant_id, username__in=set(users)).values_list("username", "pk")
+    teams = UserGroup.objects.filter(tenant_id=tenant_id, name__in=set(groups)).values_list("name", "pk")
+    return _Known(dict(people), dict(teams), [])
+
+
+def _key(tenant_id: int, *, of: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps([tenant_id, *of]).encode()).hexdigest()
