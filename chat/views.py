@@ -21,6 +21,8 @@ from chat.models import Conversation
 from chat.types import MAX_QUERY_CHARACTERS
 from knowledge.services.reading import document_read_record
 
+MAX_DOCUMENTS = 100  # as in the API
+
 
 class RenameForm(forms.Form):
     """A conversation's new title."""
@@ -131,6 +133,11 @@ def delete(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> Ht
     return HttpResponse(status=204)
 
 
+def _documents_named(request: HttpRequest) -> list[int]:
+    """`?document=`: what a new conversation is limited to."""
+    return [int(one) for one in request.GET.getlist("document")[:MAX_DOCUMENTS] if one.isdecimal() and len(one) < 18]
+
+
 def _chat(request: HttpRequest, scope: Scope, *, conversation: Conversation | None) -> HttpResponse:
     messages = selectors.messages_of(scope=scope, conversation_id=conversation.pk) if conversation else []
     documents, sets = view_models.corpus_size(scope=scope)
@@ -139,7 +146,7 @@ def _chat(request: HttpRequest, scope: Scope, *, conversation: Conversation | No
         "turns": view_models.turn_views(scope=scope, messages=messages),
         "groups": view_models.conversation_groups(scope=scope),
         "axes": view_models.set_choices(scope=scope, conversation=conversation),
-        "filters": initial_filters(scope=scope, conversation=conversation),
+        "filters": initial_filters(scope=scope, conversation=conversation, documents=_documents_named(request)),
         "examples": [] if conversation else view_models.examples(scope=scope),
         "documents": documents,
         "reading": 0 if documents else view_models.processing_documents(scope=scope),

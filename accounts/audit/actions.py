@@ -9,6 +9,7 @@ ACTIONS = {
     "access.decline": _("Declined access"),
     "access.request": _("Requested access"),
     "access.withdraw": _("Withdrew request for access"),
+    "document.change": _("Changed document"),
     "document.clearance": _("Changed document clearance"),
     "version.withdraw": _("Withdrew document version"),
     "sign_in.done": _("Signed in"),

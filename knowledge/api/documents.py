@@ -37,7 +37,7 @@ from knowledge.selectors import chunks_of, document_get, document_list, document
 from knowledge.selectors.keeping import versions_listed
 from knowledge.services.bulk import documents_bulk
 from knowledge.services.bulk_lines import MAX_LINE_BYTES
-from knowledge.services.documents import document_clearance_set, document_delete, document_upload, upload_check
+from knowledge.services.documents import document_delete, document_update, document_upload, upload_check
 from knowledge.services.jobs import document_retry
 from knowledge.services.reading import document_read_record
 from knowledge.services.sources import archive_upload
@@ -187,9 +187,12 @@ class DocumentViewSet(ResourceViewSet):
 
     @extend_schema(request=DocumentBody, responses=DocumentDetailFields)
     def partial_update(self, request: Request, document_id: int) -> Response:
-        """Raise or lower the clearance of a document that you keep, never above your own."""
+        """Change title, tags (all of them at once) and clearance of a document that you keep.
+
+        A clearance above your own is refused.
+        """
         values = self.body(DocumentBody)
-        document_clearance_set(scope=self.scope, actor=self.user, document_id=document_id, **values)
+        document_update(scope=self.scope, actor=self.user, document_id=document_id, **values)
         return self.retrieve(request, document_id)
 
     @extend_schema(request=None, responses=DocumentDetailFields, operation_id="documents_versions_withdraw")

@@ -117,7 +117,16 @@ def filters_known(*, scope: Scope, filters: Filters) -> Filters:
         organisation=_left(scope, KnowledgeSet.Axis.ORGANISATION, filters.organisation),
         tags=filters.tags,
         metadata=filters.metadata,
+        documents=_left_documents(scope, filters.documents),
     )
+
+
+def document_names(*, scope: Scope, ids: Sequence[int]) -> dict[str, str]:
+    """Id, as text, → title, of the documents that a search of the asker may touch."""
+    if not ids:
+        return {}
+    rows = documents_askable(scope=scope).filter(pk__in=ids).values_list("pk", "title")
+    return {str(number): title for number, title in rows}
 
 
 def filters_unheard(*, scope: Scope, filters: Filters) -> tuple[list[str], list[str]]:
@@ -135,6 +144,11 @@ def filters_unheard(*, scope: Scope, filters: Filters) -> tuple[list[str], list[
 def _codes(scope: Scope, axis: str, codes: Sequence[str]) -> set[str]:
     found = sets_listed(scope=scope).filter(Q(tenant_id=scope.tenant_id), axis=axis, code__in=codes)
     return set(found.values_list("code", flat=True))
+
+
+def _left_documents(scope: Scope, ids: Sequence[int]) -> tuple[int, ...]:
+    named = document_names(scope=scope, ids=ids)
+    return tuple(number for number in ids if str(number) in named)
 
 
 def _left(scope: Scope, axis: str, codes: Sequence[str]) -> tuple[str, ...]:
