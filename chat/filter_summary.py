@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
 from chat.models import Conversation, Message
-from knowledge.models import KnowledgeSet
+from knowledge.models import KnowledgeSet, name_in_language
 from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import attribute_names, document_names, filters_known
 from knowledge.types import Filters
@@ -72,7 +72,7 @@ def _names(scope: Scope, *, documents: Sequence[int]) -> dict[str, dict[str, str
     listed = sets_listed(scope=scope).filter(tenant_id=scope.tenant_id)
     return {
         "axes": {axis.value: str(axis.label) for axis in KnowledgeSet.Axis},
-        "sets": dict(listed.values_list("code", "name")),
+        "sets": dict(listed.values_list("code", name_in_language())),
         "attributes": attribute_names(scope=scope),
         "documents": document_names(scope=scope, ids=documents),
     }

@@ -129,7 +129,7 @@ class DocumentAdmin(CuratorAdmin):
 
     @admin.display(description=_("knowledge sets"))
     def in_sets(self, document: Document) -> SafeString | str:
-        names = [row.name for row in document.sets.all()]
+        names = [row.shown_name for row in document.sets.all()]
         if len(names) <= SETS_NAMED:
             return ", ".join(names) or "–"
         shown, every = ", ".join(names[:SETS_NAMED]), ", ".join(names)

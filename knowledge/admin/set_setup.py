@@ -50,6 +50,13 @@ class SetSetupForm(forms.Form):
     """Steps of one page; only a name is required."""
 
     name = forms.CharField(label=_("Name"), max_length=128, widget=UnfoldAdminTextInputWidget)
+    name_zh = forms.CharField(
+        label=_("Chinese name"),
+        max_length=128,
+        required=False,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("Shown in the Chinese interface. Empty: the name."),
+    )
     code = forms.SlugField(
         label=_("Identifier"),
         max_length=64,
@@ -110,7 +117,7 @@ class SetSetupForm(forms.Form):
     )
 
     steps = (
-        (_("1. Name"), ("name", "code", "axis", "description")),
+        (_("1. Name"), ("name", "name_zh", "code", "axis", "description")),
         (_("2. People"), ("visibility", "owners", "users", "groups")),
         (_("3. Source (optional)"), ("source", "addresses")),
         (_("4. Files (optional)"), ("files", "clearance")),
@@ -160,7 +167,7 @@ class SetSetupForm(forms.Form):
     def plan(self) -> SetPlan:
         """What was entered, as the service takes it."""
         data = self.cleaned_data
-        values = {name: data[name] for name in ("name", "code", "axis", "description", "visibility")}
+        values = {name: data[name] for name in ("name", "name_zh", "code", "axis", "description", "visibility")}
         values["example_questions"] = [data["question"]] if data["question"] else []
         people = {"owners": data["owners"], "users": data["users"], "groups": [group.pk for group in data["groups"]]}
         source = data["source"]
@@ -191,7 +198,7 @@ def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
 
 
 def _tell(request: HttpRequest, done: SetSetup) -> None:
-    messages.success(request, _("The knowledge set “%(name)s” was created.") % {"name": done.knowledge_set.name})
+    messages.success(request, _("The knowledge set “%(name)s” was created.") % {"name": done.knowledge_set.shown_name})
     if done.stored:
         text = ngettext("%(count)d file is being processed.", "%(count)d files are being processed.", done.stored)
         messages.info(request, text % {"count": done.stored})

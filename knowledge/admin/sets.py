@@ -93,15 +93,15 @@ class KnowledgeSetAdmin(CuratorAdmin):
     list_display = ("name",)
     list_per_page = 200  # an organisation has some dozens
     list_filter = ("axis", "visibility", "tenant")
-    search_fields = ("name", "code", "description")
+    search_fields = ("name", "name_zh", "code", "description")
     ordering = ("axis", "name")
     autocomplete_fields = ("members", "member_groups", "owners", "editors")
     fieldsets = (
-        (None, {"fields": (("name", "code"), ("axis", "visibility"), "originals", "description")}),
+        (None, {"fields": (("name", "name_zh"), "code", ("axis", "visibility"), "originals", "description")}),
         (_("People"), {"fields": ("owners", "editors", "members", "member_groups")}),
         (_("Answer behaviour"), {"fields": ("persona", "example_questions"), "classes": ("collapse",)}),
     )
-    add_fieldsets = ((None, {"fields": (("name", "code"), ("axis", "visibility"), "description")}),)
+    add_fieldsets = ((None, {"fields": (("name", "name_zh"), "code", ("axis", "visibility"), "description")}),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[KnowledgeSet]:
         rows = sets_counted(scope=admin_scope(request)).select_related("tenant").prefetch_related("owners")

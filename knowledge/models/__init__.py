@@ -23,7 +23,7 @@ from knowledge.models.index import (
     WholeVector,
 )
 from knowledge.models.jobs import IngestItem, IngestJob, SyncRun
-from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions
+from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions, name_in_language
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
 
 __all__ = [
@@ -58,4 +58,5 @@ __all__ = [
     "Term",
     "VectorRotation",
     "WholeVector",
+    "name_in_language",
 ]

@@ -157,12 +157,12 @@ def _left(scope: Scope, axis: str, codes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _axes(scope: Scope, question: FacetQuery) -> list[AxisFacet]:
-    rows = [row for row in sets_readable(scope=scope) if question.words in row.name.lower()]
+    rows = [row for row in sets_readable(scope=scope) if question.words in f"{row.name} {row.name_zh}".lower()]
     counted = sets_count(question, tuple(sorted(row.pk for row in rows)))
     facets = []
     for axis in KnowledgeSet.Axis:
         sets = [
-            SetFacet(id=row.pk, code=row.code, name=row.name, documents=counted[row.pk])
+            SetFacet(id=row.pk, code=row.code, name=row.shown_name, documents=counted[row.pk])
             for row in rows
             if row.axis == axis and row.pk in counted
         ]

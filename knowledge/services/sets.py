@@ -19,7 +19,10 @@ from knowledge.models import KnowledgeSet
 from knowledge.selectors import set_owned
 from knowledge.services.quotas import quota_check_sets
 
-CHANGEABLE = ("name", "code", "axis", "visibility", "originals", "description", "persona", "example_questions")
+CHANGEABLE = (
+    *("name", "name_zh", "code", "axis", "visibility", "originals"),
+    *("description", "persona", "example_questions"),
+)
 
 
 @transaction.atomic
