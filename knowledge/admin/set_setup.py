@@ -58,11 +58,11 @@ class SetSetupForm(forms.Form):
         help_text=_("Shown in the Chinese interface. Empty: the name."),
     )
     code = forms.SlugField(
-        label=_("Identifier"),
+        label=_("Code (for the API)"),
         max_length=64,
         required=False,
         widget=UnfoldAdminTextInputWidget,
-        help_text=_("Used by the API. Empty: made from the name."),
+        help_text=_("Empty: made from the name."),
     )
     axis = forms.ChoiceField(
         label=_("Category"), choices=KnowledgeSet.Axis.choices, initial="Y", widget=UnfoldAdminSelectWidget
@@ -146,9 +146,9 @@ class SetSetupForm(forms.Form):
         data: dict[str, Any] = super().clean() or {}
         code = data.get("code") or slugify(data.get("name", ""))
         if not code and "name" in data and "code" not in self.errors:
-            self.add_error("code", _("The name has no Latin letters or digits; give an identifier."))
+            self.add_error("code", _("The name has no Latin letters or digits; give a code."))
         elif code and KnowledgeSet.objects.filter(tenant=self.scope.tenant_id, code=code).exists():
-            self.add_error("code", _("Another knowledge set has this identifier."))
+            self.add_error("code", _("Another knowledge set has this code."))
         data["code"] = code[:64]
         return data
 

@@ -2,7 +2,7 @@
    fields in lists of choices, of scrolled regions. Runs after the widgets have made their elements. */
 
 function nameRows() {
-  for (const field of document.querySelectorAll(".inline-group td :is(input, select, textarea):not([type=hidden])")) {
+  for (const field of document.querySelectorAll("#content td :is(input, select, textarea):not([type=hidden])")) {
     if (field.labels?.length || field.ariaLabel) continue;
     const cell = field.closest("td");
     const head = cell.closest("table")?.tHead?.rows[0]?.cells[cell.cellIndex];
@@ -29,11 +29,26 @@ function nameRegions() {
     const table = region.querySelector("table");
     region.ariaLabel = (region.closest("nav, #nav-sidebar") ? document.querySelector("#nav-sidebar")?.dataset.name : table?.ariaLabel) || `${region.ariaLabel} ${number + 1}`;
   });
-  for (const cell of document.querySelectorAll("thead th:empty")) cell.replaceWith(Object.assign(document.createElement("td"), { className: cell.className }));
+  for (const cell of document.querySelectorAll("thead th")) {
+    if (!cell.textContent.trim() && !cell.children.length) cell.replaceWith(Object.assign(document.createElement("td"), { className: cell.className }));
+  }
 }
 
-addEventListener("load", () => {
-  nameRows();
-  nameChoices();
-  nameRegions();
-});
+/* Regions that scroll are reached by keyboard. */
+function focusRegions() {
+  for (const region of document.querySelectorAll(".rs-left, .rs-markdown, .rs-scroll, .rs-card pre, pre")) {
+    const scrolls = region.scrollHeight > region.clientHeight + 1 || region.scrollWidth > region.clientWidth + 1;
+    if (scrolls && !region.hasAttribute("tabindex")) region.tabIndex = 0;
+  }
+}
+
+addEventListener("resize", focusRegions);
+addEventListener("load", () =>
+  setTimeout(() => {
+    // after the other listeners of this event, which make the widgets
+    nameRows();
+    nameChoices();
+    nameRegions();
+    focusRegions();
+  }),
+);
