@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from asgiref.sync import async_to_sync
+from django.core.cache import cache
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Min, Q
 from django.http import HttpRequest, HttpResponse
@@ -189,6 +190,7 @@ FIGURES = [
 ]
 
 
+HEALTH_KEY, HEALTH_SECONDS = "admin-health", 15  # servers are not asked again for each look
 BAR_HEIGHT = 40  # of the bars of a day, in units of their drawing
 PARTS = {
     "postgres": _("Database"),
@@ -270,7 +272,8 @@ def health(request: HttpRequest) -> HttpResponse:
     """A fragment of the first page, asked for by its script: models and workers in words. For administrators."""
     if not is_administrator(request):
         raise PermissionDenied
-    report = async_to_sync(health_report)()
+    report = cache.get_or_set(HEALTH_KEY, async_to_sync(health_report), HEALTH_SECONDS)
+    assert report is not None  # the report is never empty
     parts = [
         (PARTS[name], part["state"], STATES[part["state"]], part.get("model", ""))
         for name, part in report["dependencies"].items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import axe_playwright_python
 import pytest
@@ -13,6 +14,7 @@ from accounts.models import AuditEvent, User
 from chat.models import Conversation, Message
 from feedback.models import BadCase
 from knowledge.models import Document, KnowledgeSet, Source, SourceHandler
+from tests.browser.conftest import LiveSite
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(600)]
 
@@ -61,6 +63,13 @@ def kinds_of_pages() -> list[str]:
     ]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def addresses(live_site: LiveSite, django_db_blocker: Any) -> list[str]:
+    """Made before the browser starts: its event loop in this thread would refuse the database."""
+    with django_db_blocker.unblock():
+        return kinds_of_pages()
+
+
 def faults_of(page: Page, address: str) -> list[str]:
     found = []
     for width in WIDTHS:
@@ -76,9 +85,9 @@ def a_page(open_page) -> Page:
     return open_page(bypass_csp=True)  # axe is brought in by the test
 
 
-def test_no_kind_of_page_is_too_wide_or_has_a_fault_that_axe_finds(a_page, live_site):
+def test_no_kind_of_page_is_too_wide_or_has_a_fault_that_axe_finds(addresses, a_page, live_site):
     faults, seen = [], 0
-    for address in kinds_of_pages():
+    for address in addresses:
         answer = a_page.goto(f"{live_site.url}/admin/{address}", wait_until="load")
         assert answer is not None
         assert answer.status == 200, address
