@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.models import Tenant
 from accounts.selectors import scope_for
 from chat.models import Conversation, Message
 from feedback.models import Vote
@@ -48,7 +49,7 @@ def figures(person, **who):
 
 def test_each_role_is_told_the_numbers_of_what_it_keeps(asked):
     root = make_admin("root")
-    tenant_admin = make_admin("boss", tenant=make_tenant("elsewhere"))
+    tenant_admin = make_admin("boss", tenant=Tenant.objects.get(name="elsewhere"))
 
     assert figures(root) == (4, 2, 1, 1, 2)
     assert figures(tenant_admin) == (1, 1, 0, 0, 1)
