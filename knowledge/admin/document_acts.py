@@ -47,7 +47,7 @@ class DocumentForm(forms.Form):
 
     def __init__(self, *args: Any, document: Document, scope: Scope, **options: Any) -> None:
         first = {"title": document.title, "tags": document.tags, "clearance": document.clearance}
-        super().__init__(*args, initial=first, **options)
+        super().__init__(*args, **{**options, "initial": first})
         most = max(scope.clearance, document.clearance)
         levels = [(value, f"{value} {label}") for value, label in ClearanceLevel.choices if value <= most]
         self.fields["clearance"].choices = levels  # type: ignore[attr-defined]

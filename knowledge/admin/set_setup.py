@@ -104,7 +104,7 @@ class SetSetupForm(forms.Form):
         widget=UnfoldAdminTextareaWidget({"rows": 2}),
         help_text=_("One address per line. They become a source that you can run again."),
     )
-    files = FilesField(label=_("Files"), required=False, widget=ManyFiles)
+    uploads = FilesField(label=_("Files"), required=False, widget=ManyFiles)
     clearance = forms.TypedChoiceField(
         label=_("Required clearance"), coerce=int, initial=0, widget=UnfoldAdminSelectWidget
     )
@@ -120,7 +120,7 @@ class SetSetupForm(forms.Form):
         (_("1. Name"), ("name", "name_zh", "code", "axis", "description")),
         (_("2. People"), ("visibility", "owners", "users", "groups")),
         (_("3. Source (optional)"), ("source", "addresses")),
-        (_("4. Files (optional)"), ("files", "clearance")),
+        (_("4. Files (optional)"), ("uploads", "clearance")),
         (_("5. First question (optional)"), ("question",)),
     )
 
@@ -184,7 +184,7 @@ def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     posted = (request.POST, request.FILES) if request.method == "POST" else (None, None)
     form = SetSetupForm(*posted, scope=scope)
     if form.is_bound and form.is_valid():
-        files = [(file.name or "", file.read()) for file in form.cleaned_data["files"]]
+        files = [(file.name or "", file.read()) for file in form.cleaned_data["uploads"]]
         clearance = form.cleaned_data["clearance"]
         try:
             done = set_setup(scope=scope, actor=admin_user(request), plan=form.plan(), files=files, clearance=clearance)

@@ -28,7 +28,7 @@ def test_a_set_is_set_up_in_one_page_with_people_a_source_files_and_a_question(o
         "users": "friend",
         "groups": [group.pk],
         "addresses": "https://example.org/boilers",
-        "files": files,
+        "uploads": files,
         "question": "At which pressure does the valve open?",
     }
 
