@@ -67,15 +67,15 @@ def test_every_day_is_there_and_a_question_counts_on_its_own(asked):
 
 def test_questions_are_shown_to_those_who_see_what_people_ask(asked, django_assert_max_num_queries):
     since = timezone.now() - timedelta(days=14)
-    root = make_admin("root")
+    scope = scope_for(make_admin("root"))
 
-    shown = unanswered_questions(scope=scope_for(root), is_reviewer=True, since=since)
+    shown = unanswered_questions(scope=scope, is_reviewer=True, since=since)
     to_owner = unanswered_questions(scope=scope_for(asked), is_reviewer=False, since=since)
 
     assert {message.question for message in shown} == {"missing?", "theirs?"}
     assert list(to_owner) == []
     with django_assert_max_num_queries(3):
-        usage(scope=scope_for(root), is_reviewer=True)
+        usage(scope=scope, is_reviewer=True)
 
 
 def test_the_first_page_says_it_in_words_and_asks_for_health_behind_itself(asked):
