@@ -10,7 +10,7 @@ from django.contrib.auth.models import Permission
 from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts.errors import NotAllowedError
+from accounts.errors import MissingRightError
 from accounts.models import User, UserGroup
 from accounts.roles import REVIEW_PERMISSION, USERS_MANAGE, administers
 from accounts.selectors import scope_for
@@ -44,10 +44,10 @@ class PersonPlan:
 def person_setup(*, actor: User, plan: PersonPlan) -> tuple[User, str]:
     """A new person of the actor's tenant, and the password to hand over, "" without one: to be changed at first use.
 
-    For administrators. Raises NotAllowedError, NameTakenError.
+    For administrators. Raises MissingRightError, NameTakenError.
     """
     if not administers(scope=scope_for(actor), doing=USERS_MANAGE):
-        raise NotAllowedError("users")
+        raise MissingRightError("make_users")
     password = secrets.token_urlsafe(12) if plan.with_password else ""
     person = user_create(
         actor=actor, username=plan.username, clearance=plan.clearance, groups=plan.groups, password=password or None

@@ -62,7 +62,7 @@ def kinds_of_pages() -> list[str]:
         f"chat/message/{message.pk}/change/",
         f"feedback/badcase/{case.pk}/change/",
         "evaluation/goldenset/add/",
-        "evaluation/lab/",
+        "evaluation/goldencase/lab/",
     ]
 
 
