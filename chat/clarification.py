@@ -27,7 +27,7 @@ def sets_meant(*, scope: Scope, message: Message, document_ids: Sequence[int]) -
     """Readable sets of which each holds some of the documents and none holds all; [] where nothing needs asking."""
     if not _is_uncertain(message) or len(set(document_ids)) < 2:
         return []
-    readable = {row.pk: row for row in sets_readable(scope=scope).only("name", "axis")}
+    readable = {row.pk: row for row in sets_readable(scope=scope).only("name", "name_zh", "axis")}
     through = documents_askable(scope=scope).model.sets.through
     askable = documents_askable(scope=scope).filter(pk__in=document_ids).order_by().values("pk")
     pairs = through.objects.filter(document__in=askable, knowledgeset__in=readable)
@@ -38,7 +38,7 @@ def sets_meant(*, scope: Scope, message: Message, document_ids: Sequence[int]) -
     if len(every) < 2 or every in held.values():
         return []
     ranked = sorted(held, key=lambda pk: (ORDER.get(KnowledgeSet.Axis(readable[pk].axis), 2), -len(held[pk]), pk))
-    told = [MeantSet(id=pk, name=readable[pk].name) for pk in ranked[:MOST]]
+    told = [MeantSet(id=pk, name=readable[pk].shown_name) for pk in ranked[:MOST]]
     asked = message.question.casefold()
     return [] if any(one.name.casefold() in asked for one in told) else told
 

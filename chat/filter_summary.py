@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 
 from accounts.scope import Scope
 from chat.models import Conversation, Message
-from knowledge.models import KnowledgeSet
+from knowledge.models import KnowledgeSet, name_in_language
 from knowledge.selectors import sets_listed
-from knowledge.selectors.filters import attribute_names, filters_known
+from knowledge.selectors.filters import attribute_names, document_names, filters_known
 from knowledge.types import Filters
 
 
@@ -35,13 +35,15 @@ def filters_of(message: Message) -> Filters:
         organisation=tuple(kept.get("organisation", ())),
         tags=tuple(kept.get("tags", ())),
         metadata=kept.get("metadata", {}),
+        documents=tuple(kept.get("documents", ())),
     )
 
 
 def filter_summaries(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, FilterSummary]:
     """Message → its filters, for those that have some."""
     filtered = {message.pk: filters for message in messages if (filters := filters_of(message))}
-    names = _names(scope) if filtered else {}
+    ids = sorted({number for filters in filtered.values() for number in filters.documents})
+    names = _names(scope, documents=ids) if filtered else {}
     return {
         message.pk: FilterSummary(
             values=json.dumps(_plain(filtered[message.pk])),
@@ -53,19 +55,26 @@ def filter_summaries(*, scope: Scope, messages: Sequence[Message]) -> dict[Any, 
     }
 
 
-def initial_filters(*, scope: Scope, conversation: Conversation | None) -> dict[str, Any]:
-    """What the script of the page begins with: the filters of the last question, and names for all that it shows."""
+def initial_filters(
+    *, scope: Scope, conversation: Conversation | None, documents: Sequence[int] = ()
+) -> dict[str, Any]:
+    """What the script of the page begins with: the filters of the last question, and names for all that it shows.
+
+    `documents`: ids to which a new conversation is limited; those that the asker may not ask are left out.
+    """
     last = conversation.messages.order_by("created").last() if conversation else None
-    kept = filters_known(scope=scope, filters=filters_of(last)) if last else Filters()
-    return {"chosen": _plain(kept), "names": _names(scope)}
+    wanted = filters_of(last) if last else Filters(documents=tuple(documents))
+    kept = filters_known(scope=scope, filters=wanted)
+    return {"chosen": _plain(kept), "names": _names(scope, documents=kept.documents)}
 
 
-def _names(scope: Scope) -> dict[str, dict[str, str]]:
+def _names(scope: Scope, *, documents: Sequence[int]) -> dict[str, dict[str, str]]:
     listed = sets_listed(scope=scope).filter(tenant_id=scope.tenant_id)
     return {
         "axes": {axis.value: str(axis.label) for axis in KnowledgeSet.Axis},
-        "sets": dict(listed.values_list("code", "name")),
+        "sets": dict(listed.values_list("code", name_in_language())),
         "attributes": attribute_names(scope=scope),
+        "documents": document_names(scope=scope, ids=documents),
     }
 
 
@@ -77,6 +86,7 @@ def _plain(filters: Filters) -> dict[str, Any]:
         "organisation": list(filters.organisation),
         "tags": list(filters.tags),
         "metadata": dict(filters.metadata),
+        "documents": list(filters.documents),
     }
     return {name: value for name, value in every.items() if value}
 
@@ -87,7 +97,8 @@ def _words(filters: Filters, names: Mapping[str, Mapping[str, str]]) -> list[str
     attributes = [
         f"{names['attributes'].get(name, name)}: {_condition(wanted)}" for name, wanted in filters.metadata.items()
     ]
-    return [*axis, *codes, *(f"#{tag}" for tag in filters.tags), *attributes]
+    titles = [names["documents"].get(str(number), _("a document")) for number in filters.documents]
+    return [*axis, *codes, *titles, *(f"#{tag}" for tag in filters.tags), *attributes]
 
 
 def _condition(wanted: Any) -> str:

@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 from accounts.scope import Scope
 from chat.answering.example_check import known_verdicts, questions_check
 from chat.view_models import AxisChoices, SetChoice, text_lang
-from knowledge.models import Document
+from knowledge.models import Document, name_in_language
 from knowledge.selectors import documents_askable, sets_readable
 from knowledge.selectors.keeping import documents_openable
 
@@ -82,7 +82,7 @@ def examples_checked(*, scope: Scope) -> list[Example]:
 
 def recent_documents(*, scope: Scope) -> list[RecentDocument]:
     """The newest searchable documents that the asker may ask about and open."""
-    names = dict(sets_readable(scope=scope).values_list("pk", "name"))
+    names = dict(sets_readable(scope=scope).values_list("pk", name_in_language()))
     opened = documents_openable(scope=scope).order_by().values("pk")
     rows = documents_askable(scope=scope).filter(state=Document.State.LIVE, pk__in=opened)
     newest = rows.select_related("live_version").defer("live_version__markdown").order_by("-live_version_id")[:RECENT]
@@ -100,7 +100,7 @@ def recent_documents(*, scope: Scope) -> list[RecentDocument]:
 def _offered(scope: Scope) -> list[Example]:
     """Suggestions of readable sets: those in the reader's language first, from as many sets as possible."""
     language = "zh-Hans" if (get_language() or "").startswith("zh") else "en"
-    rows = sets_readable(scope=scope).exclude(example_questions=[]).values_list("name", "example_questions")
+    rows = sets_readable(scope=scope).exclude(example_questions=[]).values_list(name_in_language(), "example_questions")
     ranked = sorted(
         (text_lang(question) != language, place, order, question, name)
         for order, (name, questions) in enumerate(rows)

@@ -77,7 +77,10 @@ class Message(models.Model):
         verbose_name = _("question and answer")
         verbose_name_plural = _("questions and answers")
         ordering: ClassVar = ["created"]
-        indexes: ClassVar = [models.Index(fields=["conversation", "created"], name="chat_message_order")]
+        indexes: ClassVar = [
+            models.Index(fields=["conversation", "created"], name="chat_message_order"),
+            models.Index(fields=["-created"], name="chat_message_created"),  # numbers of the last days
+        ]
 
     def __str__(self) -> str:
         return self.question[:80]

@@ -16,7 +16,7 @@ from chat.clarification import MeantSet, sets_meant
 from chat.error_messages import failure_message
 from chat.filter_summary import FilterSummary, filter_summaries
 from chat.models import Conversation, Message, MessageCitation
-from knowledge.models import Document, KnowledgeSet
+from knowledge.models import Document, KnowledgeSet, name_in_language
 from knowledge.selectors import documents_askable, documents_readable, sets_curated, sets_listed, sets_readable
 from knowledge.view_models import SourceView, source_view
 from ragcore.text.scripts import cjk_share
@@ -144,7 +144,7 @@ def set_choices(*, scope: Scope, conversation: Conversation | None) -> list[Axis
             sets=[
                 SetChoice(
                     id=row.pk,
-                    name=row.name,
+                    name=row.shown_name,
                     description=row.description,
                     documents=counts.get(row.pk, 0) if row.pk in readable else None,
                     chosen=row.pk in chosen and row.pk in readable,
@@ -219,7 +219,7 @@ def text_lang(text: str) -> str:
 
 def _documents(*, scope: Scope, ids: set[int]) -> dict[int, tuple[str, str]]:
     """Readable documents among these: id → title, names of readable sets."""
-    names = dict(sets_readable(scope=scope).values_list("pk", "name"))
+    names = dict(sets_readable(scope=scope).values_list("pk", name_in_language()))
     rows = documents_readable(scope=scope).filter(pk__in=ids).prefetch_related("sets")
     return {row.pk: (row.title, " · ".join(names[s.pk] for s in row.sets.all() if s.pk in names)) for row in rows}
 

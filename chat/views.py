@@ -25,6 +25,8 @@ from chat.models import Conversation
 from chat.types import MAX_QUERY_CHARACTERS
 from knowledge.services.reading import document_read_record
 
+MAX_DOCUMENTS = 100  # as in the API
+
 
 class RenameForm(forms.Form):
     """A conversation's new title."""
@@ -133,6 +135,11 @@ def uuid_or_none(text: str | None) -> uuid.UUID | None:
     return None
 
 
+def _documents_named(request: HttpRequest) -> list[int]:
+    """`?document=`: what a new conversation is limited to."""
+    return [int(one) for one in request.GET.getlist("document")[:MAX_DOCUMENTS] if one.isdecimal() and len(one) < 18]
+
+
 def _chat(
     request: HttpRequest, scope: Scope, *, conversation: Conversation | None, around: uuid.UUID | None = None
 ) -> HttpResponse:
@@ -149,7 +156,7 @@ def _chat(
         "groups": conversation_groups(scope=scope),
         "archived": archived_count(scope=scope),
         "axes": axes,
-        "filters": initial_filters(scope=scope, conversation=conversation),
+        "filters": initial_filters(scope=scope, conversation=conversation, documents=_documents_named(request)),
         "home": None if conversation else home_page(scope=scope, axes=axes),
         "asking": asking_view(scope=scope),
         "documents": documents,

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Count, Prefetch, Q, QuerySet
+from django.db.models import Count, F, Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -16,11 +16,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from accounts.admin.base import OpenFirstFilter, admin_scope, admin_user, badge
+from accounts.admin.base import StateListFilter, admin_scope, admin_user, badge
 from accounts.error_messages import error_message
 from chat.admin import ReviewerAdmin, answer_context, is_reviewer
 from feedback.models import BadCase, Vote
-from feedback.selectors import cases_reviewable
+from feedback.selectors import cases_reviewable, moves_of
 from feedback.services import case_move
 from knowledge.admin.curation import keeps_sets
 from ragcore.errors import RagError
@@ -35,8 +35,8 @@ class CaseMoveForm(forms.Form):
     note = forms.CharField(label=_("reviewer note"), required=False, max_length=4000, widget=UnfoldAdminTextareaWidget)
 
 
-class StateFilter(OpenFirstFilter):
-    """Opens on cases that nobody has taken."""
+class StateFilter(StateListFilter):
+    """By state, and one's own cases."""
 
     title = _("state")
     parameter_name = "case"
@@ -62,7 +62,7 @@ class BadCaseAdmin(ReviewerAdmin):
     list_filter = (StateFilter, "assignee")
     list_select_related = ("message", "assignee")
     search_fields = ("message__question", "note", "message__votes__comment")
-    ordering = ("-created",)
+    ordering = (F("closed").desc(nulls_first=True), "-created")  # what is not closed first
     show_full_result_count = False
     actions = ("take", "close")
     fields = (("state_shown", "assignee"), ("created", "closed"), "note")
@@ -124,6 +124,7 @@ class BadCaseAdmin(ReviewerAdmin):
         extra: dict[str, Any] = {}
         if case is not None:
             extra = answer_context(request, message=case.message)
+            extra |= {"moves": moves_of(case=case)}
             extra |= {"case": case, "votes": _with_reasons(case), "move_form": CaseMoveForm(initial=_next(case))}
         page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
         return page

@@ -108,3 +108,20 @@ class BadCase(models.Model):
 
     def __str__(self) -> str:
         return str(self.message)
+
+
+class CaseMove(models.Model):
+    """One change of the state of a case: who decided what, when, and with which note. Rows are never changed."""
+
+    case = models.ForeignKey(BadCase, on_delete=models.CASCADE, related_name="moves")
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    before = models.CharField(max_length=8, choices=BadCase.State.choices)
+    after = models.CharField(max_length=8, choices=BadCase.State.choices)
+    note = models.TextField(blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.before} → {self.after}"

@@ -9,7 +9,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from chat.models import Conversation, MessageCitation
-from feedback.models import BadCase, Signal, Vote
+from feedback.models import BadCase, CaseMove, Signal, Vote
 from knowledge.selectors import documents_readable, sets_managed
 from knowledge.selectors.readers import reader_lists, readers_condition
 
@@ -50,6 +50,11 @@ def case_counts(*, scope: Scope, is_reviewer: bool = False) -> dict[str, int]:
         cases_reviewable(scope=scope, is_reviewer=is_reviewer).order_by().values("state").annotate(number=Count("pk"))
     )
     return {**dict.fromkeys(BadCase.State.values, 0), **{row["state"]: row["number"] for row in rows}}
+
+
+def moves_of(*, case: BadCase) -> QuerySet[CaseMove]:
+    """What was decided about a case that the caller has got from `case_get`, the latest first."""
+    return CaseMove.objects.filter(case=case).select_related("actor")
 
 
 def votes_of(*, case: BadCase) -> QuerySet[Vote]:

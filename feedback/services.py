@@ -20,7 +20,7 @@ from accounts.selectors import scope_for
 from accounts.services import audit_record
 from chat.models import Message, MessageCitation
 from chat.selectors import message_get
-from feedback.models import BadCase, Signal, Vote
+from feedback.models import BadCase, CaseMove, Signal, Vote
 from feedback.queue import RATE_DOCUMENTS, queue_of
 from feedback.selectors import case_get
 from knowledge.queue import enqueue_on_commit
@@ -34,6 +34,7 @@ def case_open(*, message: Message, actor: User) -> BadCase:
     if case.state == BadCase.State.CLOSED:
         case.state, case.closed = BadCase.State.OPEN, None
         case.save(update_fields=["state", "closed"])
+        CaseMove.objects.create(case=case, actor=actor, before=BadCase.State.CLOSED, after=case.state)
         audit_record(actor=actor, action="case.reopen", target=str(message), case=case.pk)
     return case
 
@@ -42,8 +43,8 @@ def case_open(*, message: Message, actor: User) -> BadCase:
 def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadCase:
     """Give a case another state: who takes it into work becomes its reviewer, opening it again frees it.
 
-    An empty note keeps the old one. Moving twice changes nothing more. Raises NotFoundError without the right to
-    review the case.
+    An empty note keeps the old one; each move is kept with its person and note. Moving twice changes nothing more.
+    Raises NotFoundError without the right to review the case.
     """
     target = BadCase.State(state)
     case_get(scope=scope_for(actor), case_id=case.pk, is_reviewer=_is_reviewer(actor))
@@ -57,6 +58,8 @@ def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadC
     elif target == BadCase.State.OPEN:
         case.assignee = None
     case.save(update_fields=["state", "note", "closed", "assignee"])
+    if before != target or note:
+        CaseMove.objects.create(case=case, actor=actor, before=before, after=target, note=note)
     audit_record(actor=actor, action="case.move", target=str(case.message), case=case.pk, before=before, after=target)
     return case
 

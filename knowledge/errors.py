@@ -63,6 +63,13 @@ class InvalidWeightError(PermanentError):
     default_message = "The weight of a document must be between 0.5 and 2."
 
 
+class InvalidTitleError(PermanentError):
+    """A document has a title, of limited length."""
+
+    code = "invalid_title"
+    default_message = "A title has 1 to 512 characters."
+
+
 class GraphNotBuiltError(PermanentError):
     """Graph retrieval was asked for, and no knowledge graph exists."""
 

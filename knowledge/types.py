@@ -29,9 +29,11 @@ class Filters:
     organisation: tuple[str, ...] = ()  # codes of Y sets
     tags: tuple[str, ...] = ()  # any of them
     metadata: Mapping[str, Any] = field(default_factory=dict)  # attributes, as in knowledge.filtering
+    documents: tuple[int, ...] = ()  # ids, any of them
 
     def __bool__(self) -> bool:
-        return bool(self.axis or self.capability or self.organisation or self.tags or self.metadata)
+        listed = self.capability or self.organisation or self.tags or self.documents
+        return bool(self.axis or listed or self.metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

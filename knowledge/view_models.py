@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge import selectors
-from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, KnowledgeSet
+from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, KnowledgeSet, name_in_language
 from knowledge.page_picture import BoxOnPage, page_png
 from knowledge.rendering import markdown_html
 from knowledge.selectors.keeping import OriginalsWithheldError
@@ -145,7 +145,7 @@ def set_names(*, scope: Scope, document: Document) -> tuple[str, ...]:
     mine = KnowledgeSet.objects.filter(
         Q(pk__in=selectors.sets_readable(scope=scope)) | Q(pk__in=selectors.sets_curated(scope=scope))
     )
-    return tuple(mine.filter(documents=document).values_list("name", flat=True))
+    return tuple(mine.filter(documents=document).values_list(name_in_language(), flat=True))
 
 
 def version_get(*, scope: Scope, document_id: int, number: int | None) -> DocumentVersion:

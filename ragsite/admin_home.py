@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from django.http import HttpRequest
+from asgiref.sync import async_to_sync
+from django.core.cache import cache
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, Min, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
+from django.utils import formats, timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.admin.base import admin_scope, is_administrator
 from accounts.models import User
 from chat.admin import is_reviewer
+from chat.api.health import health_report
 from evaluation.selectors import runs_of
 from feedback.selectors import case_counts
-from knowledge.admin.curation import is_curator, keeps_sets, lists_sets
+from feedback.usage import DAYS, Day, unanswered_questions, usage
+from knowledge.admin.curation import creates_sets, is_curator, keeps_sets, lists_sets
+from knowledge.admin.jobs import SILENT_AFTER
 from knowledge.models import Document, IngestItem
 from knowledge.selectors import sets_curated
-from knowledge.selectors.dashboard import documents_managed
+from knowledge.selectors.dashboard import documents_managed, items_shown
 
 # ── who may ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -162,8 +172,8 @@ class Figure:
 
 FIGURES = [
     Figure(_("Failed documents"), "knowledge_document", is_curator, failed_documents, "?hands=failed", hands=True),
-    Figure(_("Open feedback cases"), "feedback_badcase", judges, cases_open, hands=True),
-    Figure(_("Processing"), "knowledge_ingestitem", is_curator, items_open),
+    Figure(_("Open feedback cases"), "feedback_badcase", judges, cases_open, "?case=open", hands=True),
+    Figure(_("Processing"), "knowledge_ingestitem", is_curator, items_open, "?progress=open"),
     Figure(
         _("Searchable documents"),
         "knowledge_document",
@@ -181,9 +191,107 @@ FIGURES = [
 ]
 
 
+HEALTH_KEY, HEALTH_SECONDS = "admin-health", 15  # servers are not asked again for each look
+BAR_HEIGHT = 40  # of the bars of a day, in units of their drawing
+PARTS = {
+    "postgres": _("Database"),
+    "redis": "Redis",
+    "worker": _("Background worker"),
+    "embedder": _("Embedding model"),
+    "llm": _("Language model"),
+    "llm_fast": _("Language model (fast)"),
+    "llm_advanced": _("Language model (advanced)"),
+    "llm_judge": _("Language model (judge)"),
+    "llm_local": _("Local language model"),
+    "reranker": _("Reranker"),
+    "reranker_fallback": _("Second reranker"),
+    "character_recognition": _("Text recognition"),
+    "office_formats": _("Old Office formats"),
+}
+STATES = {"up": _("works"), "down": _("does not respond"), "not_configured": _("not set up")}
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A day of a chart: heights of its two bars, and both in words."""
+
+    day: Any
+    left: float
+    first: float
+    second: float
+    words: str
+
+
+def bars_of(days: Sequence[Day], first: str, second: str, words: Any) -> list[Bars]:
+    """The days of a chart; the highest bar is BAR_HEIGHT."""
+    most = max([getattr(day, name) for day in days for name in (first, second)] + [1])
+    return [
+        Bars(
+            day.day,
+            left=10 * number,
+            first=BAR_HEIGHT * getattr(day, first) / most,
+            second=BAR_HEIGHT * getattr(day, second) / most,
+            words=words
+            % {
+                "day": formats.date_format(day.day, "MONTH_DAY_FORMAT"),
+                "first": getattr(day, first),
+                "second": getattr(day, second),
+            },
+        )
+        for number, day in enumerate(days)
+    ]
+
+
+def trends(request: HttpRequest) -> dict[str, Any]:
+    """What was asked and thought in the last days, about what the person keeps."""
+    who: dict[str, Any] = {"scope": admin_scope(request), "is_reviewer": is_reviewer(request)}
+    found = usage(**who)
+    since = timezone.now() - timedelta(days=DAYS)
+    return {
+        "usage": found,
+        "usage_days": DAYS,
+        "usage_bars": bars_of(
+            found.days, "questions", "unanswered", _("%(day)s: %(first)s questions, %(second)s without an answer")
+        ),
+        "vote_bars": bars_of(found.days, "up", "down", _("%(day)s: %(first)s helpful, %(second)s not helpful")),
+        "unanswered": unanswered_questions(**who, since=since),
+    }
+
+
+def queue_shown(request: HttpRequest) -> dict[str, Any]:
+    """What waits, is held by a worker, or has stopped responding, among the person's documents."""
+    items = items_shown(scope=admin_scope(request)).order_by().filter(finished=None)
+    return items.aggregate(
+        working=Count("pk", filter=Q(lease_until__isnull=False)),
+        waiting=Count("pk", filter=Q(lease_until=None)),
+        silent=Count("pk", filter=Q(heartbeat__lt=timezone.now() - SILENT_AFTER)),
+        oldest=Min("job__created"),
+    )
+
+
+def health(request: HttpRequest) -> HttpResponse:
+    """A fragment of the first page, asked for by its script: models and workers in words. For administrators."""
+    if not is_administrator(request):
+        raise PermissionDenied
+    report = cache.get_or_set(HEALTH_KEY, async_to_sync(health_report), HEALTH_SECONDS)
+    assert report is not None  # the report is never empty
+    parts = [
+        (PARTS[name], part["state"], STATES[part["state"]], part.get("model", ""))
+        for name, part in report["dependencies"].items()
+        if name in PARTS
+    ]
+    return render(request, "admin/health.html", {"parts": parts, "status": report["status"]})
+
+
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Add the numbers that this person can act on, and the latest evaluation runs."""
-    context["title"] = _("Needs attention")
+    """Add the numbers that this person can act on, trends, and the latest evaluation runs."""
+    context["title"] = _("Overview")
+    if is_curator(request):
+        context["queue"] = queue_shown(request)
+    if judges(request):
+        context |= trends(request)
+    context["sees_health"] = is_administrator(request)
+    context["makes_sets"] = creates_sets(request)
     context["counts"] = [figure.card(request) for figure in FIGURES if figure.may_open(request)]
     context["may_upload"] = is_curator(request)
     if judges(request):

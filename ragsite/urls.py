@@ -6,12 +6,14 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
 
 from ragsite import views
+from ragsite.admin_home import health as admin_health
 from ragsite.api import api_urls, in_envelope, in_envelopes
 from ragsite.health import health
 from ragsite.rest import rest_router
 
 urlpatterns = [
     path("admin/login/", views.admin_sign_in),  # before the theme's own page
+    path("admin/health/", admin.site.admin_view(admin_health), name="admin-health"),
     path("admin/", admin.site.urls),
     path("i18n/setlang", set_language, name="set_language"),
     path("health", health, name="health"),

@@ -11,6 +11,7 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django_otp.plugins.otp_static.models import StaticDevice
@@ -19,6 +20,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from accounts.access_events import access_ended_publish
 from accounts.admin.base import AdministratorAdmin, admin_user
+from accounts.admin.person_setup import setup_view
 from accounts.admin.privacy import PrivacyActions
 from accounts.models import User, UserGroup
 from accounts.selectors import roles_held
@@ -98,6 +100,16 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
     add_fieldsets = (
         (None, {"fields": ("username", "usable_password", "password1", "password2", "tenant", "clearance")}),
     )
+
+    list_before_template = "admin/accounts/user/list_top.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        setup = path("setup/", self.admin_site.admin_view(self.setup), name="accounts_user_setup")
+        return [setup, *super().get_urls()]
+
+    def setup(self, request: HttpRequest) -> HttpResponse:
+        """A new person in one page."""
+        return setup_view(request, context=self.admin_site.each_context(request))
 
     @admin.display(description=_("roles"))
     def roles_shown(self, user: User) -> str:

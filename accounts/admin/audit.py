@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RangeDateFilter
@@ -19,6 +18,7 @@ from unfold.contrib.filters.admin import RangeDateFilter
 from accounts.admin.base import AdministratorAdmin, ReadOnlyMixin, admin_user
 from accounts.audit.actions import ACTIONS
 from accounts.audit.csv_export import csv_lines
+from accounts.audit.words import PAGES, details_in_words
 from accounts.models import AuditEvent
 from accounts.services import audit_record
 
@@ -42,16 +42,17 @@ class ActionFilter(admin.SimpleListFilter):
 class AuditEventAdmin(ReadOnlyMixin, AdministratorAdmin):
     """Who did what, and when."""
 
-    list_display = ("action_shown", "target", "actor_name", "at", "tenant")
+    list_display = ("action_shown", "target_shown", "actor_name", "at", "tenant")
     list_filter = (ActionFilter, ("at", RangeDateFilter), "tenant")
     list_filter_submit = True
+    list_display_links = ("action_shown",)
     list_select_related = ("tenant",)
     list_before_template = "admin/accounts/auditevent/list_top.html"
     search_fields = ("target", "actor_name")
     search_help_text = _("Target or actor")
     show_full_result_count = False
-    fields = (("action_shown", "target"), ("actor_name", "at"), "tenant", "details_shown")
-    readonly_fields = ("action_shown", "details_shown")
+    fields = (("action_shown", "target_shown"), ("actor_name", "at"), "tenant", "details_shown")
+    readonly_fields = ("action_shown", "target_shown", "details_shown")
 
     def get_urls(self) -> list[URLPattern]:
         export = self.admin_site.admin_view(self.export_view)
@@ -74,6 +75,18 @@ class AuditEventAdmin(ReadOnlyMixin, AdministratorAdmin):
         """The act in words; the code itself where it has none."""
         return str(ACTIONS.get(event.action, event.action))
 
+    @admin.display(description=_("target"), ordering="target")
+    def target_shown(self, event: AuditEvent) -> SafeString | str:
+        """What it was done to, with a link to its page where the event names a row; the page checks rights itself."""
+        for name, page in PAGES.items():
+            if isinstance(number := event.data.get(name), int):
+                return format_html('<a class="rs-link" href="{}">{}</a>', reverse(page, args=[number]), event.target)
+        return event.target or "–"
+
     @admin.display(description=_("details"))
-    def details_shown(self, event: AuditEvent) -> SafeString:
-        return format_html("<pre>{}</pre>", json.dumps(event.data, ensure_ascii=False, indent=2))
+    def details_shown(self, event: AuditEvent) -> SafeString | str:
+        lines = details_in_words(event.data)
+        if not lines:
+            return "–"
+        rows = format_html_join("", '<tr><th scope="row">{}</th><td>{}</td></tr>', lines)
+        return format_html('<table class="rs-table">{}</table>', rows)

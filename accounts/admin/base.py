@@ -1,4 +1,4 @@
-"""Base classes of all admin pages: which rows are shown, who may do what, and filters that open on a default.
+"""Base classes of all admin pages: which rows are shown, who may do what, and filters by state.
 
 Staff see rows of their own tenant; administrators (staff and superuser) of the default tenant see every tenant.
 Pages for administrators ask for that role itself and ignore Django's model permissions, so that nobody can be
@@ -225,10 +225,10 @@ class ReadOnlyMixin:
         return False
 
 
-class OpenFirstFilter(admin.SimpleListFilter):
-    """A filter whose first choice applies where none is chosen; "All" is the last choice.
+class StateListFilter(admin.SimpleListFilter):
+    """A filter by state; a list without a choice shows all rows, as the first choice says.
 
-    Subclasses define `title`, `parameter_name`, `lookups` (the default first) and `narrowed`.
+    Subclasses define `title`, `parameter_name`, `lookups` and `narrowed`.
     """
 
     def narrowed(self, rows: Any, choice: str) -> Any:
@@ -237,15 +237,15 @@ class OpenFirstFilter(admin.SimpleListFilter):
 
     @property
     def choice(self) -> str:
-        """The chosen or default value."""
-        return self.value() or str(self.lookup_choices[0][0])
+        """The chosen value, or ALL."""
+        return self.value() or ALL
 
     def queryset(self, request: Any, queryset: Any) -> Any:
         known = {str(value) for value, _label in self.lookup_choices}
         return self.narrowed(queryset, self.choice) if self.choice in known else queryset
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        for value, label in (*self.lookup_choices, (ALL, _("All"))):
+        for value, label in ((ALL, _("All")), *self.lookup_choices):
             yield {
                 "selected": self.choice == str(value),
                 "query_string": changelist.get_query_string({str(self.parameter_name): value}),

@@ -9,6 +9,7 @@ ACTIONS = {
     "access.decline": _("Declined access"),
     "access.request": _("Requested access"),
     "access.withdraw": _("Withdrew request for access"),
+    "document.change": _("Changed document"),
     "document.clearance": _("Changed document clearance"),
     "document.readers": _("Changed readers of document"),
     "document.security": _("Source changed who may read a document"),

@@ -123,6 +123,7 @@ class FiltersIn(Strict):
         "with numbers or days (YYYY-MM-DD).",
         examples=[{"product": "BTS", "release": ["16", "17"], "year": {"gte": 2020, "lte": 2024}}],
     )
+    documents: list[SetId] = Field(default=[], max_length=100, description="Ids of documents, any of them.")
 
     def value(self) -> Filters:
         return Filters(
@@ -131,6 +132,7 @@ class FiltersIn(Strict):
             organisation=tuple(self.organisation),
             tags=tuple(self.tags),
             metadata=self.metadata,
+            documents=tuple(self.documents),
         )
 
 

@@ -288,7 +288,7 @@ def apply_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
             lambda: set_options_update(
                 scope=scope, actor=admin_user(request), set_id=found.pk, options={"retrieval": values}
             ),
-            done=_("Saved. “%(name)s” is now searched with these settings.") % {"name": found.name},
+            done=_("Saved. “%(name)s” is now searched with these settings.") % {"name": found.shown_name},
             back=back,
         )
     lines = [
@@ -296,7 +296,7 @@ def apply_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
         for option in form.groups[0].options
         if option.name in values
     ]
-    title = _("Apply these settings to “%(name)s”?") % {"name": found.name}
+    title = _("Apply these settings to “%(name)s”?") % {"name": found.shown_name}
     page = {**context, "title": title, "set": found, "lines": lines, "back": back}
     return TemplateResponse(request, "admin/evaluation/lab/apply.html", page)
 

@@ -88,6 +88,7 @@ def _filters(stored: Mapping[str, Any]) -> Filters:
         organisation=tuple(stored.get("organisation") or ()),
         tags=tuple(stored.get("tags") or ()),
         metadata=dict(stored.get("metadata") or {}),
+        documents=tuple(stored.get("documents") or ()),
     )
 
 

@@ -1,4 +1,4 @@
-"""Acts on one document that change who may read what: its clearance, its readers, and withdrawing a version."""
+"""Acts on one document: editing title, tags and clearance, who alone may read it, and withdrawing a version."""
 
 from __future__ import annotations
 
@@ -11,39 +11,73 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.models import ClearanceLevel
+from accounts.scope import Scope
 from knowledge.admin.source_forms import CapitalLabels, LinesField
 from knowledge.models import Document
 from knowledge.selectors.keeping import documents_kept
 from knowledge.selectors.readers import Readers, readers_of
-from knowledge.services.documents import document_clearance_set
+from knowledge.services.documents import MAX_TITLE, document_update
 from knowledge.services.readers import document_readers_clear, document_readers_set
 from knowledge.services.withdrawal import version_withdraw
 from ragcore.errors import RagError
 
+MAX_TAG, MAX_TAGS = 64, 100  # characters; tags of a document
 
-def clearance_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> HttpResponse:
-    """GET: which level; POST: set it, and go back to the document."""
-    document = _kept(request, pk)
-    own = admin_scope(request).clearance
-    if request.method == "POST":
-        given = request.POST.get("clearance", "")
-        wanted = int(given) if given in map(str, ClearanceLevel.values) else document.clearance
-        try:
-            document_clearance_set(
-                scope=admin_scope(request), actor=admin_user(request), document_id=pk, clearance=wanted
+
+class DocumentForm(forms.Form):
+    """What of a document can be edited."""
+
+    title = forms.CharField(label=_("Title"), max_length=MAX_TITLE, widget=UnfoldAdminTextInputWidget)
+    tags = LinesField(
+        label=_("Tags"),
+        help_text=_("One per line. Searches can be limited to tags; the tags that a document comes with may return."),
+    )
+    clearance = forms.TypedChoiceField(
+        label=_("Required clearance"),
+        coerce=int,
+        widget=UnfoldAdminSelectWidget,
+        help_text=_(
+            "People with a lower clearance no longer find, read or see the document, starting with the next question. "
+            "You cannot go above your own clearance."
+        ),
+    )
+
+    def __init__(self, *args: Any, document: Document, scope: Scope, **options: Any) -> None:
+        first = {"title": document.title, "tags": document.tags, "clearance": document.clearance}
+        super().__init__(*args, **{**options, "initial": first})
+        most = max(scope.clearance, document.clearance)
+        levels = [(value, f"{value} {label}") for value, label in ClearanceLevel.choices if value <= most]
+        self.fields["clearance"].choices = levels  # type: ignore[attr-defined]
+
+    def clean_tags(self) -> list[str]:
+        tags: list[str] = self.cleaned_data["tags"]
+        if any(len(tag) > MAX_TAG for tag in tags) or len(tags) > MAX_TAGS:
+            raise forms.ValidationError(
+                _("At most %(number)d tags of %(length)d characters.") % {"number": MAX_TAGS, "length": MAX_TAG}
             )
-            messages.success(request, _("The clearance was changed."))
+        return tags
+
+
+def edit_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> HttpResponse:
+    """GET: the form of title, tags and clearance; POST: change them, and go back to the document."""
+    document = _kept(request, pk)
+    scope = admin_scope(request)
+    form = DocumentForm(request.POST if request.method == "POST" else None, document=document, scope=scope)
+    if form.is_bound and form.is_valid():
+        try:
+            document_update(scope=scope, actor=admin_user(request), document_id=pk, **form.cleaned_data)
+            messages.success(request, _("The document was changed."))
+            return redirect("admin:knowledge_document_change", pk)
         except RagError as error:
-            messages.error(request, error_message(error))
-        return redirect(f"{reverse('admin:knowledge_document_change', args=[pk])}?view=about")
-    levels = [(value, label) for value, label in ClearanceLevel.choices if value <= max(own, document.clearance)]
-    found = {**context, "title": _("Document clearance"), "document": document, "levels": levels}
-    return TemplateResponse(request, "admin/knowledge/document/clearance.html", found)
+            form.add_error(None, error_message(error))
+    title = _("Edit %(name)s") % {"name": document.title}
+    found = {**context, "title": title, "document": document, "form": form}
+    return TemplateResponse(request, "admin/knowledge/document/edit.html", found)
 
 
 def readers_view(request: HttpRequest, pk: int, *, context: dict[str, Any]) -> HttpResponse:

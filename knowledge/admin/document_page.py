@@ -112,7 +112,7 @@ def _axes(document: Document) -> list[Fact]:
     rows = list(document.sets.order_by("axis", "name"))
     axes = dict.fromkeys(row.axis for row in rows)
     return [
-        (rows_of[0].get_axis_display(), ", ".join(row.name for row in rows_of))
+        (rows_of[0].get_axis_display(), ", ".join(row.shown_name for row in rows_of))
         for axis in axes
         if (rows_of := [row for row in rows if row.axis == axis])
     ]

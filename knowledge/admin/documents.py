@@ -1,4 +1,4 @@
-"""Documents: the list of what needs hands, and a page that shows what was made of one document.
+"""Documents: the list, and a page that shows what was made of one document.
 
 Nothing is edited here behind the services' back: rows are read-only; every button calls a service.
 """
@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts.admin.base import OpenFirstFilter, admin_scope, admin_user, ago, badge, is_administrator
+from accounts.admin.base import StateListFilter, admin_scope, admin_user, ago, badge, is_administrator
 from accounts.error_messages import error_message, stored_message
 from accounts.errors import NotFoundError
 from knowledge import services
@@ -33,7 +33,7 @@ from knowledge.admin.document_actions import (
     weigh_address,
     weigh_view,
 )
-from knowledge.admin.document_acts import clearance_view, readers_view, withdraw_view
+from knowledge.admin.document_acts import edit_view, readers_view, withdraw_view
 from knowledge.admin.document_page import attributes_of, diff_page, pipeline_of, report_of
 from knowledge.admin.jobs import rows_of, stage_of
 from knowledge.admin.passages import edit_urls, spread_of
@@ -51,8 +51,8 @@ STATE_COLOURS = {"processing": "info", "live": "success", "failed": "danger", "d
 VIEWS = {"passages": _("Passages"), "about": _("Details"), "versions": _("Versions")}
 
 
-class HandsFilter(OpenFirstFilter):
-    """Opens on failed documents and those in work; administrators also find the deleted ones."""
+class HandsFilter(StateListFilter):
+    """By state; what needs attention is one choice. Administrators also find the deleted ones."""
 
     title = _("show")
     parameter_name = "hands"
@@ -108,7 +108,7 @@ class DocumentAdmin(CuratorAdmin):
             ("<int:pk>/retry/", self.retry, "retry"),
             ("<int:pk>/rebuild/", self.rebuild, "rebuild"),
             ("<int:pk>/diff/", self.diff, "diff"),
-            ("<int:pk>/clearance/", self.clearance, "clearance"),
+            ("<int:pk>/edit/", self.edit, "edit"),
             ("<int:pk>/readers/", self.readers, "readers"),
             ("<int:pk>/versions/<int:number>/withdraw/", self.withdraw, "withdraw"),
         ]
@@ -130,7 +130,7 @@ class DocumentAdmin(CuratorAdmin):
 
     @admin.display(description=_("knowledge sets"))
     def in_sets(self, document: Document) -> SafeString | str:
-        names = [row.name for row in document.sets.all()]
+        names = [row.shown_name for row in document.sets.all()]
         if len(names) <= SETS_NAMED:
             return ", ".join(names) or "–"
         shown, every = ", ".join(names[:SETS_NAMED]), ", ".join(names)
@@ -287,9 +287,9 @@ class DocumentAdmin(CuratorAdmin):
             back=reverse("admin:knowledge_document_change", args=[pk]),
         )
 
-    def clearance(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """The page that asks for the clearance."""
-        return clearance_view(request, pk, context=self.admin_site.each_context(request))
+    def edit(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The form of title, tags and clearance."""
+        return edit_view(request, pk, context=self.admin_site.each_context(request))
 
     def readers(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The page that asks who alone may read it."""

@@ -29,7 +29,7 @@ class SetFilter(admin.SimpleListFilter):
     parameter_name = "set"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(row.pk), row.name) for row in sets_curated(scope=admin_scope(request)).order_by("name")]
+        return [(str(row.pk), row.shown_name) for row in sets_curated(scope=admin_scope(request)).order_by("name")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[DuplicatePair]) -> QuerySet[DuplicatePair]:
         value = self.value() or ""

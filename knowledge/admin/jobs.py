@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from accounts.admin.base import OpenFirstFilter, admin_scope, admin_user, ago, badge
+from accounts.admin.base import StateListFilter, admin_scope, admin_user, ago, badge
 from accounts.scope import Scope
 from knowledge import services
 from knowledge.admin.curation import CuratorAdmin, run_action
@@ -182,8 +182,8 @@ VERBS = {
 }
 
 
-class ProgressFilter(OpenFirstFilter):
-    """Opens on what is not finished and what failed."""
+class ProgressFilter(StateListFilter):
+    """By progress; what is not finished or failed is one choice."""
 
     title = gettext_lazy("show")
     parameter_name = "progress"

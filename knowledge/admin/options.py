@@ -43,7 +43,7 @@ def set_options(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]
         save=lambda options, why: set_options_update(set_id=row.pk, options=options, why=why, **who),
         context={
             **context,
-            "title": _("%(name)s settings") % {"name": row.name},
+            "title": _("%(name)s settings") % {"name": row.shown_name},
             "set": row,
             "retries": notice_of(retries_of_set(scope=who["scope"], set_id=row.pk)),
         },
@@ -127,7 +127,7 @@ def chunking_view(request: HttpRequest, row: KnowledgeSet, context: dict[str, An
             preview = chunking_preview(scope=scope, set_id=row.pk, chunking=form.values()["chunking"])
         except RagError as error:
             form.add_error(None, error_message(error))
-    title = _("Preview chunking of %(name)s") % {"name": row.name}
+    title = _("Preview chunking of %(name)s") % {"name": row.shown_name}
     found = {**context, "title": title, "set": row, "form": form, "preview": preview}
     return TemplateResponse(request, "admin/knowledge/knowledgeset/chunking.html", found)
 
@@ -151,7 +151,7 @@ def _applied(request: HttpRequest, row: KnowledgeSet, form: OptionsForm) -> Http
 def rebuild_view(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]) -> HttpResponse:
     """GET: how many documents that would be; POST: ingest them with the present options of the set."""
     if request.method == "GET":
-        title = _("Re-process %(name)s") % {"name": row.name}
+        title = _("Re-process %(name)s") % {"name": row.shown_name}
         count = documents_rebuildable(scope=admin_scope(request), set_id=row.pk).count()
         page = {**context, "title": title, "set": row, "count": count}
         return TemplateResponse(request, "admin/knowledge/knowledgeset/rebuild.html", page)

@@ -19,6 +19,7 @@ from accounts.scope import Scope
 from knowledge.admin import options
 from knowledge.admin.curation import CuratorAdmin, creates_sets, keeps_sets, lists_sets
 from knowledge.admin.representation_retries import enrich_view, notice_of
+from knowledge.admin.set_setup import setup_view
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_managed
 from knowledge.selectors.dashboard import sets_counted
@@ -88,21 +89,22 @@ class KnowledgeSetAdmin(CuratorAdmin):
     form = KnowledgeSetForm
     change_form_outer_before_template = "admin/knowledge/knowledgeset/tools.html"
     change_list_template = "admin/knowledge/knowledgeset/list.html"
+    list_before_template = "admin/knowledge/knowledgeset/list_top.html"
     list_display = ("name",)
     list_per_page = 200  # an organisation has some dozens
     list_filter = ("axis", "visibility", "tenant")
-    search_fields = ("name", "code", "description")
+    search_fields = ("name", "name_zh", "code", "description")
     ordering = ("axis", "name")
     autocomplete_fields = ("members", "member_groups", "owners", "editors")
     fieldsets = (
-        (None, {"fields": (("name", "code"), ("axis", "visibility"), "originals", "description")}),
+        (None, {"fields": (("name", "name_zh"), "code", ("axis", "visibility"), "originals", "description")}),
         (_("People"), {"fields": ("owners", "editors", "members", "member_groups")}),
         (
             _("Answer behaviour"),
             {"fields": ("persona", "answer_template", "example_questions"), "classes": ("collapse",)},
         ),
     )
-    add_fieldsets = ((None, {"fields": (("name", "code"), ("axis", "visibility"), "description")}),)
+    add_fieldsets = ((None, {"fields": (("name", "name_zh"), "code", ("axis", "visibility"), "description")}),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[KnowledgeSet]:
         rows = sets_counted(scope=admin_scope(request)).select_related("tenant").prefetch_related("owners")
@@ -137,6 +139,7 @@ class KnowledgeSetAdmin(CuratorAdmin):
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
         return [
+            path("setup/", wrap(self.setup), name="knowledge_knowledgeset_setup"),
             path("site-options/", wrap(self.site), name="knowledge_knowledgeset_site"),
             path("<int:pk>/options/", wrap(self.options), name="knowledge_knowledgeset_options"),
             path("<int:pk>/chunking/", wrap(self.chunking), name="knowledge_knowledgeset_chunking"),
@@ -144,6 +147,10 @@ class KnowledgeSetAdmin(CuratorAdmin):
             path("<int:pk>/enrich/", wrap(self.enrich), name="knowledge_knowledgeset_enrich"),
             *super().get_urls(),
         ]
+
+    def setup(self, request: HttpRequest) -> HttpResponse:
+        """A new set with people, source and files in one page."""
+        return setup_view(request, context=self.admin_site.each_context(request))
 
     def site(self, request: HttpRequest) -> HttpResponse:
         """Options that all sets inherit."""

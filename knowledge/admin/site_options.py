@@ -234,7 +234,7 @@ def _imported(request: HttpRequest, place: Place, options: Stored, *, note: str)
 
 
 def _name(owner: OptionsOwner) -> str:
-    return str(_("site")) if owner.knowledge_set is None else owner.knowledge_set.name
+    return str(_("site")) if owner.knowledge_set is None else owner.knowledge_set.shown_name
 
 
 # ── back ────────────────────────────────────────────────────────────────────────────────────────

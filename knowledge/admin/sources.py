@@ -143,7 +143,7 @@ class SourceAdmin(OwnerAdmin):
 
     @admin.display(description=_("knowledge sets"))
     def in_sets(self, row: Source) -> str:
-        return ", ".join(one.knowledge_set.name for one in row.set_sources.all()) or "–"
+        return ", ".join(one.knowledge_set.shown_name for one in row.set_sources.all()) or "–"
 
     # ── writing, by the services only ───────────────────────────────────────────────────────────
 

@@ -35,7 +35,9 @@ class UploadBody(StrictSerializer):
 class DocumentBody(StrictSerializer):
     """What of a document can be changed."""
 
-    clearance = serializers.IntegerField(min_value=0, max_value=MAX_CLEARANCE)
+    title = Text(max_length=512, required=False)
+    tags = serializers.ListField(child=Text(max_length=64), max_length=100, required=False)
+    clearance = serializers.IntegerField(min_value=0, max_value=MAX_CLEARANCE, required=False)
 
 
 class ReadersBody(StrictSerializer):

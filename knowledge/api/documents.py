@@ -41,9 +41,9 @@ from knowledge.selectors.readers import readers_of
 from knowledge.services.bulk import documents_bulk
 from knowledge.services.bulk_lines import MAX_LINE_BYTES
 from knowledge.services.documents import (
-    document_clearance_set,
     document_delete,
     document_managed,
+    document_update,
     document_upload,
     upload_check,
 )
@@ -199,9 +199,12 @@ class DocumentViewSet(ResourceViewSet):
 
     @extend_schema(request=DocumentBody, responses=DocumentDetailFields)
     def partial_update(self, request: Request, document_id: int) -> Response:
-        """Raise or lower the clearance of a document that you keep, never above your own."""
+        """Change title, tags (all of them at once) and clearance of a document that you keep.
+
+        A clearance above your own is refused.
+        """
         values = self.body(DocumentBody)
-        document_clearance_set(scope=self.scope, actor=self.user, document_id=document_id, **values)
+        document_update(scope=self.scope, actor=self.user, document_id=document_id, **values)
         return self.retrieve(request, document_id)
 
     @extend_schema(responses=DocumentReadersFields)

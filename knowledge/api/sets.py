@@ -24,6 +24,7 @@ class SetBody(StrictSerializer):
     """What a set is made of."""
 
     name = Text(max_length=128)
+    name_zh = Text(max_length=128, allow_blank=True, required=False)
     code = serializers.SlugField(max_length=64, help_text="Short name for programs, unique in the tenant.")
     axis = serializers.ChoiceField(KnowledgeSet.Axis.choices, default=KnowledgeSet.Axis.COMMON)
     visibility = serializers.ChoiceField(KnowledgeSet.Visibility.choices, default=KnowledgeSet.Visibility.EVERYONE)
@@ -64,6 +65,7 @@ class SetFields(serializers.ModelSerializer[KnowledgeSet]):
         fields: ClassVar = [
             "id",
             "name",
+            "name_zh",
             "code",
             "axis",
             "visibility",

@@ -35,7 +35,8 @@ def demo_sets() -> list[dict[str, Any]]:
         {
             "code": row["code"],
             "axis": row["axis"],
-            "name": " ".join(dict.fromkeys([row["en"], row["zh"]])),
+            "name": row["en"],
+            "name_zh": row["zh"] if row["zh"] != row["en"] else "",
             "description": f"{row['description_en']}\n{row['description_zh']}",
             "persona": row.get("persona", ""),
             "example_questions": row.get("questions", []),

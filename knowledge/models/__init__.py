@@ -25,7 +25,7 @@ from knowledge.models.index import (
 from knowledge.models.jobs import IngestItem, IngestJob, QueueTurn, SyncRun
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
-from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions
+from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions, name_in_language
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
 
 __all__ = [
@@ -63,4 +63,5 @@ __all__ = [
     "Term",
     "VectorRotation",
     "WholeVector",
+    "name_in_language",
 ]

@@ -7,6 +7,8 @@ from typing import ClassVar
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.functions import Coalesce, NullIf
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 
@@ -30,6 +32,14 @@ class KnowledgeSet(models.Model):
         "accounts.Tenant", on_delete=models.CASCADE, related_name="knowledge_sets", verbose_name=_("tenant")
     )
     name = models.CharField(_("name"), max_length=128)
+    name_zh = models.CharField(
+        _("Chinese name"),
+        max_length=128,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Shown in the Chinese interface. Empty: the name."),
+    )
     code = models.SlugField(_("code"), max_length=64, help_text=_("Unique identifier used by the API."))
     axis = models.CharField(_("category"), max_length=1, choices=Axis.choices, default=Axis.COMMON)
     visibility = models.CharField(
@@ -83,7 +93,23 @@ class KnowledgeSet(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return self.shown_name
+
+    @property
+    def shown_name(self) -> str:
+        """The name in the reader's language."""
+        return self.name_zh if self.name_zh and is_chinese() else self.name
+
+
+def is_chinese() -> bool:
+    """Whether the reader's language is Chinese."""
+    return (get_language() or "").startswith("zh")
+
+
+def name_in_language() -> Coalesce:
+    """`KnowledgeSet.shown_name` as an expression over rows of sets."""
+    names = [NullIf("name_zh", models.Value(""))] if is_chinese() else []
+    return Coalesce(*names, "name", "name")
 
 
 class SiteOptions(models.Model):

@@ -36,6 +36,8 @@ def documents_askable(
         found = found.filter(tags__overlap=list(filters.tags))
     if filters.metadata:
         found = found.filter(*attribute_conditions(filters.metadata))
+    if filters.documents:
+        found = found.filter(pk__in=filters.documents)
     if within is not None:
         theirs = documents_askable(scope=within, sets=sets, filters=filters)
         found = found.filter(pk__in=theirs.order_by().values("pk"))

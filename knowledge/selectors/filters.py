@@ -117,7 +117,16 @@ def filters_known(*, scope: Scope, filters: Filters) -> Filters:
         organisation=_left(scope, KnowledgeSet.Axis.ORGANISATION, filters.organisation),
         tags=filters.tags,
         metadata=filters.metadata,
+        documents=_left_documents(scope, filters.documents),
     )
+
+
+def document_names(*, scope: Scope, ids: Sequence[int]) -> dict[str, str]:
+    """Id, as text, → title, of the documents that a search of the asker may touch."""
+    if not ids:
+        return {}
+    rows = documents_askable(scope=scope).filter(pk__in=ids).values_list("pk", "title")
+    return {str(number): title for number, title in rows}
 
 
 def filters_unheard(*, scope: Scope, filters: Filters) -> tuple[list[str], list[str]]:
@@ -137,18 +146,23 @@ def _codes(scope: Scope, axis: str, codes: Sequence[str]) -> set[str]:
     return set(found.values_list("code", flat=True))
 
 
+def _left_documents(scope: Scope, ids: Sequence[int]) -> tuple[int, ...]:
+    named = document_names(scope=scope, ids=ids)
+    return tuple(number for number in ids if str(number) in named)
+
+
 def _left(scope: Scope, axis: str, codes: Sequence[str]) -> tuple[str, ...]:
     known = _codes(scope, axis, codes) if codes else set()
     return tuple(code for code in codes if code in known)
 
 
 def _axes(scope: Scope, question: FacetQuery) -> list[AxisFacet]:
-    rows = [row for row in sets_readable(scope=scope) if question.words in row.name.lower()]
+    rows = [row for row in sets_readable(scope=scope) if question.words in f"{row.name} {row.name_zh}".lower()]
     counted = sets_count(question, tuple(sorted(row.pk for row in rows)))
     facets = []
     for axis in KnowledgeSet.Axis:
         sets = [
-            SetFacet(id=row.pk, code=row.code, name=row.name, documents=counted[row.pk])
+            SetFacet(id=row.pk, code=row.code, name=row.shown_name, documents=counted[row.pk])
             for row in rows
             if row.axis == axis and row.pk in counted
         ]

@@ -66,6 +66,7 @@ class OptionShown:
     origin: str  # default, site or the code of the set that the value in force comes from
     low: float | None = None
     high: float | None = None
+    is_basic: bool = False
     choices: tuple[tuple[str, str], ...] = ()  # the values that it may have, each with its label
 
 
@@ -177,6 +178,7 @@ def _options_shown(
             origin=now.origin[name],
             low=declared.low,
             high=declared.high,
+            is_basic=name in OPTION_GROUPS[code].basic,
             choices=tuple((choice.value, gettext(choice.label)) for choice in declared.choices),
         )
 

@@ -16,7 +16,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.access_errors import ClearanceTooLowError
-from knowledge.errors import JobOverError, UploadTooLargeError
+from knowledge.errors import InvalidTitleError, JobOverError, UploadTooLargeError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
@@ -25,6 +25,7 @@ from knowledge.selectors import document_get, is_kept
 from knowledge.services.floors import source_floor
 from knowledge.services.registration import (
     DEFAULT_SOURCE,
+    TITLED,
     Arrival,
     clearance_check,
     clearance_note,
@@ -34,6 +35,8 @@ from knowledge.services.registration import (
 )
 from ragcore.errors import EmptyDocumentError
 from ragcore.parsing import format_of
+
+MAX_TITLE = 512  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,23 +164,62 @@ def document_delete(*, scope: Scope, actor: User, document_id: int) -> None:
 
 
 @transaction.atomic
-def document_clearance_set(*, scope: Scope, actor: User, document_id: int, clearance: int) -> Document:
-    """Raise or lower the clearance of a document; in force for every search and answer with the commit.
+def document_update(
+    *,
+    scope: Scope,
+    actor: User,
+    document_id: int,
+    title: str | None = None,
+    tags: Sequence[str] | None = None,
+    clearance: int | None = None,
+) -> Document:
+    """Change title, tags and clearance of a document; None keeps one. In force for every search with the commit.
 
-    Raises NotFoundError, NotAllowedError; ClearanceTooHighError where the old or the new one is above the asker's own;
-    ClearanceTooLowError below the floor of its source.
+    A title that a person gave stays when the source brings the document again. Each changed field is recorded; a
+    clearance in an event of its own.
+    Raises NotFoundError, NotAllowedError, InvalidTitleError; ClearanceTooHighError where the old or the new clearance
+    is above the asker's own; ClearanceTooLowError below the floor of its source.
     """
-    document = document_managed(scope=scope, document_id=document_id)
-    document = Document.objects.select_for_update().get(pk=document.pk)
-    clearance_check(scope=scope, clearance=max(document.clearance, clearance))
-    if clearance < (floor := source_floor(document.source)):
-        raise ClearanceTooLowError("floor", floor=floor)
-    if document.clearance != clearance:
+    document_managed(scope=scope, document_id=document_id)
+    document = Document.objects.select_for_update().get(pk=document_id)
+    if clearance is not None and clearance != document.clearance:
+        clearance_check(scope=scope, clearance=max(document.clearance, clearance))
+        if clearance < (floor := source_floor(document.source)):
+            raise ClearanceTooLowError("floor", floor=floor)
+    wanted: dict[str, Any] = {"title": title_checked(title), "tags": tags_sorted(tags), "clearance": clearance}
+    before = {name: getattr(document, name) for name in wanted}
+    changed = [name for name, value in wanted.items() if value is not None and value != before[name]]
+    if not changed:
+        return document
+    if "clearance" in changed and clearance is not None:
         clearance_note(actor=actor, document=document, clearance=clearance)
-        document.clearance = clearance
-        document.save(update_fields=["clearance", "updated"])
-        epoch_advance(tenant_id=document.tenant_id, documents=[document.pk])
+    for name in changed:
+        setattr(document, name, wanted[name])
+    if "title" in changed:
+        document.handled = {**document.handled, TITLED: True}
+    document.save(update_fields=[*changed, "handled", "updated"])
+    epoch_advance(tenant_id=document.tenant_id, documents=[document.pk])
+    if shown := [name for name in changed if name != "clearance"]:
+        changes = {name: [before[name], wanted[name]] for name in shown}
+        audit_record(
+            actor=actor, action="document.change", target=document.title, document=document.pk, changes=changes
+        )
     return document
+
+
+def title_checked(title: str | None) -> str | None:
+    """The title without white space around it. Raises InvalidTitleError for an empty or too long one."""
+    if title is None:
+        return None
+    found = title.strip()
+    if not 1 <= len(found) <= MAX_TITLE:
+        raise InvalidTitleError
+    return found
+
+
+def tags_sorted(tags: Sequence[str] | None) -> list[str] | None:
+    """Tags as they are stored: without white space around them, each once, in order."""
+    return None if tags is None else sorted({tag.strip() for tag in tags if tag.strip()})
 
 
 def document_managed(*, scope: Scope, document_id: int) -> Document:

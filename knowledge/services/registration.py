@@ -29,6 +29,7 @@ from knowledge.services.names import document_names, names_store
 from knowledge.services.quotas import Quota, quota_hold
 
 DEFAULT_SOURCE = "uploads"
+TITLED = "titled"  # in Document.handled: a person gave the title
 REGISTER_TRIES = 3  # a find and an insert each; requests for one identity meet rarely, and only keepers' own repeat
 
 
@@ -256,7 +257,8 @@ def _register_again(
         document.clearance = least
     document.tags = sorted({*document.tags, *arrival.tags})
     document.metadata = {**document.metadata, **arrival.metadata}
-    document.title = arrival.title or document.title
+    if not (document.handled.get(TITLED) and document.source.kind != Source.Kind.UPLOAD):
+        document.title = arrival.title or document.title
     names_store([arrival_names(document, arrival)])
     document.sha256 = arrival.sha256
     document.save()

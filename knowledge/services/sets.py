@@ -20,7 +20,7 @@ from knowledge.selectors import set_owned
 from knowledge.services.quotas import quota_check_sets
 
 CHANGEABLE = (
-    *("name", "code", "axis", "visibility", "originals", "description"),
+    *("name", "name_zh", "code", "axis", "visibility", "originals", "description"),
     *("persona", "answer_template", "example_questions"),
 )
 

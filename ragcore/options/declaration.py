@@ -95,17 +95,23 @@ class OptionGroup:
     code: str  # retrieval
     label: str
     options: type  # the dataclass
+    basic: tuple[str, ...] = ()  # names of the options that forms show first; the others are advanced
 
 
 OPTION_GROUPS: dict[str, OptionGroup] = {}  # by code, in the order of forms
 
 
-def option_group(code: str, label: str) -> Callable[[type[T]], type[T]]:
-    """Register a frozen dataclass of options. Raises TypeError for a field without a declaration."""
+def option_group(code: str, label: str, *, basic: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
+    """Register a frozen dataclass of options; `basic` names those that forms show first.
+
+    Raises TypeError for a field without a declaration, or a basic option that there is none of.
+    """
 
     def register(group: type[T]) -> type[T]:
-        option_fields(group)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
-        OPTION_GROUPS[code] = OptionGroup(code, label, group)
+        known = option_fields(group)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
+        if unknown := [name for name in basic if name not in known]:
+            raise TypeError(f"{code} has no option {unknown[0]}")
+        OPTION_GROUPS[code] = OptionGroup(code, label, group, basic)
         return group
 
     return register

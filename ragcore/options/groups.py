@@ -77,7 +77,7 @@ COMPRESSION_METHODS = choice_values(_COMPRESSION_METHODS)
 # ── documents ───────────────────────────────────────────────────────────────────────────────────
 
 
-@option_group("parsing", _("Parsing"))
+@option_group("parsing", _("Parsing"), basic=("recognise_pages", "recognise_pictures"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsingOptions:
     """What is read from a file (D9)."""
@@ -88,7 +88,7 @@ class ParsingOptions:
     max_pictures: int = option(200, _("Images per document"), _("The first ones are kept."), low=0, high=5000)
 
 
-@option_group("cleaning", _("Cleaning"))
+@option_group("cleaning", _("Cleaning"), basic=("contents", "covers"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleaningOptions:
     """Cleaning rules that can be switched (D24, D25)."""
@@ -99,7 +99,7 @@ class CleaningOptions:
     side_notes: bool = option(True, _("Drop margin notes"), _("Repeated or rotated text in the margin."))
 
 
-@option_group("chunking", _("Chunking"))
+@option_group("chunking", _("Chunking"), basic=("max_tokens", "split"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkingOptions:
     """Sizes of chunks in model tokens (D11)."""
@@ -130,7 +130,7 @@ class ChunkingOptions:
     )
 
 
-@option_group("representations", _("Enrichment"))
+@option_group("representations", _("Enrichment"), basic=("tables", "summaries", "questions", "language_model"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepresentationOptions:
     """Index entries of a chunk besides its text (U6, D24, D26)."""
@@ -148,7 +148,7 @@ class RepresentationOptions:
 # ── questions ───────────────────────────────────────────────────────────────────────────────────
 
 
-@option_group("retrieval", _("Searching"))
+@option_group("retrieval", _("Searching"), basic=("top_k", "rerank", "fuzzy", "profile", "deduplicate"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalOptions:
     """Retrieval, stages 1 to 3 (D3 to D5, D15, D23)."""
@@ -211,7 +211,11 @@ class RetrievalOptions:
     min_cosine: float = option(0.3, _("Semantic answer threshold"), low=0, high=1)
 
 
-@option_group("answer", _("Answering"))
+@option_group(
+    "answer",
+    _("Answering"),
+    basic=("mode", "preset", "style", "max_tokens", "max_chunks", "temperature", "max_cost", "tiered"),
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerOptions:
     """From the question to the checked answer (V2, V4 to V10, U7, U9, U10, U14)."""

@@ -52,8 +52,8 @@ def child_environment(env: Environment) -> dict[str, str]:
 
 
 def bootstrap_command(env: Environment) -> list[str]:
-    """Migrates, and at the first start creates the administrator and the sample sets."""
-    return [sys.executable, str(PROJECT_ROOT / "manage.py"), "bootstrap", "--demo", str(int(env.DEMO))]
+    """Collects static files, migrates, and at the first start creates the administrator and the sample sets."""
+    return [sys.executable, str(PROJECT_ROOT / "manage.py"), "bootstrap", "--static", "--demo", str(int(env.DEMO))]
 
 
 def programs(env: Environment) -> tuple[Program, ...]:

@@ -17,7 +17,10 @@ UNFOLD = {
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("favicon.svg")},
     ],
-    "SCRIPTS": [lambda request: static("admin_ext/alpine_csp.js")],
+    "SCRIPTS": [
+        lambda request: static("admin_ext/alpine_csp.js"),
+        lambda request: static("admin_ext/accessible.js"),
+    ],
     "STYLES": [lambda request: static("admin_ext/admin.css")],
     "DASHBOARD_CALLBACK": "ragsite.admin_home.dashboard",
     "SIDEBAR": {"show_search": False, "show_all_applications": False, "navigation": "ragsite.admin_home.navigation"},

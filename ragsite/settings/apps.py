@@ -41,6 +41,7 @@ MIDDLEWARE = [
     "ragsite.middleware.PrometheusBeforeMiddleware",
     "ragsite.middleware.SecurityMiddleware",
     "ragsite.middleware.StaticFilesMiddleware",
+    "ragsite.middleware.CompressedPagesMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "ragsite.middleware.SessionMiddleware",
     "ragsite.middleware.LocaleMiddleware",

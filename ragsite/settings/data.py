@@ -62,7 +62,7 @@ MEDIA_ROOT = env.DATA_DIR / "files"
 MEDIA_URL = "/files/"  # never served directly: originals pass through a view that checks rights
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "ragsite.static_storage.HashedStaticFilesStorage"},
 }
 SOURCE_FOLDERS = env.SOURCE_FOLDERS  # below which sources of the default tenant may read folders of this machine
 GRANTABLE_FOLDERS = env.GRANTABLE_FOLDERS  # below these, too, administrators may give folders to tenants

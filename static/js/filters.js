@@ -3,10 +3,10 @@
 import { byId, formatted, post, words } from "./dom.js";
 
 const COUNT_AFTER_MS = 250;
-const LISTS = ["capability", "organisation", "tags"];
+const LISTS = ["capability", "organisation", "tags", "documents"];
 const start_with = JSON.parse(byId("filters-start").textContent);
 
-export const names = start_with.names; // { axes, sets, attributes }: code → name
+export const names = start_with.names; // { axes, sets, attributes, documents }: code → name
 
 let state = {};
 let sets = () => [];
@@ -62,7 +62,7 @@ function parts() {
   if (state.axis) found.push([names.axes[state.axis] ?? state.axis, () => setAxis(null)]);
   for (const name of LISTS) {
     for (const value of state[name] ?? []) {
-      const label = name === "tags" ? `#${value}` : (names.sets[value] ?? value);
+      const label = name === "tags" ? `#${value}` : (names[name === "documents" ? name : "sets"][value] ?? value);
       found.push([label, () => toggle(name, value, false)]);
     }
   }

@@ -120,16 +120,16 @@ def test_a_new_set_belongs_to_its_maker_and_deleting_it_keeps_the_documents(admi
 # ── documents ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_list_of_documents_opens_on_what_needs_hands(administrator):
+def test_the_list_of_documents_shows_all_and_narrows_to_what_needs_attention(administrator):
     home = make_set("home")
     make_document("broken", home, state="failed")
     make_document("on its way", home, state="processing")
     make_document("fine", home)
     client = signed_in(administrator)
 
-    assert titles(client) == {"broken", "on its way"}
+    assert titles(client) == {"broken", "on its way", "fine"}
+    assert titles(client, hands="open") == {"broken", "on its way"}
     assert titles(client, hands="live") == {"fine"}
-    assert titles(client, hands="all") == {"broken", "on its way", "fine"}
 
 
 def test_an_owner_sees_documents_of_the_own_sets_only(owner, own_set, other_set):

@@ -45,14 +45,16 @@ def shown(client, **query) -> list[str]:
     return [case.message.question for case in client.get(reverse(CASES), query).context["cl"].result_list]
 
 
-def test_the_list_of_cases_opens_on_those_that_nobody_has_taken(reviewer, asker):
+def test_the_list_of_cases_shows_all_and_what_is_closed_last(reviewer, asker):
     make_case(asker, "open?")
+    done = make_case(asker, "done?", state="closed")
+    BadCase.objects.filter(pk=done.pk).update(closed=done.created)
     make_case(asker, "taken?", state="in_work")
     client = signed_in(reviewer)
 
-    assert shown(client) == ["open?"]
+    assert shown(client) == ["taken?", "open?", "done?"]
+    assert shown(client, case="open") == ["open?"]
     assert shown(client, case="in_work") == ["taken?"]
-    assert set(shown(client, case="all")) == {"open?", "taken?"}
 
 
 def test_a_case_shows_question_answer_reasons_comment_and_sources(reviewer, asker):
@@ -99,6 +101,19 @@ def test_a_reviewer_takes_and_closes_a_case_with_a_note(reviewer, asker):
     case.refresh_from_db()
     assert (case.state, case.note) == ("closed", "The document is outdated.")
     assert case.closed is not None
+
+
+def test_a_case_keeps_who_decided_what_also_after_it_was_opened_again(reviewer, administrator, asker):
+    case = make_case(asker, "open?")
+    url = reverse("admin:feedback_badcase_move", args=[case.pk])
+    signed_in(reviewer).post(url, {"state": "closed", "note": "The document is outdated."})
+    signed_in(administrator).post(url, {"state": "open", "note": ""})
+
+    page = signed_in(administrator).get(reverse("admin:feedback_badcase_change", args=[case.pk])).content.decode()
+
+    moves = list(case.moves.values_list("actor__username", "before", "after", "note"))
+    assert moves == [("root", "closed", "open", ""), ("reviewer", "open", "closed", "The document is outdated.")]
+    assert "<strong>reviewer</strong> set the case from “Open” to “Closed”" in page
 
 
 def test_several_cases_are_taken_at_once(reviewer, asker):

@@ -10,7 +10,7 @@ from knowledge.errors import ClearanceTooHighError
 from knowledge.models import Document, DuplicatePair, HandlerRule, Source, SourceHandler
 from knowledge.selectors.comparisons import pairs_of
 from knowledge.services import document_retry, job_cancel, retrieve, versions_compare
-from knowledge.services.documents import document_clearance_set
+from knowledge.services.documents import document_update
 from knowledge.services.near_duplicates import pair_keep
 from knowledge.services.withdrawal import VersionWithdrawnError, version_withdraw
 from knowledge.types import RetrievalRequest
@@ -84,15 +84,15 @@ def test_keepers_raise_and_lower_the_clearance_never_above_their_own():
     room = make_set(owners=[ann, bob])
     document = live(ann, room)
 
-    document_clearance_set(document_id=document.pk, clearance=2, **who(ann))
+    document_update(document_id=document.pk, clearance=2, **who(ann))
     with pytest.raises(ClearanceTooHighError):
-        document_clearance_set(document_id=document.pk, clearance=3, **who(ann))
-    document_clearance_set(document_id=document.pk, clearance=3, **who(bob))
+        document_update(document_id=document.pk, clearance=3, **who(ann))
+    document_update(document_id=document.pk, clearance=3, **who(bob))
 
     with pytest.raises(NotFoundError):
-        document_clearance_set(document_id=document.pk, clearance=0, **who(ann))
+        document_update(document_id=document.pk, clearance=0, **who(ann))
     with pytest.raises(ClearanceTooHighError):
-        document_clearance_set(document_id=document.pk, clearance=0, **who(make_admin(clearance=1)))
+        document_update(document_id=document.pk, clearance=0, **who(make_admin(clearance=1)))
     assert found(ann) == []
     events = AuditEvent.objects.filter(action="document.clearance").order_by("pk").values_list("data", flat=True)
     assert [(data["before"], data["after"]) for data in events] == [(0, 2), (2, 3)]
@@ -105,7 +105,7 @@ def test_readers_and_owners_of_one_of_several_sets_change_no_clearance():
 
     for person in (ann, bob, reader):
         with pytest.raises(NotAllowedError):
-            document_clearance_set(document_id=document.pk, clearance=1, **who(person))
+            document_update(document_id=document.pk, clearance=1, **who(person))
         with pytest.raises(NotAllowedError):
             version_withdraw(document_id=document.pk, number=1, **who(person))
 

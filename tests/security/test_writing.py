@@ -27,7 +27,7 @@ from knowledge.selectors.sets import sources_usable
 from knowledge.services import document_delete, document_retry, documents_bulk, job_cancel, job_pause, job_retry
 from knowledge.services.composition import set_sources_put
 from knowledge.services.document_weights import documents_weigh
-from knowledge.services.documents import document_clearance_set
+from knowledge.services.documents import document_update
 from knowledge.services.edits import chunk_disable, edit_undo
 from knowledge.services.near_duplicates import duplicates_record, pair_keep
 from knowledge.services.options import set_options_update
@@ -66,7 +66,7 @@ SEEN: dict[Any, Callable[..., Any]] = {
     IngestJob: jobs_open,
     DuplicatePair: pairs_of,
 }
-OFTEN = ("upload", "upload", "load", "pair_keep", "pair_keep", "job_cancel", "document_clearance_set", "documents_copy")
+OFTEN = ("upload", "upload", "load", "pair_keep", "pair_keep", "job_cancel", "document_update", "documents_copy")
 SET_ACTS = {"set_update", "set_members_put", "set_delete"}
 
 
@@ -158,9 +158,7 @@ class Stage:
             "upload": lambda: self.upload(person),
             "load": lambda: self.load(person),
             "document_delete": lambda: document_delete(document_id=document, **who),
-            "document_clearance_set": lambda: document_clearance_set(
-                document_id=document, clearance=rng.randrange(5), **who
-            ),
+            "document_update": lambda: document_update(document_id=document, clearance=rng.randrange(5), **who),
             "version_withdraw": lambda: version_withdraw(document_id=document, number=rng.choice((1, 1, 2)), **who),
             "document_retry": lambda: document_retry(document_id=document, **who),
             "document_rebuild": lambda: run_job(document_rebuild(document_id=document, **who).pk),

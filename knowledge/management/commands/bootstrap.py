@@ -36,8 +36,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--demo", type=int, choices=[0, 1], default=1)
+        parser.add_argument("--static", action="store_true", help="Collect static files, where they have changed.")
 
-    def handle(self, *, demo: int, **options: Any) -> None:
+    def handle(self, *, demo: int, static: bool = False, **options: Any) -> None:
+        if static:
+            call_command("static_files")
         call_command("migrate", interactive=False, verbosity=0)
         audit_partitions_make()
         tenant = tenant_ensure_default()

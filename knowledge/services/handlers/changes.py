@@ -141,12 +141,12 @@ def _superseded(document: Document, wanted: HandlerOutcome) -> SupersededError |
 def _write(document: Document, plain: PlainDocument, wanted: HandlerOutcome) -> None:
     tags = [tag for tag in wanted.tags if tag not in plain.tags]
     metadata = {key: value for key, value in wanted.metadata.items() if key not in plain.metadata}
-    retitled = wanted.title not in ("", plain.title)
+    retitled = wanted.title not in ("", plain.title) and not document.handled.get("titled")
     document.title = wanted.title if retitled else plain.title
     document.tags = sorted({*plain.tags, *tags})
     document.metadata = {**plain.metadata, **metadata}
     document.is_whole, document.series = wanted.whole, wanted.series
-    kept = {key: document.handled[key] for key in ("seen", "sets", "security") if key in document.handled}
+    kept = {key: document.handled[key] for key in ("seen", "sets", "security", "titled") if key in document.handled}
     said = {
         "tags": tags,
         "metadata": metadata,

@@ -12,7 +12,7 @@ from accounts.models import AuditEvent, User
 from knowledge.access_errors import ClearanceTooLowError
 from knowledge.models import Document, HandlerRule, Source, SourceHandler
 from knowledge.selectors.readers import readers_of
-from knowledge.services.documents import document_clearance_set
+from knowledge.services.documents import document_update
 from knowledge.services.handlers.security import level_read
 from knowledge.services.sources import source_update
 from knowledge.services.sources.webhooks import WebhookEvent, webhook_events_apply
@@ -100,7 +100,7 @@ def test_what_a_sender_asks_for_by_name_is_a_floor_of_its_own(wiki: Wiki) -> Non
 def test_keepers_raise_what_the_source_says_and_the_source_does_not_lower_it_again(wiki: Wiki) -> None:
     document = wiki.send(密级="内部")
 
-    document_clearance_set(scope=scope_of(wiki.owner), actor=wiki.owner, document_id=document.pk, clearance=3)
+    document_update(scope=scope_of(wiki.owner), actor=wiki.owner, document_id=document.pk, clearance=3)
 
     assert wiki.send("Another text.", 密级="公开").clearance == 3
     assert wiki.send(密级="绝密").clearance == 4
@@ -114,7 +114,7 @@ def test_a_raised_floor_raises_what_is_there_and_nobody_goes_below_it(wiki: Wiki
     document.refresh_from_db()
     assert document.clearance == 2
     with pytest.raises(ClearanceTooLowError):
-        document_clearance_set(scope=scope_of(wiki.owner), actor=wiki.owner, document_id=document.pk, clearance=1)
+        document_update(scope=scope_of(wiki.owner), actor=wiki.owner, document_id=document.pk, clearance=1)
     assert wiki.send(密级="机密").clearance == 3
     assert wiki.send(密级="公开").clearance == 2
 

@@ -11,7 +11,7 @@ from accounts.models import AuditEvent, Tenant, User
 from knowledge.access_errors import PlaceInvalidError
 from knowledge.errors import FolderNotAllowedError
 from knowledge.models import Document, Source, SourcePlace
-from knowledge.services.documents import document_clearance_set
+from knowledge.services.documents import document_update
 from knowledge.services.places import hosts_allowed, place_save, place_take, places_usable
 from knowledge.services.sources import source_create, source_run_start, sync_run
 from knowledge.services.sources.web import tenant_policy
@@ -102,7 +102,7 @@ def test_no_document_of_a_folder_is_below_its_floor_also_when_it_rises(company: 
     assert document.clearance == 3
     admin = company.people["plant admin"]
     with pytest.raises(Exception, match="minimum clearance of 3"):
-        document_clearance_set(scope=scope_of(admin), actor=admin, document_id=document.pk, clearance=2)
+        document_update(scope=scope_of(admin), actor=admin, document_id=document.pk, clearance=2)
 
 
 def test_a_folder_that_is_taken_back_is_not_read_any_more(company: Company) -> None:

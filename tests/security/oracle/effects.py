@@ -346,6 +346,17 @@ class Permits:
             return True  # who was assigned is gone
         return change.after is not None and self.rules.reviews_case(who, change.row["id"])
 
+    def _feedback_casemove(self, who: Person, change: Change, fresh: Any) -> bool:
+        case = change.row["case_id"]
+        if case not in self.facts.cases or self.rules.reviews_case(who, case):
+            return True  # a case that the same request opened is judged by its own row
+        if change.columns == {"actor_id"} and self._person(who, change.row["actor_id"]):
+            return True  # who decided is gone
+        message = self.facts.cases[case]
+        if message not in self.facts.rows["message"]:
+            return True
+        return self._talks(who, str(self.facts.row("message", message)["conversation_id"]))
+
     def _evaluation_goldenset(self, who: Person, change: Change, fresh: Any) -> bool:
         if change.before is None:
             return self.rules.judges(who, change.row["tenant_id"])

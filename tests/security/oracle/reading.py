@@ -225,9 +225,12 @@ OWN: dict[str, Opens | None] = {
     "knowledge_document_transfer": None,
     "knowledge_document_weigh": lambda r, w, pk: _curators(r, w),
     "knowledge_document_diff": None,  # goes back where there is one version
-    "knowledge_document_clearance": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
+    "knowledge_document_edit": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
     "knowledge_document_readers": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
     "knowledge_document_withdraw": None,  # which versions there are
+    "knowledge_knowledgeset_setup": lambda r, w, pk: w.is_staff and w.creates_sets,
+    "admin-health": lambda r, w, pk: w.administers,
+    "accounts_user_setup": lambda r, w, pk: w.administers,
     "knowledge_knowledgeset_site": lambda r, w, pk: w.administers,
     "knowledge_knowledgeset_options": lambda r, w, pk: w.is_staff and r.manages_set(w, pk),
     "knowledge_knowledgeset_chunking": lambda r, w, pk: w.is_staff and r.manages_set(w, pk),

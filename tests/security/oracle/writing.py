@@ -253,7 +253,7 @@ class Acts:
             "knowledge_document_weigh": [form(ids=ids, weight="2")],
             "knowledge_document_retry": [form(stage="received")],
             "knowledge_document_rebuild": [form()],
-            "knowledge_document_clearance": [form(clearance=str(rng.randrange(5)))],
+            "knowledge_document_edit": [form(title="Renamed", tags="a\nb", clearance=str(rng.randrange(5)))],
             "knowledge_document_readers": [
                 form(who=rng.choice(("all", "named")), users=self.name("user", "username"), groups="")
             ],
@@ -263,6 +263,12 @@ class Acts:
             "knowledge_passage_disable": [form(ordinal="0")],
             "knowledge_passage_undo": [form(ordinal="0")],
             "knowledge_passage_preview": [form(text="x", version=str(self.any("version")))],
+            "knowledge_knowledgeset_setup": [
+                form(
+                    name=self.new(), axis="Y", visibility="members", clearance="0", users=self.name("user", "username")
+                )
+            ],
+            "accounts_user_setup": [form(username=self.new(), position="administrator", clearance="4")],
             "knowledge_knowledgeset_rebuild": [form()],
             "knowledge_knowledgeset_enrich": [form()],
             "knowledge_source_run": [form()],

@@ -1,0 +1,88 @@
+"""A new person in one page: name, mail, groups, role."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from accounts.admin.base import admin_scope, admin_user, is_administrator
+from accounts.error_messages import error_message
+from accounts.models import ClearanceLevel
+from accounts.people.setup import PersonPlan, Position, group_names, person_setup
+from accounts.scope import Scope
+from ragcore.errors import RagError
+
+
+class PersonSetupForm(forms.Form):
+    """Only a user name is required."""
+
+    username = forms.CharField(
+        label=_("User name"),
+        max_length=150,
+        validators=[UnicodeUsernameValidator()],
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("For signing in: letters, digits and @ . + - _"),
+    )
+    first_name = forms.CharField(
+        label=_("First name"), required=False, max_length=150, widget=UnfoldAdminTextInputWidget
+    )
+    last_name = forms.CharField(label=_("Last name"), required=False, max_length=150, widget=UnfoldAdminTextInputWidget)
+    email = forms.EmailField(label=_("E-mail address"), required=False, widget=UnfoldAdminTextInputWidget)
+    groups = forms.MultipleChoiceField(
+        label=_("User groups"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Members of a group read the knowledge sets that the group may read."),
+    )
+    position = forms.ChoiceField(
+        label=_("Role"), choices=Position.choices, initial=Position.EMPLOYEE, widget=UnfoldAdminRadioSelectWidget
+    )
+    clearance = forms.TypedChoiceField(
+        label=_("Clearance"),
+        coerce=int,
+        choices=ClearanceLevel.choices,
+        initial=0,
+        widget=UnfoldAdminSelectWidget,
+        help_text=_("Up to which level the person may read documents."),
+    )
+    with_password = forms.BooleanField(
+        label=_("Create a first password"),
+        required=False,
+        initial=True,
+        help_text=_(
+            "Shown once on the next page and changed at the first sign-in. Without one the person signs in "
+            "with the organisation's account."
+        ),
+    )
+
+    def __init__(self, *args: Any, scope: Scope, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["groups"].choices = group_names(scope.tenant_id)  # type: ignore[attr-defined]
+
+
+def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
+    """GET: the page; POST: create the person, and show the first password once."""
+    if not is_administrator(request):
+        raise PermissionDenied
+    form = PersonSetupForm(request.POST if request.method == "POST" else None, scope=admin_scope(request))
+    if form.is_bound and form.is_valid():
+        plan = PersonPlan(**{**form.cleaned_data, "position": Position(form.cleaned_data["position"])})
+        try:
+            person, password = person_setup(actor=admin_user(request), plan=plan)
+        except RagError as error:
+            form.add_error("username" if error.code == "name_taken" else None, error_message(error))
+        else:
+            page = {**context, "title": _("User created"), "person": person, "password": password}
+            response = TemplateResponse(request, "admin/accounts/user/created.html", page)
+            response["Cache-Control"] = "no-store"
+            return response
+    return TemplateResponse(
+        request, "admin/accounts/user/setup.html", {**context, "title": _("Set up a user"), "form": form}
+    )

@@ -1,0 +1,206 @@
+"""A new knowledge set in one page: name, people, source, files and a first question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils.text import slugify
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.widgets import (
+    UnfoldAdminRadioSelectWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
+
+from accounts.admin.base import admin_scope, admin_user
+from accounts.error_messages import error_message
+from accounts.models import ClearanceLevel, User, UserGroup
+from accounts.scope import Scope
+from knowledge.admin.curation import creates_sets
+from knowledge.models import KnowledgeSet
+from knowledge.selectors.sets import sources_usable
+from knowledge.services.set_setup import SetPlan, SetSetup, set_setup
+from ragcore.errors import RagError
+
+FIELD_OF_CODE = {"name_taken": "code", "url_not_allowed": "addresses", "quota_exceeded": "name"}
+
+
+class ManyFiles(forms.ClearableFileInput):
+    """An input of several files."""
+
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """Any number of files, as a list."""
+
+    def clean(self, data: Any, initial: Any = None) -> list[Any]:
+        return [super(FilesField, self).clean(one, None) for one in data or []]
+
+
+class SetSetupForm(forms.Form):
+    """Steps of one page; only a name is required."""
+
+    name = forms.CharField(label=_("Name"), max_length=128, widget=UnfoldAdminTextInputWidget)
+    name_zh = forms.CharField(
+        label=_("Chinese name"),
+        max_length=128,
+        required=False,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("Shown in the Chinese interface. Empty: the name."),
+    )
+    code = forms.SlugField(
+        label=_("Code (for the API)"),
+        max_length=64,
+        required=False,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("Empty: made from the name."),
+    )
+    axis = forms.ChoiceField(
+        label=_("Category"), choices=KnowledgeSet.Axis.choices, initial="Y", widget=UnfoldAdminSelectWidget
+    )
+    description = forms.CharField(
+        label=_("Description"), required=False, widget=UnfoldAdminTextareaWidget({"rows": 2}), max_length=2000
+    )
+    visibility = forms.ChoiceField(
+        label=_("Visibility"),
+        choices=KnowledgeSet.Visibility.choices,
+        initial=KnowledgeSet.Visibility.EVERYONE,
+        widget=UnfoldAdminRadioSelectWidget,
+    )
+    owners = forms.CharField(
+        label=_("Other owners"),
+        required=False,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("User names, separated by commas. You are an owner, too."),
+    )
+    users = forms.CharField(
+        label=_("Members"),
+        required=False,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("User names, separated by commas; needed where only members may read."),
+    )
+    groups = forms.ModelMultipleChoiceField(
+        label=_("User groups"), queryset=UserGroup.objects.none(), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    source = forms.ModelChoiceField(
+        label=_("Existing source"),
+        queryset=UserGroup.objects.none(),
+        required=False,
+        widget=UnfoldAdminSelectWidget,
+        empty_label=_("none"),
+    )
+    addresses = forms.CharField(
+        label=_("Web pages"),
+        required=False,
+        widget=UnfoldAdminTextareaWidget({"rows": 2}),
+        help_text=_("One address per line. They become a source that you can run again."),
+    )
+    uploads = FilesField(label=_("Files"), required=False, widget=ManyFiles)
+    clearance = forms.TypedChoiceField(
+        label=_("Required clearance"), coerce=int, initial=0, widget=UnfoldAdminSelectWidget
+    )
+    question = forms.CharField(
+        label=_("First question"),
+        required=False,
+        max_length=256,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("Shown in the chat as an example; ask it to see whether the set answers."),
+    )
+
+    steps = (
+        (_("1. Name"), ("name", "name_zh", "code", "axis", "description")),
+        (_("2. People"), ("visibility", "owners", "users", "groups")),
+        (_("3. Source (optional)"), ("source", "addresses")),
+        (_("4. Files (optional)"), ("uploads", "clearance")),
+        (_("5. First question (optional)"), ("question",)),
+    )
+
+    def __init__(self, *args: Any, scope: Scope, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.scope = scope
+        fields: dict[str, Any] = self.fields
+        fields["groups"].queryset = UserGroup.objects.filter(tenant=scope.tenant_id)
+        fields["source"].queryset = sources_usable(scope=scope).filter(tenant=scope.tenant_id).order_by("name")
+        fields["clearance"].choices = [level for level in ClearanceLevel.choices if level[0] <= scope.clearance]
+
+    def lines(self) -> list[tuple[Any, list[forms.BoundField]]]:
+        """The steps with their fields."""
+        return [(words, [self[name] for name in names]) for words, names in self.steps]
+
+    def clean_owners(self) -> list[int]:
+        return self._people("owners")
+
+    def clean_users(self) -> list[int]:
+        return self._people("users")
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        code = data.get("code") or slugify(data.get("name", ""))
+        if not code and "name" in data and "code" not in self.errors:
+            self.add_error("code", _("The name has no Latin letters or digits; give a code."))
+        elif code and KnowledgeSet.objects.filter(tenant=self.scope.tenant_id, code=code).exists():
+            self.add_error("code", _("Another knowledge set has this code."))
+        data["code"] = code[:64]
+        return data
+
+    def _people(self, field: str) -> list[int]:
+        entered = (name.strip() for name in self.cleaned_data[field].split(","))
+        names = list(dict.fromkeys(name for name in entered if name))
+        found = dict(
+            User.objects.filter(tenant=self.scope.tenant_id, is_active=True, username__in=names).values_list(
+                "username", "pk"
+            )
+        )
+        if missing := [name for name in names if name not in found]:
+            raise forms.ValidationError(_("Unknown users: %(names)s") % {"names": ", ".join(missing)})
+        return list(found.values())
+
+    def plan(self) -> SetPlan:
+        """What was entered, as the service takes it."""
+        data = self.cleaned_data
+        values = {name: data[name] for name in ("name", "name_zh", "code", "axis", "description", "visibility")}
+        values["example_questions"] = [data["question"]] if data["question"] else []
+        people = {"owners": data["owners"], "users": data["users"], "groups": [group.pk for group in data["groups"]]}
+        source = data["source"]
+        return SetPlan(
+            values=values, people=people, source_id=source.pk if source else None, addresses=data["addresses"]
+        )
+
+
+def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse:
+    """GET: the page; POST: make the set, and go to it."""
+    if not creates_sets(request):
+        raise PermissionDenied
+    scope = admin_scope(request)
+    posted = (request.POST, request.FILES) if request.method == "POST" else (None, None)
+    form = SetSetupForm(*posted, scope=scope)
+    if form.is_bound and form.is_valid():
+        files = [(file.name or "", file.read()) for file in form.cleaned_data["uploads"]]
+        clearance = form.cleaned_data["clearance"]
+        try:
+            done = set_setup(scope=scope, actor=admin_user(request), plan=form.plan(), files=files, clearance=clearance)
+        except RagError as error:
+            form.add_error(FIELD_OF_CODE.get(error.code), error_message(error))
+        else:
+            _tell(request, done)
+            return redirect("admin:knowledge_knowledgeset_change", done.knowledge_set.pk)
+    page = {**context, "title": _("Set up a knowledge set"), "form": form}
+    return TemplateResponse(request, "admin/knowledge/knowledgeset/setup.html", page)
+
+
+def _tell(request: HttpRequest, done: SetSetup) -> None:
+    messages.success(request, _("The knowledge set “%(name)s” was created.") % {"name": done.knowledge_set.shown_name})
+    if done.stored:
+        text = ngettext("%(count)d file is being processed.", "%(count)d files are being processed.", done.stored)
+        messages.info(request, text % {"count": done.stored})
+    for refused in done.refused:
+        messages.error(request, f"{refused.name}: {error_message(refused.error)}")

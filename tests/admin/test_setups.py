@@ -1,0 +1,105 @@
+"""Guided pages: a knowledge set with people, source, files and a question at once; a person with groups and role."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from accounts.models import AuditEvent, User, UserGroup
+from accounts.selectors import roles_held
+from knowledge.models import Document, KnowledgeSet, SetSource, Source
+from tests.admin.conftest import signed_in
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+SET, PERSON = reverse("admin:knowledge_knowledgeset_setup"), reverse("admin:accounts_user_setup")
+NEEDED = {"name": "Boilers", "axis": "Y", "visibility": "members", "clearance": "0"}
+
+
+def test_a_set_is_set_up_in_one_page_with_people_a_source_files_and_a_question(owner):
+    owner.can_create_sets = True
+    owner.save()
+    friend, group = make_user("friend"), UserGroup.objects.create(tenant=owner.tenant, name="Service")
+    files = [SimpleUploadedFile("valve.md", b"# Valve\n\nIt opens at 7 bar."), SimpleUploadedFile("tune.xyz", b"?")]
+    form = {
+        **NEEDED,
+        "users": "friend",
+        "groups": [group.pk],
+        "addresses": "https://example.org/boilers",
+        "uploads": files,
+        "question": "At which pressure does the valve open?",
+    }
+
+    page = signed_in(owner).post(SET, form, follow=True)
+    assert page.redirect_chain, page.context["form"].errors
+
+    made = KnowledgeSet.objects.get(code="boilers")
+    assert (list(made.owners.all()), list(made.members.all()), list(made.member_groups.all())) == (
+        [owner],
+        [friend],
+        [group],
+    )
+    assert made.example_questions == ["At which pressure does the valve open?"]
+    assert SetSource.objects.get(knowledge_set=made).source.location == "https://example.org/boilers"
+    assert list(Document.objects.filter(sets=made).values_list("title", flat=True)) == ["valve"]
+    told = [str(message) for message in page.context["messages"]]
+    assert any(message.startswith("tune.xyz:") for message in told)
+    assert AuditEvent.objects.filter(action="set.create", target="boilers").exists()
+
+
+def test_a_set_whose_source_is_refused_is_not_made_at_all(owner):
+    owner.can_create_sets = True
+    owner.save()
+
+    page = signed_in(owner).post(SET, {**NEEDED, "addresses": "ftp://example.org/x"})
+
+    assert page.context["form"].errors
+    assert not KnowledgeSet.objects.filter(code="boilers").exists()
+    assert not Source.objects.filter(name="Boilers").exists()
+
+
+def test_unknown_people_and_a_name_without_latin_letters_are_told_at_their_fields(administrator):
+    page = signed_in(administrator).post(SET, {**NEEDED, "name": "锅炉", "users": "nobody"})
+
+    assert set(page.context["form"].errors) == {"users", "code"}
+
+
+def test_the_guided_pages_are_for_those_with_the_right(owner, own_set, reviewer):
+    for person in (owner, reviewer):
+        assert signed_in(person).get(SET).status_code == 403
+        assert signed_in(person).post(PERSON, {"username": "x", "position": "administrator"}).status_code == 403
+    assert not User.objects.filter(username="x").exists()
+
+
+@pytest.mark.parametrize(
+    ("position", "roles"),
+    [
+        ("employee", ["employee"]),
+        ("keeper", ["employee"]),
+        ("reviewer", ["reviewer", "employee"]),
+        ("administrator", ["tenant_admin", "employee"]),
+    ],
+)
+def test_a_person_is_set_up_in_one_page_with_a_first_password(stranger, position, roles):
+    group = UserGroup.objects.create(tenant=stranger.tenant, name="Service")
+    form = {
+        "username": "nina",
+        "email": "nina@example.org",
+        "groups": [group.name],
+        "position": position,
+        "clearance": "1",
+        "with_password": "on",
+    }
+
+    page = signed_in(stranger).post(PERSON, form)
+
+    made = User.objects.get(username="nina")
+    assert (made.tenant, made.email, made.clearance) == (stranger.tenant, "nina@example.org", 1)
+    assert list(made.user_groups.all()) == [group]
+    assert made.is_staff == (position != "employee")
+    assert [role for role in roles_held(made) if role in roles] == roles
+    assert made.must_change_password
+    assert made.check_password(page.context["password"])
+    assert "no-store" in page["Cache-Control"]

@@ -1,0 +1,126 @@
+"""Every kind of page of the administration: nothing scrolls sideways, axe finds nothing, a cold load stays small."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Page
+
+from accounts.models import User
+from accounts.services import audit_record
+from chat.models import Conversation, Message
+from feedback.models import BadCase
+from knowledge.models import Document, KnowledgeSet, Source, SourceHandler
+from tests.browser.conftest import LiveSite
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(600)]
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+CHECK = """rules => axe.run(document, { runOnly: rules }).then(found => found.violations.map(
+    fault => `${fault.id}: ${fault.nodes.slice(0, 2).map(node => node.html.slice(0, 160)).join(" | ")}`))"""
+WIDTHS = (1280, 390)
+MAX_BYTES = 500_000
+
+
+def kinds_of_pages() -> list[str]:
+    """One address for each kind of page, of rows that the site of these tests has."""
+    admin = User.objects.get(username="lin")
+    conversation = Conversation.objects.create(user=admin, tenant=admin.tenant)
+    message = Message.objects.create(conversation=conversation, question="Why?", answer="So.", state="done")
+    case = BadCase.objects.create(message=message)
+    document, made, source = Document.objects.first(), KnowledgeSet.objects.first(), Source.objects.first()
+    handler = SourceHandler.objects.first()
+    assert document is not None
+    assert made is not None
+    assert source is not None
+    event = audit_record(actor=admin, action="case.move", target="Why?", case=case.pk, before="open", after="closed")
+    lists = {
+        "knowledge": "knowledgeset document ingestitem ingestjob duplicatepair optionschange source attribute",
+        "accounts": "user usergroup apikey tenant auditevent",
+        "chat": "message conversation strategystatistics",
+        "feedback": "badcase",
+        "evaluation": "goldenset goldencase evaluationrun",
+    }
+    return [
+        "",
+        *(f"{app}/{model}/" for app, models in lists.items() for model in models.split()),
+        *(f"knowledge/document/{document.pk}/{page}/" for page in ("change", "edit", "delete", "history")),
+        *(f"knowledge/document/{document.pk}/change/?view={view}" for view in ("about", "versions")),
+        "knowledge/document/upload/",
+        f"knowledge/document/transfer/copy/?ids={document.pk}",
+        *(f"knowledge/knowledgeset/{page}/" for page in ("add", "setup", "site-options")),
+        *(f"knowledge/knowledgeset/{made.pk}/{page}/" for page in ("change", "options", "chunking", "rebuild")),
+        *(f"knowledge/source/{page}/" for page in ("add", f"{source.pk}/change", f"compose/{made.pk}")),
+        *([f"knowledge/sourcehandler/{handler.pk}/change/"] if handler else []),
+        *(f"accounts/user/{page}/" for page in ("add", "setup", f"{admin.pk}/change", f"{admin.pk}/password")),
+        f"accounts/auditevent/{event.pk}/change/",
+        f"chat/message/{message.pk}/change/",
+        f"feedback/badcase/{case.pk}/change/",
+        "evaluation/goldenset/add/",
+        "evaluation/goldencase/lab/",
+    ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def addresses(live_site: LiveSite, django_db_blocker: Any) -> list[str]:
+    """Made before the browser starts: its event loop in this thread would refuse the database."""
+    with django_db_blocker.unblock():
+        return kinds_of_pages()
+
+
+def faults_of(page: Page, address: str) -> list[str]:
+    found = []
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:
+            found.append(f"{address} at {width}: {wide} px wide")
+    page.evaluate(AXE)
+    return [*found, *(f"{address}: {fault}" for fault in page.evaluate(CHECK, RULES))]
+
+
+@pytest.fixture
+def a_page(open_page) -> Page:
+    return open_page(bypass_csp=True)  # axe is brought in by the test
+
+
+def test_no_kind_of_page_is_too_wide_or_has_a_fault_that_axe_finds(addresses, a_page, live_site):
+    faults, seen = [], 0
+    for address in addresses:
+        answer = a_page.goto(f"{live_site.url}/admin/{address}", wait_until="load")
+        assert answer is not None
+        assert answer.status == 200, address
+        faults += faults_of(a_page, f"/admin/{address}")
+        seen += 1
+
+    assert seen > 40
+    assert faults == [], json.dumps(faults, indent=1)
+
+
+def test_a_keyboard_skips_the_navigation(open_page, live_site):
+    page = open_page()
+    page.goto(f"{live_site.url}/admin/")
+
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+
+    assert page.evaluate("document.activeElement.id") == "content"
+
+
+def test_a_cold_load_of_the_first_page_is_small(browser, open_page, live_site):
+    page = open_page()
+    client = page.context.new_cdp_session(page)
+    client.send("Network.enable")
+    client.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    sizes: list[float] = []
+    client.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+
+    page.goto(f"{live_site.url}/admin/knowledge/document/", wait_until="networkidle")
+
+    assert len(sizes) > 5
+    assert sum(sizes) < 2 * MAX_BYTES  # without compressed files, which only a start of the product makes
