@@ -35,7 +35,7 @@ function showVote(turn, vote) {
 
 let lastVote = Promise.resolve();
 
-/** Votes are sent one after the other: a vote without reasons must not overtake the one with them. */
+/** Votes are sent one after the other. What `more` does not say stays as it was said before. */
 function vote(message, direction, more = {}) {
   lastVote = lastVote.then(() => sendVote(message, direction, more));
   return lastVote;
@@ -46,7 +46,9 @@ async function sendVote(message, direction, more) {
   const before = turn.querySelector("[data-vote][aria-pressed=true]")?.dataset.vote;
   showVote(turn, direction);
   try {
-    await post("/api/v1/feedback", { json: { message_id: message, vote: direction, ...more } });
+    const stored = await post("/api/v1/feedback", { json: { message_id: message, vote: direction, ...more } });
+    const { reasons, comment } = await stored.json();
+    turn.querySelector(".turn-actions").dataset.said = JSON.stringify({ reasons, comment });
     return true;
   } catch {
     showVote(turn, before);
@@ -76,17 +78,19 @@ async function clicked(event) {
   }
 }
 
-/** A vote counts at once; a vote down then asks what was wrong. */
+/** "Helpful" counts at once; "not helpful" asks what was wrong, and counts when that is sent. */
 async function judged(button) {
   const message = messageOf(button);
   if (button.dataset.vote === "up") {
     if (await vote(message, "up")) toast(words("thanks"));
     return;
   }
+  const { reasons = [], comment = "" } = JSON.parse(button.closest(".turn-actions").dataset.said || "{}");
   form.reset();
+  for (const box of form.elements.reasons) box.checked = reasons.includes(box.value);
+  form.elements.comment.value = comment;
   form.dataset.target = message;
   openPopover(form, button, { above: true });
-  await vote(message, "down");
 }
 
 export function start() {
