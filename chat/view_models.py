@@ -17,14 +17,21 @@ from chat.answering.progress import step_event
 from chat.error_messages import failure_message
 from chat.filter_summary import FilterSummary, filter_summaries
 from chat.models import Conversation, Message, MessageCitation
+from chat.rendering import claim_at
 from knowledge.models import Document, KnowledgeSet
+from knowledge.rendering import citation_texts
 from knowledge.selectors import documents_askable, documents_readable, sets_curated, sets_listed, sets_readable
 from knowledge.view_models import SourceView, source_view
+from ragcore.answerability import DOUBTFUL_BELOW
+from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.text.scripts import cjk_share
 from ragcore.types.answering import Step
 
 RECENT = 200  # conversations in the side bar; older ones are found by searching
 EXAMPLES = 6
+EXCERPT_CHARACTERS = 220
+MOSTLY = 0.75  # share of the sentences
+RELEVANT_FROM = 0.6  # probability from which a source is said to answer the question
 LONG_QUESTION = 140  # characters from which the question is set smaller
 STEPS = (
     ("rewrite_time", "rewrite"),
@@ -78,10 +85,17 @@ class SourceLine:
     title: str
     sets: str
     page: int | None
-    confidence: float
+    relevance: float | None  # that it answers the question, 0 to 1; None: not judged
     weak: bool
     cited: bool
     readable: bool
+    section: str = ""  # headings above the passage, without the title
+    excerpt: str = ""  # the beginning of the passage, in plain words
+
+    @property
+    def relevance_level(self) -> str:
+        """high, medium or low."""
+        return _level(self.relevance or 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +139,26 @@ class TurnView:
         return failure_message(self.message.error_code, self.message.error_message, self.message.error_data)
 
     @property
+    def is_quoted(self) -> bool:
+        """Whether the text was put together from the sources, without a language model."""
+        return self.message.metadata.get("model") == ExtractiveGenerator.name
+
+    @property
+    def relevance(self) -> str:
+        """How well the best cited source answers the question: high, medium, low, or "" where nobody has judged."""
+        judged = [source.relevance for source in self.cited if source.relevance is not None]
+        return _level(max(judged)) if judged else ""
+
+    @property
+    def in_sources(self) -> str:
+        """How much of the text stands in its sources: all, most, little, or "" where no sentence was judged."""
+        states = [sentence["support"] for sentence in self.message.sentences]
+        if not states:
+            return ""
+        share = sum(state == "supported" for state in states) / len(states)
+        return "all" if share == 1 else "most" if share >= MOSTLY else "little"
+
+    @property
     def cited(self) -> list[SourceLine]:
         return [source for source in self.sources if source.cited]
 
@@ -143,8 +177,9 @@ class SourcePanel:
     total: int
     previous: int | None
     next: int | None
-    confidence: float
+    relevance: float | None
     weak: bool
+    is_located: bool  # the words of the claim were found in the passage
     source: SourceView
 
 
@@ -235,21 +270,27 @@ def turn_view(*, scope: Scope, message_id: uuid.UUID) -> TurnView:
     return turn_views(scope=scope, messages=[selectors.message_get(scope=scope, message_id=message_id)])[0]
 
 
-def source_panel(*, scope: Scope, message_id: uuid.UUID, number: int) -> SourcePanel:
-    """A source of an answer under the rights of this moment. Raises NotFoundError."""
+def source_panel(*, scope: Scope, message_id: uuid.UUID, number: int, place: int | None = None) -> SourcePanel:
+    """A source of an answer under the rights of this moment. Raises NotFoundError.
+
+    `place`: which marker of the text was followed; the words of its claim are marked. None: those of the first one.
+    """
     citation = selectors.citation_get(scope=scope, message_id=message_id, number=number)
     numbers = list(citation.message.citations.order_by("number").values_list("number", flat=True))
-    place = numbers.index(number)
+    at = numbers.index(number)
+    claim = (claim_at(citation.message.answer, place) if place is not None else "") or citation.segment
+    source = source_view(scope=scope, chunk_id=citation.chunk_id, claim=claim, is_cited=True)
     return SourcePanel(
         message_id=message_id,
         number=number,
-        position=place + 1,
+        position=at + 1,
         total=len(numbers),
-        previous=numbers[place - 1] if place else None,
-        next=numbers[place + 1] if place + 1 < len(numbers) else None,
-        confidence=citation.confidence,
+        previous=numbers[at - 1] if at else None,
+        next=numbers[at + 1] if at + 1 < len(numbers) else None,
+        relevance=citation.relevance,
         weak=citation.weak,
-        source=source_view(scope=scope, chunk_id=citation.chunk_id, claim=citation.segment, is_cited=True),
+        is_located=bool(source.marks) or not citation.cited,
+        source=source,
     )
 
 
@@ -312,11 +353,24 @@ def _source(citation: MessageCitation, document: tuple[str, str] | None) -> Sour
         title=title,
         sets=sets,
         page=citation.chunk.page if document else None,
-        confidence=citation.confidence,
+        relevance=citation.relevance,
         weak=citation.weak,
         cited=citation.cited,
         readable=document is not None,
+        section=" › ".join(heading for heading in citation.chunk.heading_path if heading != title) if document else "",
+        excerpt=_excerpt(citation) if document else "",
     )
+
+
+def _excerpt(citation: MessageCitation) -> str:
+    """What the answer takes from the source, else how its passage begins; in plain words."""
+    texts = citation_texts(citation.chunk.text, claim=citation.segment)
+    whole = " ".join(texts)
+    return whole if len(whole) <= EXCERPT_CHARACTERS else f"{whole[:EXCERPT_CHARACTERS].rstrip()}…"
+
+
+def _level(relevance: float) -> str:
+    return "high" if relevance >= RELEVANT_FROM else "medium" if relevance >= DOUBTFUL_BELOW else "low"
 
 
 def _steps(message: Message) -> list[StepLine]:

@@ -77,7 +77,8 @@ def conversations(request: HttpRequest, scope: Scope) -> HttpResponse:
 @page
 def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
     """One turn, as it is stored."""
-    return render(request, "chat/turn.html", {"turn": view_models.turn_view(scope=scope, message_id=message_id)})
+    turn = view_models.turn_view(scope=scope, message_id=message_id)
+    return render(request, "chat/message.html", {"turns": [turn]})
 
 
 @require_safe
@@ -85,7 +86,13 @@ def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpRe
 @page
 def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: int) -> HttpResponse:
     """The evidence panel of one citation; rights are checked at each opening (B3)."""
-    shown = view_models.source_panel(scope=scope, message_id=message_id, number=number)
+    place = request.GET.get("place", "")
+    shown = view_models.source_panel(
+        scope=scope,
+        message_id=message_id,
+        number=number,
+        place=int(place) if place.isdecimal() and len(place) < 6 else None,
+    )
     document_read_record(scope=scope, document=shown.source.document)
     return render(request, "chat/evidence.html", {"shown": shown})
 

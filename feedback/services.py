@@ -30,7 +30,6 @@ from knowledge.services.document_weights import document_ratings_apply
 from notifications.kinds import notification_kind
 from notifications.services import notification_send
 
-
 CASE_REOPENED = notification_kind(
     "case_reopened", gettext_noop("A user is still not satisfied: the closed feedback case “{question}” is open again.")
 )
@@ -65,10 +64,10 @@ def _may_review(user: User, case: BadCase) -> bool:
 
 @transaction.atomic
 def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadCase:
-    """Give a case another state: who takes it into work becomes its reviewer, opening it again frees it.
+    """Give a case another state: who takes it into work, or closes it, becomes its reviewer; opening it frees it.
 
-    So does who closes a case that nobody has taken. An empty note keeps the old one. Moving twice changes nothing more. Raises NotFoundError without the right to
-    review the case.
+    A reviewer that it has stays. An empty note keeps the old one. Moving twice changes nothing more. Raises
+    NotFoundError without the right to review the case.
     """
     target = BadCase.State(state)
     case_get(scope=scope_for(actor), case_id=case.pk, is_reviewer=_is_reviewer(actor))

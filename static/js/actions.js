@@ -2,6 +2,7 @@
 
 import { byId, post, words } from "./dom.js";
 import { close as closePopover, open as openPopover } from "./popover.js";
+import { tell } from "./tabs.js";
 import { toast } from "./toast.js";
 
 const form = byId("vote");
@@ -49,10 +50,11 @@ async function sendVote(message, direction, more) {
     const stored = await post("/api/v1/feedback", { json: { message_id: message, vote: direction, ...more } });
     const { reasons, comment } = await stored.json();
     turn.querySelector(".turn-actions").dataset.said = JSON.stringify({ reasons, comment });
+    tell("changed", { conversation: byId("main").dataset.conversation, message });
     return true;
-  } catch {
+  } catch (error) {
     showVote(turn, before);
-    toast(words("vote_failed"));
+    toast(words(error.status === 401 ? "signed_out" : "vote_failed"));
     return false;
   }
 }

@@ -3,6 +3,7 @@
 import * as actions from "./actions.js";
 import * as choices from "./choices.js";
 import * as composer from "./composer.js";
+import { restored, signedOut } from "./draft.js";
 import { byId, words } from "./dom.js";
 import * as evidence from "./evidence.js";
 import * as filterSheet from "./filter_sheet.js";
@@ -11,10 +12,11 @@ import * as popover from "./popover.js";
 import * as sets from "./sets.js";
 import * as side from "./side.js";
 import { Connection } from "./socket.js";
+import * as tabs from "./tabs.js";
 import * as time from "./time.js";
 import { toast } from "./toast.js";
 import * as tooltip from "./tooltip.js";
-import { RunningTurn, start as startTurns } from "./turns.js";
+import { RunningTurn, decorate, start as startTurns } from "./turns.js";
 
 const LOST_AFTER_MS = 1500; // a hiccup is not worth a banner
 
@@ -60,6 +62,7 @@ async function received(event) {
     turn = null;
     composer.setRunning(false);
     side.refresh(conversation());
+    tabs.tell("turn", { conversation: conversation(), message: event.message_id });
   }
 }
 
@@ -74,6 +77,14 @@ function begun({ message_id, conversation_id, title }) {
     byId("topbar-title").textContent = title;
   }
   side.refresh(conversation_id);
+  tabs.tell("turn", { conversation: conversation_id, message: message_id });
+}
+
+/** Go on with a turn that another tab, or this page before it was loaded anew, has begun. */
+function follow(element) {
+  turn = new RunningTurn(element, element.querySelector(".question").textContent);
+  composer.setRunning(true);
+  resume();
 }
 
 /** The server could not do what it was asked. */
@@ -176,11 +187,21 @@ clicks();
 
 addEventListener("popstate", () => location.reload());
 
+tabs.start({
+  conversation,
+  isBusy: () => turn !== null,
+  decorate,
+  follow,
+  refreshList: () => side.refresh(conversation()),
+});
+composer.restore(restored());
+document.addEventListener("signed-out", () => signedOut(composer.text() || (turn && !turn.messageId ? turn.question : "")), {
+  once: true,
+});
+
 const running = document.querySelector(".turn[data-state=running]");
 if (running) {
-  turn = new RunningTurn(running, running.querySelector(".question").textContent);
-  composer.setRunning(true);
-  resume();
+  follow(running);
 } else {
   document.querySelector(".turn:last-child")?.scrollIntoView();
 }

@@ -9,6 +9,14 @@ let running = false;
 
 export const text = () => field.value.trim();
 
+/** Put a text into the field that was written earlier, unless there is one. */
+export function restore(kept) {
+  if (!kept || field.value) return;
+  field.value = kept;
+  refresh();
+  field.focus();
+}
+
 /** Ask a question that somebody else has written. */
 export function send(question) {
   field.value = question;
