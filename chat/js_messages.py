@@ -19,6 +19,8 @@ def _turn() -> dict[str, str]:
         "stopping": _("Stopping…"),
         "copied": _("Copied"),
         "copy_failed": _("The browser does not allow copying. Select the text and copy it."),
+        "sources": _("Sources"),
+        "wrong_source": _("Wrong source: [{n}] {title}"),
         "thanks": _("Thank you for your feedback."),
         "thanks_down": _("Thank you. A reviewer will look at it."),
         "vote_failed": _("Your feedback was not saved. Please try again."),

@@ -93,6 +93,15 @@ class SourceLine:
     excerpt: str = ""  # the beginning of the passage, in plain words
 
     @property
+    def words(self) -> str:
+        """`[1] Title, section, p. 3 (sets)`; an unreadable source keeps its number."""
+        if not self.readable:
+            return f"[{self.number}] {_('This source was removed, or you no longer have access.')}"
+        page = _("p. %(page)s") % {"page": self.page} if self.page else ""
+        where = ", ".join(part for part in (self.title, self.section, page) if part)
+        return f"[{self.number}] {where}" + (f" ({self.sets})" if self.sets else "")
+
+    @property
     def relevance_level(self) -> str:
         """high, medium or low."""
         return _level(self.relevance or 0.0)

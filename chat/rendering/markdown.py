@@ -252,9 +252,8 @@ def _places(text: str, sentences: Sequence[Mapping[str, Any]]) -> Iterator[tuple
         if start < 0:
             continue
         position = start + len(sentence["text"])
-        if (sentence["support"] != "supported" or is_doubtful(sentence.get("relevance"), best)) and _is_closed(
-            sentence["text"]
-        ):
+        is_marked = sentence["support"] != "supported" or is_doubtful(sentence.get("relevance"), best)
+        if is_marked and _is_closed(sentence["text"]):
             yield start, sentence
 
 

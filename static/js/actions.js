@@ -64,7 +64,19 @@ async function clicked(event) {
   const copyCode = event.target.closest(".code-copy");
   const voted = event.target.closest("[data-vote]");
   const found = event.target.closest(".found-summary");
-  if (copyAnswer) {
+  const copySources = event.target.closest("[data-copy-sources]");
+  const wrong = event.target.closest("[data-wrong-source]");
+  if (wrong) {
+    event.stopPropagation();
+    reportSource(wrong);
+  } else if (copySources) {
+    const turn = copySources.closest(".turn");
+    const [answer, sources] = ["answer-markdown", "answer-sources"].map(
+      (name) => turn.querySelector(`.${name}`).content.textContent.trim(),
+    );
+    await copy(`${answer}\n\n${words("sources")}\n${sources}\n`, copySources);
+    signal(messageOf(copySources), "copy", "answer_with_sources");
+  } else if (copyAnswer) {
     await copy(copyAnswer.closest(".turn").querySelector(".answer-markdown").content.textContent, copyAnswer);
     signal(messageOf(copyAnswer), "copy", "answer");
   } else if (copyCode) {
@@ -95,7 +107,31 @@ async function judged(button) {
   openPopover(form, button, { above: true });
 }
 
+/** A vote down with the source named, for a reviewer; it counts when it is sent. */
+function reportSource(button) {
+  const { wrongSource: number, title } = button.dataset;
+  const message = byId("evidence").querySelector("[data-of-message]").dataset.ofMessage;
+  const turn = document.querySelector(`.turn[data-message="${message}"]`);
+  const { reasons = [], comment = "" } = JSON.parse(turn.querySelector(".turn-actions").dataset.said || "{}");
+  const named = words("wrong_source", { n: number, title });
+  form.reset();
+  for (const box of form.elements.reasons) box.checked = reasons.includes(box.value) || box.value === "bad_source";
+  form.elements.comment.value = [comment, comment.includes(named) ? "" : named].filter(Boolean).join("\n");
+  form.dataset.target = message;
+  openPopover(form, button, { above: true });
+}
+
+/** Where the files of an answer or a conversation are. */
+function exportsOf(menu, opener) {
+  const address = opener.closest("[data-export]").dataset.export;
+  for (const link of menu.querySelectorAll("[data-kind]")) link.href = `${address}?kind=${link.dataset.kind}`;
+}
+
 export function start() {
+  for (const menu of [byId("export-menu"), byId("conversation-menu")]) {
+    menu.addEventListener("popover-open", (event) => exportsOf(menu, event.detail.opener));
+    menu.addEventListener("click", (event) => event.target.closest("[data-kind]") && closePopover());
+  }
   document.addEventListener("click", clicked);
   document.addEventListener("copy", () => {
     const node = getSelection()?.anchorNode;

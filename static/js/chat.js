@@ -168,6 +168,8 @@ function clicks() {
   document.addEventListener("click", (event) => {
     const example = event.target.closest("[data-example]");
     if (example && !turn) return composer.send(example.dataset.example);
+    const edited = event.target.closest("[data-edit-question]");
+    if (edited) return composer.edit(edited.closest(".turn").querySelector(".question").textContent);
     const again = event.target.closest("[data-ask-again], [data-ask-unfiltered], [data-ask-fresh]");
     if (!again || turn) return;
     const [unfiltered, fresh] = ["[data-ask-unfiltered]", "[data-ask-fresh]"].map((way) => again.matches(way));

@@ -42,10 +42,8 @@ def test_quoted_answers_count_as_written_without_a_language_model_and_empty_ones
     tenant_id = tenant_ensure_default().pk
     for model, status, text in (("extractive", "answered", "A."), ("big", "answered", "A."), ("", "stopped", "")):
         metadata = AnswerMetadata(strategy="direct", model=model)
-        strategy_count(
-            tenant_id=tenant_id,
-            record=AnswerRecord(text=text, html="", status=status, confidence=0.5, metadata=metadata),
-        )
+        answer = AnswerRecord(text=text, html="", status=status, confidence=0.5, metadata=metadata)
+        strategy_count(tenant_id=tenant_id, record=answer)
 
     direct = figures(scope_of(make_user()))["direct"]
 

@@ -28,7 +28,7 @@ def test_a_quotation_that_does_not_answer_is_told_from_one_that_does_and_from_wh
     text = f"{BOLTS} [1] {DRAIN} [1]\n\n- {OTHER} [2]\n- Nobody said this."
     claims = [(f"{BOLTS} [1]", (1,)), (f"{DRAIN} [1]", (1,)), (f"{OTHER} [2]", (2,)), ("Nobody said this.", ())]
     sentences = [Sentence(text=claim, support="supported", citations=cited) for claim, cited in claims]
-    judge = RelevanceJudge(question="With which torque is the coolant pump mounted?", tokenizer=tokenizer)
+    judge = RelevanceJudge(question="How is the coolant pump mounted?", tokenizer=tokenizer)
 
     bolts, drain, other, nobody = judge.of_quotations(text, sentences, sources)
 
