@@ -20,6 +20,7 @@ from chat import selectors, view_models
 from chat.conversations import edits
 from chat.exports import FORMATS, build_report, export_file
 from chat.filter_summary import initial_filters
+from chat.follow_ups import follow_ups
 from chat.js_messages import js_messages
 from chat.models import Conversation
 from chat.types import MAX_QUERY_CHARACTERS
@@ -83,6 +84,14 @@ def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpRe
     """One turn, as it is stored."""
     turn = view_models.turn_view(scope=scope, message_id=message_id)
     return render(request, "chat/message.html", {"turns": [turn]})
+
+
+@require_safe
+@never_cache
+@page
+def message_follow_ups(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
+    """What may be asked next; the browser asks for it once an answer is there."""
+    return render(request, "chat/follow_ups.html", {"questions": follow_ups(scope=scope, message_id=message_id)})
 
 
 @require_safe

@@ -11,7 +11,7 @@ from ragcore.grounding.source_texts import MARKER
 from ragcore.ports import Tokenizer
 from ragcore.types import Sentence, Source
 
-DOUBTFUL_BELOW = 0.25  # of the probability: two thirds of foreign sentences are below, a quarter of right ones
+DOUBTFUL_BELOW = 0.3  # of the probability: four fifths of foreign sentences are below, a third of lone right ones
 MUCH_BETTER = 2.0  # times: beside a quotation that answers better, a doubtful one is told apart
 HOPELESS_BELOW = 0.1  # of the best quotation: then all of them are doubtful
 

@@ -32,8 +32,20 @@ _CELLS = re.compile(r"(?:(?<!\s)\s+)?\|\s*")
 _SPACE = re.compile(r"\s+")
 
 
-_PICTURE = re.compile(r"!\[(?P<words>(?:[^\[\]\\\n]|\\.|\[[^\[\]\n]{0,200}\]){0,1000})\]\([^()\s]{0,2000}\)")
+_PICTURE = re.compile(
+    r"!\[(?P<words>(?:[^\[\]\\\n]|\\.|\[[^\[\]\n]{0,200}\]){0,1000})\]\((?P<target>[^()\s]{0,2000})\)"
+)
 _PICTURE_REST = re.compile(r"\\?\]\\?\(picture:[A-Za-z0-9._-]{0,128}\\?\)?")  # of one that was cut, or escaped
+
+
+_NAMED_PICTURE = re.compile(r"picture:([A-Za-z0-9._-]{1,128})")
+
+
+def pictures_in(text: str) -> Iterator[tuple[str, str]]:
+    """The document's own pictures that a passage shows, in order: name, and what it says about it."""
+    for match in _PICTURE.finditer(text):
+        if name := _NAMED_PICTURE.fullmatch(match["target"]):
+            yield name[1], _SPACE.sub(" ", match["words"]).strip()
 
 
 def without_pictures(text: str) -> str:

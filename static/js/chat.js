@@ -7,6 +7,7 @@ import { restored, signedOut } from "./draft.js";
 import { byId, words } from "./dom.js";
 import * as evidence from "./evidence.js";
 import * as filterSheet from "./filter_sheet.js";
+import * as followUps from "./follow_ups.js";
 import * as filters from "./filters.js";
 import * as popover from "./popover.js";
 import * as sets from "./sets.js";
@@ -196,6 +197,7 @@ tabs.start({
   follow,
   refreshList: () => side.refresh(conversation()),
 });
+followUps.start();
 composer.restore(restored());
 document.addEventListener("signed-out", () => signedOut(composer.text() || (turn && !turn.messageId ? turn.question : "")), {
   once: true,

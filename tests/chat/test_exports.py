@@ -12,8 +12,7 @@ from django.urls import reverse
 
 from chat.exports.report import markdown_blocks
 from chat.models import Conversation, Message, MessageCitation
-from tests.factories import make_set, make_user
-from tests.knowledge.worlds import ingest
+from tests.factories import ingest, make_set, make_user
 
 ANSWER = """## Result 结果
 

@@ -37,6 +37,7 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "conversations": ("", everybody),
     "c/<uuid:conversation_id>": ("conversation", _own("conversation", "user_id")),
     "c/<uuid:conversation_id>/export": ("conversation", _own("conversation", "user_id")),
+    "messages/<uuid:message_id>/follow-ups": ("message", _own("message", "user_id")),
     "messages/<uuid:message_id>/export": ("message", _own("message", "user_id")),
     "messages/<uuid:message_id>": ("message", _own("message", "user_id")),
     "messages/<uuid:message_id>/sources/<int:number>": None,  # which numbers there are; leaks are looked for
