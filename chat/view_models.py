@@ -34,7 +34,7 @@ EXAMPLES = 6
 MAX_FIGURES = 4  # below one answer
 EXCERPT_CHARACTERS = 220
 MOSTLY = 0.75  # share of the sentences
-RELEVANT_FROM = 0.6  # probability from which a source is said to answer the question
+RELEVANT_FROM = 0.4  # probability from which a source is said to answer the question
 LONG_QUESTION = 140  # characters from which the question is set smaller
 STEPS = (
     ("rewrite_time", "rewrite"),

@@ -26,6 +26,7 @@ from knowledge.selectors.keeping import OriginalsWithheldError
 
 CHUNKS_A_PAGE = 60
 PICTURES_KEPT = 2000  # files of about 100 KB
+DRAWING = 2  # raised whenever pages are drawn in another way
 PICTURE_AGE_SECONDS = 30 * 24 * 3600
 PDF = "application/pdf"
 PICTURES = {  # what a browser shows and cannot run
@@ -237,7 +238,7 @@ def page_drawn(
     if source is None:
         raise NotFoundError("page_picture", version=version.pk)
     places = sha256(repr((list(boxes), list(words), is_clip)).encode()).hexdigest()[:16]
-    key = f"{version.pk}:{version.sha256}:{bool(version.rendition)}:{page}:{places}"
+    key = f"{DRAWING}:{version.pk}:{version.sha256}:{bool(version.rendition)}:{page}:{places}"
     kept = _pictures().get(key)
     if kept is None:
         with source.open("rb") as file:

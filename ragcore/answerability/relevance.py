@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 
 from ragcore.answerability.model import score_answerability
 from ragcore.grounding.source_texts import MARKER
 from ragcore.ports import Tokenizer
-from ragcore.types import Sentence, Source
+from ragcore.types import Passage, Sentence, Source
 
-DOUBTFUL_BELOW = 0.3  # of the probability: four fifths of foreign sentences are below, a third of lone right ones
+DOUBTFUL_BELOW = 0.1  # nearly all foreign sentences are below, a fifth of right ones by themselves
 MUCH_BETTER = 2.0  # times: beside a quotation that answers better, a doubtful one is told apart
-HOPELESS_BELOW = 0.1  # of the best quotation: then all of them are doubtful
+HOPELESS_BELOW = 0.03  # of the best quotation: then all of them are doubtful
 
 
 def is_doubtful(relevance: float | None, best: float) -> bool:
@@ -23,7 +24,11 @@ def is_doubtful(relevance: float | None, best: float) -> bool:
     return best < HOPELESS_BELOW or (relevance < DOUBTFUL_BELOW and relevance * MUCH_BETTER < best)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+NOTHING = "So it is. 就是这样。"  # a text that answers no question
+MOST_FLOOR = 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
 class RelevanceJudge:
     """Probabilities, 0 to 1, that texts answer a question. `idf`: see score_answerability."""
 
@@ -32,9 +37,17 @@ class RelevanceJudge:
     idf: Mapping[str, float] | None = None
 
     def of_source(self, source: Source) -> float:
-        """That this source alone answers it."""
-        judged = score_answerability(self.question, [source], tokenizer=self.tokenizer, idf=self.idf)
-        return round(judged.score, 4)
+        """That this source alone answers it: what it adds to the score of a text that has nothing to do with it."""
+        return round(max(0.0, (self._score(source) - self._floor) / (1 - self._floor)), 4)
+
+    @cached_property
+    def _floor(self) -> float:
+        """The score by the question alone: some kinds are answered more often than others, whatever was found."""
+        passage = Passage(chunk=0, document=0, version=0, text=NOTHING, title="")
+        return min(self._score(Source(number=1, passage=passage, text=NOTHING, score=1.0)), MOST_FLOOR)
+
+    def _score(self, source: Source) -> float:
+        return score_answerability(self.question, [source], tokenizer=self.tokenizer, idf=self.idf).score
 
     def of_quotations(self, text: str, sentences: Sequence[Sentence], sources: Sequence[Source]) -> list[Sentence]:
         """The sentences of `text`, in order, with their relevance.

@@ -132,7 +132,7 @@ def test_each_marker_shows_the_words_of_its_own_claim(browser, reader, document)
 def test_an_answer_without_a_model_says_so_and_tells_support_from_relevance(browser, reader, document):
     sentences = [{"text": "Two seconds [1].", "support": "supported", "citations": [1], "reason": None}]
     message = answer(conversation_of(reader), document, sentences=sentences, metadata={"model": "extractive"})
-    message.citations.update(relevance=0.1)
+    message.citations.update(relevance=0.05)
 
     page = browser.get(reverse("chat:conversation", args=[message.conversation_id])).content.decode()
 

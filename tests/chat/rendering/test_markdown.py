@@ -145,7 +145,7 @@ def test_markers_tell_their_place_and_code_keeps_its_brackets():
 
 
 def test_a_quotation_that_may_not_answer_is_marked_as_such():
-    sentence = {"text": "A claim [1].", "support": "supported", "reason": None, "relevance": 0.05}
+    sentence = {"text": "A claim [1].", "support": "supported", "reason": None, "relevance": 0.01}
 
     html = render_markdown("A claim [1].", citations=[1], sentences=[sentence])
 
