@@ -77,7 +77,7 @@ def _code(text: str, styles: Any) -> Any:
     """Lines as they are; a long one goes on in the next."""
     whole = text.expandtabs(4).split("\n")
     lines = [line[at : at + CODE_COLUMNS] for line in whole for at in range(0, len(line) or 1, CODE_COLUMNS)]
-    shown = "<br/>".join(_fonts(line, CODE_FONT).replace(" ", "&nbsp;") for line in lines)
+    shown = "<br/>".join(_fonts(line.replace(" ", "\u00a0"), CODE_FONT) for line in lines)
     return _paragraph(shown, styles["Code"])
 
 
