@@ -28,7 +28,7 @@ CITED_DOCUMENTS = 2  # whose sections are looked at
 CHUNKS = 40  # of one document, around the cited passage
 BEST = 3  # hits among which the section must be
 HEADING_CHARACTERS = (3, 60)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{2,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 _NUMBER = re.compile(
     r"^(?:\d+(?:\.\d+)*[.、)]?|第[一二三四五六七八九十百\d]+[章节条]|[一二三四五六七八九十]+、)[ \t\u3000]*"
 )
@@ -90,7 +90,7 @@ def _headings(version_id: int | None, *, near: int) -> list[str]:
 
 
 def _headings_of(chunk: Chunk) -> Iterable[str]:
-    named = [*chunk.heading_path[-1:], *_HEADING.findall(chunk.text)]
+    named = [*chunk.heading_path[1:][-1:], *_HEADING.findall(chunk.text)]
     clean = (_NUMBER.sub("", plain_text(heading)).strip() for heading in named)
     low, high = HEADING_CHARACTERS
     return (heading for heading in clean if low <= len(heading) <= high)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Count, Q, prefetch_related_objects
@@ -15,23 +15,21 @@ from accounts.scope import Scope
 from chat import selectors
 from chat.answering.progress import step_event
 from chat.error_messages import failure_message
+from chat.figures import FigureLine, figures_of
 from chat.filter_summary import FilterSummary, filter_summaries
 from chat.models import Conversation, Message, MessageCitation
 from chat.rendering import claim_at
 from knowledge.models import Document, KnowledgeSet
 from knowledge.rendering import citation_texts
 from knowledge.selectors import documents_askable, documents_readable, sets_curated, sets_listed, sets_readable
-from knowledge.selectors.keeping import documents_openable
 from knowledge.view_models import SourceView, source_view
 from ragcore.answerability import DOUBTFUL_BELOW
 from ragcore.extractive.generator import ExtractiveGenerator
-from ragcore.text.markdown import pictures_in
 from ragcore.text.scripts import cjk_share
 from ragcore.types.answering import Step
 
 RECENT = 200  # conversations in the side bar; older ones are found by searching
 EXAMPLES = 6
-MAX_FIGURES = 4  # below one answer
 EXCERPT_CHARACTERS = 220
 MOSTLY = 0.75  # share of the sentences
 RELEVANT_FROM = 0.4  # probability from which a source is said to answer the question
@@ -108,16 +106,6 @@ class SourceLine:
     def relevance_level(self) -> str:
         """high, medium or low."""
         return _level(self.relevance or 0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FigureLine:
-    """A picture that stands in a cited passage."""
-
-    number: int  # of the source
-    version_id: int
-    name: str
-    words: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,33 +273,9 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     wanted = {citation.document_id for found in by_message.values() for citation in found}
     known = _documents(scope=scope, ids=wanted)
     filters = filter_summaries(scope=scope, messages=rows)
-    figures = _figures(scope=scope, by_message=by_message)
+    figures = figures_of(scope=scope, by_message=by_message)
     views = (_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows)
     return [replace(view, figures=figures.get(view.message.pk, ())) for view in views]
-
-
-def _figures(
-    *, scope: Scope, by_message: Mapping[uuid.UUID, Sequence[MessageCitation]]
-) -> dict[uuid.UUID, list[FigureLine]]:
-    """The pictures of cited passages by message, as far as the asker may open them at this moment (D26)."""
-    found = {
-        message: [
-            FigureLine(number=one.number, version_id=one.version_id, name=name, words=words)
-            for one in citations
-            if one.cited
-            for name, words in pictures_in(one.chunk.text)
-        ]
-        for message, citations in by_message.items()
-    }
-    versions = {figure.version_id for figures in found.values() for figure in figures}
-    if not versions:
-        return {}
-    openable = documents_openable(scope=scope).filter(live_version__in=versions)
-    shown = set(openable.values_list("live_version_id", flat=True))
-    return {
-        message: [figure for figure in figures if figure.version_id in shown][:MAX_FIGURES]
-        for message, figures in found.items()
-    }
 
 
 def turn_view(*, scope: Scope, message_id: uuid.UUID) -> TurnView:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragcore.errors import CorruptDocumentError, ResourceLimitError, SandboxUnavailableError
-from ragcore.parsing.pdf.word_places import find_word_places
 from ragcore.parsing.sandbox.confine import UNCONFINED_EXIT, confine
 from ragcore.parsing.sandbox.process import POLICY
 
@@ -97,6 +96,8 @@ def draw(
     """The same in this process."""
     import pypdfium2
     from PIL import Image
+
+    from ragcore.parsing.pdf.word_places import find_word_places
 
     with pypdfium2.PdfDocument(content) as document:
         found = document[page - 1]

@@ -116,14 +116,14 @@ def test_a_source_is_shown_with_the_cited_sentence_marked(browser, reader, docum
 
 
 def test_each_marker_shows_the_words_of_its_own_claim(browser, reader, document):
-    text = "When the timer expires, the session falls back [1]. It starts at once [1]. Bananas are yellow [1]."
+    text = "When the timer expires, the session falls back [1]. It waits for two seconds [1]. Bananas are yellow [1]."
     message = answer(conversation_of(reader), document, answer=text)
 
     pages = [browser.get(f"{source_url(message)}?place={place}").content.decode() for place in (0, 1, 2, "x", 99)]
 
     marked = [re.findall(r"<mark>(.*?)</mark>", page) for page in pages]
     assert marked[0][0].startswith("When the timer expires")
-    assert marked[1] == ["The timer starts at once."]
+    assert marked[1] == ["The timer waits for two seconds."]
     assert marked[2] == []
     assert "The answer puts it in other words" in pages[2]
     assert marked[3] == marked[4] == marked[0]  # as without a place: the claim of the first marker
