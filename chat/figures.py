@@ -1,4 +1,4 @@
-"""Pictures of the passages that an answer cites (D26)."""
+"""Pictures and words of the passages that an answer cites (D26)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from accounts.scope import Scope
 from chat.models import MessageCitation
+from knowledge.rendering import citation_texts
 from knowledge.selectors.keeping import documents_openable
 from ragcore.text.markdown import pictures_in
 
+EXCERPT_CHARACTERS = 220
 MAX_FIGURES = 4  # below one answer
 
 
@@ -46,3 +48,10 @@ def figures_of(
         message: [figure for figure in figures if figure.version_id in shown][:MAX_FIGURES]
         for message, figures in found.items()
     }
+
+
+def excerpt_of(citation: MessageCitation) -> str:
+    """What the answer takes from the source, else how its passage begins; in plain words."""
+    texts = citation_texts(citation.chunk.text, claim=citation.segment)
+    whole = " ".join(texts)
+    return whole if len(whole) <= EXCERPT_CHARACTERS else f"{whole[:EXCERPT_CHARACTERS].rstrip()}…"

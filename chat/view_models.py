@@ -15,12 +15,11 @@ from accounts.scope import Scope
 from chat import selectors
 from chat.answering.progress import step_event
 from chat.error_messages import failure_message
-from chat.figures import FigureLine, figures_of
+from chat.figures import FigureLine, excerpt_of, figures_of
 from chat.filter_summary import FilterSummary, filter_summaries
 from chat.models import Conversation, Message, MessageCitation
 from chat.rendering import claim_at
 from knowledge.models import Document, KnowledgeSet
-from knowledge.rendering import citation_texts
 from knowledge.selectors import documents_askable, documents_readable, sets_curated, sets_listed, sets_readable
 from knowledge.view_models import SourceView, source_view
 from ragcore.answerability import DOUBTFUL_BELOW
@@ -30,7 +29,6 @@ from ragcore.types.answering import Step
 
 RECENT = 200  # conversations in the side bar; older ones are found by searching
 EXAMPLES = 6
-EXCERPT_CHARACTERS = 220
 MOSTLY = 0.75  # share of the sentences
 RELEVANT_FROM = 0.4  # probability from which a source is said to answer the question
 LONG_QUESTION = 140  # characters from which the question is set smaller
@@ -371,15 +369,8 @@ def _source(citation: MessageCitation, document: tuple[str, str] | None) -> Sour
         cited=citation.cited,
         readable=document is not None,
         section=" › ".join(heading for heading in citation.chunk.heading_path if heading != title) if document else "",
-        excerpt=_excerpt(citation) if document else "",
+        excerpt=excerpt_of(citation) if document else "",
     )
-
-
-def _excerpt(citation: MessageCitation) -> str:
-    """What the answer takes from the source, else how its passage begins; in plain words."""
-    texts = citation_texts(citation.chunk.text, claim=citation.segment)
-    whole = " ".join(texts)
-    return whole if len(whole) <= EXCERPT_CHARACTERS else f"{whole[:EXCERPT_CHARACTERS].rstrip()}…"
 
 
 def _level(relevance: float) -> str:
