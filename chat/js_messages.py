@@ -19,10 +19,13 @@ def _turn() -> dict[str, str]:
         "stopping": _("Stopping…"),
         "copied": _("Copied"),
         "copy_failed": _("The browser does not allow copying. Select the text and copy it."),
+        "sources": _("Sources"),
+        "wrong_source": _("Wrong source: [{n}] {title}"),
         "thanks": _("Thank you for your feedback."),
         "thanks_down": _("Thank you. A reviewer will look at it."),
         "vote_failed": _("Your feedback was not saved. Please try again."),
         "weak": _("Only partly supported by the sources."),
+        "doubtful": _("The source says this, but it may not answer the question."),
         "unsupported": _("Not supported by the sources. Check it before you use it."),
         "failed_safe": _("Your question is kept. Try again in a moment."),
     }
@@ -32,7 +35,6 @@ def _evidence() -> dict[str, str]:
     return {
         "source_n": _("Source {n}"),
         "page_n": _("p. {n}"),
-        "confidence": _("Relevance"),
         "evidence_failed": _("The source could not be loaded. Check your connection and try again."),
         "evidence_refused": _("This source is no longer available. It was removed, or you no longer have access."),
     }
@@ -56,6 +58,8 @@ def _composer() -> dict[str, str]:
         "stop": _("Stop"),
         "all_sets": _("All knowledge sets"),
         "n_sets": _("{n} knowledge sets"),
+        "signed_out": _("Your session has expired. Open the sign-in in another tab, then try again."),
+        "draft_kept": _("Your session had expired. Your question is kept."),
         "offline": _("Connection lost. The answer continues; reconnecting…"),
         "too_long": _("{n} characters too many"),
     }

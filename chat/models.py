@@ -101,6 +101,7 @@ class MessageCitation(models.Model):
     confidence = models.FloatField(_("confidence"), default=0)
     weak = models.BooleanField(default=False)
     cited = models.BooleanField(default=True)  # False: shown as a source, not pointed to by the answer
+    relevance = models.FloatField(null=True, blank=True)  # that it answers the question, 0 to 1; null: not judged
 
     class Meta:
         verbose_name = _("citation")

@@ -90,6 +90,7 @@ def serialize_citation(citation: CitationRecord) -> dict[str, Any]:
         "position": citation.position,
         "answer_segment": citation.segment,
         "weak": citation.weak,
+        "relevance": citation.relevance,
     }
 
 

@@ -155,6 +155,7 @@ class CitationRecord:
     segment: str
     weak: bool
     cited: bool = True  # False: a source that the answer does not point to
+    relevance: float | None = None  # that the source answers the question, 0 to 1; None: not judged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

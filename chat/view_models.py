@@ -14,14 +14,20 @@ from chat import selectors
 from chat.answering.progress import step_event
 from chat.clarification import MeantSet, sets_meant
 from chat.error_messages import failure_message
+from chat.figures import FigureLine, excerpt_of, figures_of
 from chat.filter_summary import FilterSummary, filter_summaries
 from chat.models import Conversation, Message, MessageCitation
+from chat.rendering import claim_at
 from knowledge.models import Document, KnowledgeSet, name_in_language
 from knowledge.selectors import documents_askable, documents_readable, sets_curated, sets_listed, sets_readable
 from knowledge.view_models import SourceView, source_view
+from ragcore.answerability import DOUBTFUL_BELOW
+from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.text.scripts import cjk_share
 from ragcore.types.answering import Step
 
+MOSTLY = 0.75  # share of the sentences
+RELEVANT_FROM = 0.4  # probability from which a source is said to answer the question
 LONG_QUESTION = 140  # characters from which the question is set smaller
 STEPS = (
     ("rewrite_time", "rewrite"),
@@ -59,10 +65,26 @@ class SourceLine:
     title: str
     sets: str
     page: int | None
-    confidence: float
+    relevance: float | None  # that it answers the question, 0 to 1; None: not judged
     weak: bool
     cited: bool
     readable: bool
+    section: str = ""  # headings above the passage, without the title
+    excerpt: str = ""  # the beginning of the passage, in plain words
+
+    @property
+    def words(self) -> str:
+        """`[1] Title, section, p. 3 (sets)`; an unreadable source keeps its number."""
+        if not self.readable:
+            return f"[{self.number}] {_('This source was removed, or you no longer have access.')}"
+        page = _("p. %(page)s") % {"page": self.page} if self.page else ""
+        where = ", ".join(part for part in (self.title, self.section, page) if part)
+        return f"[{self.number}] {where}" + (f" ({self.sets})" if self.sets else "")
+
+    @property
+    def relevance_level(self) -> str:
+        """high, medium or low."""
+        return _level(self.relevance or 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +110,7 @@ class TurnView:
     filters: FilterSummary | None = None
     understood: str = ""  # the question without its conversation, where that is another one
     forms: Sequence[str] = ()  # in which it was looked for, too
+    figures: Sequence[FigureLine] = ()  # of the cited passages
     rounds: Sequence[str] = ()  # what was done in the rounds of a loop, in words
     meant: Sequence[MeantSet] = ()  # knowledge sets of which one may have been meant
 
@@ -105,6 +128,26 @@ class TurnView:
     def failure(self) -> str:
         """Why there is no answer, in the reader's language; "" where nothing is known of it."""
         return failure_message(self.message.error_code, self.message.error_message, self.message.error_data)
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether the text was put together from the sources, without a language model."""
+        return self.message.metadata.get("model") == ExtractiveGenerator.name
+
+    @property
+    def relevance(self) -> str:
+        """How well the best cited source answers the question: high, medium, low, or "" where nobody has judged."""
+        judged = [source.relevance for source in self.cited if source.relevance is not None]
+        return _level(max(judged)) if judged else ""
+
+    @property
+    def in_sources(self) -> str:
+        """How much of the text stands in its sources: all, most, little, or "" where no sentence was judged."""
+        states = [sentence["support"] for sentence in self.message.sentences]
+        if not states:
+            return ""
+        share = sum(state == "supported" for state in states) / len(states)
+        return "all" if share == 1 else "most" if share >= MOSTLY else "little"
 
     @property
     def cited(self) -> list[SourceLine]:
@@ -125,8 +168,9 @@ class SourcePanel:
     total: int
     previous: int | None
     next: int | None
-    confidence: float
+    relevance: float | None
     weak: bool
+    is_located: bool  # the words of the claim were found in the passage
     source: SourceView
 
 
@@ -182,7 +226,9 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     wanted = {citation.document_id for found in by_message.values() for citation in found}
     known = _documents(scope=scope, ids=wanted)
     filters = filter_summaries(scope=scope, messages=rows)
-    shown = [_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows]
+    figures = figures_of(scope=scope, by_message=by_message)
+    views = (_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows)
+    shown = [replace(view, figures=figures.get(view.message.pk, ())) for view in views]
     if shown:  # only the last one is still open to be asked again
         last = [citation.document_id for citation in by_message[rows[-1].pk]]
         shown[-1] = replace(shown[-1], meant=sets_meant(scope=scope, message=rows[-1], document_ids=last))
@@ -194,21 +240,27 @@ def turn_view(*, scope: Scope, message_id: uuid.UUID) -> TurnView:
     return turn_views(scope=scope, messages=[selectors.message_get(scope=scope, message_id=message_id)])[0]
 
 
-def source_panel(*, scope: Scope, message_id: uuid.UUID, number: int) -> SourcePanel:
-    """A source of an answer under the rights of this moment. Raises NotFoundError."""
+def source_panel(*, scope: Scope, message_id: uuid.UUID, number: int, place: int | None = None) -> SourcePanel:
+    """A source of an answer under the rights of this moment. Raises NotFoundError.
+
+    `place`: which marker of the text was followed; the words of its claim are marked. None: those of the first one.
+    """
     citation = selectors.citation_get(scope=scope, message_id=message_id, number=number)
     numbers = list(citation.message.citations.order_by("number").values_list("number", flat=True))
-    place = numbers.index(number)
+    at = numbers.index(number)
+    claim = (claim_at(citation.message.answer, place) if place is not None else "") or citation.segment
+    source = source_view(scope=scope, chunk_id=citation.chunk_id, claim=claim, is_cited=True)
     return SourcePanel(
         message_id=message_id,
         number=number,
-        position=place + 1,
+        position=at + 1,
         total=len(numbers),
-        previous=numbers[place - 1] if place else None,
-        next=numbers[place + 1] if place + 1 < len(numbers) else None,
-        confidence=citation.confidence,
+        previous=numbers[at - 1] if at else None,
+        next=numbers[at + 1] if at + 1 < len(numbers) else None,
+        relevance=citation.relevance,
         weak=citation.weak,
-        source=source_view(scope=scope, chunk_id=citation.chunk_id, claim=citation.segment, is_cited=True),
+        is_located=bool(source.marks) or not citation.cited,
+        source=source,
     )
 
 
@@ -271,11 +323,17 @@ def _source(citation: MessageCitation, document: tuple[str, str] | None) -> Sour
         title=title,
         sets=sets,
         page=citation.chunk.page if document else None,
-        confidence=citation.confidence,
+        relevance=citation.relevance,
         weak=citation.weak,
         cited=citation.cited,
         readable=document is not None,
+        section=" › ".join(heading for heading in citation.chunk.heading_path if heading != title) if document else "",
+        excerpt=excerpt_of(citation) if document else "",
     )
+
+
+def _level(relevance: float) -> str:
+    return "high" if relevance >= RELEVANT_FROM else "medium" if relevance >= DOUBTFUL_BELOW else "low"
 
 
 def _steps(message: Message) -> list[StepLine]:

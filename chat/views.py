@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_POST, require_safe
@@ -18,7 +21,9 @@ from chat import selectors, view_models
 from chat.asking import asking_view
 from chat.conversation_list import archived_count, conversation_groups
 from chat.conversations import edits
+from chat.exports import FORMATS, build_report, export_file
 from chat.filter_summary import initial_filters
+from chat.follow_ups import follow_ups
 from chat.home_page import home_page
 from chat.js_messages import js_messages
 from chat.models import Conversation
@@ -74,7 +79,16 @@ def conversation(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID)
 @page
 def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
     """One turn, as it is stored."""
-    return render(request, "chat/turn.html", {"turn": view_models.turn_view(scope=scope, message_id=message_id)})
+    turn = view_models.turn_view(scope=scope, message_id=message_id)
+    return render(request, "chat/message.html", {"turns": [turn]})
+
+
+@require_safe
+@never_cache
+@page
+def message_follow_ups(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
+    """What may be asked next; the browser asks for it once an answer is there."""
+    return render(request, "chat/follow_ups.html", {"questions": follow_ups(scope=scope, message_id=message_id)})
 
 
 @require_safe
@@ -82,9 +96,50 @@ def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpRe
 @page
 def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: int) -> HttpResponse:
     """The evidence panel of one citation; rights are checked at each opening (B3)."""
-    shown = view_models.source_panel(scope=scope, message_id=message_id, number=number)
+    place = request.GET.get("place", "")
+    shown = view_models.source_panel(
+        scope=scope,
+        message_id=message_id,
+        number=number,
+        place=int(place) if place.isdecimal() and len(place) < 6 else None,
+    )
     document_read_record(scope=scope, document=shown.source.document)
     return render(request, "chat/evidence.html", {"shown": shown})
+
+
+class ExportForm(forms.Form):
+    """The format of a file."""
+
+    kind = forms.ChoiceField(choices=[(kind, kind) for kind in FORMATS])
+
+
+@require_safe
+@never_cache
+@page
+def message_export(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
+    """One answer as a file, with its sources under the rights of this moment."""
+    turn = view_models.turn_view(scope=scope, message_id=message_id)
+    return _export(request, title=turn.message.question, turns=[turn])
+
+
+@require_safe
+@never_cache
+@page
+def conversation_export(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
+    """A conversation as a file, with its sources under the rights of this moment."""
+    found = selectors.conversation_get(scope=scope, conversation_id=conversation_id)
+    messages = selectors.messages_of(scope=scope, conversation_id=found.pk)
+    turns = view_models.turn_views(scope=scope, messages=messages)
+    return _export(request, title=found.title or _("Conversation"), turns=turns)
+
+
+def _export(request: HttpRequest, *, title: str, turns: Sequence[view_models.TurnView]) -> HttpResponse:
+    form = ExportForm({"kind": "md", **request.GET.dict()})
+    if not form.is_valid():
+        return HttpResponse(status=422)
+    file = export_file(build_report(title=title, turns=turns), form.cleaned_data["kind"])
+    headers = {"Content-Disposition": content_disposition_header(True, file.name) or "attachment"}
+    return HttpResponse(file.content, content_type=file.media_type, headers=headers)
 
 
 @require_POST

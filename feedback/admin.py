@@ -65,8 +65,8 @@ class BadCaseAdmin(ReviewerAdmin):
     ordering = (F("closed").desc(nulls_first=True), "-created")  # what is not closed first
     show_full_result_count = False
     actions = ("take", "close")
-    fields = (("state_shown", "assignee"), ("created", "closed"), "note")
-    readonly_fields = ("state_shown", "assignee", "created", "closed", "note")
+    fields = (("state_shown", "assignee"), ("created", "closed", "reopened"), "note")
+    readonly_fields = ("state_shown", "assignee", "created", "closed", "reopened", "note")
     change_form_outer_after_template = "admin/feedback/badcase/case.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BadCase]:

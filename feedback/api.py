@@ -16,7 +16,7 @@ from feedback.services import signal_record, vote_record
 
 
 class FeedbackBody(StrictSerializer):
-    """A judgement of an answer; it replaces your earlier one."""
+    """A judgement of an answer in place of your earlier one; reasons and comment that are left out stay."""
 
     message_id = serializers.UUIDField()
     vote = serializers.ChoiceField(Vote.Direction.choices)

@@ -13,7 +13,7 @@ from django.utils.translation import pgettext_lazy
 
 
 class Vote(models.Model):
-    """One person's judgement of one answer; voting again replaces it."""
+    """One person's judgement of one answer; what is not said again stays."""
 
     class Direction(models.TextChoices):
         UP = "up", _("Helpful")
@@ -99,6 +99,7 @@ class BadCase(models.Model):
     note = models.TextField(_("reviewer note"), blank=True)
     created = models.DateTimeField(_("created"), auto_now_add=True)
     closed = models.DateTimeField(_("closed"), null=True, blank=True)
+    reopened = models.DateTimeField(_("reopened by user feedback"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("feedback case")

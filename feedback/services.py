@@ -11,7 +11,9 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Avg, Case, Count, Exists, F, FloatField, OuterRef, Value, When
 from django.db.models.functions import Coalesce
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from accounts.roles import REVIEW_PERMISSION
@@ -22,29 +24,51 @@ from chat.models import Message, MessageCitation
 from chat.selectors import message_get
 from feedback.models import BadCase, CaseMove, Signal, Vote
 from feedback.queue import RATE_DOCUMENTS, queue_of
-from feedback.selectors import case_get
+from feedback.selectors import case_get, cases_reviewable
 from knowledge.queue import enqueue_on_commit
 from knowledge.services.document_weights import document_ratings_apply
+from notifications.kinds import notification_kind
+from notifications.services import notification_send
+
+CASE_REOPENED = notification_kind(
+    "case_reopened", gettext_noop("A user is still not satisfied: the closed feedback case “{question}” is open again.")
+)
 
 
 def case_open(*, message: Message, actor: User) -> BadCase:
-    """The case of an answer, open; one in work stays so, a closed one is opened again. Needs a transaction."""
+    """The case of an answer, open; one in work stays so. Needs a transaction.
+
+    A closed one is opened again, and never silently: who closed it is told, and the case keeps when it happened.
+    """
     BadCase.objects.get_or_create(message=message)
     case = BadCase.objects.select_for_update().get(message=message)
     if case.state == BadCase.State.CLOSED:
-        case.state, case.closed = BadCase.State.OPEN, None
-        case.save(update_fields=["state", "closed"])
+        case.state, case.closed, case.reopened = BadCase.State.OPEN, None, timezone.now()
+        case.save(update_fields=["state", "closed", "reopened"])
         CaseMove.objects.create(case=case, actor=actor, before=BadCase.State.CLOSED, after=case.state)
         audit_record(actor=actor, action="case.reopen", target=str(message), case=case.pk)
+        _tell_reviewers(case)
     return case
+
+
+def _tell_reviewers(case: BadCase) -> None:
+    """Who worked on it or closed it, as long as they may still review it."""
+    people = [case.assignee] if case.assignee is not None and _may_review(case.assignee, case) else []
+    link = reverse("admin:feedback_badcase_change", args=[case.pk])
+    notification_send(recipients=people, kind=CASE_REOPENED, data={"question": str(case.message)}, link=link)
+
+
+def _may_review(user: User, case: BadCase) -> bool:
+    found = cases_reviewable(scope=scope_for(user), is_reviewer=_is_reviewer(user))
+    return found.filter(pk=case.pk).exists()
 
 
 @transaction.atomic
 def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadCase:
-    """Give a case another state: who takes it into work becomes its reviewer, opening it again frees it.
+    """Give a case another state: who takes it into work, or closes it, becomes its reviewer; opening it frees it.
 
-    An empty note keeps the old one; each move is kept with its person and note. Moving twice changes nothing more.
-    Raises NotFoundError without the right to review the case.
+    A reviewer that it has stays. An empty note keeps the old one; each move is kept with its person and note. Moving
+    twice changes nothing more. Raises NotFoundError without the right to review the case.
     """
     target = BadCase.State(state)
     case_get(scope=scope_for(actor), case_id=case.pk, is_reviewer=_is_reviewer(actor))
@@ -53,7 +77,7 @@ def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadC
     case.state = target
     case.note = note or case.note
     case.closed = (case.closed or timezone.now()) if target == BadCase.State.CLOSED else None
-    if target == BadCase.State.IN_WORK:
+    if target == BadCase.State.IN_WORK or (target == BadCase.State.CLOSED and case.assignee is None):
         case.assignee = actor
     elif target == BadCase.State.OPEN:
         case.assignee = None
@@ -76,21 +100,33 @@ def vote_record(
     message_id: UUID,
     vote: str,
     rating: int | None = None,
-    reasons: Sequence[str] = (),
-    comment: str = "",
+    reasons: Sequence[str] | None = None,
+    comment: str | None = None,
 ) -> Vote:
-    """Keep a reader's judgement in place of their earlier one; a vote down opens a case, also a closed one again.
+    """Keep a user's judgement of an answer; a complaint opens a case, also a closed one again.
 
-    A later vote up leaves the case to its reviewer. The documents that the answer cites are rated anew (U15).
-    Raises NotFoundError.
+    What is None stays as it was given earlier: a change of the vote erases neither reasons nor comment. A rating goes
+    with the direction that it was given for. The same vote down sent again opens nothing again, and a later vote up
+    leaves the case to its reviewer. The documents that the answer cites are rated anew (U15). Raises NotFoundError.
     """
     message = message_get(scope=scope, message_id=message_id)
-    values = {"vote": vote, "rating": rating, "reasons": list(dict.fromkeys(reasons)), "comment": comment}
+    earlier = Vote.objects.select_for_update().filter(message=message, user=user).first()
+    said = _said(earlier) if earlier is not None else {}
+    given = {"vote": vote, "rating": rating, "reasons": reasons, "comment": comment}
+    values = {**said, **{name: value for name, value in given.items() if value is not None}}
+    if rating is None and said.get("vote") != vote:
+        values["rating"] = None
+    if "reasons" in values:
+        values["reasons"] = list(dict.fromkeys(values["reasons"]))
     recorded, _ = Vote.objects.update_or_create(message=message, user=user, defaults=values)
-    if vote == Vote.Direction.DOWN:
+    if vote == Vote.Direction.DOWN and _said(recorded) != said:
         case_open(message=message, actor=user)
     enqueue_on_commit(RATE_DOCUMENTS, queue=queue_of(RATE_DOCUMENTS), message_id=str(message.pk))
     return recorded
+
+
+def _said(vote: Vote) -> dict[str, Any]:
+    return {name: getattr(vote, name) for name in ("vote", "rating", "reasons", "comment")}
 
 
 def signal_record(*, scope: Scope, user: User, message_id: UUID, kind: str, value: Any = None) -> Signal:

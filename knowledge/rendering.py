@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from html import escape
+from itertools import islice
 from typing import Any
 
 import nh3
@@ -18,6 +20,7 @@ from markdown_it.token import Token
 from ragcore.text.sentences import split_sentences
 
 MARK_FROM = 0.45  # share of the claim's terms that a sentence must have to be marked
+QUOTED_FROM = 0.95  # the share from which a sentence counts as the one that was quoted
 MARKED_AT_MOST = 3  # sentences
 _TERM = re.compile(r"[a-z0-9][a-z0-9_.\-]*[a-z0-9]|[a-z0-9]|[\u3400-\u9fff]", re.IGNORECASE)
 _PICTURE = re.compile(r"picture:([A-Za-z0-9._-]{1,128})")
@@ -104,34 +107,83 @@ def terms(text: str) -> frozenset[str]:
     return frozenset(words | pairs)
 
 
+def marked_places(text: str, claim: str) -> tuple[int, ...]:
+    """Which sentences and rows of a passage carry the claim, by their number from 0 (`sentence_texts`)."""
+    return tuple(_best(list(_candidates(_renderer().parse(text))), claim)) if claim else ()
+
+
+def sentence_texts(text: str, places: Collection[int]) -> list[str]:
+    """The sentences and rows of a passage with these numbers, as a reader sees them."""
+    found = islice(_candidates(_renderer().parse(text)), max(places, default=-1) + 1)
+    return [" ".join(part for _token, part in one.parts) for number, one in enumerate(found) if number in places]
+
+
+def citation_texts(text: str, claim: str) -> list[str]:
+    """The sentences and rows that carry the claim; without any the first ones that are no headings."""
+    candidates = list(_candidates(_without_headings(_renderer().parse(text))))
+    chosen = sorted(_best(candidates, claim)) or range(min(2, len(candidates)))
+    return [" ".join(part for _token, part in candidates[number].parts) for number in chosen]
+
+
+def _without_headings(tokens: list[Token]) -> list[Token]:
+    after_heading = [before.type == "heading_open" for before in tokens]
+    return [token for token, is_heading in zip(tokens, [False, *after_heading], strict=False) if not is_heading]
+
+
 def _mark(tokens: list[Token], claim: str) -> None:
     """Wrap the sentences that share most terms with the claim; none if none shares enough."""
+    candidates = list(_candidates(tokens))
+    for number in _best(candidates, claim):
+        for token, part in candidates[number].parts:
+            token.children = _wrapped(token.children or [], part)
+
+
+def _best(candidates: Sequence[_Candidate], claim: str) -> list[int]:
+    """Numbers of the candidates that carry the claim, the best first.
+
+    Where one has all of the claim's terms, only those that have; they are what was quoted.
+    """
     wanted = terms(claim)
     if not wanted:
-        return
-    rated = [(share(text, wanted), inside) for text, inside in _candidates(tokens)]
-    best = sorted(rated, key=lambda item: item[0], reverse=True)[:MARKED_AT_MOST]
-    for score, inside in best:
-        if score >= max(MARK_FROM, best[0][0] * 0.7):
-            for token, part in inside:
-                token.children = _wrapped(token.children or [], part)
+        return []
+    rated = [(share(candidate.text, wanted), -number) for number, candidate in enumerate(candidates)]
+    best = sorted(rated, reverse=True)[:MARKED_AT_MOST]
+    if not best:
+        return []
+    least = QUOTED_FROM if best[0][0] >= QUOTED_FROM else max(MARK_FROM, best[0][0] * 0.7)
+    return [-number for score, number in best if score >= least]
 
 
-def _candidates(tokens: list[Token]) -> Iterator[tuple[str, list[tuple[Token, str]]]]:
-    """What may be marked: the text of a sentence or of a row of a table, and where it stands."""
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """What may be marked: a sentence, or a row of a table."""
+
+    text: str  # by which it is found; of a row with the names of its columns
+    parts: Sequence[tuple[Token, str]]  # where it stands
+
+
+def _candidates(tokens: list[Token]) -> Iterator[_Candidate]:
     row: list[tuple[Token, str]] | None = None
+    head: list[str] = []
+    in_head = False
     for token in tokens:
-        if token.type == "tr_open":
+        if token.type in ("thead_open", "thead_close"):
+            in_head = token.type == "thead_open"
+            head = [] if in_head else head
+        elif token.type == "tr_open":
             row = []
-        elif token.type == "tr_close" and row:
-            yield " ".join(text for _cell, text in row), row
+        elif token.type == "tr_close" and row is not None:
+            if in_head:
+                head = [text for _cell, text in row]
+            elif row:
+                yield _Candidate(" ".join([*head, *(text for _cell, text in row)]), row)
             row = None
         elif token.type == "inline" and token.children:
             text = _text_of(token).strip()
             if row is not None:
                 row.extend([(token, text)] if text else [])
             else:
-                yield from ((sentence, [(token, sentence.strip())]) for sentence in split_sentences(text))
+                yield from (_Candidate(sentence, [(token, sentence.strip())]) for sentence in split_sentences(text))
 
 
 def share(sentence: str, wanted: frozenset[str]) -> float:

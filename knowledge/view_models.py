@@ -21,11 +21,12 @@ from accounts.scope import Scope
 from knowledge import selectors
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, KnowledgeSet, name_in_language
 from knowledge.page_picture import BoxOnPage, page_png
-from knowledge.rendering import markdown_html
+from knowledge.rendering import markdown_html, marked_places, sentence_texts
 from knowledge.selectors.keeping import OriginalsWithheldError
 
 CHUNKS_A_PAGE = 60
 PICTURES_KEPT = 2000  # files of about 100 KB
+DRAWING = 2  # raised whenever pages are drawn in another way
 PICTURE_AGE_SECONDS = 30 * 24 * 3600
 PDF = "application/pdf"
 PICTURES = {  # what a browser shows and cannot run
@@ -61,6 +62,7 @@ class SourceView:
     before: ChunkView | None
     after: ChunkView | None
     pictures: tuple[int, ...]  # pages that can be shown as pictures
+    marks: tuple[int, ...]  # numbers of the marked sentences, for `page_picture`
     has_original: bool
     withheld: str  # "": nothing; set: of this set only cited passages are shown; version: of this version
 
@@ -96,6 +98,7 @@ def source_view(*, scope: Scope, chunk_id: int, claim: str = "", is_cited: bool 
         before=_view(before) if before else None,
         after=_view(after) if after else None,
         pictures=() if withheld else picture_pages(chunk),
+        marks=marked_places(chunk.text, claim),
         has_original=bool(version.file) and not withheld,
         withheld=withheld,
     )
@@ -199,14 +202,20 @@ def picture_pages(chunk: Chunk) -> tuple[int, ...]:
     return tuple(pages[:3])
 
 
-def page_picture(*, scope: Scope, chunk_id: int, page: int | None) -> bytes:
-    """PNG of a page of the chunk, its boxes highlighted; kept on disk. Raises NotFoundError, CorruptDocumentError."""
+def page_picture(
+    *, scope: Scope, chunk_id: int, page: int | None, marks: Sequence[int] = (), is_clip: bool = False
+) -> bytes:
+    """PNG of a page of the chunk, its boxes highlighted, and the words of its sentences `marks`; kept on disk.
+
+    `is_clip`: only the part of the page around what is highlighted. Raises NotFoundError, CorruptDocumentError.
+    """
     chunk = selectors.chunk_get(scope=scope, chunk_id=chunk_id)
     pages = picture_pages(chunk)
     if not pages or (page is not None and page not in pages):
         raise NotFoundError("page_picture", chunk=chunk_id)
     wanted = page or pages[0]
-    return page_drawn(chunk.version, wanted, boxes=_boxes_on(chunk, wanted))
+    words = sentence_texts(chunk.text, frozenset(marks)) if marks else []
+    return page_drawn(chunk.version, wanted, boxes=_boxes_on(chunk, wanted), words=words, is_clip=is_clip)
 
 
 def page_of_version(*, scope: Scope, version_id: int, page: int) -> bytes:
@@ -218,17 +227,24 @@ def page_of_version(*, scope: Scope, version_id: int, page: int) -> bytes:
     return page_drawn(selectors.version_openable(scope=scope, version=version), page)
 
 
-def page_drawn(version: DocumentVersion, page: int, *, boxes: Sequence[BoxOnPage] = ()) -> bytes:
+def page_drawn(
+    version: DocumentVersion,
+    page: int,
+    *,
+    boxes: Sequence[BoxOnPage] = (),
+    words: Sequence[str] = (),
+    is_clip: bool = False,
+) -> bytes:
     """PNG of a page (1-based) of a version that the asker may open; kept on disk."""
     source = drawn_from(version)
     if source is None:
         raise NotFoundError("page_picture", version=version.pk)
-    places = sha256(repr(list(boxes)).encode()).hexdigest()[:16]
-    key = f"{version.pk}:{version.sha256}:{bool(version.rendition)}:{page}:{places}"
+    places = sha256(repr((list(boxes), list(words), is_clip)).encode()).hexdigest()[:16]
+    key = f"{DRAWING}:{version.pk}:{version.sha256}:{bool(version.rendition)}:{page}:{places}"
     kept = _pictures().get(key)
     if kept is None:
         with source.open("rb") as file:
-            kept = page_png(file.read(), page=page, boxes=boxes)
+            kept = page_png(file.read(), page=page, boxes=boxes, words=words, is_clip=is_clip)
         _pictures().set(key, kept)
     return bytes(kept)
 

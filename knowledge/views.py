@@ -71,7 +71,13 @@ def rendition(request: HttpRequest, scope: Scope, document_id: int) -> HttpRespo
 def page_picture(request: HttpRequest, scope: Scope, chunk_id: int) -> HttpResponseBase:
     """The page on which a passage stands, highlighted. Browsers keep it, but ask each time whether they still may."""
     try:
-        png = view_models.page_picture(scope=scope, chunk_id=chunk_id, page=_number(request, "page"))
+        png = view_models.page_picture(
+            scope=scope,
+            chunk_id=chunk_id,
+            page=_number(request, "page"),
+            marks=_numbers(request, "marks"),
+            is_clip="clip" in request.GET,
+        )
         passage_read_record(scope=scope, chunk_id=chunk_id)
     except (CorruptDocumentError, ResourceLimitError) as error:
         raise Http404(error.message) from error
@@ -108,6 +114,12 @@ def _png(request: HttpRequest, png: bytes) -> HttpResponseBase:
     response = HttpResponse(png, content_type="image/png", headers=PRIVATE)
     response["ETag"] = f'"{sha256(png).hexdigest()[:32]}"'
     return get_conditional_response(request, etag=response["ETag"], response=response) or response
+
+
+def _numbers(request: HttpRequest, name: str) -> tuple[int, ...]:
+    """Whole numbers of the query string with commas between them; what is none is left out."""
+    parts = request.GET.get(name, "")[:200].split(",")
+    return tuple(int(part) for part in parts if part.isdecimal() and len(part) < 6)
 
 
 def _number(request: HttpRequest, name: str) -> int | None:

@@ -84,6 +84,7 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
     LOG_LEVEL: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     LOG_FORMAT: Literal["text", "json"] = "text"
     TIME_ZONE: Annotated[str, AfterValidator(check_time_zone)] = "UTC"
+    EXPORT_FONT: str = ""  # path of a TrueType font that exported PDFs embed for Chinese; "": that of the PDF reader
     LANGUAGE_CODE: str = Field(default="en", pattern=r"^[a-z]{2,3}(-[A-Za-z]{2,4})?$")
 
     # services; unset: the embedded ones of DATA_DIR

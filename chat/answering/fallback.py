@@ -10,6 +10,7 @@ from chat.types import Style
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Tokenizer
 from ragcore.prompts.refusals import refusal
+from ragcore.text.markdown import without_pictures
 from ragcore.text.matching import keywords
 from ragcore.text.scripts import language_of
 from ragcore.types import Language, Source
@@ -103,7 +104,7 @@ def highlighted(text: str, pattern: re.Pattern[str] | None) -> str:
 
 def _readable(markdown: str) -> str:
     """The text without marks of headings, lists and emphasis; cells of tables between dots."""
-    return _EDGES.sub("", _CELLS.sub(" · ", _MARKS.sub("", markdown)))
+    return _EDGES.sub("", _CELLS.sub(" · ", _MARKS.sub("", without_pictures(markdown))))
 
 
 def _densest(text: str, pattern: re.Pattern[str] | None) -> int:

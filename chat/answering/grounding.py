@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chat.answering.fallback import refusal_sentences
@@ -14,6 +14,7 @@ from chat.executors import run_cpu
 from chat.rendering import render_markdown
 from chat.types import AnswerRecord, CitationRecord, to_plain
 from knowledge import model_registry
+from ragcore.answerability import RelevanceJudge
 from ragcore.grounding.citations import answer_confidence, extract_citations
 from ragcore.grounding.source_texts import SourceSimilarity
 from ragcore.grounding.support import judge_undecided, support_states
@@ -38,6 +39,7 @@ class CheckedText:
     sentences: Sequence[Sentence] = ()
     sources: Sequence[Source] = ()  # those that are not cited are listed, too
     confidence: float = 0.0  # by rules
+    relevance: Mapping[int, float] = field(default_factory=dict)  # number of a source -> that it answers the question
 
 
 async def ground(
@@ -62,10 +64,25 @@ def _checked_record(check: Callable[[], CheckedText], outcome: SearchOutcome) ->
     return build_record(check(), outcome)
 
 
-def check_answer(text: str, sources: Sequence[Source], *, options: AnswerOptions, status: str) -> CheckedText:
+def relevance_judge(question: str, outcome: SearchOutcome) -> RelevanceJudge:
+    """Judges what answers the question, with the weights that the search gave its terms."""
+    weights = outcome.retrieved.state.query.weights
+    return RelevanceJudge(question=question, tokenizer=model_registry.tokenizer(), idf=weights)
+
+
+def check_answer(
+    text: str,
+    sources: Sequence[Source],
+    *,
+    options: AnswerOptions,
+    status: str,
+    judge: RelevanceJudge | None = None,
+    is_quoted: bool = False,
+) -> CheckedText:
     """Citations and support of an answer. Computes; does not touch the database.
 
-    A text that only refuses has the status "refused" and no citations.
+    A text that only refuses has the status "refused" and no citations. `judge`: says which cited sources answer the
+    question; `is_quoted`: and which sentences, for a text that is put together from quotations.
     """
     similarity = SourceSimilarity(sources, model_registry.tokenizer(), model_registry.embedder())
     if is_refusal(text):
@@ -81,6 +98,8 @@ def check_answer(text: str, sources: Sequence[Source], *, options: AnswerOptions
         refusals=refusal_sentences(),
         threshold=options.support_threshold,
     )
+    if judge is not None and is_quoted:
+        sentences = judge.of_quotations(extracted.text, sentences, sources)
     return CheckedText(
         text=extracted.text,
         status=status,
@@ -88,15 +107,28 @@ def check_answer(text: str, sources: Sequence[Source], *, options: AnswerOptions
         sentences=sentences,
         sources=sources,
         confidence=answer_confidence(extracted.citations, sentences),
+        relevance=_relevance([citation.source for citation in extracted.citations], judge),
     )
 
 
-def check_search_results(text: str, sources: Sequence[Source], *, options: AnswerOptions) -> CheckedText:
+def _relevance(sources: Sequence[Source], judge: RelevanceJudge | None) -> dict[int, float]:
+    return {source.number: judge.of_source(source) for source in sources} if judge is not None else {}
+
+
+def check_search_results(
+    text: str, sources: Sequence[Source], *, options: AnswerOptions, judge: RelevanceJudge | None = None
+) -> CheckedText:
     """Citations of a page of search results: it claims nothing, so no sentence is judged."""
     extracted = extract_citations(
         text, sources, tokenizer=model_registry.tokenizer(), threshold=options.citation_threshold
     )
-    return CheckedText(text=extracted.text, status="search_results", citations=extracted.citations, sources=sources)
+    return CheckedText(
+        text=extracted.text,
+        status="search_results",
+        citations=extracted.citations,
+        sources=sources,
+        relevance=_relevance(sources, judge),
+    )
 
 
 def unchecked_text(text: str, sources: Sequence[Source], *, status: str) -> CheckedText:
@@ -110,7 +142,10 @@ def build_record(checked: CheckedText, outcome: SearchOutcome) -> AnswerRecord:
     cited = {citation.number for citation in checked.citations}
     linked = {source.number for source in checked.sources} if checked.status == "search_results" else cited
     html = render_markdown(
-        checked.text, citations=linked, sentences=[to_plain(sentence) for sentence in checked.sentences]
+        checked.text,
+        citations=linked,
+        sentences=[to_plain(sentence) for sentence in checked.sentences],
+        with_places=True,
     )
     return AnswerRecord(
         text=checked.text,
@@ -118,8 +153,8 @@ def build_record(checked: CheckedText, outcome: SearchOutcome) -> AnswerRecord:
         status=checked.status,
         confidence=round(checked.confidence, 4),
         citations=(
-            *(_cited(citation) for citation in checked.citations),
-            *(_uncited(source) for source in checked.sources if source.number not in cited),
+            *(_cited(citation, checked.relevance) for citation in checked.citations),
+            *(_uncited(source, checked.relevance) for source in checked.sources if source.number not in cited),
         ),
         sentences=tuple(checked.sentences),
         retrieval_stats=_stats(outcome.retrieved.state, checked.sources),
@@ -132,9 +167,10 @@ def small_talk_record(text: str) -> AnswerRecord:
     return AnswerRecord(text=text, html=render_markdown(text, citations=()), status="conversation", confidence=0.0)
 
 
-def _cited(citation: Citation) -> CitationRecord:
+def _cited(citation: Citation, relevance: Mapping[int, float]) -> CitationRecord:
     return _citation(
         citation.source,
+        relevance=relevance.get(citation.number),
         confidence=round(citation.confidence, 4),
         position=citation.position,
         segment=citation.segment,
@@ -142,8 +178,10 @@ def _cited(citation: Citation) -> CitationRecord:
     )
 
 
-def _uncited(source: Source) -> CitationRecord:
-    return _citation(source, confidence=0.0, position=0, segment="", weak=True, cited=False)
+def _uncited(source: Source, relevance: Mapping[int, float]) -> CitationRecord:
+    return _citation(
+        source, relevance=relevance.get(source.number), confidence=0.0, position=0, segment="", weak=True, cited=False
+    )
 
 
 def _citation(source: Source, **values: Any) -> CitationRecord:

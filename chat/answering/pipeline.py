@@ -26,6 +26,7 @@ from chat.answering.grounding import (
     check_answer,
     check_search_results,
     ground,
+    relevance_judge,
     small_talk_record,
     unchecked_text,
 )
@@ -38,6 +39,7 @@ from chat.answering.streaming import Draft
 from chat.executors import run_cpu, run_db
 from chat.selectors import citations_still_askable
 from chat.types import AnswerRecord
+from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.llm.client import LlmClient
 from ragcore.types import Source
 from ragcore.types.answering import AnswerState
@@ -72,6 +74,8 @@ async def compute_answer(context: AnswerContext) -> AnswerRecord:
         if draft.is_fallback:
             preparation = replace(preparation, mode="fallback")
         record = replace(record, confidence=min(record.confidence, preparation.most_confidence))
+    if draft.stopped and not record.text.strip():
+        record = replace(record, status="stopped", confidence=0.0)
     return add_metadata(context, record, preparation, ports, draft, seconds=time.perf_counter() - start)
 
 
@@ -89,10 +93,10 @@ async def answer_from_sources(
         return draft, await run_cpu(build_record, checked, outcome)
     verdict = await judge_answerability(context, state, outcome, sources)
     if not verdict.is_answerable:
-        return await list_search_results(context, outcome, sources[:MAX_RESULTS])
+        return await list_search_results(context, state.query, outcome, sources[:MAX_RESULTS])
     draft = await generate(context, ports, state)
     llm = ports.stage_ports.llm if options.judge_support else None
-    record = await ground_draft(context, draft, sources, outcome, llm=llm)
+    record = await ground_draft(context, draft, state, outcome, llm=llm)
     if draft.degraded:  # also when what could be put together is a refusal
         record = replace(record, status="degraded")
     return draft, replace(record, confidence=round(min(record.confidence, verdict.most_confidence), 4))
@@ -101,14 +105,23 @@ async def answer_from_sources(
 async def ground_draft(
     context: AnswerContext,
     draft: Draft,
-    sources: Sequence[Source],
+    state: AnswerState,
     outcome: SearchOutcome,
     *,
     llm: LlmClient | None = None,
 ) -> AnswerRecord:
     """The draft against its sources; what could not be checked is a warning of the draft."""
     status = "degraded" if draft.degraded else "answered"
-    check = partial(check_answer, draft.text, sources, options=context.config.options, status=status)
+    sources = state.sources
+    check = partial(
+        check_answer,
+        draft.text,
+        sources,
+        options=context.config.options,
+        status=status,
+        judge=relevance_judge(state.query, outcome),
+        is_quoted=draft.model == ExtractiveGenerator.name,
+    )
     unchecked = unchecked_text(draft.text, sources, status=status)
     record, warnings = await ground(check, unchecked=unchecked, outcome=outcome, llm=llm)
     draft.warnings += warnings
@@ -116,11 +129,12 @@ async def ground_draft(
 
 
 async def list_search_results(
-    context: AnswerContext, outcome: SearchOutcome, sources: Sequence[Source]
+    context: AnswerContext, question: str, outcome: SearchOutcome, sources: Sequence[Source]
 ) -> tuple[Draft, AnswerRecord]:
     """A page of search results in the place of an answer (D23)."""
     draft = await show_search_results(context, sources)
-    check = partial(check_search_results, draft.text, sources, options=context.config.options)
+    judge = relevance_judge(question, outcome)
+    check = partial(check_search_results, draft.text, sources, options=context.config.options, judge=judge)
     unchecked = unchecked_text(draft.text, sources, status="search_results")
     record, draft.warnings = await ground(check, unchecked=unchecked, outcome=outcome)
     return draft, record
@@ -134,12 +148,12 @@ async def end_stopped(context: AnswerContext, ports: AnswerPorts, state: AnswerS
     draft.stopped = True
     await ports.report_context(len(state.sources), ports.other_forms(state.standalone))
     if not ports.searches:
-        return draft, AnswerRecord(text="", html="", status="answered", confidence=0.0)
+        return draft, AnswerRecord(text="", html="", status="stopped", confidence=0.0)
     outcome = ports.main_search(state)
     if not draft.text:
-        unchecked = unchecked_text("", state.sources, status="degraded" if draft.degraded else "answered")
+        unchecked = unchecked_text("", state.sources, status="stopped")
         return draft, await run_cpu(build_record, unchecked, outcome)
-    return draft, await ground_draft(context, draft, state.sources, outcome)
+    return draft, await ground_draft(context, draft, state, outcome)
 
 
 async def reply_from_cache(context: AnswerContext) -> AnswerRecord:

@@ -26,6 +26,7 @@ from ragcore.llm.generators import ContinuationJoiner, EndEvent, RestartedError
 from ragcore.llm.usage import MeteredStream, TooExpensiveError, UsageEntry, total_cost, total_usage
 from ragcore.ports import ChatMessage, GenerationEvent, GenerationRequest, LLMGenerator
 from ragcore.prompts import load
+from ragcore.text.markdown import without_pictures
 from ragcore.text.scripts import is_other_language
 from ragcore.types import Usage
 from ragcore.types.answering import WrittenText
@@ -63,7 +64,7 @@ class TextEmitter:
 
     async def write(self, text: str) -> None:
         """A piece as the model sent it."""
-        await self._send(self._links.feed(self._markers.feed(text if self._parts else text.lstrip())))
+        await self._send(self._links.feed(self._markers.feed(without_pictures(text if self._parts else text.lstrip()))))
 
     async def finish(self) -> str:
         """The whole text, when the model has ended."""

@@ -65,6 +65,7 @@ class CitationOut(Out):
     position: int = Field(description="Characters before its first marker in the answer.")
     answer_segment: str
     weak: bool
+    relevance: float | None = Field(description="0 to 1: that the source answers the question; null: not judged.")
 
 
 class SentenceOut(Out):
@@ -73,6 +74,10 @@ class SentenceOut(Out):
     reason: str | None
     risk: str | None
     citations: list[int]
+    quoted: bool | None = Field(description="Whether its words stand in a cited source as they are.")
+    relevance: float | None = Field(
+        description="0 to 1: that a quoted sentence answers the question; null: not judged."
+    )
 
 
 class UsageOut(Out):
@@ -122,7 +127,9 @@ class GenerateOut(Out):
     answer: str = Field(description="Markdown with [n] markers.")
     answer_html: str = Field(description="The same, sanitised.")
     formatted_citations: str
-    status: str = Field(description="answered, refused, search_results, degraded or conversation.")
+    status: str = Field(
+        description="answered, refused, search_results, degraded, conversation or stopped (before there was any text)."
+    )
     confidence: float = Field(description="0 to 1.")
     message_id: str
     conversation_id: str

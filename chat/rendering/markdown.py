@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import count, islice
 from typing import Any
 
 import nh3
@@ -27,11 +28,17 @@ from pygments.util import ClassNotFound
 from chat.rendering.formulas import ATTRIBUTES as FORMULA_ATTRIBUTES
 from chat.rendering.formulas import TAGS as FORMULA_TAGS
 from chat.rendering.formulas import formula_mathml
+from ragcore.answerability import is_doubtful
+from ragcore.grounding.citations import Segments
 
-_CITE = re.compile(r"\[(\d{1,3})\]")
 _OPEN, _CLOSE = "\ue000", "\ue001"  # private use: around a marked sentence, `OPEN index OPEN … CLOSE`
+_PLACE = "\ue002"  # the same: behind a marker the number of its place in the text, `[n]PLACE index PLACE`
+_CITE = re.compile(rf"\[(\d{{1,3}})\](?:{_PLACE}(\d+){_PLACE})?")
+_MARKER = re.compile(r"\[\d{1,3}\]")
 _SPAN = re.compile(f"{_OPEN}(\\d+){_OPEN}|{_CLOSE}")
-_PRIVATE_ENTITY = re.compile(r"&#(?:x0*e00[01]|0*5734[45]);?", re.IGNORECASE)  # would become those characters
+LEAST_CLAIM = 12  # letters and digits of a part of a sentence that can be looked for by itself
+_PLACES = re.compile(f"{_PLACE}\\d+{_PLACE}")
+_PRIVATE_ENTITY = re.compile(r"&#(?:x0*e00[012]|0*5734[456]);?", re.IGNORECASE)  # would become those characters
 _FORMULA = re.compile(  # prices are none (`$5 and $10`, `US$ and A$`), nor is an escaped bracket within a line
     r"\$\$(?P<block>[^$]+)\$\$"
     r"|(?<![^\n])\\\[(?P<square>.+?)\\\](?=[ \t]*[.,;。，；]?[ \t]*(?:\n|\Z))"
@@ -49,7 +56,7 @@ _ATTRIBUTES = {
     "th": {"class"},
     "td": {"class"},
     "code": {"class"},
-    "button": {"class", "type", "data-cite"},
+    "button": {"class", "type", "data-cite", "data-place"},
     "span": {"class", "tabindex", "data-support-reason"},
 }
 MAX_CODE_CHARACTERS = 20_000  # longer code is shown without colours
@@ -62,13 +69,35 @@ def render_markdown(
     citations: Collection[int] = (),
     sentences: Sequence[Mapping[str, Any]] = (),
     addresses: Collection[str] = (),
+    with_places: bool = False,
 ) -> str:
     """Sanitised HTML. `citations`: numbers that become buttons; `sentences`: with text, support and reason, in order;
-    `addresses`: URLs of sources that may be linked or shown.
+    `addresses`: URLs of sources that may be linked or shown; `with_places`: markers tell which one of the text they
+    are, as `claim_at` takes it.
     """
     marked, spans = _with_spans(_without_private(text), sentences)
     env = {"citations": frozenset(citations), "addresses": frozenset(addresses)}
-    return _sanitize(_SPAN.sub(lambda match: _span_tag(match, spans), _parser().render(marked, env)))
+    rendered = _PLACES.sub("", _parser().render(_with_places(marked) if with_places else marked, env))
+    return _sanitize(_SPAN.sub(lambda match: _span_tag(match, spans), rendered))
+
+
+def claim_at(text: str, place: int) -> str:
+    """What an answer claims with its marker number `place`, from 0; "" where it has none such.
+
+    That is the sentence that carries it, or where it carries several the part in front of this one.
+    """
+    found = next(islice(_MARKER.finditer(text), place, None), None) if place >= 0 else None
+    if found is None:
+        return ""
+    whole = Segments(text).at(found.start())
+    before = text[max(0, text.rfind(whole, 0, found.end() + len(whole))) : found.start()]
+    parts = [part.strip() for part in _MARKER.split(before) if sum(map(str.isalnum, part)) >= LEAST_CLAIM]
+    return parts[-1] if parts else whole
+
+
+def _with_places(text: str) -> str:
+    places = count()
+    return _MARKER.sub(lambda match: f"{match[0]}{_PLACE}{next(places)}{_PLACE}", text)
 
 
 @dataclass(slots=True)
@@ -117,7 +146,8 @@ def _cite(state: StateInline, silent: bool) -> bool:
     if match is None or int(match[1]) not in state.env.get("citations", ()):
         return False
     if not silent:
-        state.push("cite", "", 0).content = match[1]
+        token = state.push("cite", "", 0)
+        token.content, token.info = match[1], match[2] or ""
     state.pos = match.end()
     return True
 
@@ -133,7 +163,7 @@ def _formula(state: StateInline, silent: bool) -> bool:
     if match is None or _OPEN in match[0] or _CLOSE in match[0]:
         return False
     display = match.lastgroup in ("block", "square")
-    markup = formula_mathml(match[match.lastgroup or 0].strip(), display=display)
+    markup = formula_mathml(_PLACES.sub("", match[match.lastgroup or 0]).strip(), display=display)
     if markup is None and match.lastgroup == "inline":
         return False
     if not silent:
@@ -147,8 +177,9 @@ def _render_formula(self: RendererHTML, tokens: Sequence[Token], index: int, opt
 
 
 def _render_cite(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    number = tokens[index].content
-    return f'<button class="cite" type="button" data-cite="{number}">{number}</button>'
+    number, place = tokens[index].content, tokens[index].info
+    which = f' data-place="{place}"' if place else ""
+    return f'<button class="cite" type="button" data-cite="{number}"{which}>{number}</button>'
 
 
 def _render_image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -173,7 +204,7 @@ def _render_fence(self: RendererHTML, tokens: Sequence[Token], index: int, optio
     token = tokens[index]
     language = _LANGUAGE.match(token.info.strip())
     name = f' class="language-{language[0]}"' if language else ""
-    content = _SPAN.sub("", token.content)
+    content = _PLACES.sub("", _SPAN.sub("", token.content))
     return f"<pre><code{name}>{highlighted_code(content, language[0] if language else '')}</code></pre>\n"
 
 
@@ -215,12 +246,14 @@ def _with_spans(text: str, sentences: Sequence[Mapping[str, Any]]) -> tuple[str,
 def _places(text: str, sentences: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Where each sentence that is not supported begins, in order; what cannot be marked cleanly is left out."""
     position = 0
+    best = max((sentence.get("relevance") or 0.0 for sentence in sentences), default=0.0)
     for sentence in sentences:
         start = text.find(sentence["text"], position)
         if start < 0:
             continue
         position = start + len(sentence["text"])
-        if sentence["support"] != "supported" and _is_closed(sentence["text"]):
+        is_marked = sentence["support"] != "supported" or is_doubtful(sentence.get("relevance"), best)
+        if is_marked and _is_closed(sentence["text"]):
             yield start, sentence
 
 
@@ -242,12 +275,13 @@ def _span_tag(match: re.Match[str], spans: Sequence[Mapping[str, Any]]) -> str:
     if sentence is None:
         return ""
     reason = html.escape(sentence["reason"] or "")
-    return f'<span class="support {sentence["support"]}" tabindex="0" data-support-reason="{reason}">'
+    state = "doubtful" if sentence["support"] == "supported" else sentence["support"]
+    return f'<span class="support {state}" tabindex="0" data-support-reason="{reason}">'
 
 
 def _without_private(text: str) -> str:
     """Without the characters that mark sentences, however they are written."""
-    return _PRIVATE_ENTITY.sub("", text.replace(_OPEN, "").replace(_CLOSE, ""))
+    return _PRIVATE_ENTITY.sub("", text.translate(dict.fromkeys(map(ord, (_OPEN, _CLOSE, _PLACE)))))
 
 
 def _sanitize(markup: str) -> str:

@@ -98,6 +98,7 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
             confidence=citation.confidence,
             weak=citation.weak,
             cited=citation.cited,
+            relevance=citation.relevance,
         )
         for citation in record.citations
     )

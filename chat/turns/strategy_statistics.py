@@ -15,6 +15,7 @@ from django.utils import timezone
 from accounts.scope import Scope
 from chat.models import StrategyStatistics
 from chat.types import AnswerRecord
+from ragcore.extractive.generator import ExtractiveGenerator
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +34,20 @@ class StrategyFigures:
     degraded_share: float
 
 
-def strategy_record(*, tenant_id: int, strategy: str, seconds: float, confidence: float | None, status: str) -> None:
+def strategy_record(
+    *,
+    tenant_id: int,
+    strategy: str,
+    seconds: float,
+    confidence: float | None,
+    status: str,
+    is_quoted: bool = False,
+) -> None:
     """Add one answer to the figures of its strategy and day.
 
     Any number of processes may do so at once: the sums are added to by the database, and a first answer of the day
-    that comes twice creates one row. `status`: as in api.md; a page of search results counts as refused.
+    that comes twice creates one row. `status`: as in api.md; a page of search results counts as refused. `is_quoted`:
+    the text was put together from the sources, because there is no language model or it failed.
     """
     day = timezone.now().date()
     key = {"tenant_id": tenant_id, "strategy": strategy[:32], "day": day}
@@ -46,7 +56,7 @@ def strategy_record(*, tenant_id: int, strategy: str, seconds: float, confidence
         "total_seconds": max(0.0, seconds),
         "confidence_sum": min(1.0, max(0.0, confidence or 0.0)),
         "refused": int(status in ("refused", "search_results")),
-        "degraded": int(status == "degraded"),
+        "degraded": int(is_quoted or status == "degraded"),
     }
     sums = {name: F(name) + value for name, value in added.items()}
     if not StrategyStatistics.objects.filter(**key).update(**sums):
@@ -55,13 +65,14 @@ def strategy_record(*, tenant_id: int, strategy: str, seconds: float, confidence
 
 
 def strategy_count(*, tenant_id: int, record: AnswerRecord) -> None:
-    """Add a stored answer to the figures of its strategy; one from the cache is not counted again.
+    """Add a stored answer to the figures of its strategy; one from the cache is not counted
+    again, nor is what was stopped before there was an answer.
 
     Figures are never worth an answer: where the database refuses them it is logged, and a transaction around this one
     goes on.
     """
     metadata = record.metadata
-    if not metadata.strategy or metadata.cache != "none":
+    if not metadata.strategy or metadata.cache != "none" or record.status == "stopped":
         return
     try:
         with transaction.atomic():
@@ -71,6 +82,7 @@ def strategy_count(*, tenant_id: int, record: AnswerRecord) -> None:
                 seconds=metadata.total_time,
                 confidence=record.confidence,
                 status=record.status,
+                is_quoted=metadata.model == ExtractiveGenerator.name,
             )
     except DatabaseError:
         logger.exception("an answer is missing in the figures of its strategy")

@@ -6,16 +6,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
+
+import regex
 
 from ragcore.errors import fill
 from ragcore.grounding.context import render_context
-from ragcore.grounding.source_texts import MARKER, SourceSimilarity
+from ragcore.grounding.source_texts import MARKER, SourceSimilarity, SourceText
 from ragcore.grounding.support_model import SupportFeatures, SupportModel
 from ragcore.llm.client import LlmClient
 from ragcore.ports import Embedder, Tokenizer
+from ragcore.text.markdown import is_row, is_rule, labelled, row_cells, tables, without_pictures
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import cjk_share
 from ragcore.text.sentences import split_sentences
@@ -56,8 +62,8 @@ def support_states(
 ) -> list[Sentence]:
     """Every sentence that claims something, in order, as it stands in `text` (which has `[n]` markers only).
 
-    Headings (also bold lines without a full stop), code, lines that only introduce a list, and refusals claim nothing
-    and are left out. `threshold`: probability of the model from which a sentence is supported.
+    Headings (also bold lines without a full stop, and names of columns), code, lines that only introduce a list, and
+    refusals claim nothing and are left out. `threshold`: probability of the model from which a sentence is supported.
     """
     similarity = similarity or SourceSimilarity(sources, tokenizer, embedder)
     refused = {squeeze(sentence) for sentence in refusals}
@@ -72,8 +78,11 @@ def support_states(
 
 def claims(text: str) -> Iterator[str]:
     """The sentences of an answer that claim something, as they stand in it, without the sign of their list item."""
-    for sentence in split_sentences(_FENCE.sub("\n", text)):
+    sentences = split_sentences(_FENCE.sub("\n", text))
+    for sentence, following in zip_longest(sentences, sentences[1:], fillvalue=""):
         claim = sentence.strip()
+        if is_row(claim) and is_rule(following):
+            continue  # names of columns claim nothing
         while prefix := _PREFIX.match(claim):
             claim = claim[prefix.end() :]
         bare = MARKER.sub("", claim).rstrip("*_ ")
@@ -93,12 +102,14 @@ class _Judge:
     def sentence(self, claim: str) -> Sentence:
         known = {source.number for source in self.similarity.sources}
         cited = tuple(n for n in dict.fromkeys(int(n) for n in _NUMBER.findall(claim)) if n in known)
+        if cited and is_quoted(claim, self.similarity.texts.of(cited)):
+            return Sentence(text=claim, support="supported", citations=cited, quoted=True)
         probability = self.model.probability(self.evidence, claim, cited) if known else 0.0
         missing = self.similarity.missing_numbers(claim)
         return self._cited(claim, cited, probability, missing) if cited else self._uncited(claim, probability, missing)
 
     def _uncited(self, claim: str, probability: float, missing: Sequence[str]) -> Sentence:
-        if probability < self.threshold:
+        if probability < self.threshold and not is_quoted(claim, self.similarity.texts.all):
             return Sentence(text=claim, support="unsupported", reason=NOT_CITED, risk="high")
         if missing:
             return Sentence(text=claim, support="weak", risk="medium", **_figures(missing))
@@ -120,6 +131,47 @@ class _Judge:
     def _other_script(self, claim: str, cited: Collection[int]) -> bool:
         share = cjk_share(claim)
         return any(abs(share - cjk_share(s.text)) > OTHER_SCRIPT for s in self.similarity.sources if s.number in cited)
+
+
+_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}\p{M}]+")
+_COLON = re.compile(r"[:：]")
+_OWN_MARKER = re.compile(r"［(\d{1,3})］")  # a source's own [n], as a quotation writes it
+
+
+def is_quoted(claim: str, texts: Iterable[SourceText]) -> bool:
+    """Whether the words of a claim stand in one of the texts in this order, whatever marks stand between them.
+
+    A claim with several markers is taken apart at them, a row of a table into the cells with a marker, and a point
+    behind its announcement at the colon: each part counts for itself. Case and width do not count.
+    """
+    parts = [_running(part) for part in _parts(claim)]
+    parts = [part for part in parts if part.strip()]
+    whole = [running for text in texts for running in _runnings(text.source.text)]
+    return bool(parts) and all(_stands(part, whole) for part in parts)
+
+
+def _parts(claim: str) -> list[str]:
+    if not claim.startswith("|"):
+        return [inner for part in _NUMBER.split(claim)[::2] for inner in _COLON.split(part)]
+    cells = [cell for cell in row_cells(claim) if _NUMBER.search(cell)]
+    return [part for cell in cells for part in _NUMBER.split(cell)[::2]]
+
+
+def _stands(part: str, whole: Iterable[str]) -> bool:
+    return any(part in text for text in whole)
+
+
+@lru_cache(maxsize=256)
+def _runnings(text: str) -> tuple[str, ...]:
+    """The words of a source, and those of its rows with the names of their columns."""
+    rows = (labelled(table.head, cells) for table in tables(text.splitlines()) for cells in table.rows)
+    return _running(text), _running("\n".join(rows))
+
+
+def _running(text: str) -> str:
+    """The words of a text between single spaces, with one in front and one behind; numbers in brackets left out."""
+    plain = without_pictures(_OWN_MARKER.sub(r"[\1]", text))
+    return f" {' '.join(_WORD.findall(unicodedata.normalize('NFKC', plain).casefold()))} "
 
 
 def _figures(missing: Sequence[str]) -> dict[str, Any]:

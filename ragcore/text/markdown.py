@@ -32,12 +32,35 @@ _CELLS = re.compile(r"(?:(?<!\s)\s+)?\|\s*")
 _SPACE = re.compile(r"\s+")
 
 
+_PICTURE = re.compile(
+    r"!\[(?P<words>(?:[^\[\]\\\n]|\\.|\[[^\[\]\n]{0,200}\]){0,1000})\]\((?P<target>[^()\s]{0,2000})\)"
+)
+_PICTURE_REST = re.compile(r"\\?\]\\?\(picture:[A-Za-z0-9._-]{0,128}\\?\)?")  # of one that was cut, or escaped
+
+
+_NAMED_PICTURE = re.compile(r"picture:([A-Za-z0-9._-]{1,128})")
+
+
+def pictures_in(text: str) -> Iterator[tuple[str, str]]:
+    """The document's own pictures that a passage shows, in order: name, and what it says about it."""
+    for match in _PICTURE.finditer(text):
+        if name := _NAMED_PICTURE.fullmatch(match["target"]):
+            yield name[1], _SPACE.sub(" ", match["words"]).strip()
+
+
+def without_pictures(text: str) -> str:
+    """Markdown with the words of its pictures in their place; nothing of `![…](picture:NAME)` is left, cut or whole."""
+    if "](" not in text and "]\\(" not in text:
+        return text
+    return _PICTURE_REST.sub("", _PICTURE.sub(lambda match: match["words"], text))
+
+
 def plain_text(markdown: str) -> str:
     """A sentence without Markdown marks; the source's own [n] becomes ［n］, so that nobody takes it for a citation.
 
     The cells of a row stand between dots.
     """
-    text = markdown.strip()
+    text = without_pictures(markdown).strip()
     if _MAY_BE_MARKED.search(text):  # most sentences are not, and looking for every mark takes long
         text = _MARKS.sub("", text)
     text = _CELLS.sub(" · ", text).strip(" ·") if "|" in text else text.strip(" ·")

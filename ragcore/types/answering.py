@@ -11,7 +11,7 @@ from ragcore.types.documents import Language
 from ragcore.types.retrieval import Passage, Profile, StageRecord
 
 Support = Literal["supported", "weak", "unsupported"]
-AnswerStatus = Literal["answered", "refused", "search_results", "degraded", "conversation"]
+AnswerStatus = Literal["answered", "refused", "search_results", "degraded", "conversation", "stopped"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,8 @@ class Sentence:
     reason: str | None = None  # in English
     risk: str | None = None
     reason_data: Mapping[str, str | int] | None = None  # to translate a reason whose text changes from case to case
+    quoted: bool = False  # its words stand in a cited source as they are
+    relevance: float | None = None  # that it answers the question, 0 to 1; None where that was not judged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

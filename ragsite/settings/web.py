@@ -7,6 +7,7 @@ from ragsite.env import env
 from ragsite.settings.apps import BASE_DIR
 
 LANGUAGE_CODE = env.LANGUAGE_CODE
+EXPORT_FONT = env.EXPORT_FONT
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = env.TIME_ZONE

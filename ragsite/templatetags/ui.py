@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -120,10 +121,16 @@ def vote_reasons() -> list[tuple[str, str]]:
 
 
 @register.simple_tag
-def votes_of(user: User, turns: Iterable[TurnView]) -> dict[Any, str]:
-    """What the reader thought of these answers before: message id → "up" or "down"."""
+def votes_of(user: User, turns: Iterable[TurnView]) -> dict[Any, Vote]:
+    """What the user thought of these answers before: message id → vote."""
     found = Vote.objects.filter(user=user, message__in=[turn.message.pk for turn in turns])
-    return dict(found.values_list("message_id", "vote"))
+    return {vote.message_id: vote for vote in found}
+
+
+@register.filter
+def said(vote: Vote | None) -> str:
+    """Reasons and comment of a vote as JSON, for the form in which they can be changed."""
+    return json.dumps({"reasons": vote.reasons, "comment": vote.comment}) if vote else "{}"
 
 
 @register.filter

@@ -2,6 +2,7 @@
 
 import { byId, post, words } from "./dom.js";
 import { close as closePopover, open as openPopover } from "./popover.js";
+import { tell } from "./tabs.js";
 import { toast } from "./toast.js";
 
 const form = byId("vote");
@@ -35,7 +36,7 @@ function showVote(turn, vote) {
 
 let lastVote = Promise.resolve();
 
-/** Votes are sent one after the other: a vote without reasons must not overtake the one with them. */
+/** Votes are sent one after the other. What `more` does not say stays as it was said before. */
 function vote(message, direction, more = {}) {
   lastVote = lastVote.then(() => sendVote(message, direction, more));
   return lastVote;
@@ -46,11 +47,14 @@ async function sendVote(message, direction, more) {
   const before = turn.querySelector("[data-vote][aria-pressed=true]")?.dataset.vote;
   showVote(turn, direction);
   try {
-    await post("/api/v1/feedback", { json: { message_id: message, vote: direction, ...more } });
+    const stored = await post("/api/v1/feedback", { json: { message_id: message, vote: direction, ...more } });
+    const { reasons, comment } = await stored.json();
+    turn.querySelector(".turn-actions").dataset.said = JSON.stringify({ reasons, comment });
+    tell("changed", { conversation: byId("main").dataset.conversation, message });
     return true;
-  } catch {
+  } catch (error) {
     showVote(turn, before);
-    toast(words("vote_failed"));
+    toast(words(error.status === 401 ? "signed_out" : "vote_failed"));
     return false;
   }
 }
@@ -60,7 +64,19 @@ async function clicked(event) {
   const copyCode = event.target.closest(".code-copy");
   const voted = event.target.closest("[data-vote]");
   const found = event.target.closest(".found-summary");
-  if (copyAnswer) {
+  const copySources = event.target.closest("[data-copy-sources]");
+  const wrong = event.target.closest("[data-wrong-source]");
+  if (wrong) {
+    event.stopPropagation();
+    reportSource(wrong);
+  } else if (copySources) {
+    const turn = copySources.closest(".turn");
+    const [answer, sources] = ["answer-markdown", "answer-sources"].map(
+      (name) => turn.querySelector(`.${name}`).content.textContent.trim(),
+    );
+    await copy(`${answer}\n\n${words("sources")}\n${sources}\n`, copySources);
+    signal(messageOf(copySources), "copy", "answer_with_sources");
+  } else if (copyAnswer) {
     await copy(copyAnswer.closest(".turn").querySelector(".answer-markdown").content.textContent, copyAnswer);
     signal(messageOf(copyAnswer), "copy", "answer");
   } else if (copyCode) {
@@ -76,20 +92,46 @@ async function clicked(event) {
   }
 }
 
-/** A vote counts at once; a vote down then asks what was wrong. */
+/** "Helpful" counts at once; "not helpful" asks what was wrong, and counts when that is sent. */
 async function judged(button) {
   const message = messageOf(button);
   if (button.dataset.vote === "up") {
     if (await vote(message, "up")) toast(words("thanks"));
     return;
   }
+  const { reasons = [], comment = "" } = JSON.parse(button.closest(".turn-actions").dataset.said || "{}");
   form.reset();
+  for (const box of form.elements.reasons) box.checked = reasons.includes(box.value);
+  form.elements.comment.value = comment;
   form.dataset.target = message;
   openPopover(form, button, { above: true });
-  await vote(message, "down");
+}
+
+/** A vote down with the source named, for a reviewer; it counts when it is sent. */
+function reportSource(button) {
+  const { wrongSource: number, title } = button.dataset;
+  const message = byId("evidence").querySelector("[data-of-message]").dataset.ofMessage;
+  const turn = document.querySelector(`.turn[data-message="${message}"]`);
+  const { reasons = [], comment = "" } = JSON.parse(turn.querySelector(".turn-actions").dataset.said || "{}");
+  const named = words("wrong_source", { n: number, title });
+  form.reset();
+  for (const box of form.elements.reasons) box.checked = reasons.includes(box.value) || box.value === "bad_source";
+  form.elements.comment.value = [comment, comment.includes(named) ? "" : named].filter(Boolean).join("\n");
+  form.dataset.target = message;
+  openPopover(form, button, { above: true });
+}
+
+/** Where the files of an answer or a conversation are. */
+function exportsOf(menu, opener) {
+  const address = opener.closest("[data-export]").dataset.export;
+  for (const link of menu.querySelectorAll("[data-kind]")) link.href = `${address}?kind=${link.dataset.kind}`;
 }
 
 export function start() {
+  for (const menu of [byId("export-menu"), byId("conversation-menu")]) {
+    menu.addEventListener("popover-open", (event) => exportsOf(menu, event.detail.opener));
+    menu.addEventListener("click", (event) => event.target.closest("[data-kind]") && closePopover());
+  }
   document.addEventListener("click", clicked);
   document.addEventListener("copy", () => {
     const node = getSelection()?.anchorNode;

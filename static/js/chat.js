@@ -4,10 +4,12 @@ import * as actions from "./actions.js";
 import * as asking from "./asking.js";
 import * as choices from "./choices.js";
 import * as composer from "./composer.js";
+import { restored, signedOut } from "./draft.js";
 import { byId, words } from "./dom.js";
 import * as earlier from "./earlier.js";
 import * as evidence from "./evidence.js";
 import * as filterSheet from "./filter_sheet.js";
+import * as followUps from "./follow_ups.js";
 import * as filters from "./filters.js";
 import * as popover from "./popover.js";
 import * as sets from "./sets.js";
@@ -15,10 +17,11 @@ import * as side from "./side.js";
 import { Connection } from "./socket.js";
 import * as start from "./start.js";
 import * as suggestions from "./suggestions.js";
+import * as tabs from "./tabs.js";
 import * as time from "./time.js";
 import { toast } from "./toast.js";
 import * as tooltip from "./tooltip.js";
-import { RunningTurn, start as startTurns } from "./turns.js";
+import { RunningTurn, decorate, start as startTurns } from "./turns.js";
 
 const LOST_AFTER_MS = 1500; // a hiccup is not worth a banner
 
@@ -65,6 +68,7 @@ async function received(event) {
     turn = null;
     composer.setRunning(false);
     side.refresh(conversation());
+    tabs.tell("turn", { conversation: conversation(), message: event.message_id });
   }
 }
 
@@ -80,6 +84,14 @@ function begun({ message_id, conversation_id, title }) {
     byId("thread-title").hidden = false;
   }
   side.refresh(conversation_id);
+  tabs.tell("turn", { conversation: conversation_id, message: message_id });
+}
+
+/** Go on with a turn that another tab, or this page before it was loaded anew, has begun. */
+function follow(element) {
+  turn = new RunningTurn(element, element.querySelector(".question").textContent);
+  composer.setRunning(true);
+  resume();
 }
 
 /** The server could not do what it was asked. */
@@ -163,6 +175,8 @@ function clicks() {
   document.addEventListener("click", (event) => {
     const example = event.target.closest("[data-example]");
     if (example && !turn) return composer.send(example.dataset.example);
+    const edited = event.target.closest("[data-edit-question]");
+    if (edited) return composer.edit(edited.closest(".turn").querySelector(".question").textContent);
     const meant = event.target.closest("[data-ask-in]");
     if (meant && !turn) {
       sets.only(Number(meant.dataset.askIn));
@@ -199,11 +213,22 @@ clicks();
 
 addEventListener("popstate", () => location.reload());
 
+tabs.start({
+  conversation,
+  isBusy: () => turn !== null,
+  decorate,
+  follow,
+  refreshList: () => side.refresh(conversation()),
+});
+followUps.start();
+composer.restore(restored());
+document.addEventListener("signed-out", () => signedOut(composer.text() || (turn && !turn.messageId ? turn.question : "")), {
+  once: true,
+});
+
 const running = document.querySelector(".turn[data-state=running]");
 if (running) {
-  turn = new RunningTurn(running, running.querySelector(".question").textContent);
-  composer.setRunning(true);
-  resume();
+  follow(running);
 } else if (!earlier.showPlace()) {
   document.querySelector("#turns > .turn:last-child")?.scrollIntoView();
 }

@@ -9,6 +9,22 @@ let running = false;
 
 export const text = () => field.value.trim();
 
+/** Put an earlier question into the field, to be asked in other words; the earlier turn stays. */
+export function edit(question) {
+  field.value = question;
+  refresh();
+  field.focus();
+  field.setSelectionRange(question.length, question.length);
+}
+
+/** Put a text into the field that was written earlier, unless there is one. */
+export function restore(kept) {
+  if (!kept || field.value) return;
+  field.value = kept;
+  refresh();
+  field.focus();
+}
+
 /** Ask a question that somebody else has written. */
 export function send(question) {
   field.value = question;

@@ -23,14 +23,17 @@ export async function post(url, { form, json, keepalive = false } = {}) {
   if (json) headers["Content-Type"] = "application/json";
   const body = json ? JSON.stringify(json) : form;
   const response = await fetch(url, { method: "POST", headers, body, keepalive });
-  if (!response.ok) throw new Error(`${response.status}`);
+  if (!response.ok) throw Object.assign(new Error(`${response.status}`), { status: response.status });
   return response;
 }
 
-/** An HTML part of a page as text. Rejects with `status`; sends people who were signed out to the sign-in page. */
+/** An HTML part of a page as text. Rejects with `status`; people who were signed out go to the sign-in page. */
 export async function part(url) {
   const response = await fetch(url, { headers: { Accept: "text/html" } });
-  if (response.redirected && new URL(response.url).pathname === "/sign-in") location.reload();
+  if (response.redirected && new URL(response.url).pathname === "/sign-in") {
+    document.dispatchEvent(new CustomEvent("signed-out"));
+    throw Object.assign(new Error(url), { status: 401 });
+  }
   if (!response.ok) throw Object.assign(new Error(url), { status: response.status });
   return response.text();
 }

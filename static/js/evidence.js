@@ -6,15 +6,18 @@ import { decorate } from "./turns.js";
 const panel = byId("evidence");
 const shell = byId("shell");
 
-let shown = null; // { message, number, opener }
+let shown = null; // { message, number, place, opener }
 
 export const isOpen = () => shown !== null;
 
-const chips = (message, number) =>
-  document.querySelectorAll(`[data-message="${message}"] [data-cite="${number}"]`);
+/** The marker that was followed; without one, all of the source. */
+const chips = ({ message, number, place }) =>
+  document.querySelectorAll(
+    `[data-message="${message}"] [data-cite="${number}"]${place === undefined ? "" : `:is([data-place="${place}"], .source)`}`,
+  );
 
 function markChips(expanded) {
-  for (const chip of chips(shown.message, shown.number)) {
+  for (const chip of chips(shown)) {
     if (expanded) chip.setAttribute("aria-expanded", "true");
     else chip.removeAttribute("aria-expanded");
   }
@@ -33,9 +36,10 @@ export function close() {
   return true;
 }
 
-export async function open(message, number, opener = shown?.opener) {
+/** `place`: which marker of the text was followed; undefined: the first one of this source. */
+export async function open(message, number, { opener = shown?.opener, place } = {}) {
   if (shown) markChips(false);
-  const mine = (shown = { message, number, opener });
+  const mine = (shown = { message, number, place, opener });
   markChips(true);
   shell.dataset.evidence = "";
   panel.hidden = false;
@@ -43,7 +47,7 @@ export async function open(message, number, opener = shown?.opener) {
   if (!panel.childElementCount) fill(byId("evidence-loading").content.cloneNode(true));
   const slow = setTimeout(() => mine === shown && fill(byId("evidence-loading").content.cloneNode(true)), 250);
   try {
-    const html = await part(`/messages/${message}/sources/${number}`);
+    const html = await part(`/messages/${message}/sources/${number}${place === undefined ? "" : `?place=${place}`}`);
     if (mine === shown) fill(parsed(html));
   } catch (error) {
     if (mine === shown) fail(error.status === 404 ? "evidence_refused" : "evidence_failed");
@@ -57,7 +61,16 @@ function fill(content) {
   decorate(content);
   panel.replaceChildren(content);
   if (hadFocus || isNarrow()) panel.querySelector(".evidence-body, button")?.focus({ preventScroll: true });
-  panel.querySelector("mark")?.scrollIntoView({ block: "nearest" });
+  showMark();
+}
+
+/** Scroll to the words of the claim: in the passage, and the passage into the panel. */
+function showMark() {
+  const mark = panel.querySelector("mark");
+  if (!mark) return;
+  const passage = mark.closest(".passage");
+  passage.scrollTop += mark.getBoundingClientRect().top - passage.getBoundingClientRect().top - passage.clientHeight / 3;
+  mark.scrollIntoView({ block: "nearest" });
 }
 
 function fail(key) {
@@ -81,14 +94,14 @@ export function start() {
     if (chip && message) {
       const number = Number(chip.dataset.cite);
       if (shown?.message === message && shown.number === number && chip === shown.opener) return void close();
-      open(message, number, chip);
+      open(message, number, { opener: chip, place: chip.dataset.place });
       post("/api/v1/signals", { json: { message_id: message, kind: "citation_click", value: number } }).catch(
         (error) => console.warn("signal not sent", error),
       );
     } else if (event.target.closest("[data-close-evidence]")) {
       close();
     } else if (event.target.closest("[data-cite-again]")) {
-      open(shown.message, shown.number);
+      open(shown.message, shown.number, { place: shown.place });
     } else {
       const target = event.target.closest("[data-cite-step]");
       if (target && !target.disabled) open(shown.message, Number(target.dataset.citeStep));

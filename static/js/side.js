@@ -3,6 +3,7 @@
 import { byId, part, post, words } from "./dom.js";
 import * as folders from "./folders.js";
 import { close as closePopover } from "./popover.js";
+import { tell } from "./tabs.js";
 import { toast } from "./toast.js";
 
 const SEARCH_AFTER_MS = 200;
@@ -55,6 +56,7 @@ const actions = {
     const form = new FormData();
     if (row.dataset.pinned !== "true") form.set("pinned", "on");
     await post(`/c/${row.dataset.id}/pin`, { form });
+    tell("list");
     await refresh(current);
   },
   rename(row) {
@@ -81,10 +83,12 @@ const actions = {
       link.textContent = link.title = title;
       const form = new FormData();
       form.set("title", title);
-      await post(`/c/${row.dataset.id}/rename`, { form }).catch(() => {
-        link.textContent = before;
-        toast(words("rename_failed"));
-      });
+      await post(`/c/${row.dataset.id}/rename`, { form })
+        .then(() => tell("list"))
+        .catch(() => {
+          link.textContent = before;
+          toast(words("rename_failed"));
+        });
     };
     input.addEventListener("blur", () => end(true));
     input.addEventListener("keydown", (event) => {
@@ -103,7 +107,10 @@ const actions = {
     const now = () => {
       if (!deleting.delete(id)) return;
       post(`/c/${id}/delete`, { keepalive: true })
-        .then(() => id === current && location.assign("/"))
+        .then(() => {
+          tell("deleted", { conversation: id });
+          if (id === current) location.assign("/");
+        })
         .catch(() => {
           row.hidden = false;
           toast(words("delete_failed"));

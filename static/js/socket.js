@@ -39,7 +39,7 @@ export class Connection {
   closed(socket, code) {
     if (socket !== this.socket) return;
     this.socket = null;
-    if (code === NOT_SIGNED_IN) return location.assign(`/sign-in?next=${encodeURIComponent(location.pathname)}`);
+    if (code === NOT_SIGNED_IN) return void document.dispatchEvent(new CustomEvent("signed-out"));
     if (!this.isNeeded() && !this.waiting.length) return;
     if (code === TOO_MANY_SOCKETS) this.pause = LONGEST_PAUSE_MS;
     this.onState("lost");

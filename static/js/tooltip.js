@@ -16,25 +16,26 @@ function line(className, text) {
 function sourceOf(chip) {
   const turn = chip.closest("[data-message]");
   const listed = turn?.querySelector(`.source[data-cite="${chip.dataset.cite}"]`);
-  if (listed) return { ...listed.dataset, bar: listed.querySelector(".bar")?.cloneNode(true) };
+  if (listed) return { ...listed.dataset, bar: listed.querySelector(".relevance")?.cloneNode(true) };
   const streamed = JSON.parse(turn?.dataset.citations ?? "[]");
   const found = streamed.find((citation) => String(citation.citation_num) === chip.dataset.cite);
-  return found ? { title: found.title, page: found.page ?? "", sets: "" } : null;
+  return found ? { title: found.title, page: found.page ?? "", sets: "", section: "", excerpt: found.content } : null;
 }
 
 function describeSource(chip) {
   const source = sourceOf(chip);
   if (!source?.title) return [line("", words("source_n", { n: chip.dataset.cite }))];
-  const place = [source.sets, source.page && words("page_n", { n: source.page })].filter(Boolean).join(" · ");
+  const place = [source.section, source.page && words("page_n", { n: source.page }), source.sets];
   const title = document.createElement("strong");
   title.textContent = source.title;
-  const row = line("tooltip-row", words("confidence"));
+  const lines = [line("tooltip-place", place.filter(Boolean).join(" · ")), line("tooltip-excerpt", source.excerpt ?? "")];
+  const row = line("tooltip-row", "");
   if (source.bar) row.append(source.bar);
-  return [title, ...(place ? [line("tooltip-place", place)] : []), ...(source.bar ? [row] : [])];
+  return [title, ...lines.filter((one) => one.textContent), ...(source.bar ? [row] : [])];
 }
 
 function describeSupport(span) {
-  const key = span.classList.contains("unsupported") ? "unsupported" : "weak";
+  const key = ["unsupported", "doubtful"].find((state) => span.classList.contains(state)) ?? "weak";
   const reason = span.dataset.supportReason;
   return [line("", words(key)), ...(reason ? [line("tooltip-place", reason)] : [])];
 }

@@ -33,13 +33,13 @@ def test_a_vote_down_is_kept_and_opens_a_case(world, bob):
     assert BadCase.objects.get().message == message
 
 
-def test_voting_again_replaces_the_vote(world, bob):
+def test_voting_again_replaces_the_vote_and_keeps_the_comment(world, bob):
     message = message_make(world.bob)
     bob.post(FEEDBACK, {"message_id": str(message.pk), "vote": "down", "comment": "No."})
 
     bob.post(FEEDBACK, {"message_id": str(message.pk), "vote": "up"})
 
-    assert (Vote.objects.get().vote, Vote.objects.get().comment) == ("up", "")
+    assert (Vote.objects.get().vote, Vote.objects.get().comment) == ("up", "No.")
 
 
 @pytest.mark.parametrize(

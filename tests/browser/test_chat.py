@@ -121,20 +121,39 @@ def feedback_is_stored(response):
     return response.url.endswith("/api/v1/feedback") and response.status == 201
 
 
-def test_a_vote_down_asks_for_reasons_and_is_remembered(open_page):
+def test_a_vote_down_counts_when_it_is_sent_and_a_change_keeps_what_was_said(open_page):
     page = open_page()
     asked(page)
+    sent = []
+    page.on("request", lambda request: sent.append(request.url) if request.url.endswith("/feedback") else None)
+    down, up = page.locator("[data-vote=down]").last, page.locator("[data-vote=up]").last
 
-    with page.expect_response(feedback_is_stored):
-        page.locator("[data-vote=down]").last.click()
+    for withdraw in ("Escape", "Cancel"):
+        down.click()
+        page.locator("#vote .pill", has_text="Outdated").click()
+        if withdraw == "Escape":
+            page.keyboard.press("Escape")
+        else:
+            page.locator("#vote [data-close]").click()
+        expect(page.locator("#vote")).to_be_hidden()
+        expect(down).to_have_attribute("aria-pressed", "false")
+    assert not sent
+
+    down.click()
     page.locator("#vote .pill", has_text="Outdated").click()
     page.locator("#vote-comment").fill("The timer was changed in release 17.")
     with page.expect_response(feedback_is_stored) as answer:
         page.locator("#vote [type=submit]").click()
-
     assert answer.value.json()["reasons"] == ["outdated"]
+    with page.expect_response(feedback_is_stored) as answer:
+        up.click()
+    assert answer.value.json()["comment"] == "The timer was changed in release 17."
+
     page.reload()
-    expect(page.locator("[data-vote=down]").last).to_have_attribute("aria-pressed", "true")
+    expect(up).to_have_attribute("aria-pressed", "true")
+    down.click()
+    expect(page.locator("#vote-comment")).to_have_value("The timer was changed in release 17.")
+    expect(page.locator("#vote input:checked")).to_have_value("outdated")
 
 
 def test_a_question_is_not_sent_while_the_input_method_composes(open_page):

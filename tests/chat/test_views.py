@@ -115,6 +115,32 @@ def test_a_source_is_shown_with_the_cited_sentence_marked(browser, reader, docum
     assert "Radio" in page
 
 
+def test_each_marker_shows_the_words_of_its_own_claim(browser, reader, document):
+    text = "When the timer expires, the session falls back [1]. It waits for two seconds [1]. Bananas are yellow [1]."
+    message = answer(conversation_of(reader), document, answer=text)
+
+    pages = [browser.get(f"{source_url(message)}?place={place}").content.decode() for place in (0, 1, 2, "x", 99)]
+
+    marked = [re.findall(r"<mark>(.*?)</mark>", page) for page in pages]
+    assert marked[0][0].startswith("When the timer expires")
+    assert marked[1] == ["The timer waits for two seconds."]
+    assert marked[2] == []
+    assert "The answer puts it in other words" in pages[2]
+    assert marked[3] == marked[4] == marked[0]  # as without a place: the claim of the first marker
+
+
+def test_an_answer_without_a_model_says_so_and_tells_support_from_relevance(browser, reader, document):
+    sentences = [{"text": "Two seconds [1].", "support": "supported", "citations": [1], "reason": None}]
+    message = answer(conversation_of(reader), document, sentences=sentences, metadata={"model": "extractive"})
+    message.citations.update(relevance=0.05)
+
+    page = browser.get(reverse("chat:conversation", args=[message.conversation_id])).content.decode()
+
+    assert "No language model connected" in page
+    assert "hardly answers the question" in page
+    assert "but it may not answer your question" in page
+
+
 def test_a_source_is_refused_once_the_reader_may_no_longer_read_it(browser, reader, document):
     message = answer(conversation_of(reader), document)
     document.sets.update(visibility="members")
@@ -209,7 +235,7 @@ def test_below_an_answer_from_the_cache_a_fresh_one_is_offered(
 
     assert notice in kept
     assert f"data-ask-fresh>{button}</button>" in kept
-    assert "data-ask-fresh" not in fresh
+    assert "data-ask-fresh>" not in fresh
 
 
 def test_a_failed_answer_is_explained_in_the_language_of_the_reader(browser, reader, document):

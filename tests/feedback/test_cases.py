@@ -11,9 +11,10 @@ from accounts.errors import NotFoundError
 from accounts.models import AuditEvent, User
 from accounts.selectors import scope_for
 from chat.models import MessageCitation
-from feedback.models import BadCase
+from feedback.models import BadCase, Vote
 from feedback.selectors import case_counts, case_get, cases_reviewable, signals_of, vote_of, votes_of
-from feedback.services import case_move, signal_record, vote_record
+from feedback.services import CASE_REOPENED, case_move, signal_record, vote_record
+from notifications.models import Notification
 from tests.api.world import document_make, message_make, set_make
 
 
@@ -34,15 +35,47 @@ def reviewable_by(user: User) -> list[BadCase]:
     return list(cases_reviewable(scope=scope_for(user)))
 
 
-def test_a_closed_case_is_opened_again_by_another_vote_down(world):
+def test_a_closed_case_is_opened_again_by_a_new_complaint_and_its_reviewer_is_told(world):
     case = case_of(world.bob)
     case_move(actor=world.root, case=case, state="closed", note="Fixed.")
 
-    vote_record(scope=scope_for(world.bob), user=world.bob, message_id=case.message_id, vote="down")
+    vote_record(scope=scope_for(world.bob), user=world.bob, message_id=case.message_id, vote="down", comment="No.")
 
     case.refresh_from_db()
-    assert (case.state, case.closed, case.note) == ("open", None, "Fixed.")
+    assert (case.state, case.closed, case.note, case.assignee) == ("open", None, "Fixed.", world.root)
+    assert case.reopened is not None
     assert AuditEvent.objects.get(action="case.reopen").target == str(case.message)
+    told = Notification.objects.get()
+    assert (told.recipient, told.kind, told.link) == (
+        world.root,
+        CASE_REOPENED,
+        f"/admin/feedback/badcase/{case.pk}/change/",
+    )
+
+
+@pytest.mark.parametrize("votes", [["down"], ["down", "down"], ["up"]])
+def test_a_closed_case_stays_closed_where_nothing_new_is_said(world, votes):
+    case = case_of(world.bob)
+    case_move(actor=world.root, case=case, state="closed")
+
+    for vote in votes:
+        vote_record(scope=scope_for(world.bob), user=world.bob, message_id=case.message_id, vote=vote)
+
+    case.refresh_from_db()
+    assert (case.state, case.reopened, Notification.objects.count()) == ("closed", None, 0)
+
+
+def test_a_change_of_the_vote_keeps_reasons_and_comment(world):
+    message = message_make(world.bob)
+
+    def vote(**said: Any) -> Vote:
+        return vote_record(scope=scope_for(world.bob), user=world.bob, message_id=message.pk, **said)
+
+    vote(vote="down", reasons=["outdated"], comment="Release 17.", rating=1)
+    changed = vote(vote="up")
+    assert (changed.vote, changed.reasons, changed.comment, changed.rating) == ("up", ["outdated"], "Release 17.", None)
+    again = vote(vote="down", comment="")
+    assert (again.reasons, again.comment) == (["outdated"], "")
 
 
 def test_a_case_in_work_is_not_disturbed_by_votes(world):

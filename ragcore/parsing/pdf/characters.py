@@ -61,6 +61,21 @@ def read_page(page: Any, number: int) -> tuple[PageText, Drawing]:
     return PageText(number, *size, runs, turn=turn, unmapped=share), drawing
 
 
+def character_places(page: Any) -> tuple[str, list[tuple[float, float, float, float]]]:
+    """The characters of a pypdfium2 page, and where each stands as the page is shown: x0, y0, x1, y1 from the top left.
+
+    In points. A character without a shape of its own, such as a space that pdfium adds, has an empty rectangle.
+    """
+    area = _visible_area(page)
+    textpage = page.get_textpage()
+    try:
+        chars = _characters(textpage)
+        sides = _turned(_boxes(textpage, len(chars)), page.get_rotation() // 90, *area)
+    finally:
+        textpage.close()
+    return chars, list(zip(*sides, strict=True))
+
+
 def _upright(drawing: Drawing, turns: int, left: float, bottom: float, right: float, top: float) -> Drawing:
     """Lines and pictures as x0, y0, x1, y1 from the top left corner of the upright page."""
     pictures = drawing.pictures

@@ -41,7 +41,7 @@ async def test_markers_of_a_model_are_normalised_and_bound_to_chunks(api, world,
     answer = await api.generate(QUESTION)
 
     assert answer["answer"] == "The random access procedure has four steps [1]."
-    assert '<button class="cite" type="button" data-cite="1">1</button>' in answer["answer_html"]
+    assert '<button class="cite" type="button" data-cite="1" data-place="0">1</button>' in answer["answer_html"]
     assert answer["metadata"]["usage"] == {"prompt_tokens": 70, "completion_tokens": 30, "total_tokens": 100}
     message = await stored(answer)
     cited = [c for c in message.citations.all() if c.cited]

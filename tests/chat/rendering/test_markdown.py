@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.rendering import BlockStream, render_markdown
+from chat.rendering import BlockStream, claim_at, render_markdown
 
 
 def test_markers_of_known_sources_become_buttons_and_others_stay_text():
@@ -127,3 +127,27 @@ def test_a_text_cannot_forge_the_marks_of_sentences(forged):
 
     assert html.count("<span") == 1
     assert ">Bad one.</span>" in html
+
+
+def test_markers_tell_their_place_and_code_keeps_its_brackets():
+    text = "A first claim stands here [1] and a second one there [2].\n\n    code[1]\n\n`list[2]` works [1]. $a[1]$"
+
+    html = render_markdown(text, citations=[1, 2], with_places=True)
+
+    assert [f'data-cite="{n}" data-place="{place}"' in html for n, place in ((1, 0), (2, 1), (1, 4))] == [True] * 3
+    assert "code[1]" in html
+    assert "<code>list[2]</code>" in html
+    assert not set(html) & set("\ue000\ue001\ue002")
+    assert claim_at(text, 0) == "A first claim stands here"
+    assert claim_at(text, 1) == "and a second one there"
+    assert claim_at(text, 4).startswith("`list[2]` works")
+    assert claim_at(text, 9) == claim_at(text, -1) == ""
+
+
+def test_a_quotation_that_may_not_answer_is_marked_as_such():
+    sentence = {"text": "A claim [1].", "support": "supported", "reason": None, "relevance": 0.01}
+
+    html = render_markdown("A claim [1].", citations=[1], sentences=[sentence])
+
+    assert '<span class="support doubtful"' in html
+    assert "support" not in render_markdown("A claim [1].", sentences=[{**sentence, "relevance": 0.9}])

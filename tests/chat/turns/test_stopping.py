@@ -93,7 +93,7 @@ async def test_a_stop_before_any_text_ends_the_answer_and_the_request_under_way(
 
     assert (stored.state, stored.answer) == (Message.State.STOPPED, "")
     assert events[-1].type == "done"
-    assert events[-1].data["state"] == "stopped"
+    assert (events[-1].data["state"], events[-1].data["status"], stored.status) == ("stopped",) * 3
     assert events[-1].data["confidence"] == 0
     assert 1 <= model.cancelled <= 2  # judge and writer are asked at the same time
     assert model.asked.qsize() == model.cancelled - 1  # nothing else was asked afterwards

@@ -38,6 +38,18 @@ def test_means_and_shares_of_a_strategy(db):
     assert list(found) == ["direct", "hyde"]
 
 
+def test_quoted_answers_count_as_written_without_a_language_model_and_empty_ones_not_at_all(db):
+    tenant_id = tenant_ensure_default().pk
+    for model, status, text in (("extractive", "answered", "A."), ("big", "answered", "A."), ("", "stopped", "")):
+        metadata = AnswerMetadata(strategy="direct", model=model)
+        answer = AnswerRecord(text=text, html="", status=status, confidence=0.5, metadata=metadata)
+        strategy_count(tenant_id=tenant_id, record=answer)
+
+    direct = figures(scope_of(make_user()))["direct"]
+
+    assert (direct.answers, direct.degraded_share) == (2, 0.5)
+
+
 def test_a_day_has_one_row_and_every_further_answer_costs_one_statement(db):
     tenant = tenant_ensure_default()
     record(tenant=tenant)

@@ -39,6 +39,9 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "examples": ("", everybody),
     "c/<uuid:conversation_id>": ("conversation", _own("conversation", "user_id")),
     "c/<uuid:conversation_id>/turns": None,  # nothing without a turn before which they are wanted
+    "c/<uuid:conversation_id>/export": ("conversation", _own("conversation", "user_id")),
+    "messages/<uuid:message_id>/follow-ups": ("message", _own("message", "user_id")),
+    "messages/<uuid:message_id>/export": ("message", _own("message", "user_id")),
     "messages/<uuid:message_id>": ("message", _own("message", "user_id")),
     "messages/<uuid:message_id>/sources/<int:number>": None,  # which numbers there are; leaks are looked for
     "profile": ("", everybody),

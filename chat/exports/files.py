@@ -1,0 +1,57 @@
+"""A report as a file of each format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from chat.exports.pdf import pdf_bytes
+from chat.exports.report import Report
+from chat.exports.word import docx_bytes
+
+NAME_CHARACTERS = 60
+_NO_NAME = re.compile(r"[\x00-\x1f\x7f\\/:*?\"<>|\u200b-\u200f\u202a-\u202e]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportFile:
+    """A file for somebody to keep."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+
+def markdown_bytes(report: Report) -> bytes:
+    """The answers as they were written, each with its list of sources."""
+    parts = [f"# {_line(report.title)}"]
+    for turn in report.turns:
+        parts += [f"## {_line(turn.question)}", f"*{turn.note}*", turn.markdown]
+        if turn.sources:
+            parts += [f"**{_('Sources')}**", "\n".join(f"- {_escaped(source)}" for source in turn.sources)]
+    return ("\n\n".join(parts) + "\n").encode()
+
+
+FORMATS: Mapping[str, tuple[str, Callable[[Report], bytes]]] = {
+    "md": ("text/markdown; charset=utf-8", markdown_bytes),
+    "docx": ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", docx_bytes),
+    "pdf": ("application/pdf", pdf_bytes),
+}
+
+
+def export_file(report: Report, kind: str) -> ExportFile:
+    """The file in one of FORMATS. Raises KeyError for another one."""
+    media_type, write = FORMATS[kind]
+    name = _NO_NAME.sub(" ", report.title)[:NAME_CHARACTERS].strip(" .") or _("Answer")
+    return ExportFile(name=f"{name}.{kind}", media_type=media_type, content=write(report))
+
+
+def _line(text: str) -> str:
+    return _escaped(" ".join(text.split()))
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*_<>#|])", r"\\\1", text)

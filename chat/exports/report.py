@@ -1,0 +1,162 @@
+"""What a file of answers holds, before it has a format: the same for Markdown, Word and PDF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import islice
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from chat.view_models import TurnView
+
+MAX_TURNS = 500  # of one file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A piece of text in one style."""
+
+    text: str
+    is_bold: bool = False
+    is_italic: bool = False
+    is_code: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A block of a report. `kind`: heading, paragraph, item, quote, code, table."""
+
+    kind: str
+    runs: tuple[Run, ...] = ()
+    level: int = 0  # of a heading from 1, of an item from 0
+    mark: str = ""  # in front of an item: "•" or "1."
+    rows: tuple[tuple[tuple[Run, ...], ...], ...] = ()  # of a table, the first one its head
+
+    @property
+    def text(self) -> str:
+        return "".join(run.text for run in self.runs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportTurn:
+    """A question with its answer as Markdown and blocks, and its sources in words."""
+
+    question: str
+    note: str  # when it was asked, and how it was written
+    markdown: str
+    blocks: tuple[Block, ...]
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Turns under a title."""
+
+    title: str
+    turns: tuple[ReportTurn, ...]
+
+
+def build_report(*, title: str, turns: Sequence[TurnView]) -> Report:
+    """The finished turns, with their sources as the asker may see them at this moment; those without text say why."""
+    finished = (turn for turn in turns if turn.message.state != "running")
+    return Report(title=title, turns=tuple(_turn(turn) for turn in islice(finished, MAX_TURNS)))
+
+
+def _turn(turn: TurnView) -> ReportTurn:
+    message = turn.message
+    text = message.answer or turn.failure or _("No answer.")
+    listed = turn.cited if turn.notice != "search_results" else list(turn.sources)
+    notes = [date_format(timezone.localtime(message.created), "DATETIME_FORMAT")]
+    if turn.is_quoted:
+        notes.append(_("Quoted from the sources, without a language model"))
+    return ReportTurn(
+        question=message.question,
+        note=" · ".join(notes),
+        markdown=text,
+        blocks=tuple(markdown_blocks(text)),
+        sources=tuple(source.words for source in listed),
+    )
+
+
+# ── Markdown to blocks ──────────────────────────────────────────────────────────────────────────
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(["reference"])
+
+
+def markdown_blocks(text: str) -> Iterator[Block]:
+    """The blocks of an answer in order. Formulas and code stay as they were written."""
+    lists: list[int | None] = []  # next number of each open list; None: without numbers
+    kind, level, quotes = "paragraph", 0, 0
+    rows: list[tuple[tuple[Run, ...], ...]] = []
+    cells: list[tuple[Run, ...]] | None = None
+    is_first = False  # of the paragraphs of an item
+    for token in _parser().parse(text):
+        match token.type:
+            case "heading_open":
+                kind, level = "heading", int(token.tag[1])
+            case "paragraph_open":
+                kind, level = ("item" if lists else "quote" if quotes else "paragraph"), max(len(lists) - 1, 0)
+            case "bullet_list_open":
+                lists.append(None)
+            case "ordered_list_open":
+                lists.append(int(token.attrGet("start") or 1))
+            case "bullet_list_close" | "ordered_list_close":
+                lists.pop()
+            case "list_item_open":
+                is_first = True
+            case "blockquote_open":
+                quotes += 1
+            case "blockquote_close":
+                quotes -= 1
+            case "table_open":
+                rows = []
+            case "tr_open":
+                cells = []
+            case "tr_close":
+                rows.append(tuple(cells or ()))
+                cells = None
+            case "table_close":
+                yield Block(kind="table", rows=tuple(rows))
+            case "fence" | "code_block":
+                yield Block(kind="code", runs=(Run(text=token.content.rstrip("\n"), is_code=True),))
+            case "inline" if cells is not None:
+                cells.append(tuple(_runs(token)))
+            case "inline":
+                mark = _mark(lists) if kind == "item" and is_first else ""
+                yield Block(kind=kind, level=level, runs=tuple(_runs(token)), mark=mark)
+                is_first = False
+
+
+def _mark(lists: list[int | None]) -> str:
+    number = lists[-1]
+    if number is None:
+        return "•"
+    lists[-1] = number + 1
+    return f"{number}."
+
+
+def _runs(token: Token) -> Iterator[Run]:
+    style = Run(text="")
+    for child in token.children or []:
+        match child.type:
+            case "strong_open" | "strong_close":
+                style = replace(style, is_bold=child.type == "strong_open")
+            case "em_open" | "em_close":
+                style = replace(style, is_italic=child.type == "em_open")
+            case "softbreak":
+                yield replace(style, text=" ")
+            case "hardbreak":
+                yield replace(style, text="\n")
+            case "code_inline":
+                yield replace(style, text=child.content, is_code=True)
+            case _ if child.content:
+                yield replace(style, text=child.content)

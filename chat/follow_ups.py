@@ -1,0 +1,119 @@
+"""What may be asked next: sections near those that an answer cites, as far as a search finds an answer there (D1)."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from django.db import DatabaseError
+
+from accounts.scope import Scope
+from chat import selectors
+from chat.models import Message
+from knowledge import model_registry
+from knowledge.models import Chunk
+from knowledge.selectors.keeping import documents_openable
+from knowledge.services.retrieval import retrieve
+from knowledge.types import RetrievalRequest
+from ragcore.errors import RagError
+from ragcore.text.markdown import plain_text
+from ragcore.text.matching import keywords
+from ragcore.text.scripts import cjk_share
+
+SUGGESTED = 3
+TRIED = 5  # searches at most
+CITED_DOCUMENTS = 2  # whose sections are looked at
+CHUNKS = 40  # of one document, around the cited passage
+BEST = 3  # hits among which the section must be
+HEADING_CHARACTERS = (3, 60)
+_HEADING = re.compile(r"^#{2,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_NUMBER = re.compile(
+    r"^(?:\d+(?:\.\d+)*[.、)]?|第[一二三四五六七八九十百\d]+[章节条]|[一二三四五六七八九十]+、)[ \t\u3000]*"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    question: str
+    document: int
+
+
+def follow_ups(*, scope: Scope, message_id: uuid.UUID) -> list[str]:
+    """At most three questions about sections beside the cited ones; each finds its document among the first hits.
+
+    None after a refusal. What a search cannot find within the asker's rights at this moment is not suggested. Raises
+    NotFoundError.
+    """
+    message = selectors.message_get(scope=scope, message_id=message_id)
+    if message.status not in ("answered", "degraded"):
+        return []
+    found: list[str] = []
+    for candidate in list(_candidates(scope, message))[:TRIED]:
+        if _is_answered(scope, message, candidate):
+            found.append(candidate.question)
+        if len(found) == SUGGESTED:
+            break
+    return found
+
+
+def _candidates(scope: Scope, message: Message) -> Iterator[_Candidate]:
+    """Sections of the cited documents that nobody has asked about in this conversation, the nearest first.
+
+    Only of documents that the asker may open: of the others not even headings are told.
+    """
+    openable = documents_openable(scope=scope).order_by().values("pk")
+    cited = message.citations.filter(cited=True, document__in=openable).select_related("chunk", "document")
+    asked = list(message.conversation.messages.values_list("question", flat=True))
+    known = set[str]().union(*(_words(question) for question in asked))
+    seen: set[int] = set()
+    for citation in cited.order_by("-confidence"):
+        if citation.document_id in seen or len(seen) == CITED_DOCUMENTS:
+            continue
+        seen.add(citation.document_id)
+        title = citation.document.title
+        for heading in _headings(citation.document.live_version_id, near=citation.chunk.ordinal):
+            words = _words(heading)
+            if words and not words <= known and heading.casefold() != title.casefold():
+                known |= words
+                yield _Candidate(question=_question(heading, title, message.question), document=citation.document_id)
+
+
+def _headings(version_id: int | None, *, near: int) -> list[str]:
+    """Headings of a version without their numbers, those nearest to a passage first."""
+    rows = Chunk.objects.filter(
+        version=version_id, kind__in=(Chunk.Kind.BODY, Chunk.Kind.WHOLE), retired=None, ordinal__gte=near - CHUNKS // 2
+    ).order_by("ordinal")[:CHUNKS]
+    placed = [(abs(row.ordinal - near), heading) for row in rows for heading in _headings_of(row)]
+    return list(dict.fromkeys(heading for _distance, heading in sorted(placed, key=lambda item: item[0])))
+
+
+def _headings_of(chunk: Chunk) -> Iterable[str]:
+    named = [*chunk.heading_path[1:][-1:], *_HEADING.findall(chunk.text)]
+    clean = (_NUMBER.sub("", plain_text(heading)).strip() for heading in named)
+    low, high = HEADING_CHARACTERS
+    return (heading for heading in clean if low <= len(heading) <= high)
+
+
+def _question(heading: str, title: str, asked: str) -> str:
+    """The heading as it is where it asks something, else with its document; in the language of the conversation."""
+    if heading.endswith(("?", "？")):
+        return heading
+    return f"《{title}》：{heading}" if cjk_share(asked) > 0.2 else f"{title}: {heading}"
+
+
+def _words(text: str) -> set[str]:
+    return set(keywords(text, model_registry.tokenizer()))
+
+
+def _is_answered(scope: Scope, message: Message, candidate: _Candidate) -> bool:
+    """Whether a search in the same place finds the document at once. One that fails suggests nothing."""
+    sets: Sequence[int] = message.request.get("sets", ())
+    request = RetrievalRequest(query=candidate.question, sets=tuple(sets), top_k=BEST)
+    try:
+        retrieved = retrieve(scope=scope, request=request)
+    except (RagError, DatabaseError):
+        return False
+    hits = {hit.document for hit in retrieved.state.candidates[:BEST]}
+    return retrieved.relevant and candidate.document in hits

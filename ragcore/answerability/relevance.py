@@ -1,0 +1,77 @@
+"""Whether what is quoted answers the question: a sign of its own beside whether it stands in the source (B4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+
+from ragcore.answerability.model import score_answerability
+from ragcore.grounding.source_texts import MARKER
+from ragcore.ports import Tokenizer
+from ragcore.types import Passage, Sentence, Source
+
+DOUBTFUL_BELOW = 0.1  # nearly all foreign sentences are below, a fifth of right ones by themselves
+MUCH_BETTER = 2.0  # times: beside a quotation that answers better, a doubtful one is told apart
+HOPELESS_BELOW = 0.03  # of the best quotation: then all of them are doubtful
+
+
+def is_doubtful(relevance: float | None, best: float) -> bool:
+    """Whether a quotation may not answer the question. `best`: the highest relevance in the same answer."""
+    if relevance is None:
+        return False
+    return best < HOPELESS_BELOW or (relevance < DOUBTFUL_BELOW and relevance * MUCH_BETTER < best)
+
+
+NOTHING = "So it is. 就是这样。"  # a text that answers no question
+MOST_FLOOR = 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelevanceJudge:
+    """Probabilities, 0 to 1, that texts answer a question. `idf`: see score_answerability."""
+
+    question: str
+    tokenizer: Tokenizer
+    idf: Mapping[str, float] | None = None
+
+    def of_source(self, source: Source) -> float:
+        """That this source alone answers it: what it adds to the score of a text that has nothing to do with it."""
+        return round(max(0.0, (self._score(source) - self._floor) / (1 - self._floor)), 4)
+
+    @cached_property
+    def _floor(self) -> float:
+        """The score by the question alone: some kinds are answered more often than others, whatever was found."""
+        passage = Passage(chunk=0, document=0, version=0, text=NOTHING, title="")
+        return min(self._score(Source(number=1, passage=passage, text=NOTHING, score=1.0)), MOST_FLOOR)
+
+    def _score(self, source: Source) -> float:
+        return score_answerability(self.question, [source], tokenizer=self.tokenizer, idf=self.idf).score
+
+    def of_quotations(self, text: str, sentences: Sequence[Sentence], sources: Sequence[Source]) -> list[Sentence]:
+        """The sentences of `text`, in order, with their relevance.
+
+        Neighbours in one line of the text from one source are judged together: a sentence that goes on with an answer
+        is no worse than the one that begins it. Sentences without a citation have none.
+        """
+        by_number = {source.number: source for source in sources}
+        judged: list[Sentence] = []
+        for (_line, cited), group in groupby(_placed(text, sentences), key=lambda item: item[0]):
+            found = [sentence for _place, sentence in group]
+            value = self._of_text(found, by_number[cited]) if cited in by_number else None
+            judged += [replace(sentence, relevance=value) for sentence in found]
+        return judged
+
+    def _of_text(self, sentences: Sequence[Sentence], source: Source) -> float:
+        said = " ".join(MARKER.sub("", sentence.text) for sentence in sentences)
+        return self.of_source(replace(source, text=said, passage=replace(source.passage, text=said)))
+
+
+def _placed(text: str, sentences: Sequence[Sentence]) -> Iterator[tuple[tuple[int, int], Sentence]]:
+    """Each sentence with the number of its line in the text and that of its first source (0: none)."""
+    position = 0
+    for sentence in sentences:
+        start = text.find(sentence.text, position)
+        position = start + len(sentence.text) if start >= 0 else position
+        yield (text.count("\n", 0, max(start, 0)), next(iter(sentence.citations), 0)), sentence

@@ -1,0 +1,142 @@
+"""Answers as files with their sources (D1)."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import docx
+import pypdfium2
+import pytest
+from django.test import Client, override_settings
+from django.urls import reverse
+
+from chat.exports.report import markdown_blocks
+from chat.models import Conversation, Message, MessageCitation
+from tests.factories import ingest, make_set, make_user
+
+ANSWER = """## Result 结果
+
+The timer waits **two seconds** [1]. 定时器等待两秒，超时后回退；Ω ≥ 5 [1].
+
+1. Open `cabinet`
+2. Check
+
+   - nested
+
+| 项目 | Value |
+|---|---|
+| 接地电阻 | 10 Ω |
+
+```
+SET A=<1>;
+```
+
+> quoted & <b>escaped</b>
+
+$E = mc^2$
+"""
+
+
+@pytest.fixture
+def message(db, redis_client) -> Message:
+    owner = make_user()
+    document = ingest(owner, make_set("radio", owners=[owner], name="Radio"), timer="The timer waits for two seconds.")[
+        "timer"
+    ]
+    reader = make_user()
+    conversation = Conversation.objects.create(tenant=reader.tenant, user=reader, channel="web", title="定时器 / timer")
+    made = Message.objects.create(
+        conversation=conversation, question="How long? 多久？", answer=ANSWER, state="done", status="answered"
+    )
+    MessageCitation.objects.create(
+        message=made,
+        number=1,
+        chunk=document.live_version.chunks.first(),
+        document=document,
+        version=document.live_version,
+    )
+    return made
+
+
+def fetched(message: Message, kind: str, *, name: str = "message_export"):
+    client = Client()
+    client.force_login(message.conversation.user)
+    target = message.pk if name == "message_export" else message.conversation_id
+    return client.get(reverse(f"chat:{name}", args=[target]), {"kind": kind})
+
+
+def words_of_pdf(content: bytes) -> str:
+    with pypdfium2.PdfDocument(content) as document:
+        return "".join(page.get_textpage().get_text_range() for page in document)
+
+
+def test_markdown_word_and_pdf_hold_the_answer_and_its_sources(message):
+    markdown = fetched(message, "md")
+    word = docx.Document(BytesIO(fetched(message, "docx").content))
+    pdf = "".join(words_of_pdf(fetched(message, "pdf").content).split())
+
+    assert ANSWER.strip() in markdown.content.decode()
+    assert "- [1] timer (Radio)" in markdown.content.decode()
+    lines = [paragraph.text for paragraph in word.paragraphs]
+    assert {"Result 结果", "1. Open cabinet", "• nested", "SET A=<1>;", "[1] timer (Radio)"} <= set(lines)
+    assert [[cell.text for cell in row.cells] for row in word.tables[0].rows][1] == ["接地电阻", "10 Ω"]
+    for part in (
+        "定时器等待两秒，超时后回退；",
+        "接地电阻",
+        "Ω",
+        "≥",
+        "SETA=<1>;",
+        "<b>escaped</b>",
+        "[1]timer(Radio)",
+        "$E=mc^2$",
+    ):
+        assert part in pdf
+
+
+def test_a_conversation_is_one_file_and_its_name_is_safe(message):
+    response = fetched(message, "md", name="conversation_export")
+
+    assert response.content.decode().startswith("# 定时器 / timer")
+    assert "/" not in response["Content-Disposition"].partition("filename*=utf-8''")[2]
+    assert response["Content-Disposition"].startswith("attachment")
+
+
+def test_a_source_that_may_not_be_read_any_more_keeps_its_number_only(message):
+    message.citations.get().document.sets.update(visibility="members")
+
+    text = fetched(message, "md").content.decode()
+
+    assert "[1] This source was removed, or you no longer have access." in text
+    assert "(Radio)" not in text
+
+
+def test_nobody_exports_the_answer_of_another_and_no_other_format(message):
+    stranger = Client()
+    stranger.force_login(make_user())
+
+    assert stranger.get(reverse("chat:message_export", args=[message.pk])).status_code == 404
+    assert stranger.get(reverse("chat:conversation_export", args=[message.conversation_id])).status_code == 404
+    assert fetched(message, "exe").status_code == 422
+
+
+@pytest.mark.parametrize("kind", ["md", "docx", "pdf"])
+def test_hostile_texts_make_files_too(message, kind):
+    cell = "x" * 20_000
+    message.question = "\u202e<script>" * 20
+    message.answer = (
+        f"| a | b |\n|---|---|\n| {cell} | <para>&bogus; |\n\n# \x0b\n\n{'> ' * 40}deep\n\n```\n{cell}\n```\n"
+    )
+    message.save()
+
+    assert fetched(message, kind).status_code == 200
+
+
+@override_settings(LANGUAGE_CODE="zh-hans")
+def test_the_words_around_an_answer_are_in_the_language_of_the_reader(message):
+    assert "**来源**" in fetched(message, "md").content.decode()
+
+
+def test_blocks_keep_their_order_and_numbers():
+    kinds = [(block.kind, block.mark) for block in markdown_blocks("3. a\n4. b\n\ntext\n\n- c\n\n  more\n")]
+
+    assert kinds == [("item", "3."), ("item", "4."), ("paragraph", ""), ("item", "•"), ("item", "")]

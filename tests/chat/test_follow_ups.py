@@ -1,0 +1,60 @@
+"""What may be asked next has an answer, and tells nothing that the asker may not open."""
+
+from __future__ import annotations
+
+import pytest
+
+from chat.follow_ups import follow_ups
+from chat.models import Conversation, Message, MessageCitation
+from knowledge.models import KnowledgeSet
+from tests.factories import ingest, make_set, make_user, scope_of
+
+TEXT = """# Pump manual
+
+## Mounting the pump
+
+The pump is mounted with four bolts.
+
+## Draining the coolant
+
+The coolant is drained through the plug below the housing.
+
+## Is the seal greased?
+
+The seal must not be greased.
+"""
+
+
+@pytest.fixture
+def message(db, redis_client) -> Message:
+    owner, reader = make_user(), make_user()
+    document = ingest(owner, make_set("pumps", owners=[owner], name="Pumps"), pump=TEXT)["pump"]
+    conversation = Conversation.objects.create(tenant=reader.tenant, user=reader, channel="web")
+    made = Message.objects.create(
+        conversation=conversation, question="How is mounting the pump done?", state="done", status="answered"
+    )
+    version = document.live_version
+    MessageCitation.objects.create(
+        message=made, number=1, chunk=version.chunks.first(), document=document, version=version
+    )
+    return made
+
+
+def suggested(message: Message) -> list[str]:
+    return follow_ups(scope=scope_of(message.conversation.user), message_id=message.pk)
+
+
+def test_sections_that_were_not_asked_about_are_suggested(message):
+    assert suggested(message) == ["pump: Draining the coolant", "Is the seal greased?"]
+
+    Message.objects.create(conversation=message.conversation, question="Is the seal greased?", state="done")
+    assert suggested(message) == ["pump: Draining the coolant"]
+
+
+def test_nothing_is_suggested_of_what_may_be_asked_but_not_opened_nor_after_a_refusal(message):
+    KnowledgeSet.objects.update(originals=KnowledgeSet.Originals.KEEPERS)
+    assert suggested(message) == []
+
+    KnowledgeSet.objects.update(originals=KnowledgeSet.Originals.READERS)
+    Message.objects.update(status="refused")
+    assert suggested(message) == []
