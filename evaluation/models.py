@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 
 class GoldenSet(models.Model):
@@ -96,3 +97,44 @@ class EvaluationRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.golden_set} {self.started:%Y-%m-%d %H:%M}"
+
+
+class Diagnosis(models.Model):
+    """Why an answer failed, as far as has been found out (D36). The latest one of an answer counts."""
+
+    class Cause(models.TextChoices):
+        CHUNKING = "chunking", pgettext_lazy("cause of a failed answer", "Passages")
+        RETRIEVAL = "retrieval", pgettext_lazy("cause of a failed answer", "Search")
+        RERANKING = "reranking", pgettext_lazy("cause of a failed answer", "Ranking")
+        GENERATION = "generation", pgettext_lazy("cause of a failed answer", "Answer text")
+        KNOWLEDGE_GAP = "knowledge_gap", pgettext_lazy("cause of a failed answer", "Missing knowledge")
+        PERMISSION = "permission", pgettext_lazy("cause of a failed answer", "Rights")
+        QUESTION = "question", pgettext_lazy("cause of a failed answer", "Question")
+        NONE = "none", pgettext_lazy("cause of a failed answer", "Nothing wrong found")
+
+    message = models.ForeignKey("chat.Message", on_delete=models.CASCADE, related_name="diagnoses")
+    document = models.ForeignKey(
+        "knowledge.Document", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )  # that bears the answer
+    ordinal = models.PositiveIntegerField(null=True, blank=True)  # of the passage in it, 0-based
+    answers = ArrayField(models.TextField(), default=list, blank=True)  # one of which a right answer has
+    points = ArrayField(models.TextField(), default=list, blank=True)  # all of which a right answer has
+    cause = models.CharField(_("cause"), max_length=16, choices=Cause.choices)
+    subcause = models.CharField(_("sub-cause"), max_length=64)
+    detail = models.CharField(max_length=64)
+    confidence = models.FloatField(_("confidence"))  # 0 to 1
+    evidence = models.JSONField(default=dict, blank=True)
+    remedy = models.JSONField(default=dict, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
+    )
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("diagnosis")
+        verbose_name_plural = _("diagnoses")
+        ordering: ClassVar = ["-created", "-id"]
+        indexes: ClassVar = [models.Index(fields=["message", "-created"], name="evaluation_diagnosis_latest")]
+
+    def __str__(self) -> str:
+        return f"{self.cause} {self.message_id}"

@@ -7,8 +7,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
-from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
-from knowledge.selectors import sets_managed
+from chat.models import Message
+from evaluation.models import Diagnosis, EvaluationRun, GoldenCase, GoldenSet
+from knowledge.selectors import documents_readable, sets_managed
 
 
 def golden_sets_listed(*, scope: Scope) -> QuerySet[GoldenSet]:
@@ -49,3 +50,15 @@ def runs_of(*, scope: Scope, golden_set: GoldenSet | None = None) -> QuerySet[Ev
     rows = EvaluationRun.objects.filter(golden_set__in=golden_sets_listed(scope=scope)).select_related("golden_set")
     rows = rows if golden_set is None else rows.filter(golden_set=golden_set)
     return rows.defer("cases")
+
+
+def diagnosis_latest(*, scope: Scope, message: Message) -> Diagnosis | None:
+    """The latest diagnosis of an answer that the caller has got within their rights.
+
+    None where there is none, and where it rests on a document that the asker may not open.
+    """
+    found = Diagnosis.objects.filter(message=message).select_related("document", "created_by").first()
+    if found is None or found.document is None:
+        return found
+    may_open = documents_readable(scope=scope).filter(pk=found.document_id).exists()
+    return found if may_open else None

@@ -75,6 +75,7 @@ ACTIONS = {
     "user.create": _("Created user"),
     "user.change": _("Changed user"),
     "user.delete": _("Deleted user"),
+    "answer.diagnose": _("Diagnosed answer"),
     "golden_case.create": _("Created golden case"),
     "golden_case.change": _("Changed golden case"),
     "demo.load": _("Loaded demo data"),

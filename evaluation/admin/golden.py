@@ -23,6 +23,7 @@ from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, admin_u
 from accounts.error_messages import error_message
 from accounts.services import audit_record
 from chat.admin import is_reviewer
+from evaluation.admin.diagnosis import diagnosis_urls
 from evaluation.admin.lab import lab_urls
 from evaluation.errors import InvalidGoldenFileError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
@@ -202,7 +203,7 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
     change_form_outer_before_template = "admin/evaluation/goldencase/tools.html"
 
     def get_urls(self) -> list[URLPattern]:
-        return [*lab_urls(self), *super().get_urls()]
+        return [*lab_urls(self), *diagnosis_urls(self), *super().get_urls()]
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """A case goes into golden sets that the person keeps."""

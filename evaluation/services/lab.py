@@ -124,6 +124,8 @@ def _run(rights: _Rights, question: LabQuestion, configuration: LabConfiguration
         where=None
         if wanted is None
         else where_is(wanted, scope=rights.scope, within=rights.within, question=question, trail=trail),
+        weights=dict(retrieved.state.query.weights),
+        unknown=tuple(t for t in dict.fromkeys(retrieved.state.query.terms) if t not in retrieved.state.query.weights),
     )
 
 

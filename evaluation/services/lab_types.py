@@ -141,6 +141,8 @@ class LabRun:
     dropped_beyond: int  # dropped after fusion as well, not shown
     candidates_beyond: int  # of the first stage, never ranked by the second
     where: Where | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)  # idf of the question's terms that the corpus knows
+    unknown: tuple[str, ...] = ()  # terms of the question that the corpus does not know
 
     @property
     def milliseconds(self) -> float:

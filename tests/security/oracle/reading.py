@@ -248,6 +248,7 @@ OWN: dict[str, Opens | None] = {
     "evaluation_lab": lambda r, w, pk: _judges(r, w),
     "evaluation_lab_export": None,  # nothing without a question
     "evaluation_lab_apply": None,
+    "evaluation_diagnosis": None,  # nothing without a question
 }
 ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_ingestitem_retry", "knowledge_ingestjob_pause", "knowledge_ingestjob_resume"),

@@ -1,0 +1,51 @@
+"""`make bench-diagnosis DATA="DIR …"`: failures are planted over a public set, and the diagnosis has to name each.
+
+DIR holds corpus.jsonl, queries.jsonl with answers, and qrels.tsv. One stage is broken for each question, on a database
+of its own; the diagnosis knows the document and its accepted answers, as a golden case does, and no language model.
+The last line is one JSON object: `class_accuracy`, `subcause_accuracy`, `ece` (expected calibration error of the
+confidence, ten bins), `remedied` (null: no remedy is applied here), `cases`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from bench.__main__ import prepare
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.diagnosis", description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path, help="public retrieval sets with answers")
+    parser.add_argument("--each", type=int, default=16, help="failures of each kind, over all sets")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--show", action="store_true", help="print every case that was not named rightly")
+    arguments = parser.parse_args()
+    for folder in arguments.folders:
+        if not (folder / "qrels.tsv").is_file():
+            sys.exit(f"{folder} holds no qrels.tsv")
+    with ExitStack() as stack:
+        prepare(stack)
+        print(run(folders=arguments.folders, each=arguments.each, seed=arguments.seed, show=arguments.show))
+
+
+def run(*, folders: Sequence[Path], each: int, seed: int, show: bool = False) -> str:
+    """Tables of right classes and sub-causes by kind of failure, and the JSON line; needs services and Django."""
+    from bench.diagnosis.figures import figures_of, table
+    from bench.diagnosis.planted import World
+
+    world = World.loaded(folders)
+    outcomes = list(world.outcomes(each=each, seed=seed))
+    if show:
+        for outcome in outcomes:
+            if not outcome.is_exact:
+                print(outcome.described(), file=sys.stderr, flush=True)
+    return f"{table(outcomes)}\n\n{json.dumps(figures_of(outcomes))}"
+
+
+if __name__ == "__main__":
+    main()

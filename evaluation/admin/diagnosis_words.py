@@ -1,0 +1,133 @@
+"""Causes of failed answers, their evidence and their remedies in words (D36, D22)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from evaluation.models import Diagnosis
+
+SUBCAUSES: Mapping[str, Any] = {
+    "missing document": _("The documents do not contain the answer."),
+    "not visible": _("The user may not read the document that contains the answer."),
+    "missed retrieval": _("The search did not find the passage."),
+    "low relevance": _("The passage hardly matches the wording of the question."),
+    "overchunking": _("The answer is split over two passages."),
+    "underchunking": _("The passage is so long that the answer hardly shows in it."),
+    "low recall": _("The passage was found but ranked too low."),
+    "low precision": _("The passage was dropped as a repetition of another one."),
+    "abstention failure": _("The passage was among the sources, and the question was not answered all the same."),
+    "fabricated content": _("The answer says something that no source says."),
+    "parametric overreliance": _("The answer cites no source."),
+    "incomplete answer": _("Part of the answer is missing."),
+    "misinterpretation": _("The answer misreads its source."),
+    "contextual misalignment": _("The answer uses another source than the right one."),
+    "chronological inconsistency": _("The answer gives the wrong date."),
+    "numerical error": _("The answer gives the wrong number."),
+    "ambiguous question": _("The question does not say what it is about."),
+    "answer present": _("The answer says what is known to be right."),
+}
+DETAILS: Mapping[str, Any] = {
+    "stale version": _("It stood in an older version of the document."),
+    "not live": _("The document is not searchable at present."),
+    "filter": _("The document is outside the knowledge sets or filters of the question."),
+    "disabled passage": _("An owner has excluded the passage from search."),
+    "not indexed": _("The passage has no entry in the index."),
+    "tokenisation": _("Words of the question occur in the passage but were indexed differently."),
+    "missing synonym": _("The question uses other words than the passage."),
+    "score gap": _("It fell below a gap in the scores."),
+    "limit": _("Fewer passages were returned than its rank."),
+    "reranker": _("The reranker put it lower than the search had."),
+    "duplicate": _("Another passage says the same."),
+    "model": _("The language model wrote it."),
+    "sentence choice": _("The sentences were chosen without a language model."),
+}
+REMEDIES: Mapping[str, Any] = {
+    "add_synonym": _("Add a question in these words to the passage, or the word to the lexicon."),
+    "add_question": _("Add this question to the passage, so that the search finds it."),
+    "enable": _("Include the passage in search again."),
+    "recut": _("Change the passage size of the knowledge set, or edit the passage, and process the document again."),
+    "option": _("Try other settings in the retrieval lab before you change the knowledge set."),
+    "golden_case": _("Save it as a golden case, so that every change is checked against it."),
+    "ask_owner": _("Ask the owner of the knowledge set for a document."),
+    "give_access": _("Decide whether the user should have access."),
+    "ask_again": _("Ask again without the filter, or more precisely."),
+}
+STEPS: tuple[tuple[str, Any, frozenset[str]], ...] = (
+    ("corpus", _("In the documents"), frozenset({"nowhere", "not_live", "old_version"})),
+    ("rights", _("Visible to the user"), frozenset({"hidden"})),
+    ("asked", _("Within the sets and filters"), frozenset({"not_asked"})),
+    ("index", _("Searchable"), frozenset({"disabled", "not_indexed"})),
+    ("search", _("Found by the search"), frozenset({"not_found", "not_fine"})),
+    ("ranking", _("Ranked high enough"), frozenset({"dropped", "result"})),
+    ("text", _("Used in the answer"), frozenset({"source"})),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step on the way of the passage: passed, the one that failed, or not reached."""
+
+    label: str
+    state: str  # passed, failed, open
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosisView:
+    """A stored diagnosis as the page shows it."""
+
+    cause: str
+    sentences: tuple[str, ...]  # sub-cause and detail
+    confidence: int  # percent
+    facts: tuple[tuple[str, str], ...]  # label and value
+    remedy: str
+    steps: tuple[Step, ...]
+    stored: Diagnosis
+
+
+def diagnosis_view(stored: Diagnosis, *, shows_answer: bool) -> DiagnosisView:
+    """`shows_answer`: whether the viewer may read the answer, whose sentences are evidence."""
+    told = [SUBCAUSES.get(stored.subcause, stored.subcause), DETAILS.get(stored.detail, "")]
+    return DiagnosisView(
+        cause=str(stored.get_cause_display()),
+        sentences=tuple(str(text) for text in told if text),
+        confidence=round(100 * stored.confidence),
+        facts=tuple(_facts(stored, shows_answer=shows_answer)),
+        remedy=str(REMEDIES.get(stored.remedy.get("kind", ""), "")),
+        steps=tuple(_steps(stored)),
+        stored=stored,
+    )
+
+
+def _steps(stored: Diagnosis) -> Iterator[Step]:
+    at = stored.evidence.get("whereabouts", "nowhere")
+    is_past = False
+    for _name, label, places in STEPS:
+        if is_past:
+            yield Step(label=str(label), state="open")
+            continue
+        is_here = at in places
+        is_past = is_here
+        yield Step(label=str(label), state="failed" if is_here and stored.cause != "none" else "passed")
+
+
+def _facts(stored: Diagnosis, *, shows_answer: bool) -> Iterator[tuple[str, str]]:
+    evidence = stored.evidence
+    if stored.document is not None:
+        place = "" if stored.ordinal is None else _now(", passage %(n)d") % {"n": stored.ordinal + 1}
+        yield _now("Passage with the answer"), f"{stored.document.title}{place}"
+    if place := evidence.get("lost_at"):
+        yield _now("Rank when it was dropped"), str(place)
+    if words := evidence.get("words"):
+        yield _now("Words"), ", ".join(words)
+    if figures := evidence.get("figures"):
+        yield _now("Numbers that the source does not have"), ", ".join(figures)
+    if points := evidence.get("points"):
+        yield _now("Missing"), "; ".join(points)
+    if shows_answer and (sentences := evidence.get("sentences")):
+        yield str(pgettext_lazy("sentences of an answer", "Not supported")), " ".join(sentences)

@@ -1,0 +1,172 @@
+"""The passage that bears the answer to a question: marked by a reviewer, or found by what is known of the answer (D36).
+
+Everything is looked for with the rights of the person who asks for the diagnosis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from accounts.scope import Scope
+from evaluation.services.lab import Expected, expected_find
+from knowledge import model_registry
+from knowledge.models import Chunk
+from knowledge.services import retrieve
+from knowledge.types import RetrievalRequest
+from ragcore.metrics.quality import contains_gold
+from ragcore.text.markdown import join_passages
+from ragcore.text.matching import keywords, share_in
+from ragcore.text.sentences import split_sentences
+
+SEARCHED = 40  # passages of a search that are looked through for the answer
+MAX_PASSAGES = 2000  # of one document; of a longer one the first ones
+WINDOW = 3  # sentences
+PLAIN_COVERAGE = 0.8  # of the question's terms in three sentences: the passage is taken for the one that is meant
+
+# How likely each way names a passage that bears the answer (`make bench-diagnosis`).
+MARKED, HOLDS_ANSWER, NAMED, ANSWER_ANYWHERE, NEAR = 1.0, 0.97, 0.85, 0.9, 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is known of the right answer; all of it may be empty.
+
+    `passage` names a document or one of its passages, as the lab does: `#12`, `#12:5`, an external id, a title.
+    """
+
+    passage: str = ""
+    answers: tuple[str, ...] = ()  # accepted answers, one of which a right answer has
+    points: tuple[str, ...] = ()  # key points, all of which a right answer has
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What a passage that bears the answer has one of."""
+        return (*self.answers, *self.points)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bearing:
+    """Where the answer stands. `certainty`: 0 to 1."""
+
+    expected: Expected
+    text: str
+    certainty: float
+    is_split: bool = False  # partly in the passage beside it
+    is_old: bool = False  # only in a version that a newer one has replaced
+    is_disabled: bool = False
+
+    @property
+    def name(self) -> str:
+        """As the lab takes it."""
+        ordinal = self.expected.ordinal
+        return f"#{self.expected.document.pk}" + ("" if ordinal is None else f":{ordinal + 1}")
+
+
+def bearing_find(*, scope: Scope, question: str, wanted: Wanted) -> Bearing | None:
+    """The passage that bears the answer; None: none was found. Raises NotFoundError for a name that leads nowhere."""
+    if wanted.passage.strip():
+        return _named(expected_find(scope=scope, name=wanted.passage), question=question, answers=wanted.texts)
+    words = dict.fromkeys(_words(question), 1.0)
+    for query in (question, *wanted.texts[:3]):
+        chunks, weights = _search(scope=scope, query=query)
+        if not wanted.texts:
+            plain = next((c for c in chunks if window_coverage(weights, c.text) >= PLAIN_COVERAGE), None)
+            return _of_chunk(plain, certainty=NEAR) if plain else None
+        holding = [chunk for chunk in chunks if contains_gold(chunk.text, wanted.texts)]
+        if best := max(holding, key=lambda chunk: share_in(words, chunk.text), default=None):
+            return _of_chunk(best, certainty=ANSWER_ANYWHERE)
+    return None
+
+
+def window_coverage(weights: Mapping[str, float], text: str) -> float:
+    """Share of the terms, by weight, in the best WINDOW sentences that follow each other, 0 to 1."""
+    sentences = split_sentences(text)
+    starts = range(max(1, len(sentences) - WINDOW + 1))
+    return max((share_in(weights, " ".join(sentences[at : at + WINDOW])) for at in starts), default=0.0)
+
+
+def _search(*, scope: Scope, query: str) -> tuple[list[Chunk], Mapping[str, float]]:
+    """Passages of a search of everything that the viewer may ask, best first, and the weights of its terms."""
+    request = RetrievalRequest(query=query, top_k=SEARCHED, options={"cliff": False})
+    state = retrieve(scope=scope, request=request).state
+    ids = [chunk for c in state.candidates for chunk in ((c.passage and c.passage.merged) or (c.chunk,))]
+    chunks = Chunk.objects.select_related("version__document").in_bulk(ids)
+    return [chunks[pk] for pk in dict.fromkeys(ids) if pk in chunks], state.query.weights
+
+
+def _of_chunk(chunk: Chunk, *, certainty: float) -> Bearing:
+    return Bearing(expected=Expected(chunk.version.document, chunk.ordinal), text=chunk.text, certainty=certainty)
+
+
+# ── within one document ───────────────────────────────────────────────────────────────────────────
+
+
+def _named(expected: Expected, *, question: str, answers: Sequence[str]) -> Bearing:
+    document = expected.document
+    chunks = _chunks(document.live_version_id)
+    if expected.ordinal is not None:
+        marked = next((chunk for chunk in chunks if chunk.ordinal == expected.ordinal), None)
+        if marked is not None:
+            return _bearing(expected, marked, chunks, answers, certainty=MARKED)
+        return Bearing(expected=expected, text="", certainty=MARKED)
+    holding = [chunk for chunk in chunks if contains_gold(chunk.text, answers)] if answers else []
+    weights = dict.fromkeys(_words(question), 1.0)
+    if holding or not answers:
+        candidates = holding or chunks
+        best = max(candidates, key=lambda chunk: share_in(weights, chunk.text), default=None)
+        if best is None:
+            return Bearing(expected=expected, text="", certainty=NAMED)
+        certainty = HOLDS_ANSWER if holding else NAMED
+        return _bearing(Expected(document, best.ordinal), best, chunks, answers, certainty=certainty)
+    if (pair := _split_pair(chunks, answers)) is not None:
+        return Bearing(expected=Expected(document, pair.ordinal), text=pair.text, certainty=HOLDS_ANSWER, is_split=True)
+    if _in_old_version(expected, answers):
+        return Bearing(expected=expected, text="", certainty=HOLDS_ANSWER, is_old=True)
+    best = max(chunks, key=lambda chunk: share_in(weights, chunk.text), default=None)
+    if best is None:
+        return Bearing(expected=expected, text="", certainty=NAMED)
+    return _bearing(Expected(document, best.ordinal), best, chunks, answers, certainty=NAMED)
+
+
+def _bearing(
+    expected: Expected, chunk: Chunk, chunks: Sequence[Chunk], answers: Sequence[str], *, certainty: float
+) -> Bearing:
+    is_split = bool(answers) and not contains_gold(chunk.text, answers) and _is_beside(chunk, chunks, answers)
+    return Bearing(
+        expected=expected,
+        text=chunk.text,
+        certainty=certainty,
+        is_split=is_split,
+        is_disabled=chunk.retired is not None,
+    )
+
+
+def _is_beside(chunk: Chunk, chunks: Sequence[Chunk], answers: Sequence[str]) -> bool:
+    near = [one for one in chunks if abs(one.ordinal - chunk.ordinal) <= 1]
+    return contains_gold(join_passages([one.text for one in near])[0], answers)
+
+
+def _split_pair(chunks: Sequence[Chunk], answers: Sequence[str]) -> Chunk | None:
+    """The first of two passages that hold the answer only together."""
+    for first, second in zip(chunks, chunks[1:], strict=False):
+        if contains_gold(join_passages([first.text, second.text])[0], answers):
+            return first
+    return None
+
+
+def _in_old_version(expected: Expected, answers: Sequence[str]) -> bool:
+    document = expected.document
+    older = Chunk.objects.filter(version__document=document).exclude(version=document.live_version_id)
+    return any(contains_gold(text, answers) for text in older.values_list("text", flat=True)[:MAX_PASSAGES])
+
+
+def _chunks(version: int | None) -> list[Chunk]:
+    """Passages of a version in reading order, also those that an owner took out of searches."""
+    if version is None:
+        return []
+    return list(Chunk.objects.filter(version=version, kind="body").order_by("ordinal", "pk")[:MAX_PASSAGES])
+
+
+def _words(question: str) -> list[str]:
+    return keywords(question, model_registry.tokenizer())

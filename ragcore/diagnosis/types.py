@@ -1,0 +1,91 @@
+"""Causes of failed answers, and what is known of one answer when its cause is looked for (D36).
+
+Sub-causes carry the names of Leung et al. 2025, "Classifying and Addressing the Diversity of Errors in
+Retrieval-Augmented Generation Systems"; `detail` says beneath them which part of this system failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+CauseClass = Literal[
+    "chunking", "retrieval", "reranking", "generation", "knowledge_gap", "permission", "question", "none"
+]
+Whereabouts = Literal[
+    "nowhere",  # no passage bears the answer, as far as anybody looked who may read everything here
+    "not_live",  # its document has no live version
+    "old_version",  # it stood in a version that a newer one has replaced
+    "disabled",  # an owner took the passage out of searches
+    "not_indexed",  # no entry in the index
+    "hidden",  # the person who asked may not read it
+    "not_asked",  # outside of the sets or filters of the question
+    "not_found",  # neither arm of the search had it among its hits
+    "not_fine",  # an arm had it, the second stage did not keep it
+    "dropped",  # at a stage of the ranking, see `stage`
+    "result",  # in the result of the search, not among the sources of the answer
+    "source",  # among the sources of the answer
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BearingPassage:
+    """The passage that bears the answer, and what became of it.
+
+    Shares are 0 to 1. `coverage`: terms of the question that it has, by idf; `window_coverage`: the same of its best
+    three sentences; `literal`: words of the question that stand in its text but are no terms of its entry.
+    """
+
+    text: str
+    tokens: int = 0
+    whereabouts: Whereabouts = "source"
+    stage: str = ""  # of the ranking, where it was dropped
+    reason: str = ""  # of that stage
+    place: int | None = None  # there
+    places: Mapping[str, int] = field(default_factory=dict)  # ranking -> 1-based place, where it had one
+    coverage: float = 0.0
+    window_coverage: float = 0.0
+    literal: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  # terms of the question that it does not have, the rarest first
+    is_split: bool = False  # the answer stands partly in the passage beside it
+    is_cited: bool = False
+    certainty: float = 1.0  # that it bears the answer: 1 where a reviewer has marked it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedAnswer:
+    """One answer that somebody was not content with."""
+
+    question: str
+    answer: str
+    status: str  # answered, refused, search_results, degraded, …
+    passage: BearingPassage | None  # None: none is known
+    golds: tuple[str, ...] = ()  # accepted answers, one of which a right answer has
+    points: tuple[str, ...] = ()  # key points, all of which a right answer has
+    cited_other: bool = False  # it cites passages of other documents
+    has_markers: bool = True  # it cites anything at all
+    unsupported: tuple[str, ...] = ()  # sentences that no source supports
+    is_vague: bool = False  # the question names nothing that could be searched for
+    is_written_by_model: bool = False
+    reasons: tuple[str, ...] = ()  # of votes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What would mend it (D22), and whether one click does."""
+
+    kind: str  # add_synonym, add_question, recut, option, golden_case, ask_owner, give_access, ask_again, none
+    data: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """The likeliest cause. `confidence` is the share of such diagnoses that are right, 0 to 1."""
+
+    cause: CauseClass
+    subcause: str  # in the field's terms
+    detail: str  # beneath it, in this system's
+    confidence: float
+    evidence: Mapping[str, object] = field(default_factory=dict)
+    remedy: Remedy = field(default_factory=lambda: Remedy(kind="none"))
