@@ -60,5 +60,5 @@ def diagnosis_latest(*, scope: Scope, message: Message) -> Diagnosis | None:
     found = Diagnosis.objects.filter(message=message).select_related("document", "created_by").first()
     if found is None or found.document is None:
         return found
-    may_open = documents_readable(scope=scope).filter(pk=found.document_id).exists()
+    may_open = documents_readable(scope=scope).filter(pk=found.document.pk).exists()
     return found if may_open else None

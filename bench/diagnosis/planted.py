@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -181,7 +181,7 @@ def bulk(scope: Scope, actor: User, set_id: int, texts: dict[str, str]) -> None:
     work_off(accepted.job_id)
 
 
-def _cases(rows: Sequence[GoldenCase]) -> Iterator[Case]:
+def _cases(rows: Iterable[GoldenCase]) -> Iterator[Case]:
     """One question for each document that holds an accepted answer of three characters or more in one passage."""
     documents = {d.external_id: d for d in Document.objects.select_related("live_version").filter(deleted=None)}
     seen: set[int] = set()

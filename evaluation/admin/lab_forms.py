@@ -101,8 +101,14 @@ class LabForm(forms.Form):
     def filters(self) -> Filters:
         """Of a valid form."""
         data = self.cleaned_data
-        lists = {name: tuple(_words(data[name])) for name in ("tags", "capability", "organisation")}
-        return Filters(axis=data["axis"] or None, metadata=data["attributes"], **lists)
+        tags, capability, organisation = (tuple(_words(data[name])) for name in ("tags", "capability", "organisation"))
+        return Filters(
+            axis=data["axis"] or None,
+            tags=tags,
+            capability=capability,
+            organisation=organisation,
+            metadata=data["attributes"],
+        )
 
 
 def _words(text: str) -> list[str]:
