@@ -38,7 +38,8 @@ class EverydayAnswer:
 
 def sample_ranking() -> Ranking:
     """The sample documents in passages, ranked by words."""
-    splitter, made = splitter_for(ChunkingOptions(), counter()), []
+    splitter = splitter_for(ChunkingOptions(), counter())
+    made: list[Passage] = []
     for number, document in enumerate(demo_documents()):
         parsed = parse(document.path.read_bytes(), name=document.path.name)
         for draft in splitter.split(parsed):

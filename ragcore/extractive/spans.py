@@ -26,6 +26,7 @@ PRICE = 0.1  # of a thousand columns, in F1
 PRIOR_WEIGHT = 3.0  # of the ranking of sources against the score of their best sentences
 SCORE_SCALE = 5.0
 Places = npt.NDArray[np.intp]
+Numbers = npt.NDArray[np.float64]
 POINT_COLUMNS = 440  # of all points
 ENOUGH = 0.85  # of them
 SAME = 0.5  # Jaccard of the terms from which two points say the same
@@ -73,7 +74,7 @@ def choose_runs(found: Sequence[Statement], places: Places, chances: FloatArray,
     return [found[usable[at]] for at in _completed(kept, texts, widths)]
 
 
-def _completed(kept: Sequence[int], texts: Sequence[str], widths: FloatArray) -> list[int]:
+def _completed(kept: Sequence[int], texts: Sequence[str], widths: Numbers) -> list[int]:
     """The places with what belongs to them: what a step says behind its name, and more where it is hardly anything."""
     full = set(kept)
     for at in kept:
@@ -91,32 +92,33 @@ def needs_before(text: str) -> bool:
     return refers_back(text) or _GOES_ON.match(text) is not None
 
 
-def _best_runs(chances: FloatArray, widths: FloatArray, opens: FloatArray) -> list[int]:
+def _best_runs(chances: Numbers, widths: Numbers, opens: npt.NDArray[np.bool_]) -> list[int]:
     """The places of the best one or two runs by expected F1."""
     size = len(chances)
     starts, ends = np.triu_indices(size)
     allowed = opens[starts]
     starts, ends = starts[allowed], ends[allowed] + 1
     wanted, shown, right = (np.r_[0.0, np.cumsum(values)] for values in (chances, widths, chances * widths))
-    parts = [sums[ends] - sums[starts] for sums in (wanted, shown, right)]
-    ones = _worth(parts[0], parts[1], parts[2], wanted[-1])
+    parts = [total[ends] - total[starts] for total in (wanted, shown, right)]
+    ones = _worth(parts[0], parts[1], parts[2], float(wanted[-1]))
     at = int(ones.argmax())
     best, runs = float(ones[at]), [(starts[at], ends[at])]
     behind = starts[None, :] > ends[:, None]
     if behind.any():
-        pairs = _worth(*(part[:, None] + part[None, :] for part in parts), wanted[-1])
+        sums = [part[:, None] + part[None, :] for part in parts]
+        pairs = _worth(sums[0], sums[1], sums[2], float(wanted[-1]))
         pairs[~behind] = -1.0
         one, two = np.unravel_index(int(pairs.argmax()), pairs.shape)
         if pairs[one, two] > best:
             runs = [(starts[one], ends[one]), (starts[two], ends[two])]
-    return [place for start, end in runs for place in range(start, end)]
+    return [place for start, end in runs for place in range(int(start), int(end))]
 
 
-def _worth(wanted: FloatArray, shown: FloatArray, right: FloatArray, all_wanted: float) -> FloatArray:
+def _worth(wanted: Numbers, shown: Numbers, right: Numbers, all_wanted: float) -> Numbers:
     """Expected F1, less the price of length."""
     recall, precision = wanted / (all_wanted + MISSED), right / shown
     worth = 2 * recall * precision / np.maximum(recall + precision, 1e-9) - PRICE * shown / 1000
-    return np.where(shown > MOST_COLUMNS, worth - 1.0, worth)
+    return np.asarray(np.where(shown > MOST_COLUMNS, worth - 1.0, worth), np.float64)
 
 
 def choose_points(

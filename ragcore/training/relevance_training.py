@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from ragcore.extractive.relevance import aspect_coverage, relevance_table
 from ragcore.extractive.sentence_model import SentenceScorer, compute_sentence_features
 from ragcore.extractive.sentences import Statement, read_statements
-from ragcore.extractive.spans import choose_runs, main_source
+from ragcore.extractive.spans import Places, choose_runs, main_source
 from ragcore.ports import Embedder, FloatArray, TokenCounter, Tokenizer
 from ragcore.text.normalise import nfkc
 from ragcore.training.answer_sets import Ranking, passages_of, rows
@@ -36,7 +36,7 @@ class ExplainedQuestion:
     article: str
     question: str
     found: tuple[Statement, ...]  # of all sources
-    places: FloatArray  # of the main source's sentences
+    places: Places  # of the main source's sentences
     table: FloatArray  # float32[found, features]
     chosen: FloatArray  # of `places`: 1 for a chosen sentence
     golds: tuple[str, ...]  # the chosen sentences, letters alone
@@ -104,7 +104,7 @@ def relevance_fit(asked: Sequence[ExplainedQuestion]) -> FloatArray:
 
     found = np.asarray(minimize(loss, np.zeros(inputs.shape[1]), jac=True, method="L-BFGS-B").x) / spread
     found[-1] -= float(found[:-1] @ middle[:-1])
-    return found
+    return np.asarray(found)
 
 
 def f1_of(one: ExplainedQuestion, weights: FloatArray) -> tuple[float, int]:
