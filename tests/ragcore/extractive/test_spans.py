@@ -27,14 +27,22 @@ def statements(*sources):
 
 
 def test_a_run_does_not_begin_with_a_sentence_that_leans_on_the_one_before_it():
-    found = statements(
-        source(1, "Paint keeps water out. It also keeps the steel cool. Ropes are checked daily by two.")
-    )
+    first = "Paint keeps the water of rain and of melting snow away from the steel of the mast during the whole winter."
+    second = "It also keeps the steel cool on long days of summer, because white paint throws back most of the light."
+    found = statements(source(1, f"{first} {second} Ropes are checked daily by two people of the crew."))
     chances = np.array([0.1, 0.9, 0.05], np.float32)
 
     run = choose_runs(found, np.arange(3), chances, "What is paint for?")
 
-    assert [s.text for s in run] == ["Paint keeps water out.", "It also keeps the steel cool."]
+    assert [s.text for s in run] == [first, second]
+
+
+def test_a_short_explanation_goes_on_while_its_section_does():
+    found = statements(source(1, "Paint keeps water out. Ropes are checked daily. Nobody climbs alone."))
+
+    run = choose_runs(found, np.arange(3), np.array([0.9, 0.01, 0.01], np.float32), "What is paint for?")
+
+    assert [s.position for s in run] == [0, 1, 2]
 
 
 def test_what_lies_between_two_far_sentences_is_left_out():
