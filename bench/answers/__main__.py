@@ -3,6 +3,7 @@
     python -m bench.answers DIR …                    what answers contain and cite, and how long they are
     python -m bench.answers show DIR …               answers to read
     python -m bench.answers refusals DIR …           refused unanswerable questions at given rates of false refusals
+    python -m bench.answers everyday                 the everyday questions over the sample documents, with answers
     python -m bench.answers left-out DIR …           the same, each set with weights fitted on the other sets
 
 DIR holds corpus.jsonl, queries.jsonl with answers, qrels.tsv, and for refusals perhaps unanswerable.jsonl. The
@@ -22,6 +23,7 @@ import numpy as np
 
 import ragcore.answerability.model
 import ragcore.extractive.sentence_model
+from bench.answers.everyday import everyday_answers
 from bench.answers.measure import HEAD, answers_of, table_row
 from bench.bootstrap import mean_interval
 from ragcore.answerability.model import Script, script_of, threshold_for
@@ -92,6 +94,14 @@ def left_out(given: argparse.Namespace) -> None:
                 print(f"| {one.answered.group} | {len(lost.matrix)} {kind} | {shares} |", flush=True)
 
 
+def everyday(given: argparse.Namespace) -> None:
+    """Print every answer, and how many are right."""
+    told = list(everyday_answers())
+    for one in told:
+        print(f"\n### {one.question}\n({'right' if one.is_right else 'MISSED'})\n\n{one.text or '(refused)'}")
+    print(f"\n{sum(one.is_right for one in told)} of {len(told)}")
+
+
 def _cells(answered: FloatArray, lost: FloatArray, line: float) -> str:
     """Refused at each rate, with 95 % intervals; at the shipped line; and the answerable ones refused there."""
     below = [(lost, t) for t in refusing.threshold_curve(answered)] + [(lost, line), (answered, line)]
@@ -103,6 +113,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "show": show,
     "refusals": refusals,
     "left-out": left_out,
+    "everyday": everyday,
 }
 
 
@@ -112,13 +123,15 @@ def main(arguments: list[str]) -> None:
         prog="python -m bench.answers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=COMMANDS)
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--limit", type=int, default=300, help="questions of each set")
     parser.add_argument("--half", type=int, choices=(0, 1), help="only questions about this half of the titles")
     parser.add_argument("--no-embedder", action="store_true", help="rank by words alone")
     parser.add_argument("--meaning", action="store_true", help="refusals: the cosine of question and sentence, too")
     parser.add_argument("--models", type=Path, default=Path(os.environ.get("DATA_DIR", "var")) / "models")
     given = parser.parse_args(arguments if arguments[:1] and arguments[0] in COMMANDS else ["answers", *arguments])
+    if not given.folders and given.command != "everyday":
+        parser.error("which folders?")
     for folder in given.folders:
         if not (folder / "qrels.tsv").is_file():
             sys.exit(f"{folder} holds no qrels.tsv")

@@ -56,4 +56,5 @@ def _probability_verdict(
         idf=retrieved.state.query.weights,
     )
     least = threshold_for(state.question.language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
-    return Verdict(is_answerable=judged.score >= least, most_confidence=math.sqrt(judged.score))
+    is_answerable = judged.is_answerable(least, retrieved.searched)
+    return Verdict(is_answerable=is_answerable, most_confidence=math.sqrt(judged.score))

@@ -25,6 +25,8 @@ from ragcore.text.scripts import ZH_SHARE, cjk_share, is_traditional
 from ragcore.types import Language, Source
 
 WEIGHTS_FILE = "weights.json"
+SMALL = 100  # passages of a set
+OWN_WORDS = 0.5  # share of the question by idf that stands in the best sentence and its neighbours
 Script = Literal["zh", "zht", "en"]
 
 
@@ -34,6 +36,15 @@ class Answerability:
 
     score: float  # 0 to 1, higher is likelier; compare with threshold_for
     features: Mapping[str, float] = field(default_factory=dict)  # by name; {} without usable sentences
+
+    def is_answerable(self, least: float, passages: int) -> bool:
+        """Whether the score reaches `least`, or a small set says it in the question's own words.
+
+        Lines are drawn on larger sets. In a small one a passage that has most of the question's words is hardly about
+        something else: there is nothing similar beside it. `passages`: how many the asker may search.
+        """
+        in_own_words = self.features.get("window", 0.0) >= OWN_WORDS and self.features.get("passage", 0.0) >= OWN_WORDS
+        return self.score >= least or (passages <= SMALL and in_own_words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,29 @@ _LIST = re.compile(
 )
 
 
+_SEVERAL = re.compile(
+    r"哪些|哪几|哪幾|哪两|哪兩|分别|分別|各自|总结|總結|概括|归纳|歸納|概述|简述|簡述|综述|綜述|描述|步骤|步驟|流程|有何影响|有何影響|措施"
+    r"|谁更|誰更|更[高低早晚大小多少长長短]"
+    r"|\b(?:summari[sz]e|summary|outline|overview|describe|explain|list|steps|respectively|measures|compare[ds]?)\b"
+    r"|\b(?:earlier|later|longer|shorter|higher|lower|larger|smaller|more)\b.*\bor\b|\bwhat (?:are|were)\b"
+    r"|\bwhich \w+s (?:are|were|do|did|have)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_several(question: str) -> bool:
+    """Whether a question asks for several things, or for a summary, rather than for one fact."""
+    return _SEVERAL.search(question) is not None
+
+
+def cue_kind(question: str) -> str:
+    """ "reason", "manner", "list" or "definition" by the words of the question; "" for anything else."""
+    for kind, pattern in (("reason", _WHY), ("manner", _HOW), ("list", _LIST)):
+        if pattern.search(question):
+            return kind
+    return "definition" if question_type(question) == "definition" else ""
+
+
 def definition_test(question: str) -> Callable[[str], float]:
     """A test whether a sentence says what the subject of a definition question is; always 0 for other questions."""
     name = definition_subject(question)
@@ -87,10 +110,8 @@ def definition_subject(question: str) -> str:
 
 def answer_cues(question: str) -> re.Pattern[str] | None:
     """A pattern of words that answers to such a question have, for lower-case text; None without any."""
-    for kind, pattern in (("reason", _WHY), ("manner", _HOW), ("list", _LIST)):
-        if pattern.search(question):
-            return _signs()[kind]
-    return _signs()["definition"] if question_type(question) == "definition" else None
+    kind = cue_kind(question)
+    return _signs()[kind] if kind else None
 
 
 @cache

@@ -69,10 +69,8 @@ def choose_sentences(
 
     What a document says of itself ("This guide describes ...") is chosen only where the question asks for that.
     """
-    is_about = _DOCUMENT.search(question) is not None
     ranked = sorted(range(len(found)), key=lambda at: -probabilities[at])
-    useful = (at for at in ranked if not _is_filler(found[at]) and (is_about or not _INTRODUCES.match(found[at].text)))
-    order = list(useful) or ranked[:1]
+    order = [at for at in ranked if is_of_use(found[at], question)] or ranked[:1]
     best = found[order[0]]
     main = best.source
     # in a document with headings the other sentences are about other sides of the thing
@@ -123,6 +121,15 @@ def _rows_behind(statement: Statement, found: Sequence[Statement]) -> list[State
     rows = list(takewhile(lambda s: s.head == behind[first].head, behind[first:]))
     fits = len(rows) <= MAX_ROWS and sum(columns(s.text) for s in rows) <= TABLE_COLUMNS
     return rows if fits else []
+
+
+def is_of_use(statement: Statement, question: str) -> bool:
+    """Whether a sentence may stand in an answer: no filler, and what a document says of itself only where it is asked.
+
+    A filler is a question, or a short piece without a full stop such as a title.
+    """
+    is_about = _DOCUMENT.search(question) is not None
+    return not _is_filler(statement) and (is_about or not _INTRODUCES.match(statement.text))
 
 
 def _is_filler(statement: Statement) -> bool:

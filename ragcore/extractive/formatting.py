@@ -10,6 +10,7 @@ from typing import Literal
 
 from ragcore.extractive.answer_patterns import TIME
 from ragcore.extractive.sections import SectionAnswer
+from ragcore.extractive.sentence_model import refers_back
 from ragcore.extractive.sentences import Statement
 from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.markdown import tables
@@ -86,6 +87,8 @@ def compare_in_table(
 
 def _is_about(statement: Statement, thing: Thing, other: Thing) -> bool:
     """The sentence names the thing, or stands under its name, and does not name the other one."""
+    if refers_back(statement.text):
+        return False  # nothing says which of the two "it" is
     named = thing.words - other.words or thing.words
     foreign = other.words - thing.words
     terms = frozenset(statement.terms)
@@ -203,6 +206,15 @@ def passage_block(statements: Sequence[Statement], words: Wording) -> str:
             rows_table(head, [s.cells for s in members], number, words) if head else join_cited(members, words)
         )
     return "".join(_apart(blocks))
+
+
+def point_blocks(runs: Sequence[Sequence[Statement]], words: Wording) -> list[str]:
+    """Runs as points, one run as plain sentences; rows of tables stand as a table behind the points."""
+    plain = [run for run in runs if not run[0].head]
+    tables_ = [passage_block(run, words) for run in runs if run[0].head]
+    lines = [join_cited(run, words) for run in plain]
+    block = "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
+    return _apart([text for text in (block, *tables_) if text])
 
 
 def _apart(blocks: Sequence[str]) -> list[str]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ragcore.extractive.answer_patterns import definition_subject
-from ragcore.extractive.choice import Limits, SentenceChoice, choose_sentences, with_tables
+from ragcore.extractive.answer_patterns import asks_several, cue_kind, definition_subject
+from ragcore.extractive.choice import Limits, SentenceChoice, choose_sentences, is_of_use, with_tables
 from ragcore.extractive.formatting import (
     Wording,
     cite,
@@ -17,19 +17,31 @@ from ragcore.extractive.formatting import (
     find_compared,
     listing,
     passage_block,
+    point_blocks,
     section_blocks,
     supplement,
     with_figure,
     wording_for,
 )
+from ragcore.extractive.questions import split_questions
+from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.sections import find_list_around, find_section_answer
 from ragcore.extractive.sentence_model import SentenceFeatures, SentenceScorer, compute_sentence_features, refers_back
 from ragcore.extractive.sentences import Statement, read_statements
+from ragcore.extractive.spans import choose_points, choose_runs, main_source
 from ragcore.ports import Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
 from ragcore.text.question_type import question_type
+from ragcore.text.tokenise import stop_words
+from ragcore.types import Source
 
 WHOLE = 0.999  # coverage
 NEARLY_BEST = 0.25  # share of the best probability
+SPECIFIC = 9  # content words from which a question names many things
+FACTS = frozenset({"time", "number"})  # asked for in a sentence or two
+HELD = 0.85  # probability of the best sentence within an explanation from which nothing is added to it
+DOUBTFUL = 0.5  # the same below which it is no explanation
+BESIDE = 0.02  # probability from which a sentence is added
+MOST_BESIDE = 3
 BESIDE_DEFINITION = 0.15  # share of the best sentence's probability that another one needs beside a definition
 
 
@@ -49,11 +61,13 @@ class ExtractiveGenerator:
         embedder: Embedder | None = None,
         *,
         scorer: SentenceScorer | None = None,
+        relevance: RelevanceScorer | None = None,
         limits: Limits | None = None,
     ) -> None:
         self._tokenizer = tokenizer
         self._embedder = embedder
         self._scorer = scorer or SentenceScorer.shipped()
+        self._relevance = relevance or RelevanceScorer.shipped()
         self._limits = limits or Limits()
 
     async def stream(self, request: GenerationRequest) -> AsyncIterator[GenerationEvent]:
@@ -65,33 +79,73 @@ class ExtractiveGenerator:
     def blocks(self, request: GenerationRequest) -> list[str]:
         """The answer as Markdown blocks; joined they are the whole text. Empty without usable sentences."""
         words = wording_for(request.question, request.language)
-        kind = question_type(request.question)
-        found = read_statements(request.sources, self._tokenizer)
-        known = compute_sentence_features(request.question, found, self._tokenizer, self._embedder)
+        parts = split_questions(request.question)
+        if len(parts) < 2:
+            return self._answer(request.question, request.sources, words)
+        told = [(part, self._answer(part, request.sources, words)) for part in parts]
+        shown = ["".join([f"**{part}**\n\n", *blocks]) for part, blocks in told if blocks]
+        return [block if at == 0 else f"\n\n{block}" for at, block in enumerate(shown)]
+
+    def _answer(self, question: str, sources: Sequence[Source], words: Wording) -> list[str]:
+        """The blocks that answer one question."""
+        kind = question_type(question)
+        found = read_statements(sources, self._tokenizer)
+        known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
         chances = prefer_full_coverage(self._scorer.probabilities(known), known)
-        if kind == "comparison" and (things := find_compared(request.question, self._tokenizer)):
+        if kind == "comparison" and (things := find_compared(question, self._tokenizer)):
             block = compare_in_table(things, found, chances, self._tokenizer, words)
             if block is not None:
                 return [block]
         if not known.column("definition").any():
-            is_definition = bool(definition_subject(request.question))
             section = find_section_answer(
-                request.question, request.sources, self._tokenizer, with_parts=not is_definition
+                question, sources, self._tokenizer, with_parts=not definition_subject(question)
             )
             if section is not None:
                 return section_blocks(section, words)
         if not found:
             return []
-        choice = choose_sentences(found, chances, self._limits, request.question)
-        best = choice.best
-        around = find_list_around(best, found)
+        choice = choose_sentences(found, chances, self._limits, question)
+        around = find_list_around(choice.best, found)
         if around is not None:
             lead = [f"{cite(around.intro, around.number, words)}\n\n"] if around.intro else []
             items = [(text, around.number) for text in around.items]
             block = listing(items, words, numbered=kind == "process")
             return [*lead, block, *_supplements(choice, words)]
-        core = _core(request.question, with_tables(choice.core, found), best, known, chances)
+        if not choice.best.is_row and (explained := self._explanation(question, known, choice, words)):
+            return explained
+        core = _core(question, with_tables(choice.core, found), choice.best, known, chances)
         return [passage_block(core, words), *_supplements(choice, words)]
+
+    def _explanation(self, question: str, known: SentenceFeatures, choice: SentenceChoice, words: Wording) -> list[str]:
+        """Points for a question that names many things, connected sentences for one that asks for more than a fact."""
+        found, is_broad = known.found, asks_several(question)
+        if not is_broad and (known.kind in FACTS or known.column("definition").any()):
+            return []
+        scores = self._scorer.scores(known)
+        aspects = aspect_coverage(question, found, self._tokenizer)
+        is_specific = len(set(self._tokenizer.words(question)) - stop_words()) >= SPECIFIC
+        if is_broad or (is_specific and cue_kind(question) in ("reason", "manner")):
+            return point_blocks(choose_points(found, scores, aspects, question), words)
+        if is_specific:
+            return []
+        places = main_source(found, scores, aspects)
+        runs = choose_runs(found, places, self._relevance.probabilities(known, scores, aspects, question), question)
+        shown = [
+            replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in with_tables(runs, found)
+        ]
+        chances = {id(s): float(chance) for s, chance in zip(found, self._scorer.probabilities(known), strict=True)}
+        held = sum(chances[id(s)] for s in runs)
+        if held < DOUBTFUL:
+            return []
+        missing: list[Statement] = []
+        for statement in sorted(found, key=lambda s: -chances[id(s)]):
+            if held >= HELD or len(missing) == MOST_BESIDE or chances[id(statement)] < BESIDE:
+                break
+            if statement not in runs and is_of_use(statement, question):
+                missing.append(statement)
+                held += chances[id(statement)]
+        block = [passage_block(shown, words)] if shown else []
+        return [*block, supplement([[s] for s in missing], words)] if block and missing else block
 
 
 def prefer_full_coverage(chances: FloatArray, known: SentenceFeatures) -> FloatArray:

@@ -1,13 +1,15 @@
 """Training of the shipped models, on public sets; without a database.
 
     python -m ragcore.training sentences DIR …    ragcore/extractive/extractive_weights.json
+    python -m ragcore.training relevance DIR …    ragcore/extractive/relevance_weights.json
     python -m ragcore.training refusals DIR …     ragcore/answerability/weights.json
     python -m ragcore.training support DIR …      ragcore/grounding/support_model.json, with --out
     python -m ragcore.training rotation           ragcore/embedding/embedded_rotation_1.npz, with --out; reads no set
 
-DIR holds corpus.jsonl, queries.jsonl with answers, qrels.tsv, and for refusals perhaps unanswerable.jsonl. The first
-two train on one half of the titles (--half 0). The reranker is trained by `manage.py train_reranker`, because its
-candidates come from the product's own index.
+DIR holds corpus.jsonl, queries.jsonl with answers, qrels.tsv, and for refusals perhaps unanswerable.jsonl; for
+relevance answerable.jsonl and unanswerable.jsonl with chosen sentences. Sentences and refusals train on one half of the
+titles (--half 0). The reranker is trained by `manage.py train_reranker`, because its candidates come from the product's
+own index.
 """
 
 from __future__ import annotations
@@ -24,20 +26,23 @@ from typing import Any
 import numpy as np
 
 import ragcore.answerability.model
+import ragcore.extractive.relevance
 import ragcore.extractive.sentence_model
 from ragcore.answerability.features import FEATURES as GATE_FEATURES
 from ragcore.answerability.model import Script, design, script_of
 from ragcore.embedding.packaged import EmbeddedEmbedder
 from ragcore.embedding.rotation import PREFIX, projection_pack
+from ragcore.extractive.relevance import feature_names
 from ragcore.extractive.sentence_model import FEATURES as SENTENCE_FEATURES
 from ragcore.grounding.support_model import FEATURES as SUPPORT_FEATURES
 from ragcore.grounding.support_model import MEANING
 from ragcore.ports import Embedder, FloatArray
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
-from ragcore.training import refusal_training, sentence_training
+from ragcore.training import refusal_training, relevance_training, sentence_training
 from ragcore.training.answer_sets import AnswerSet, answer_set
 from ragcore.training.refusal_training import visible_thresholds
+from ragcore.training.relevance_training import explained_questions
 from ragcore.training.rotation_training import fitting_texts, rotation_fitted
 from ragcore.training.support_examples import examples
 from ragcore.training.support_training import (
@@ -79,6 +84,28 @@ def train_sentences(given: argparse.Namespace) -> None:
         ragcore.extractive.sentence_model,
         {"features": list(SENTENCE_FEATURES), "weights": _rounded(weights)},
         {"questions": len(lists), "right_sentence_first": first},
+        given,
+    )
+
+
+def train_relevance(given: argparse.Namespace) -> None:
+    """Fit on all articles, tell how well weights of other articles do, and write the weights."""
+    reader = _embedder(given)
+    asked = [
+        one
+        for folder in given.folders
+        for one in explained_questions(folder, tokenizer=JiebaTokenizer(), counter=counter(), embedder=reader)
+    ]
+    figures = np.array(relevance_training.cross_validated(asked))
+    _write(
+        ragcore.extractive.relevance,
+        {"features": list(feature_names()), "weights": _rounded(relevance_training.relevance_fit(asked))},
+        {
+            "sources": "CLAP NQ (Apache-2.0; passages CC BY-SA 3.0)",
+            "questions": len(asked),
+            "f1_five_folds_by_article": round(float(figures[:, 0].mean()), 4),
+            "mean_characters": round(float(figures[:, 1].mean())),
+        },
         given,
     )
 
@@ -209,11 +236,13 @@ def train_rotation(given: argparse.Namespace) -> None:
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "sentences": train_sentences,
+    "relevance": train_relevance,
     "refusals": train_refusals,
     "support": train_support,
     "rotation": train_rotation,
 }
 WITHOUT_FOLDERS = frozenset({"rotation"})
+WITH_CHOSEN = frozenset({"support", "relevance"})  # that read folders of another form
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -232,7 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if not given.folders and given.command not in WITHOUT_FOLDERS:
         parser.error("which folders?")
-    for folder in given.folders if given.command != "support" else ():
+    for folder in given.folders if given.command not in WITH_CHOSEN else ():
         if not (folder / "qrels.tsv").is_file():
             sys.exit(f"{folder} holds no qrels.tsv")
     if given.command == "support":

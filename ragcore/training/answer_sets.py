@@ -99,7 +99,7 @@ def answer_set(
         for row in (rows(path) if path.is_file() else [])
         if "text" in row
     )
-    ranking = Ranking.of(_passages(documents, counter), tokenizer=tokenizer, counter=counter, embedder=embedder)
+    ranking = Ranking.of(passages_of(documents, counter), tokenizer=tokenizer, counter=counter, embedder=embedder)
     return AnswerSet(name=folder_name(folder), answerable=answerable, unanswerable=unanswerable, ranking=ranking)
 
 
@@ -108,7 +108,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def _passages(documents: Sequence[Mapping[str, Any]], counter: TokenCounter) -> list[Passage]:
+def passages_of(documents: Sequence[Mapping[str, Any]], counter: TokenCounter) -> list[Passage]:
     """The chunks of all documents as the product would cut them; sections that stand for their parts are left out."""
     splitter, parser = splitter_for(ChunkingOptions(), counter), TextParser()
     made: list[Passage] = []

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.answerability import score_answerability, threshold_for
-from ragcore.answerability.model import script_of
+from ragcore.answerability.model import Answerability, script_of
 from ragcore.embedding.packaged import EmbeddedEmbedder
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.contracts.generator import source
@@ -109,3 +109,13 @@ def test_a_rate_that_was_not_measured_is_refused(rate):
 @given(st.text(max_size=60), st.text(max_size=100))
 def test_a_score_is_a_probability(question, text):
     assert 0 <= score(question, (source(1, text),)) <= 1
+
+
+def test_a_small_set_answers_in_the_words_of_the_question_whatever_its_score():
+    low = Answerability(score=0.01, features={"window": 0.8, "passage": 0.9})
+    other = Answerability(score=0.01, features={"window": 0.3, "passage": 0.9})
+
+    assert low.is_answerable(0.1, 40)
+    assert not low.is_answerable(0.1, 4000)
+    assert not other.is_answerable(0.1, 40)
+    assert Answerability(score=0.2).is_answerable(0.1, 4000)

@@ -149,8 +149,8 @@ def test_an_embedder_adds_meaning_to_words():
     best = Limits(core_sentences=1)
     blind, seeing = (ExtractiveGenerator(TOKENIZER, embedder, limits=best) for embedder in (None, Synonyms()))
 
-    assert "feline" not in answer(blind, "Where does a cat lie?", *sources)
-    assert "feline" in answer(seeing, "Where does a cat lie?", *sources)
+    assert "feline" not in answer(blind, "When does a cat lie?", *sources)
+    assert "feline" in answer(seeing, "When does a cat lie?", *sources)
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))

@@ -1,0 +1,38 @@
+"""Several questions in one message, to be answered one by one (A4)."""
+
+from __future__ import annotations
+
+import re
+
+MOST = 4  # questions that are answered one by one
+LEAST_CHARACTERS = {"cjk": 5, "latin": 12}
+_MARK = re.compile(r"(?<=[?？])\s*(?=\S)")
+_SENTENCE_END = re.compile(r"[。！]|[a-z]{2}\.\s")  # it says something before it asks
+_ASKS = re.compile(r"[?？][\s”」』)）]*\Z")
+_LEANS = re.compile(
+    r"(?:it|its|they|their|them|he|his|she|her|this|these|that|those|if so|why not|and why|how so)\b"
+    r"|[它他她]们?|[该該此这這那]|为什么[?？]|為什麼[?？]",
+    re.IGNORECASE,
+)
+
+
+def split_questions(text: str) -> list[str]:
+    """The questions of a text in order; the text alone where it is one question, or where one leans on another.
+
+    Text before or between questions that does not ask is told with the question behind it, so such a text is not split.
+    """
+    whole = " ".join(text.split())
+    parts = [part.strip() for part in _MARK.split(whole) if part.strip()]
+    if not 2 <= len(parts) <= MOST or not all(map(_stands_alone, parts)):
+        return [whole]
+    return parts
+
+
+def _stands_alone(part: str) -> bool:
+    least = LEAST_CHARACTERS["latin" if part.isascii() else "cjk"]
+    return len(part) >= least and bool(_ASKS.search(part)) and not _leans(part) and not _SENTENCE_END.search(part)
+
+
+def _leans(part: str) -> bool:
+    words = part.split() if part.isascii() else [part]
+    return _LEANS.match(part) is not None or any(_LEANS.fullmatch(word.strip("?,.")) for word in words[:4])

@@ -1,0 +1,163 @@
+"""Which sentences explain: connected runs of the best source, or the points of a question that names many things.
+
+Both choose what most likely has the highest F1 with the sentences that belong into the answer: the expected share of
+what is wanted against the expected share of what is shown, less a price for length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ragcore.extractive.choice import is_of_use
+from ragcore.extractive.relevance import ASPECT_WEIGHT
+from ragcore.extractive.sentence_model import LEAST_PRIOR, refers_back
+from ragcore.extractive.sentences import Statement
+from ragcore.ports import FloatArray
+from ragcore.text.matching import jaccard
+from ragcore.text.scripts import columns
+
+SEEN = 22  # sentences of a source, around its best, that runs are chosen from
+MISSED = 0.3  # sentences of the answer that may stand elsewhere
+PRICE = 0.1  # of a thousand columns, in F1
+PRIOR_WEIGHT = 3.0  # of the ranking of sources against the score of their best sentences
+SCORE_SCALE = 5.0
+Places = npt.NDArray[np.intp]
+Numbers = npt.NDArray[np.float64]
+POINT_COLUMNS = 440  # of all points
+ENOUGH = 0.85  # of them
+SAME = 0.5  # Jaccard of the terms from which two points say the same
+MOST_COLUMNS = 1400  # of runs
+LEAST_COLUMNS = 200  # of an explanation, as long as its section goes on
+STEP_COLUMNS = 80  # of a step's name: "Step 3. Locate the fault."
+_STEP = re.compile(r"step\s+\d+\b|第[一二三四五六七八九十\d]+步|步骤\s*\d+|步驟\s*\d+", re.IGNORECASE)
+_GOES_ON = re.compile(
+    r"(?:however|therefore|thus|hence|moreover|furthermore|also|instead|otherwise|then|afterwards"
+    r"|as a result|but|and|so)\b"
+    r"|因此|所以|但是|但|然而|此外|另外|同时|同時|随后|隨後|否则|否則|于是|於是|其中|而且|并且|並且|再",
+    re.IGNORECASE,
+)
+
+
+def main_source(found: Sequence[Statement], scores: FloatArray, aspects: FloatArray) -> Places:
+    """The places of the sentences of the section that explains: its best sentence and its source's rank both count."""
+    if not found:
+        return np.zeros(0, np.intp)
+    best_prior = max(max(s.source.score for s in found), LEAST_PRIOR)
+    worth = (scores + ASPECT_WEIGHT * aspects) / SCORE_SCALE
+    worth = worth + PRIOR_WEIGHT * np.array([np.log(max(s.source.score / best_prior, LEAST_PRIOR)) for s in found])
+    best = found[int(worth.argmax())]
+    return np.array(
+        [at for at, s in enumerate(found) if s.source is best.source and s.heading == best.heading], np.intp
+    )
+
+
+def choose_runs(found: Sequence[Statement], places: Places, chances: FloatArray, question: str) -> list[Statement]:
+    """One or two runs of a source's sentences, in its order. `chances`: of every statement to belong into the answer.
+
+    A run does not begin with a sentence that refers to the one before it; where its best sentence does, the one before
+    comes with it.
+    """
+    usable = np.array([at for at in places if is_of_use(found[at], question)], dtype=np.intp)
+    if not len(usable):
+        return []
+    best = int(chances[usable].argmax())
+    first = max(0, min(best - SEEN // 2, len(usable) - SEEN))
+    usable = usable[first : first + SEEN]
+    widths = np.array([max(columns(found[at].text), 1) for at in usable], np.float64)
+    opens = np.array([at == 0 or not needs_before(found[usable[at]].text) for at in range(len(usable))])
+    kept = _best_runs(np.asarray(chances[usable], np.float64), widths, opens)
+    texts = [found[at].text for at in usable]
+    return [found[usable[at]] for at in _completed(kept, texts, widths)]
+
+
+def _completed(kept: Sequence[int], texts: Sequence[str], widths: Numbers) -> list[int]:
+    """The places with what belongs to them: what a step says behind its name, and more where it is hardly anything."""
+    full = set(kept)
+    for at in kept:
+        if _STEP.match(texts[at]) and widths[at] <= STEP_COLUMNS and at + 1 < len(texts):
+            full.add(at + 1)
+    last = max(full)
+    while sum(widths[at] for at in full) < LEAST_COLUMNS and last + 1 < len(texts):
+        last += 1
+        full.add(last)
+    return sorted(full)
+
+
+def needs_before(text: str) -> bool:
+    """Whether a sentence cannot be understood without the one before it."""
+    return refers_back(text) or _GOES_ON.match(text) is not None
+
+
+def _best_runs(chances: Numbers, widths: Numbers, opens: npt.NDArray[np.bool_]) -> list[int]:
+    """The places of the best one or two runs by expected F1."""
+    size = len(chances)
+    starts, ends = np.triu_indices(size)
+    allowed = opens[starts]
+    starts, ends = starts[allowed], ends[allowed] + 1
+    wanted, shown, right = (np.r_[0.0, np.cumsum(values)] for values in (chances, widths, chances * widths))
+    parts = [total[ends] - total[starts] for total in (wanted, shown, right)]
+    ones = _worth(parts[0], parts[1], parts[2], float(wanted[-1]))
+    at = int(ones.argmax())
+    best, runs = float(ones[at]), [(starts[at], ends[at])]
+    behind = starts[None, :] > ends[:, None]
+    if behind.any():
+        sums = [part[:, None] + part[None, :] for part in parts]
+        pairs = _worth(sums[0], sums[1], sums[2], float(wanted[-1]))
+        pairs[~behind] = -1.0
+        one, two = np.unravel_index(int(pairs.argmax()), pairs.shape)
+        if pairs[one, two] > best:
+            runs = [(starts[one], ends[one]), (starts[two], ends[two])]
+    return [place for start, end in runs for place in range(int(start), int(end))]
+
+
+def _worth(wanted: Numbers, shown: Numbers, right: Numbers, all_wanted: float) -> Numbers:
+    """Expected F1, less the price of length."""
+    recall, precision = wanted / (all_wanted + MISSED), right / shown
+    worth = 2 * recall * precision / np.maximum(recall + precision, 1e-9) - PRICE * shown / 1000
+    return np.asarray(np.where(shown > MOST_COLUMNS, worth - 1.0, worth), np.float64)
+
+
+def choose_points(
+    found: Sequence[Statement],
+    scores: FloatArray,
+    aspects: FloatArray,
+    question: str,
+    *,
+    most_columns: int = POINT_COLUMNS,
+) -> list[list[Statement]]:
+    """The best sentences of all sources within a budget, as runs in the order of their sources."""
+    order = np.argsort(-(scores + ASPECT_WEIGHT * aspects), kind="stable")
+    kept: list[int] = []
+    used = 0
+    for place in map(int, order):
+        width = columns(found[place].text)
+        if not is_of_use(found[place], question) or (kept and used + width > most_columns):
+            continue
+        terms = set(found[place].terms)
+        if any(jaccard(terms, set(found[other].terms)) > SAME for other in kept):
+            continue
+        kept.append(place)
+        used += width
+        if used > ENOUGH * most_columns:
+            break
+    return as_runs(found, kept)
+
+
+def as_runs(found: Sequence[Statement], kept: Sequence[int]) -> list[list[Statement]]:
+    """Neighbours of one source together; a source whose sentence came first comes first."""
+    rank: dict[int, int] = {}
+    for place in kept:
+        rank.setdefault(found[place].source.number, len(rank))
+    runs: list[list[Statement]] = []
+    last = -2
+    for place in sorted(kept, key=lambda at: (rank[found[at].source.number], at)):
+        if place == last + 1 and runs and runs[-1][0].source is found[place].source:
+            runs[-1].append(found[place])
+        else:
+            runs.append([found[place]])
+        last = place
+    return runs
