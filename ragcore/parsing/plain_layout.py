@@ -88,8 +88,8 @@ def _is_title(line: str) -> bool:
 
 
 def _table_rows(lines: Sequence[str]) -> list[list[str]]:
-    """The cells of a table; [] where the lines are none."""
-    if len(lines) < LEAST_ROWS:
+    """The cells of a table; [] where the lines are none. Lines that begin at different columns are levels of a list."""
+    if len(lines) < LEAST_ROWS or len({len(line) - len(line.lstrip()) for line in lines}) > 1:
         return []
     rows = [_COLUMN_GAP.split(line.strip()) for line in lines if not re.fullmatch(r"[-=+ |]{3,}", line.strip())]
     widths = {len(row) for row in rows}

@@ -361,14 +361,14 @@ def test_the_number_of_queries_does_not_grow_with_the_documents(world, alice, dj
     for _ in range(30):
         document_make(made)
 
-    with django_assert_max_num_queries(8):  # key, its use, groups, two of rights, count, page, sets
+    with django_assert_max_num_queries(10):  # key, its use, groups, two of rights, two of readers, count, page, sets
         assert len(alice.get(DOCUMENTS).json()["results"]) == 30
 
 
 def test_the_number_of_queries_does_not_grow_with_the_passages(world, alice, django_assert_max_num_queries):
     document = document_make(set_make(world.alice), chunks=50)
 
-    with django_assert_max_num_queries(11):  # key, its use, groups, passages; document and rights, for the log, too
+    with django_assert_max_num_queries(15):  # key, its use, groups, passages; document, rights, readers, for the log, too
         assert len(alice.get(f"{DOCUMENTS}/{document.pk}/chunks").json()) == 50
 
 
@@ -383,7 +383,7 @@ def test_a_keeper_changes_the_clearance_and_withdraws_a_version(world, alice, bo
 
     assert (changed.status_code, changed.json()["clearance"]) == (200, 1)
     assert alice.patch(address, {"clearance": 3}).status_code == 422
-    assert fields_of(alice.patch(address, {"title": "Mine", "clearance": 1})) == {"title"}
+    assert fields_of(alice.patch(address, {"state": "live", "clearance": 1})) == {"state"}
     assert bob.patch(address, {"clearance": 0}).status_code == 404
     assert bob.post(f"{address}/versions/1/withdraw").status_code == 404
     withdrawn = alice.post(f"{address}/versions/1/withdraw").json()
