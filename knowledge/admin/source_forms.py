@@ -139,7 +139,7 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         choices=ClearanceLevel.choices,
         coerce=int,
         required=False,
-        empty_value=int(ClearanceLevel.PUBLIC),
+        empty_value=int(ClearanceLevel.PUBLIC),  # type: ignore[arg-type]  # what `coerce` gives, not a string
         widget=UnfoldAdminSelectWidget,
         help_text=_("None of its documents is below it, whatever the document says."),
     )
