@@ -124,7 +124,7 @@ def _facts(stored: Diagnosis, *, shows_answer: bool) -> Iterator[tuple[str, str]
     if place := evidence.get("lost_at"):
         yield _now("Rank when it was dropped"), str(place)
     if words := evidence.get("words"):
-        yield _now("Words"), ", ".join(words)
+        yield _now("Words of the question"), ", ".join(words)
     if figures := evidence.get("figures"):
         yield _now("Numbers that the source does not have"), ", ".join(figures)
     if points := evidence.get("points"):

@@ -138,6 +138,8 @@ class SourceForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
         label=_("minimum clearance"),
         choices=ClearanceLevel.choices,
         coerce=int,
+        required=False,
+        empty_value=int(ClearanceLevel.PUBLIC),  # type: ignore[arg-type]  # what `coerce` gives, not a string
         widget=UnfoldAdminSelectWidget,
         help_text=_("None of its documents is below it, whatever the document says."),
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from knowledge.errors import BackendRefusedError, BackendTooDeepError, BackendUnavailableError
+from knowledge.backends.errors import BackendRefusedError, BackendTooDeepError, BackendUnavailableError
 from ragcore.ports import FloatArray, LexicalIndex, VectorIndex
 from ragcore.types import Hit, Query
 

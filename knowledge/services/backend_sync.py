@@ -25,6 +25,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Tenant
+from knowledge.backends.errors import (
+    BackendBusyError,
+    BackendNotConfiguredError,
+    BackendRefusedError,
+    BackendUnavailableError,
+)
 from knowledge.backends.milvus.collection import (
     collection_ensure,
     collection_name,
@@ -37,7 +43,6 @@ from knowledge.backends.milvus.collection import (
     row_of,
     rows_compared,
 )
-from knowledge.errors import BackendBusyError, BackendNotConfiguredError, BackendRefusedError, BackendUnavailableError
 from knowledge.indexes.backend_outbox import (
     Change,
     LiveEntry,

@@ -159,7 +159,7 @@ class Supervisor:
 
         if wait_until(healthy, seconds=HEALTHY_SECONDS, unless=hopeless):
             return
-        culprit = max(self.supervised, key=lambda each: each.failures).process
+        culprit = max(reversed(self.supervised), key=lambda each: each.failures).process  # the web server, if none fell
         raise ServiceError(f"{culprit.name} does not start. The end of {culprit.log}:\n{indented(culprit.log_tail())}")
 
     def _announce(self) -> None:

@@ -57,6 +57,8 @@ def test_a_reviewer_reads_cause_evidence_and_remedy(reviewer, case):
     assert "Save it as a golden case" in page
     assert page.count("dx-failed") == 1
     assert "32" in page
+    assert "just now" in page
+    assert "Why did this fail?</a>" not in page  # it leads to this page
 
 
 def test_a_diagnosis_is_made_and_kept(reviewer, case):

@@ -41,7 +41,7 @@ def site() -> dict:
 def test_every_option_of_every_group_has_a_field_with_its_range_or_its_words(administrator):
     soup = soup_of(signed_in(administrator).get(reverse(SITE)))
 
-    named = {field["name"] for field in soup.select("fieldset [name]")}
+    named = {field["name"] for field in soup.select("form[method=post] fieldset [name]")}
     assert named == {f"{code}.{name}" for code, group in GROUPS.items() for name in group.__dataclass_fields__}
     words = [option["value"] for option in soup.select("[name='answer.rewrite_method'] option")]
     assert words == ["", *REWRITE_METHODS]

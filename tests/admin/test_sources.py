@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from knowledge.models import Attribute, Document, IngestJob, Source, SourceHandler
+from knowledge.models import Attribute, Document, IngestJob, Source, SourceHandler, SourcePlace
 from knowledge.services.handlers import attributes_seed, handlers_seed
 from knowledge.services.sources import sync_run
 from tests.admin.conftest import signed_in
@@ -289,10 +289,14 @@ def test_labels_that_a_form_declares_begin_with_a_capital(owner, own_set, shelf)
     assert all(field.label[:1].isupper() for field in form.fields.values())
 
 
-def test_administrators_are_told_which_folders_may_be_read(administrator, owner, own_set, shelf):
+def test_people_are_told_which_folders_they_may_use(administrator, owner, stranger, own_set, shelf):
     def help_for(person):
         form = signed_in(person).get("/admin/knowledge/source/add/").context["adminform"].form
         return form.fields["location"].help_text
 
-    assert shelf in help_for(administrator)
-    assert shelf not in help_for(owner)
+    kept = f"{shelf}-for-administrators"
+    SourcePlace.objects.create(tenant=owner.tenant, location=kept, for_owners=False)
+
+    assert help_for(administrator).endswith(f"Folders allowed here: {shelf}, {kept}")
+    assert help_for(owner).endswith(f"Folders allowed here: {shelf}")
+    assert "Folders allowed" not in help_for(stranger)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from django.conf import settings
 
-from knowledge.errors import BackendRefusedError, BackendUnavailableError
+from knowledge.backends.errors import BackendRefusedError, BackendUnavailableError
 from knowledge.indexes.backend_outbox import LiveEntry
 from knowledge.models.index import COARSE_DIMENSIONS, FINE_DIMENSIONS
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from accounts.scope import Scope
+from knowledge.backends.errors import BackendTooDeepError
 from knowledge.backends.milvus.collection import SEARCH_SECONDS, call, is_lite, number_of
 from knowledge.backends.postgres import ScopedLexicalIndex
-from knowledge.errors import BackendTooDeepError
 from knowledge.indexes.visibility import Bounds, Visible
 from knowledge.indexes.visible_passages import ConfirmedHit, confirmed_hits_load, document_ids_load
 from knowledge.models.index import COARSE_DIMENSIONS

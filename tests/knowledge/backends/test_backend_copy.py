@@ -8,8 +8,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from knowledge.backends.errors import BackendUnavailableError
 from knowledge.backends.milvus import collection as milvus_rows
-from knowledge.errors import BackendUnavailableError
 from knowledge.indexes.backend_outbox import outbox_is_watching
 from knowledge.models import BackendChange, Document, IndexEntry, TenantBackend
 from knowledge.services import backend_changes_apply, backend_sync, document_delete, retrieve

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from accounts.scope import Scope
+from knowledge.backends.errors import BackendRefusedError, BackendUnavailableError
 from knowledge.backends.milvus import collection, search
 from knowledge.backends.milvus.collection import number_of
 from knowledge.backends.milvus.search import expression_of
-from knowledge.errors import BackendRefusedError, BackendUnavailableError
 from knowledge.indexes.visibility import Bounds
 from knowledge.models import Document, KnowledgeSet, TenantBackend
 from knowledge.services import retrieve

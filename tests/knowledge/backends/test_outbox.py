@@ -9,9 +9,9 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.utils import timezone
 
+from knowledge.backends.errors import BackendRefusedError, BackendUnavailableError
 from knowledge.backends.milvus import collection
 from knowledge.backends.milvus import collection as milvus_rows
-from knowledge.errors import BackendRefusedError, BackendUnavailableError
 from knowledge.indexes import backend_outbox, statements
 from knowledge.models import BackendChange, Document, IndexEntry, TenantBackend
 from knowledge.services import backend_changes_apply, backend_sync, document_delete
