@@ -166,7 +166,8 @@ class ConversationAdmin(ReviewerAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        rows = Message.objects.filter(conversation__in=self.get_queryset(request).filter(pk=object_id)).defer("trace")
+        conversation = self.get_object(request, object_id)
+        rows = Message.objects.filter(conversation=conversation).defer("trace") if conversation else ()
         turns = [{"message": row, "result": result_words(row)} for row in rows]
         page: HttpResponse = super().change_view(
             request, object_id, form_url, {**(extra_context or {}), "turns": turns}
