@@ -135,7 +135,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("User groups"), "group", "accounts_usergroup_changelist", is_administrator),
             Entry(_("API keys"), "key", "accounts_apikey_changelist", is_administrator),
             Entry(_("Tenants"), "apartment", "accounts_tenant_changelist", is_administrator),
-            Entry(_("Folders and hosts"), "folder_shared", "knowledge_sourceplace_changelist", is_administrator),
+            Entry(_("Folders and hosts"), "storage", "knowledge_sourceplace_changelist", is_administrator),
             Entry(_("Audit log"), "history", "accounts_auditevent_changelist", is_administrator),
         ],
     ),
@@ -144,11 +144,9 @@ PAGES: list[tuple[Any, list[Entry]]] = [
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     """The groups and pages that this person may open."""
-    groups = (
-        {"title": title, "separator": True, "items": [e.item(request) for e in entries if e.may_open(request)]}
-        for title, entries in PAGES
-    )
-    return [group for group in groups if group["items"]]
+    groups = ((title, [e.item(request) for e in entries if e.may_open(request)]) for title, entries in PAGES)
+    shown = [(title, items) for title, items in groups if items]
+    return [{"title": title, "separator": at > 0, "items": items} for at, (title, items) in enumerate(shown)]
 
 
 # ── the first page ──────────────────────────────────────────────────────────────────────────────

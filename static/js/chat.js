@@ -201,7 +201,7 @@ function commands() {
 
 for (const part of [popover, choices, evidence, tooltip, actions, time, earlier, start]) part.start();
 startTurns();
-composer.start({ onAsk: (question) => ask(question), onStop: stop });
+composer.start({ onAsk: (question) => (suggestions.close(), ask(question)), onStop: stop });
 sets.start({ conversation });
 asking.start();
 suggestions.start({ all: commands() });

@@ -30,6 +30,7 @@ export function close() {
   const hadFocus = panel.contains(document.activeElement);
   shown = null;
   panel.hidden = true;
+  panel.replaceChildren(); // opened again, it never shows the words of another claim for a moment
   byId("veil").hidden = true;
   delete shell.dataset.evidence;
   if (hadFocus && opener?.isConnected) opener.focus({ preventScroll: true });

@@ -14,7 +14,8 @@ let commands = [];
 
 const isOpen = () => !list.hidden;
 
-function close() {
+/** Nothing is offered and nothing asked for: also when the question is sent before an answer came. */
+export function close() {
   clearTimeout(timer);
   asked?.abort();
   list.hidden = true;
@@ -80,8 +81,8 @@ async function look(typed) {
   try {
     const url = `${field.dataset.suggest}?q=${encodeURIComponent(typed)}`;
     const response = await fetch(url, { signal: asked.signal, headers: { Accept: "application/json" } });
-    if (!response.ok || field.value !== typed || document.activeElement !== field) return;
-    const { suggestions } = await response.json();
+    const { suggestions } = await response.json(); // in any case: an answer that is not read keeps its connection
+    if (field.value !== typed || document.activeElement !== field) return;
     offer(
       suggestions.map(({ kind, text, start }) => ({
         label: text,

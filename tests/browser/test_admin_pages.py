@@ -63,6 +63,8 @@ def kinds_of_pages() -> list[str]:
         f"feedback/badcase/{case.pk}/change/",
         "evaluation/goldenset/add/",
         "evaluation/goldencase/lab/",
+        f"evaluation/goldencase/diagnosis/?message={message.pk}",
+        *(f"knowledge/{page}/" for page in ("optionschange/import", "sourceplace", "sourceplace/add")),
     ]
 
 
