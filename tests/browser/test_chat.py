@@ -183,7 +183,7 @@ def test_the_chosen_sets_belong_to_the_conversation(open_page):
     asked(page)
     page.locator("#sets-button").click()
     with page.expect_response(lambda r: r.url.endswith("/sets") and r.status == 204):
-        page.locator("#chooser .choice", has_text="测试").click()
+        page.locator("#scope-sets .choice", has_text="测试").click()
     page.keyboard.press("Escape")
 
     page.evaluate("localStorage.clear()")
