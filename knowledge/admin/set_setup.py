@@ -184,7 +184,7 @@ def setup_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponse
     posted = (request.POST, request.FILES) if request.method == "POST" else (None, None)
     form = SetSetupForm(*posted, scope=scope)
     if form.is_bound and form.is_valid():
-        files = [(file.name or "", file.read()) for file in form.cleaned_data["uploads"]]
+        files = [(file.name or "", file) for file in form.cleaned_data["uploads"]]
         clearance = form.cleaned_data["clearance"]
         try:
             done = set_setup(scope=scope, actor=admin_user(request), plan=form.plan(), files=files, clearance=clearance)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.files import File
 from django.db import transaction
 
 from accounts.models import User
@@ -47,7 +48,12 @@ class SetSetup:
 
 
 def set_setup(
-    *, scope: Scope, actor: User, plan: SetPlan, files: Sequence[tuple[str, bytes]] = (), clearance: int = 0
+    *,
+    scope: Scope,
+    actor: User,
+    plan: SetPlan,
+    files: Sequence[tuple[str, bytes | File[bytes]]] = (),
+    clearance: int = 0,
 ) -> SetSetup:
     """Create a set, put people and a source into it, and upload files. Either the set is there with people and source,
     or nothing is; files are taken or refused singly.
