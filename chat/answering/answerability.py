@@ -10,9 +10,10 @@ from chat.answering.context import AnswerContext
 from chat.answering.retrieval import SearchOutcome
 from chat.executors import run_cpu
 from knowledge import model_registry
+from knowledge.types import Retrieved
 from ragcore.answerability import score_answerability, threshold_for
 from ragcore.embedding.vectors import CachingEmbedder
-from ragcore.types import Source
+from ragcore.types import Language, Source
 from ragcore.types.answering import AnswerState
 
 LEAST_RATE = 0.01  # of false refusals that were measured
@@ -47,14 +48,23 @@ async def judge_answerability(
 def _probability_verdict(
     context: AnswerContext, state: AnswerState, outcome: SearchOutcome, sources: Sequence[Source]
 ) -> Verdict:
-    retrieved, rate = outcome.retrieved, context.config.options.false_refusals
+    rate = context.config.options.false_refusals
+    return verdict_by_sources(
+        state.query, sources, retrieved=outcome.retrieved, language=state.question.language, rate=rate
+    )
+
+
+def verdict_by_sources(
+    question: str, sources: Sequence[Source], *, retrieved: Retrieved, language: Language, rate: float
+) -> Verdict:
+    """Whether sources probably answer, at this rate of false refusals; 0 refuses nothing."""
     judged = score_answerability(
-        state.query,
+        question,
         sources,
         tokenizer=model_registry.tokenizer(),
         embedder=CachingEmbedder(model_registry.embedder()),
         idf=retrieved.state.query.weights,
     )
-    least = threshold_for(state.question.language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
+    least = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
     is_answerable = judged.is_answerable(least, retrieved.searched)
     return Verdict(is_answerable=is_answerable, most_confidence=math.sqrt(judged.score))

@@ -6,17 +6,17 @@ A verdict holds for a question, the rights and the corpus as they are; it is kep
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.core.cache import cache
 
 from accounts.scope import Scope
+from chat.answering.answerability import verdict_by_sources
 from chat.answering.retrieval import SearchOutcome, final_score
 from knowledge import model_registry
 from knowledge.selectors.visibility import visible_to
 from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
-from ragcore.answerability import score_answerability, threshold_for
 from ragcore.options import AnswerOptions
 from ragcore.text.scripts import language_of
 from ragcore.types import Source
@@ -27,18 +27,21 @@ PASSAGES = 5  # of which one has to answer
 
 def known_verdicts(*, scope: Scope, questions: Sequence[str]) -> dict[str, bool]:
     """The verdicts that are kept: question → whether it has an answer."""
-    keys = _keys(scope, questions)
-    kept = cache.get_many(keys.values())
-    return {question: kept[key] for question, key in keys.items() if key in kept}
+    return _kept(_keys(scope, questions))
 
 
 def questions_check(*, scope: Scope, questions: Sequence[str]) -> dict[str, bool]:
     """Search for what has no verdict yet, and keep the verdicts. Raises what `knowledge.services.retrieve` raises."""
-    verdicts = known_verdicts(scope=scope, questions=questions)
     keys = _keys(scope, questions)
+    verdicts = _kept(keys)
     fresh = {question: _has_answer(scope, question) for question in questions if question not in verdicts}
     cache.set_many({keys[question]: verdict for question, verdict in fresh.items()}, KEPT_SECONDS)
     return verdicts | fresh
+
+
+def _kept(keys: Mapping[str, str]) -> dict[str, bool]:
+    found = cache.get_many(keys.values())
+    return {question: found[key] for question, key in keys.items() if key in found}
 
 
 def _keys(scope: Scope, questions: Sequence[str]) -> dict[str, str]:
@@ -61,11 +64,6 @@ def _has_answer(scope: Scope, question: str) -> bool:
         Source(number=number, passage=passage, text=passage.text, score=final_score(candidate))
         for number, (passage, candidate) in enumerate(hits, start=1)
     ]
-    judged = score_answerability(
-        question,
-        sources,
-        tokenizer=model_registry.tokenizer(),
-        embedder=model_registry.embedder(),
-        idf=retrieved.state.query.weights,
-    )
-    return judged.score >= threshold_for(language_of(question), retrieved.searched, AnswerOptions().false_refusals)
+    rate = AnswerOptions().false_refusals
+    verdict = verdict_by_sources(question, sources, retrieved=retrieved, language=language_of(question), rate=rate)
+    return verdict.is_answerable
