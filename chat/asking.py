@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from accounts.scope import Scope
 from chat.conversations.preferences import preferences_get
@@ -16,52 +17,52 @@ class AskingChoice:
     """One value with its words."""
 
     value: str
-    name: str
-    note: str
+    name: Promise
+    note: Promise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskingView:
     """The choices, and what the person has chosen last."""
 
-    styles: Sequence[AskingChoice]
-    depths: Sequence[AskingChoice]
     style: str
     depth: str
     hints_seen: bool
 
     @property
+    def styles(self) -> Sequence[AskingChoice]:
+        return STYLES
+
+    @property
+    def depths(self) -> Sequence[AskingChoice]:
+        return DEPTHS
+
+    @property
     def label(self) -> str:
         """What the button says: only what differs from "automatic"."""
-        chosen = [*self._named(self.styles, self.style), *self._named(self.depths, self.depth)]
-        return " · ".join(chosen) or self.styles[0].name
+        chosen = [*self._named(STYLES, self.style), *self._named(DEPTHS, self.depth)]
+        return " · ".join(chosen) or str(STYLES[0].name)
 
     @staticmethod
     def _named(choices: Sequence[AskingChoice], value: str) -> list[str]:
-        return [one.name for one in choices if one.value == value and value]
+        return [str(one.name) for one in choices if one.value == value and value]
+
+
+STYLES = (
+    AskingChoice(value="", name=_("Automatic"), note=_("As the knowledge set is configured")),
+    AskingChoice(value="simple", name=_("Short"), note=_("A few plain sentences")),
+    AskingChoice(value="report", name=_("Report"), note=_("Conclusion first, then the details")),
+    AskingChoice(value="precise", name=_("Precise"), note=_("Every sentence cited, close to the source")),
+)
+DEPTHS = (
+    AskingChoice(value="", name=_("Automatic"), note=_("As the knowledge set is configured")),
+    AskingChoice(value="fast", name=_("Fast"), note=_("One search, answers soonest")),
+    AskingChoice(value="thorough", name=_("Thorough"), note=_("Also searches with other words")),
+    AskingChoice(value="research", name=_("Research"), note=_("Searches again until enough is found; slowest")),
+)
 
 
 def asking_view(*, scope: Scope) -> AskingView:
     """For the page, with what the person has chosen last."""
     kept = preferences_get(scope=scope)
-    return AskingView(
-        styles=_styles(), depths=_depths(), style=kept.style, depth=kept.depth, hints_seen=kept.hints_seen
-    )
-
-
-def _styles() -> list[AskingChoice]:
-    return [
-        AskingChoice(value="", name=_("Automatic"), note=_("As the knowledge set is configured")),
-        AskingChoice(value="simple", name=_("Short"), note=_("A few plain sentences")),
-        AskingChoice(value="report", name=_("Report"), note=_("Conclusion first, then the details")),
-        AskingChoice(value="precise", name=_("Precise"), note=_("Every sentence cited, close to the source")),
-    ]
-
-
-def _depths() -> list[AskingChoice]:
-    return [
-        AskingChoice(value="", name=_("Automatic"), note=_("As the knowledge set is configured")),
-        AskingChoice(value="fast", name=_("Fast"), note=_("One search, answers soonest")),
-        AskingChoice(value="thorough", name=_("Thorough"), note=_("Also searches with other words")),
-        AskingChoice(value="research", name=_("Research"), note=_("Searches again until enough is found; slowest")),
-    ]
+    return AskingView(style=kept.style, depth=kept.depth, hints_seen=kept.hints_seen)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from accounts.scope import Scope
 from chat.models import Message
-from knowledge.models import KnowledgeSet
+from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_askable, sets_readable
 
 CERTAIN = 0.75  # confidence from which nothing is asked
@@ -28,9 +28,8 @@ def sets_meant(*, scope: Scope, message: Message, document_ids: Sequence[int]) -
     if not _is_uncertain(message) or len(set(document_ids)) < 2:
         return []
     readable = {row.pk: row for row in sets_readable(scope=scope).only("name", "name_zh", "axis")}
-    through = documents_askable(scope=scope).model.sets.through
     askable = documents_askable(scope=scope).filter(pk__in=document_ids).order_by().values("pk")
-    pairs = through.objects.filter(document__in=askable, knowledgeset__in=readable)
+    pairs = Document.sets.through.objects.filter(document__in=askable, knowledgeset__in=readable)
     held: dict[int, set[int]] = {}
     for set_id, document in pairs.values_list("knowledgeset_id", "document_id"):
         held.setdefault(set_id, set()).add(document)

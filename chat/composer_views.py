@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 
 from accounts.authentication import page
 from accounts.scope import Scope
-from chat.asking import asking_view
+from chat.asking import DEPTHS, STYLES
 from chat.conversations.preferences import preferences_save
 from chat.home_page import examples_checked
 from chat.suggestions import suggestions
@@ -26,15 +26,9 @@ logger = logging.getLogger(__name__)
 class PreferencesForm(forms.Form):
     """Style and depth of the next questions; `hints`: the tour of the first visit was read."""
 
-    style = forms.ChoiceField(required=False)
-    depth = forms.ChoiceField(required=False)
+    style = forms.ChoiceField(required=False, choices=[(one.value, one.name) for one in STYLES])
+    depth = forms.ChoiceField(required=False, choices=[(one.value, one.name) for one in DEPTHS])
     hints = forms.BooleanField(required=False)
-
-    def __init__(self, *args: object, scope: Scope, **options: object) -> None:
-        super().__init__(*args, **options)  # type: ignore[arg-type]
-        shown = asking_view(scope=scope)
-        for name, choices in (("style", shown.styles), ("depth", shown.depths)):
-            self.fields[name].choices = [(one.value, one.name) for one in choices]  # type: ignore[attr-defined]
 
 
 @require_safe
@@ -63,7 +57,7 @@ def examples(request: HttpRequest, scope: Scope) -> HttpResponse:
 @page
 def preferences(request: HttpRequest, scope: Scope) -> HttpResponse:
     """Remember how the person likes to ask."""
-    form = PreferencesForm(request.POST, scope=scope)
+    form = PreferencesForm(request.POST)
     if not form.is_valid():
         return HttpResponse(status=422)
     given = {name: form.cleaned_data[name] for name in ("style", "depth") if name in request.POST}
