@@ -23,6 +23,7 @@ from django.middleware.csrf import CsrfViewMiddleware as DjangoCsrfViewMiddlewar
 from django.middleware.locale import LocaleMiddleware as DjangoLocaleMiddleware
 from django.middleware.security import SecurityMiddleware as DjangoSecurityMiddleware
 from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.text import compress_string
 from django_prometheus.middleware import PrometheusAfterMiddleware as LibraryPrometheusAfterMiddleware
 from django_prometheus.middleware import PrometheusBeforeMiddleware as LibraryPrometheusBeforeMiddleware
@@ -145,30 +146,14 @@ class ContentSecurityPolicyMiddleware(OnEventLoop, CSPMiddleware):
         return super().process_response(request, response)
 
 
-class CompressedPagesMiddleware:
+class CompressedPagesMiddleware(OnEventLoop, MiddlewareMixin):
     """gzip for pages of the site: HTML and JSON that is there as a whole, for browsers that take it.
 
     Streams pass as they are, so that no word of an answer waits. A random length is added against guessing secrets by
     the size of a page (BREACH).
     """
 
-    sync_capable = True
-    async_capable = True
-
-    def __init__(self, get_response: Next) -> None:
-        self.get_response = get_response
-        if iscoroutinefunction(get_response):
-            markcoroutinefunction(self)
-
-    def __call__(self, request: HttpRequest) -> Any:
-        if iscoroutinefunction(self):
-            return self._acall(request)
-        return self._compressed(request, self.get_response(request))
-
-    async def _acall(self, request: HttpRequest) -> HttpResponseBase:
-        return self._compressed(request, await self.get_response(request))
-
-    def _compressed(self, request: HttpRequest, response: Any) -> HttpResponseBase:
+    def process_response(self, request: HttpRequest, response: Any) -> HttpResponseBase:
         kind = response.headers.get("Content-Type", "").partition(";")[0]
         if response.streaming or kind not in COMPRESSED_TYPES or "Content-Encoding" in response.headers:
             return cast(HttpResponseBase, response)
