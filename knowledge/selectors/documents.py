@@ -29,9 +29,14 @@ def documents_askable(
     `within` narrows it to what a second person may ask for, too: the intersection of both rights (B2).
     Raises InvalidFilterError for what knowledge.filtering does not know.
     """
-    filters = filters or Filters()
+    return _askable(scope, sets, filters or Filters(), within, lists=reader_lists(scope=scope))
+
+
+def _askable(
+    scope: Scope, sets: Sequence[int], filters: Filters, within: Scope | None, *, lists: Lists
+) -> QuerySet[Document]:
     groups = _groups(scope, sets, filters)
-    found = documents_in_sets(scope=scope, groups=groups, lists=reader_lists(scope=scope))
+    found = documents_in_sets(scope=scope, groups=groups, lists=lists)
     if filters.tags:
         found = found.filter(tags__overlap=list(filters.tags))
     if filters.metadata:
@@ -64,8 +69,9 @@ def documents_readable(*, scope: Scope) -> QuerySet[Document]:
     """
     if scope.administers == "everything":
         return Document.objects.filter(deleted=None)
-    askable = documents_askable(scope=scope).values("pk")
-    managed = manageable_condition(scope=scope)
+    lists = reader_lists(scope=scope)
+    askable = _askable(scope, (), Filters(), None, lists=lists).values("pk")
+    managed = _manageable(scope, lists)
     if scope.administers == "nothing":
         managed &= documents_in_any(_ids(sets_curated(scope=scope)))
     return Document.objects.filter(Q(pk__in=askable) | managed, tenant_id=scope.tenant_id, deleted=None)
@@ -77,8 +83,13 @@ def manageable_condition(*, scope: Scope) -> Q:
     """
     if scope.administers == "everything":
         return Q()
+    return _manageable(scope, reader_lists(scope=scope) if scope.administers == "nothing" else None)
+
+
+def _manageable(scope: Scope, lists: Lists) -> Q:
+    """The condition for somebody who does not administer everything."""
     cleared = Q(clearance__lte=scope.clearance)
-    if scope.administers == "tenant" or (lists := reader_lists(scope=scope)) is None:
+    if scope.administers == "tenant" or lists is None:
         return cleared
     return cleared & (readers_condition(lists) | keeper_condition(scope=scope))
 

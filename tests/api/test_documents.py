@@ -361,14 +361,14 @@ def test_the_number_of_queries_does_not_grow_with_the_documents(world, alice, dj
     for _ in range(30):
         document_make(made)
 
-    with django_assert_max_num_queries(10):  # key, its use, groups, two of rights, two of readers, count, page, sets
+    with django_assert_max_num_queries(9):  # key, its use, groups, two of rights, readers, count, page, sets
         assert len(alice.get(DOCUMENTS).json()["results"]) == 30
 
 
 def test_the_number_of_queries_does_not_grow_with_the_passages(world, alice, django_assert_max_num_queries):
     document = document_make(set_make(world.alice), chunks=50)
 
-    with django_assert_max_num_queries(15):  # key, its use, groups, passages; document, rights, readers; the log
+    with django_assert_max_num_queries(13):  # key, its use, groups, passages; document, rights, readers; the log
         assert len(alice.get(f"{DOCUMENTS}/{document.pk}/chunks").json()) == 50
 
 
