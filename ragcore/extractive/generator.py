@@ -26,7 +26,13 @@ from ragcore.extractive.formatting import (
 from ragcore.extractive.questions import split_questions
 from ragcore.extractive.relevance import RelevanceScorer, aspect_coverage
 from ragcore.extractive.sections import find_list_around, find_section_answer
-from ragcore.extractive.sentence_model import SentenceFeatures, SentenceScorer, compute_sentence_features, refers_back
+from ragcore.extractive.sentence_model import (
+    SentenceFeatures,
+    SentenceScorer,
+    chances_of,
+    compute_sentence_features,
+    refers_back,
+)
 from ragcore.extractive.sentences import Statement, read_statements
 from ragcore.extractive.spans import choose_points, choose_runs, main_source
 from ragcore.ports import Embedder, FloatArray, GenerationEvent, GenerationRequest, Tokenizer
@@ -79,19 +85,22 @@ class ExtractiveGenerator:
     def blocks(self, request: GenerationRequest) -> list[str]:
         """The answer as Markdown blocks; joined they are the whole text. Empty without usable sentences."""
         words = wording_for(request.question, request.language)
+        found = read_statements(request.sources, self._tokenizer)
         parts = split_questions(request.question)
         if len(parts) < 2:
-            return self._answer(request.question, request.sources, words)
-        told = [(part, self._answer(part, request.sources, words)) for part in parts]
+            return self._answer(request.question, request.sources, found, words)
+        told = [(part, self._answer(part, request.sources, found, words)) for part in parts]
         shown = ["".join([f"**{part}**\n\n", *blocks]) for part, blocks in told if blocks]
         return [block if at == 0 else f"\n\n{block}" for at, block in enumerate(shown)]
 
-    def _answer(self, question: str, sources: Sequence[Source], words: Wording) -> list[str]:
-        """The blocks that answer one question."""
+    def _answer(
+        self, question: str, sources: Sequence[Source], found: Sequence[Statement], words: Wording
+    ) -> list[str]:
+        """The blocks that answer one question. `found`: the sentences of the sources."""
         kind = question_type(question)
-        found = read_statements(sources, self._tokenizer)
         known = compute_sentence_features(question, found, self._tokenizer, self._embedder)
-        chances = prefer_full_coverage(self._scorer.probabilities(known), known)
+        scores = self._scorer.scores(known)
+        chances = prefer_full_coverage(chances_of(scores), known)
         if kind == "comparison" and (things := find_compared(question, self._tokenizer)):
             block = compare_in_table(things, found, chances, self._tokenizer, words)
             if block is not None:
@@ -111,17 +120,18 @@ class ExtractiveGenerator:
             items = [(text, around.number) for text in around.items]
             block = listing(items, words, numbered=kind == "process")
             return [*lead, block, *_supplements(choice, words)]
-        if not choice.best.is_row and (explained := self._explanation(question, known, choice, words)):
+        if not choice.best.is_row and (explained := self._explanation(question, known, scores, choice, words)):
             return explained
         core = _core(question, with_tables(choice.core, found), choice.best, known, chances)
         return [passage_block(core, words), *_supplements(choice, words)]
 
-    def _explanation(self, question: str, known: SentenceFeatures, choice: SentenceChoice, words: Wording) -> list[str]:
+    def _explanation(
+        self, question: str, known: SentenceFeatures, scores: FloatArray, choice: SentenceChoice, words: Wording
+    ) -> list[str]:
         """Points for a question that names many things, connected sentences for one that asks for more than a fact."""
         found, is_broad = known.found, asks_several(question)
         if not is_broad and (known.kind in FACTS or known.column("definition").any()):
             return []
-        scores = self._scorer.scores(known)
         aspects = aspect_coverage(question, found, self._tokenizer)
         is_specific = len(set(self._tokenizer.words(question)) - stop_words()) >= SPECIFIC
         if is_broad or (is_specific and cue_kind(question) in ("reason", "manner")):
@@ -133,7 +143,7 @@ class ExtractiveGenerator:
         shown = [
             replace(s, text=with_figure(question, s.text)) if s is choice.best else s for s in with_tables(runs, found)
         ]
-        chances = {id(s): float(chance) for s, chance in zip(found, self._scorer.probabilities(known), strict=True)}
+        chances = {id(s): float(chance) for s, chance in zip(found, chances_of(scores), strict=True)}
         held = sum(chances[id(s)] for s in runs)
         if held < DOUBTFUL:
             return []

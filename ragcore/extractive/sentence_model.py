@@ -299,9 +299,13 @@ class SentenceScorer:
 
     def probabilities(self, known: SentenceFeatures) -> FloatArray:
         """float32[n]: how likely each sentence is the one that answers, given that one of them does; sum 1."""
-        scores = self.scores(known)
-        powers = np.exp(scores - scores.max(initial=0.0))
-        return np.asarray(powers / powers.sum(), dtype=np.float32) if len(powers) else powers
+        return chances_of(self.scores(known))
+
+
+def chances_of(scores: FloatArray) -> FloatArray:
+    """float32[n]: probabilities of log-odds within one question, sum 1."""
+    powers = np.exp(scores - scores.max(initial=0.0))
+    return np.asarray(powers / powers.sum(), dtype=np.float32) if len(powers) else powers
 
 
 def design(known: SentenceFeatures) -> FloatArray:
