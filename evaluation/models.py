@@ -124,7 +124,7 @@ class Diagnosis(models.Model):
     detail = models.CharField(max_length=64)
     confidence = models.FloatField(_("confidence"))  # 0 to 1
     evidence = models.JSONField(default=dict, blank=True)
-    remedy = models.JSONField(default=dict, blank=True)
+    remedy = models.CharField(max_length=16, default="none")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
     )

@@ -58,14 +58,14 @@ REMEDIES: Mapping[str, Any] = {
     "give_access": _("Decide whether the user should have access."),
     "ask_again": _("Ask again without the filter, or more precisely."),
 }
-STEPS: tuple[tuple[str, Any, frozenset[str]], ...] = (
-    ("corpus", _("In the documents"), frozenset({"nowhere", "not_live", "old_version"})),
-    ("rights", _("Visible to the user"), frozenset({"hidden"})),
-    ("asked", _("Within the sets and filters"), frozenset({"not_asked"})),
-    ("index", _("Searchable"), frozenset({"disabled", "not_indexed"})),
-    ("search", _("Found by the search"), frozenset({"not_found", "not_fine"})),
-    ("ranking", _("Ranked high enough"), frozenset({"dropped", "result"})),
-    ("text", _("Used in the answer"), frozenset({"source"})),
+STEPS: tuple[tuple[Any, frozenset[str]], ...] = (
+    (_("In the documents"), frozenset({"nowhere", "not_live", "old_version"})),
+    (_("Visible to the user"), frozenset({"hidden"})),
+    (_("Within the sets and filters"), frozenset({"not_asked"})),
+    (_("Searchable"), frozenset({"disabled", "not_indexed"})),
+    (_("Found by the search"), frozenset({"not_found", "not_fine"})),
+    (_("Ranked high enough"), frozenset({"dropped", "result"})),
+    (_("Used in the answer"), frozenset({"source"})),
 )
 
 
@@ -98,7 +98,7 @@ def diagnosis_view(stored: Diagnosis, *, shows_answer: bool) -> DiagnosisView:
         sentences=tuple(str(text) for text in told if text),
         confidence=round(100 * stored.confidence),
         facts=tuple(_facts(stored, shows_answer=shows_answer)),
-        remedy=str(REMEDIES.get(stored.remedy.get("kind", ""), "")),
+        remedy=str(REMEDIES.get(stored.remedy, "")),
         steps=tuple(_steps(stored)),
         stored=stored,
     )
@@ -107,7 +107,7 @@ def diagnosis_view(stored: Diagnosis, *, shows_answer: bool) -> DiagnosisView:
 def _steps(stored: Diagnosis) -> Iterator[Step]:
     at = stored.evidence.get("whereabouts", "nowhere")
     is_past = False
-    for _name, label, places in STEPS:
+    for label, places in STEPS:
         if is_past:
             yield Step(label=str(label), state="open")
             continue

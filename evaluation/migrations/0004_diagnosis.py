@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 ('detail', models.CharField(max_length=64)),
                 ('confidence', models.FloatField(verbose_name='confidence')),
                 ('evidence', models.JSONField(blank=True, default=dict)),
-                ('remedy', models.JSONField(blank=True, default=dict)),
+                ('remedy', models.CharField(default='none', max_length=16)),
                 ('created', models.DateTimeField(auto_now_add=True, verbose_name='created')),
                 ('created_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('document', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='knowledge.document')),

@@ -24,7 +24,7 @@ MAX_PASSAGES = 2000  # of one document; of a longer one the first ones
 WINDOW = 3  # sentences
 PLAIN_COVERAGE = 0.8  # of the question's terms in three sentences: the passage is taken for the one that is meant
 
-# How likely each way names a passage that bears the answer (`make bench-diagnosis`).
+# How likely each way names a passage that bears the answer, set by hand.
 MARKED, HOLDS_ANSWER, NAMED, ANSWER_ANYWHERE, NEAR = 1.0, 0.97, 0.85, 0.9, 0.6
 
 
@@ -112,21 +112,17 @@ def _named(expected: Expected, *, question: str, answers: Sequence[str]) -> Bear
         return Bearing(expected=expected, text="", certainty=MARKED)
     holding = [chunk for chunk in chunks if contains_gold(chunk.text, answers)] if answers else []
     weights = dict.fromkeys(_words(question), 1.0)
-    if holding or not answers:
-        candidates = holding or chunks
-        best = max(candidates, key=lambda chunk: share_in(weights, chunk.text), default=None)
-        if best is None:
-            return Bearing(expected=expected, text="", certainty=NAMED)
-        certainty = HOLDS_ANSWER if holding else NAMED
-        return _bearing(Expected(document, best.ordinal), best, chunks, answers, certainty=certainty)
-    if (pair := _split_pair(chunks, answers)) is not None:
-        return Bearing(expected=Expected(document, pair.ordinal), text=pair.text, certainty=HOLDS_ANSWER, is_split=True)
-    if _in_old_version(expected, answers):
-        return Bearing(expected=expected, text="", certainty=HOLDS_ANSWER, is_old=True)
-    best = max(chunks, key=lambda chunk: share_in(weights, chunk.text), default=None)
+    if answers and not holding:
+        if (pair := _split_pair(chunks, answers)) is not None:
+            first = Expected(document, pair.ordinal)
+            return Bearing(expected=first, text=pair.text, certainty=HOLDS_ANSWER, is_split=True)
+        if _in_old_version(expected, answers):
+            return Bearing(expected=expected, text="", certainty=HOLDS_ANSWER, is_old=True)
+    best = max(holding or chunks, key=lambda chunk: share_in(weights, chunk.text), default=None)
     if best is None:
         return Bearing(expected=expected, text="", certainty=NAMED)
-    return _bearing(Expected(document, best.ordinal), best, chunks, answers, certainty=NAMED)
+    certainty = HOLDS_ANSWER if holding else NAMED
+    return _bearing(Expected(document, best.ordinal), best, chunks, answers, certainty=certainty)
 
 
 def _bearing(

@@ -8,7 +8,7 @@ one that is not there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 
@@ -92,7 +92,7 @@ def diagnosis_store(*, actor: User, diagnosed: DiagnosedAnswer, wanted: Wanted) 
         detail=found.detail,
         confidence=found.confidence,
         evidence={**found.evidence, **_seen_last(diagnosed.passage)},
-        remedy=asdict(found.remedy),
+        remedy=found.remedy,
         created_by=actor,
     )
     audit_record(actor=actor, action="answer.diagnose", target=str(diagnosed.replay.message), cause=found.cause)
@@ -126,7 +126,6 @@ def _followed(bearing: Bearing, run: LabRun, replay: Replay) -> BearingPassage:
         passage,
         whereabouts="source" if source is not None else whereabouts,
         stage=fate.stage,
-        reason=fate.reason,
         place=fate.place,
         is_cited=bool(source and source.cited),
     )

@@ -20,7 +20,8 @@ MOST_WORDS = 3  # of the question that are told
 LOST = ("not_found", "not_fine", "dropped", "result")  # found or not, it was no source of the answer
 WINDOW_GAIN = 0.15  # by which three sentences of a long passage have nearly all that the passage has
 
-# Share of right classes by rule, over planted failures (`make bench-diagnosis`); times the certainty of the passage.
+# Share of right classes that is expected of a rule, set by hand; times the certainty of the passage.
+# `make bench-diagnosis` measures how far off they are.
 RELIABILITY = {
     "corpus": 0.9,
     "rights": 0.98,
@@ -65,7 +66,7 @@ def _made(
     cause: CauseClass,
     subcause: str,
     detail: str,
-    remedy: str = "none",
+    remedy: Remedy = "none",
     **evidence: object,
 ) -> Diagnosis:
     certainty = passage.certainty if passage else 1.0
@@ -75,7 +76,7 @@ def _made(
         detail=detail,
         confidence=round(RELIABILITY[rule] * certainty, 3),
         evidence={name: value for name, value in evidence.items() if value not in (None, "", ())},
-        remedy=Remedy(kind=remedy, data=evidence if remedy != "none" else {}),
+        remedy=remedy,
     )
 
 

@@ -41,7 +41,6 @@ class BearingPassage:
     tokens: int = 0
     whereabouts: Whereabouts = "source"
     stage: str = ""  # of the ranking, where it was dropped
-    reason: str = ""  # of that stage
     place: int | None = None  # there
     places: Mapping[str, int] = field(default_factory=dict)  # ranking -> 1-based place, where it had one
     coverage: float = 0.0
@@ -68,24 +67,29 @@ class FailedAnswer:
     unsupported: tuple[str, ...] = ()  # sentences that no source supports
     is_vague: bool = False  # the question names nothing that could be searched for
     is_written_by_model: bool = False
-    reasons: tuple[str, ...] = ()  # of votes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
-    """What would mend it (D22), and whether one click does."""
-
-    kind: str  # add_synonym, add_question, recut, option, golden_case, ask_owner, give_access, ask_again, none
-    data: Mapping[str, object] = field(default_factory=dict)
+Remedy = Literal[  # what would mend it (D22)
+    "add_synonym",
+    "add_question",
+    "enable",
+    "recut",
+    "option",
+    "golden_case",
+    "ask_owner",
+    "give_access",
+    "ask_again",
+    "none",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """The likeliest cause. `confidence` is the share of such diagnoses that are right, 0 to 1."""
+    """The likeliest cause. `confidence`: the share of such diagnoses that is expected to be right, 0 to 1."""
 
     cause: CauseClass
     subcause: str  # in the field's terms
     detail: str  # beneath it, in this system's
     confidence: float
     evidence: Mapping[str, object] = field(default_factory=dict)
-    remedy: Remedy = field(default_factory=lambda: Remedy(kind="none"))
+    remedy: Remedy = "none"

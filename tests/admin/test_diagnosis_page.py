@@ -41,7 +41,7 @@ def diagnosis_of(case, **values) -> Diagnosis:
             "detail": "model",
             "confidence": 0.85,
             "evidence": {"whereabouts": "source", "figures": ["32"]},
-            "remedy": {"kind": "golden_case"},
+            "remedy": "golden_case",
             **values,
         },
     )
