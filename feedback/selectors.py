@@ -32,8 +32,7 @@ def cases_reviewable(*, scope: Scope, is_reviewer: bool = False) -> QuerySet[Bad
         if scope.administers == "nothing" and (lists := reader_lists(scope=scope)) is not None:
             above |= ~readers_condition(lists, prefix="document__")
         return found.exclude(Exists(cited.filter(above)))
-    hidden = cited.exclude(document__in=documents_readable(scope=scope).order_by().values("pk"))
-    return found.filter(_about_sets_of(scope)).exclude(Exists(hidden))
+    return found.filter(about_sets_of(scope=scope, message="message_id"))
 
 
 def case_get(*, scope: Scope, case_id: int, is_reviewer: bool = False) -> BadCase:
@@ -72,11 +71,15 @@ def vote_of(*, scope: Scope, message_id: UUID) -> Vote | None:
     return Vote.objects.filter(message_id=message_id, user_id=scope.user_id).first()
 
 
-def _about_sets_of(scope: Scope) -> Q:
-    """The question was asked in, or the answer cites from, a set that the asker owns."""
+def about_sets_of(*, scope: Scope, message: str) -> Q:
+    """The question was asked in, or the answer cites from, a set that the asker owns; and the answer cites nothing that
+    they may not open. `message`: the column of the rows that names the message.
+    """
+    conversation = f"{message.removesuffix('_id')}__conversation_id" if message != "pk" else "conversation_id"
     mine = sets_managed(scope=scope).order_by().values("pk")
     asked_in = Conversation.sets.through.objects.filter(
-        conversation_id=OuterRef("message__conversation_id"), knowledgeset_id__in=mine
+        conversation_id=OuterRef(conversation), knowledgeset_id__in=mine
     )
-    cites = MessageCitation.objects.filter(message=OuterRef("message_id"), document__sets__in=mine)
-    return Q(Exists(asked_in)) | Q(Exists(cites))
+    cited = MessageCitation.objects.filter(message=OuterRef(message))
+    hidden = cited.exclude(document__in=documents_readable(scope=scope).order_by().values("pk"))
+    return (Q(Exists(asked_in)) | Q(Exists(cited.filter(document__sets__in=mine)))) & ~Q(Exists(hidden))

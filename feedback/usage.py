@@ -12,9 +12,9 @@ from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from accounts.scope import Scope
-from chat.models import Conversation, Message, MessageCitation
+from chat.models import Message
 from feedback.models import Vote
-from knowledge.selectors import documents_readable, sets_managed
+from feedback.selectors import about_sets_of
 
 DAYS = 14
 UNANSWERED = ("refused", "search_results")
@@ -94,16 +94,7 @@ def _messages(*, scope: Scope, is_reviewer: bool) -> QuerySet[Message]:
     rows = rows.filter(conversation__tenant_id=scope.tenant_id)
     if scope.administers == "tenant" or is_reviewer:
         return rows
-    mine = list(sets_managed(scope=scope).order_by().values_list("pk", flat=True))
-    if not mine:
-        return rows.none()
-    asked_in = Conversation.sets.through.objects.filter(
-        conversation_id=OuterRef("conversation_id"), knowledgeset_id__in=mine
-    )
-    cited = MessageCitation.objects.filter(message=OuterRef("pk"))
-    hidden = cited.exclude(document__in=documents_readable(scope=scope).order_by().values("pk"))
-    about = Q(Exists(asked_in)) | Q(Exists(cited.filter(document__sets__in=mine)))
-    return rows.filter(about).exclude(Exists(hidden))
+    return rows.filter(about_sets_of(scope=scope, message="pk"))
 
 
 def _by_day(rows: QuerySet[Any], field: str, **counts: Any) -> dict[date, dict[str, int]]:
