@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -22,14 +23,19 @@ def main() -> None:
     parser.add_argument("folders", nargs="*", type=Path, help="public retrieval sets")
     parser.add_argument("--limit", type=int, default=300, help="questions per set")
     arguments = parser.parse_args()
-    for folder in arguments.folders:
-        if not (folder / "qrels.tsv").is_file():
-            sys.exit(f"{folder} holds no qrels.tsv")
+    require_sets(arguments.folders)
     with ExitStack() as stack:
         prepare(stack)
         from bench.retrieval import run
 
         print(run(folders=arguments.folders, limit=arguments.limit))
+
+
+def require_sets(folders: Iterable[Path]) -> None:
+    """End the program where a folder is no retrieval set."""
+    for folder in folders:
+        if not (folder / "qrels.tsv").is_file():
+            sys.exit(f"{folder} holds no qrels.tsv")
 
 
 def prepare(stack: ExitStack) -> None:

@@ -46,7 +46,7 @@ def _sets(*, scope: Scope, admin: User, folders: Sequence[Path]) -> Iterator[tup
     """Golden sets whose documents are live, with how long that took."""
     if not folders:
         start = time.perf_counter()
-        done = sum(_work_off(job_id) for job_id in IngestJob.objects.values_list("pk", flat=True))
+        done = sum(work_off(job_id) for job_id in IngestJob.objects.values_list("pk", flat=True))
         rows = golden_file_parse(name=GOLDEN.name, content=GOLDEN.read_bytes())
         golden = golden_import(tenant=admin.tenant, name="demo", rows=rows).golden_set
         golden.sets.set(KnowledgeSet.objects.all())
@@ -55,12 +55,12 @@ def _sets(*, scope: Scope, admin: User, folders: Sequence[Path]) -> Iterator[tup
         start = time.perf_counter()
         name = folder.parent.name if folder.name in ("dev", "heldout") else folder.name
         golden, accepted = benchmark_load(scope=scope, actor=admin, folder=folder, name=name)
-        done = _work_off(accepted.job_id)
+        done = work_off(accepted.job_id)
         indexes_refresh()
         yield golden, done, time.perf_counter() - start
 
 
-def _work_off(job_id: int) -> int:
+def work_off(job_id: int) -> int:
     """Do what a worker would, until the job has no open item."""
     done = 0
     while IngestItem.objects.filter(job_id=job_id, finished=None).exists():

@@ -13,16 +13,14 @@ from pathlib import Path
 
 from knowledge.demo import demo_documents
 from ragcore.answerability import score_answerability, threshold_for
-from ragcore.chunking import splitter_for
 from ragcore.extractive.generator import ExtractiveGenerator
-from ragcore.options import AnswerOptions, ChunkingOptions
+from ragcore.options import AnswerOptions
 from ragcore.parsing import parse
 from ragcore.ports import GenerationRequest
 from ragcore.text.scripts import language_of
 from ragcore.text.token_count import counter
 from ragcore.text.tokenise import JiebaTokenizer
-from ragcore.training.answer_sets import Ranking
-from ragcore.types import Passage
+from ragcore.training.answer_sets import Ranking, passages_of_parsed
 
 QUESTIONS = Path(__file__).parents[2] / "tests" / "everyday_questions.jsonl"
 
@@ -38,25 +36,13 @@ class EverydayAnswer:
 
 def sample_ranking() -> Ranking:
     """The sample documents in passages, ranked by words."""
-    splitter = splitter_for(ChunkingOptions(), counter())
-    made: list[Passage] = []
-    for number, document in enumerate(demo_documents()):
-        parsed = parse(document.path.read_bytes(), name=document.path.name)
-        for draft in splitter.split(parsed):
-            if draft.kind == "body":
-                made.append(
-                    Passage(
-                        chunk=len(made),
-                        document=number,
-                        version=number,
-                        text=draft.text,
-                        title=document.title,
-                        external_id=document.external_id,
-                        heading_path=draft.heading_path,
-                        ordinal=draft.ordinal,
-                    )
-                )
-    return Ranking.of(made, tokenizer=JiebaTokenizer(), counter=counter(), embedder=None)
+    parsed = (
+        (number, parse(one.path.read_bytes(), name=one.path.name), one.title, one.external_id)
+        for number, one in enumerate(demo_documents())
+    )
+    return Ranking.of(
+        passages_of_parsed(parsed, counter()), tokenizer=JiebaTokenizer(), counter=counter(), embedder=None
+    )
 
 
 def everyday_answers() -> Iterator[EverydayAnswer]:

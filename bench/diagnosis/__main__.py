@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.__main__ import prepare
+from bench.__main__ import prepare, require_sets
 
 
 def main() -> None:
@@ -25,9 +25,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", action="store_true", help="print every case that was not named rightly")
     arguments = parser.parse_args()
-    for folder in arguments.folders:
-        if not (folder / "qrels.tsv").is_file():
-            sys.exit(f"{folder} holds no qrels.tsv")
+    require_sets(arguments.folders)
     with ExitStack() as stack:
         prepare(stack)
         print(run(folders=arguments.folders, each=arguments.each, seed=arguments.seed, show=arguments.show))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,10 +18,9 @@ from django.db import connection
 
 from accounts.errors import NotFoundError
 from accounts.models import User
-from accounts.scope import Scope
 from accounts.selectors import scope_for
 from bench.diagnosis.figures import Outcome
-from bench.retrieval import note
+from bench.retrieval import note, work_off
 from chat.models import Message
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest
@@ -30,8 +29,8 @@ from evaluation.services.bearing import Wanted
 from evaluation.services.diagnosis import DiagnosedAnswer, answer_diagnose
 from evaluation.services.golden import benchmark_load
 from knowledge import model_registry
-from knowledge.models import Chunk, Document, IngestItem, KnowledgeSet
-from knowledge.services import document_delete, documents_bulk, indexes_refresh, ingestion_advance
+from knowledge.models import Chunk, Document, KnowledgeSet
+from knowledge.services import document_delete, documents_bulk, indexes_refresh
 from knowledge.services.documents import document_update
 from knowledge.services.edits import chunk_disable
 from ragcore.metrics.quality import contains_gold
@@ -58,6 +57,11 @@ class Case:
     answers: tuple[str, ...]
     document: Document
     chunk: Chunk  # of this document; it holds an accepted answer
+
+    def row(self, text: str, sets: Sequence[int]) -> dict[str, object]:
+        """The document with another text, as a line of a bulk load."""
+        document = self.document
+        return {"external_id": document.external_id, "title": document.title, "text": text, "sets": sets}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +104,9 @@ class World:
             work_off(accepted.job_id)
             cases += list(_cases(golden.cases.all()))
             note(f"{name}: {len(cases)} questions can be used")
-        texts = [f"Canteen note {number}: the soup of day {number} is served at noon." for number in range(20)]
-        bulk(scope, admin, other.pk, {f"canteen-{number}": text for number, text in enumerate(texts)})
+        text = "Canteen note {0}: the soup of day {0} is served at noon."
+        notes = {f"canteen-{number}": text.format(number) for number in range(20)}
+        load(admin, ({"external_id": n, "title": n, "text": t, "sets": [other.pk]} for n, t in notes.items()))
         indexes_refresh()
         return cls(admin=admin, asker=asker, cases=cases, other=other, small=small)
 
@@ -169,16 +174,10 @@ class World:
 Plant = Callable[[World, Case], Planted | None]
 
 
-def work_off(job_id: int) -> None:
-    """Do what a worker would, until the job has no open item."""
-    while IngestItem.objects.filter(job_id=job_id, finished=None).exists():
-        ingestion_advance(job_id=job_id)
-
-
-def bulk(scope: Scope, actor: User, set_id: int, texts: dict[str, str]) -> None:
-    rows = [{"external_id": key, "title": key, "text": text, "sets": [set_id]} for key, text in texts.items()]
-    accepted = documents_bulk(scope=scope, actor=actor, lines=[json.dumps(row).encode() for row in rows])
-    work_off(accepted.job_id)
+def load(actor: User, rows: Iterable[Mapping[str, object]]) -> None:
+    """Store documents, fields of a line of a bulk load each, and wait until they can be found."""
+    lines = [json.dumps(row).encode() for row in rows]
+    work_off(documents_bulk(scope=scope_for(actor), actor=actor, lines=lines).job_id)
 
 
 def _cases(rows: Iterable[GoldenCase]) -> Iterator[Case]:
@@ -215,10 +214,7 @@ def overwritten(world: World, case: Case) -> Planted | None:
     sentences = [s for s in split_sentences(case.chunk.text) if not contains_gold(s, case.answers)]
     if len(sentences) < 2 or contains_gold(" ".join(sentences), case.answers):
         return None
-    row = {"external_id": case.document.external_id, "title": case.document.title, "text": " ".join(sentences)}
-    sets = list(case.document.sets.values_list("pk", flat=True))
-    line = json.dumps({**row, "sets": sets}).encode()
-    work_off(documents_bulk(scope=scope_for(world.admin), actor=world.admin, lines=[line]).job_id)
+    load(world.admin, [case.row(" ".join(sentences), list(case.document.sets.values_list("pk", flat=True)))])
     return Planted(cause=("knowledge_gap", "missing document", "stale version"))
 
 
@@ -278,10 +274,8 @@ def split(world: World, case: Case) -> Planted | None:
         return None
     cut = case.chunk.text.index(answer) + len(answer) // 2
     text = f"{case.chunk.text[:cut]}\n\n{case.chunk.text[cut:]}"
-    row = {"external_id": case.document.external_id, "title": case.document.title, "text": text}
-    line = json.dumps({**row, "sets": [world.small.pk]}).encode()
     document_delete(scope=scope_for(world.admin), actor=world.admin, document_id=case.document.pk)
-    work_off(documents_bulk(scope=scope_for(world.admin), actor=world.admin, lines=[line]).job_id)
+    load(world.admin, [case.row(text, [world.small.pk])])
     again = Document.objects.filter(external_id=case.document.external_id, deleted=None).first()
     texts = list(Chunk.objects.filter(version=again.live_version_id).values_list("text", flat=True)) if again else []
     if again is None or any(contains_gold(one, case.answers) for one in texts):

@@ -10,7 +10,7 @@ import hashlib
 import json
 import random
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from ragcore.reranking.linear import LinearReranker
 from ragcore.text.lexical_features import idf as inverse_frequency
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import cjk_share, language_of
-from ragcore.types import Passage, Query, Source
+from ragcore.types import ParsedDocument, Passage, Query, Source
 
 POOL = 40  # candidates of each arm
 K1, B = 1.2, 0.75
@@ -110,12 +110,25 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 def passages_of(documents: Sequence[Mapping[str, Any]], counter: TokenCounter) -> list[Passage]:
     """The chunks of all documents as the product would cut them; sections that stand for their parts are left out."""
-    splitter, parser = splitter_for(ChunkingOptions(), counter), TextParser()
+    parser = TextParser()
+    return passages_of_parsed(
+        (
+            (number, parser.parse(row["text"].encode(), name=str(row["id"])), row.get("title") or "", str(row["id"]))
+            for number, row in enumerate(documents)
+            if row["text"].strip()
+        ),
+        counter,
+    )
+
+
+def passages_of_parsed(
+    documents: Iterable[tuple[int, ParsedDocument, str, str]], counter: TokenCounter
+) -> list[Passage]:
+    """The chunks of documents: number, what was parsed, title, external id."""
+    splitter = splitter_for(ChunkingOptions(), counter)
     made: list[Passage] = []
-    for number, row in enumerate(documents):
-        if not row["text"].strip():
-            continue
-        for draft in splitter.split(parser.parse(row["text"].encode(), name=str(row["id"]))):
+    for number, parsed, title, external_id in documents:
+        for draft in splitter.split(parsed):
             if draft.kind == "body":
                 made.append(
                     Passage(
@@ -123,8 +136,8 @@ def passages_of(documents: Sequence[Mapping[str, Any]], counter: TokenCounter) -
                         document=number,
                         version=number,
                         text=draft.text,
-                        title=row.get("title") or "",
-                        external_id=str(row["id"]),
+                        title=title,
+                        external_id=external_id,
                         heading_path=draft.heading_path,
                         ordinal=draft.ordinal,
                     )
