@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from django.test import AsyncClient
+from django.test import AsyncClient, Client
 
 from accounts.models import User
 from accounts.services import api_key_create
@@ -83,6 +83,14 @@ class Api:
         response = await self.post("/api/v1/rag/generate", {"query": query, **options})
         assert response.status_code == 200, response.content
         return response.json()
+
+
+@pytest.fixture
+def browser(reader: User) -> Client:
+    """A browser in which the `reader` of a module is signed in."""
+    client = Client()
+    client.force_login(reader)
+    return client
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """What the question field offers, and what it remembers."""
 
 import pytest
-from django.test import Client
 
 from accounts.selectors import scope_for
 from chat.depths import composer_fields
@@ -16,13 +15,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def reader(redis_client):
     return make_user(clearance=0)
-
-
-@pytest.fixture
-def browser(reader):
-    client = Client()
-    client.force_login(reader)
-    return client
 
 
 @pytest.fixture

@@ -20,13 +20,6 @@ def reader(redis_client):
     return make_user()
 
 
-@pytest.fixture
-def browser(reader):
-    client = Client()
-    client.force_login(reader)
-    return client
-
-
 def talk_of(user, title, *answers, **fields):
     talk = Conversation.objects.create(tenant=user.tenant, user=user, channel="web", title=title, **fields)
     for number, text in enumerate(answers):

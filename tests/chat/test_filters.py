@@ -13,7 +13,7 @@ from chat.executors import run_db
 from chat.models import Message
 from knowledge.models import Attribute
 from tests.chat.sockets import Socket
-from tests.chat.test_views import answer, conversation_of, signed_in
+from tests.chat.test_views import answer, conversation_of
 from tests.factories import make_set, make_user
 
 FILTERS = {
@@ -33,11 +33,6 @@ def start_of(page: str) -> dict:
 @pytest.fixture
 def reader(db):
     return make_user()
-
-
-@pytest.fixture
-def browser(reader):
-    return signed_in(reader)
 
 
 @pytest.fixture

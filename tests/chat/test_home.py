@@ -25,13 +25,6 @@ def reader(redis_client):
 
 
 @pytest.fixture
-def browser(reader):
-    client = Client()
-    client.force_login(reader)
-    return client
-
-
-@pytest.fixture
 def owner(db):
     return make_user()
 

@@ -27,11 +27,6 @@ def reader() -> User:
     return make_user()
 
 
-@pytest.fixture
-def browser(reader) -> Client:
-    return signed_in(reader)
-
-
 def signed_in(user: User) -> Client:
     client = Client()
     client.force_login(user)
