@@ -24,6 +24,7 @@ GREETING = {
 }
 QUESTIONS_SO_FAR = {"zh": "到目前为止，您问过：", "en": "So far you have asked:"}
 SNIPPET_CHARACTERS = 160
+LEAD_CHARACTERS = 20  # before its first match
 INTRODUCTION = {
     "zh": "知识库中没有与问题足够接近的内容。",
     "en": "Nothing in the knowledge base is close enough to the question.",
@@ -42,6 +43,9 @@ _CELLS = re.compile(r"(?:(?<![ \t])[ \t]+)?\|[ \t]*")
 _EDGES = re.compile(r"^[ ·]+|[ ·]+$", re.MULTILINE)
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!])")
 _LATIN = re.compile(r"[A-Za-z0-9]")
+_SENTENCE_END = re.compile(r"[.!?]\s+|[。！？；]\s*")
+_CUT = re.compile(r"[A-Za-z0-9]{2}")  # both sides of a place within a word
+_REST_OF_WORD = re.compile(r"[A-Za-z0-9]*\s*")
 
 
 def refusal_text(query: str, style: str) -> str:
@@ -85,8 +89,8 @@ def _line(source: Source, pattern: re.Pattern[str] | None) -> str:
 def highlighted(text: str, pattern: re.Pattern[str] | None) -> str:
     """One line of Markdown: the part of the text with most matches, matches in bold."""
     plain = _SPACE.sub(" ", _readable(text)).strip()
-    start = _densest(plain, pattern)
-    part = plain[start : start + SNIPPET_CHARACTERS]
+    start, stop = _whole_words(plain, _densest(plain, pattern))
+    part = plain[start:stop]
     marked: list[str] = []
     end = 0
     for match in pattern.finditer(part) if pattern else ():
@@ -98,7 +102,7 @@ def highlighted(text: str, pattern: re.Pattern[str] | None) -> str:
         marked += [_escaped(match.group()), "**"]
         end = match.end()
     marked.append(_escaped(part[end:]))
-    before, after = "… " if start else "", " …" if start + SNIPPET_CHARACTERS < len(plain) else ""
+    before, after = "… " if start else "", " …" if stop < len(plain) else ""
     return f"{before}{''.join(marked)}{after}"
 
 
@@ -117,7 +121,19 @@ def _densest(text: str, pattern: re.Pattern[str] | None) -> int:
         return len({word for position, word in found if start <= position < start + SNIPPET_CHARACTERS})
 
     best = max((position for position, _ in found), key=different)
-    return max(0, min(best - 20, len(text) - SNIPPET_CHARACTERS))
+    return max(0, min(best - LEAD_CHARACTERS, len(text) - SNIPPET_CHARACTERS))
+
+
+def _whole_words(text: str, start: int) -> tuple[int, int]:
+    """The window from `start` on without parts of words at its ends, or from a sentence that begins at its beginning."""
+    stop = start + SNIPPET_CHARACTERS
+    if start and (sentences := list(_SENTENCE_END.finditer(text, start - 1, start + LEAD_CHARACTERS))):
+        start = sentences[-1].end()
+    elif start and _CUT.match(text, start - 1):
+        start = _REST_OF_WORD.match(text, start).end()  # type: ignore[union-attr]  # it matches the empty text, too
+    if stop < len(text) and _CUT.match(text, stop - 1):
+        stop = text.rfind(" ", start, stop) if " " in text[start:stop] else stop
+    return start, min(stop, len(text))
 
 
 def _words_pattern(words: Sequence[str]) -> re.Pattern[str] | None:

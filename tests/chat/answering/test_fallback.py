@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chat.answering.fallback import SNIPPET_CHARACTERS, format_search_results, highlighted
 from chat.rendering import render_markdown
@@ -57,6 +59,23 @@ def test_the_snippet_shows_the_part_with_the_words(tokenizer):
 
     assert "the **preamble** is here" in text
     assert len(text.split("\\\n")[1]) < SNIPPET_CHARACTERS + 30
+
+
+@given(before=st.integers(0, 60), length=st.integers(1, 12), after=st.integers(0, 60))
+def test_the_snippet_shows_whole_words(before, length, after):
+    word = "abcdefghijkl"[:length]
+    text = f"{f'{word} ' * before}preamble{f' {word}' * after}"
+
+    shown = highlighted(text, re.compile("preamble")).replace("**", "").strip("… ").split()
+
+    assert "preamble" in shown
+    assert set(shown) <= {"preamble", word}
+
+
+def test_the_snippet_begins_with_a_sentence_that_begins_nearby():
+    text = f"{'Filler words. ' * 30}The preamble is here. {'More words follow. ' * 30}"
+
+    assert highlighted(text, re.compile("preamble")).startswith("… The **preamble** is here. More")
 
 
 def test_marks_of_headings_lists_and_tables_are_left_out(tokenizer):
