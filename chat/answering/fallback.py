@@ -125,7 +125,7 @@ def _densest(text: str, pattern: re.Pattern[str] | None) -> int:
 
 
 def _whole_words(text: str, start: int) -> tuple[int, int]:
-    """The window from `start` on without parts of words at its ends, or from a sentence that begins at its beginning."""
+    """The window from `start` on without parts of words at its ends; begins with a sentence if one is near."""
     stop = start + SNIPPET_CHARACTERS
     if start and (sentences := list(_SENTENCE_END.finditer(text, start - 1, start + LEAD_CHARACTERS))):
         start = sentences[-1].end()
