@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from datetime import timedelta
 
 import pytest
@@ -25,6 +26,7 @@ from knowledge.services.sources import sources_start_due, sync_run
 from knowledge.services.sources.sync_runs import LEASE_SECONDS
 from tests.factories import ingest, make_admin, make_set, scope_of
 from tests.knowledge.sources.building import folder_source
+from tests.migrating import models_rendered_late
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -37,7 +39,8 @@ EMPTY = {"state": "waiting", "trigger": "", "waiting": [], "request": {}, "heart
 
 def migrate(targets):
     executor = MigrationExecutor(connection)
-    executor.migrate(targets or executor.loader.graph.leaf_nodes())
+    with models_rendered_late() if targets else nullcontext():
+        executor.migrate(targets or executor.loader.graph.leaf_nodes())
     return MigrationExecutor(connection).loader.project_state(targets or None).apps
 
 
