@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser lock clean pin-images bench-diagnosis
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -28,11 +28,11 @@ run: install ## Start everything in the foreground (PORT, DATA_DIR, DEMO, LLM_BA
 test: lint-style browser ## All checks: lint and the short form of every test (WORKERS)
 	@$(MAKE) --no-print-directory -j2 lint-types pytest
 
-test-full: lint browser ## The long forms, too: many examples, every corruption, every page, 50 rounds of kill -9; hours
+test-full: lint browser directory ## The long forms, too: many examples, every corruption, every page, 50 rounds of kill -9; hours
 	TESTS_FULL=1 SCHEMATHESIS_EXAMPLES=$(or $(SCHEMATHESIS_EXAMPLES),100) $(PYTEST)
 	@$(MAKE) --no-print-directory faults
 
-test-security: install-dev lint-security ## Rights, hostile files, prompt injection in their long forms, and bandit
+test-security: install-dev lint-security directory ## Rights, hostile files, prompt injection in their long forms, and bandit
 	TESTS_FULL=1 $(PYTEST) tests/security
 
 pytest: install-dev
@@ -127,9 +127,13 @@ browser: ## Chromium and a Chinese font for the browser tests, nginx for the tes
 	@scripts/ensure_chromium.sh
 	@scripts/ensure_nginx.sh
 
+directory: install-dev ## OpenLDAP and the extra `ldap` for the tests of signing in with a directory
+	@scripts/ensure_ldap.sh $(BIN)/python
+
 lock: install-dev $(AUDIT_VENV)/.installed ## Write the lock files from what is installed in .venv and .venv-audit
 	$(BIN)/python scripts/lock.py
 	$(AUDIT_VENV)/bin/python scripts/lock.py audit
+	@if [ -d .ldap-packages ]; then PYTHONPATH=.ldap-packages $(BIN)/python scripts/lock.py ldap; fi
 
 clean: ## Remove caches; data (var) and .venv stay
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles

@@ -35,6 +35,7 @@ class NotFoundError(PermanentError):
         "edit": "This edit no longer exists.",
         "job": "There is no job %(job)s, or it is not yours.",
         "set": "There is no knowledge set %(set)s.",
+        "place": "There is no folder or host %(place)s, or you may not see it.",
         "source": "There is no source %(source)s, or you may not see it.",
         "version": "There is no such version of this document.",
         "conversation": "There is no such conversation.",
@@ -88,6 +89,7 @@ class MissingRightError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "create_sets": "You do not have the right to create knowledge sets. Ask an administrator.",
         "give_keys_scope": "Only administrators may give a key the scope 'keys'.",
+        "give_places": "Only administrators of the whole site may give folders and hosts to tenants.",
         "make_users": "Only administrators may create users.",
         "make_sources": "Only owners of knowledge sets and administrators may add sources.",
     }

@@ -77,21 +77,12 @@ class Entry:
     may_open: Callable[[HttpRequest], bool]
     hands: Callable[[HttpRequest], int] | None = None
 
-    def item(self, request: HttpRequest) -> dict[str, Any]:
+    def item(self, request: HttpRequest, *, link: str, active: bool) -> dict[str, Any]:
         """As the theme wants it; a badge only where there is something to do."""
-        link = reverse(f"admin:{self.page}")
-        item = {"title": self.title, "icon": self.icon, "link": link, "active": self._is_active(request, link)}
+        item = {"title": self.title, "icon": self.icon, "link": link, "active": active}
         if self.hands is not None and (count := self.hands(request)):
             item |= {"badge": str(count), "badge_variant": "danger"}
         return item
-
-    @staticmethod
-    def _is_active(request: HttpRequest, link: str) -> bool:
-        """The page itself or one below it that has no entry of its own."""
-        if request.path == link:
-            return True
-        entries = {reverse(f"admin:{entry.page}") for _title, group in PAGES for entry in group}
-        return request.path.startswith(link) and request.path not in entries
 
 
 PAGES: list[tuple[Any, list[Entry]]] = [
@@ -143,8 +134,16 @@ PAGES: list[tuple[Any, list[Entry]]] = [
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """The groups and pages that this person may open."""
-    groups = ((title, [e.item(request) for e in entries if e.may_open(request)]) for title, entries in PAGES)
+    """The groups and pages that this person may open. Active is the page itself, or one above it."""
+    links = {entry: reverse(f"admin:{entry.page}") for _title, entries in PAGES for entry in entries}
+    has_entry = request.path in links.values()
+
+    def item(entry: Entry) -> dict[str, Any]:
+        link = links[entry]
+        active = request.path == link if has_entry else request.path.startswith(link)
+        return entry.item(request, link=link, active=active)
+
+    groups = ((title, [item(entry) for entry in entries if entry.may_open(request)]) for title, entries in PAGES)
     shown = [(title, items) for title, items in groups if items]
     return [{"title": title, "separator": at > 0, "items": items} for at, (title, items) in enumerate(shown)]
 

@@ -12,6 +12,7 @@ from knowledge.api import (
     JobViewSet,
     KnowledgeSetViewSet,
     PageViewSet,
+    SourcePlaceViewSet,
     SourceViewSet,
     WebhookViewSet,
 )
@@ -26,6 +27,7 @@ def rest_router() -> SimpleRouter:
         ("documents/url", PageViewSet),
         ("documents", DocumentViewSet),
         ("sources", SourceViewSet),
+        ("source-places", SourcePlaceViewSet),
         ("webhooks/<str:source>", WebhookViewSet),
         ("jobs", JobViewSet),
         ("users", UserViewSet),

@@ -19,10 +19,15 @@ _erasers: list[Eraser] = []
 
 
 def erase_with(eraser: Eraser) -> Eraser:
-    """Call this function, too, before a person's rows are deleted: for what is not in the database."""
+    """Call this function, too, before a person's rows are deleted: for what no relation of the database leads to."""
     if eraser not in _erasers:
         _erasers.append(eraser)
     return eraser
+
+
+def pseudonym_of(user: User) -> str:
+    """What stands in the place of the name of somebody who was erased."""
+    return f"person-{user.pk}"
 
 
 @transaction.atomic
@@ -39,7 +44,7 @@ def person_erase(*, user: User, actor: User) -> str:
         raise NotAllowedError("last_administrator")
     if user.service_accounts.exists():
         raise NotAllowedError("owns_service_accounts")
-    pseudonym = f"person-{user.pk}"
+    pseudonym = pseudonym_of(user)
     for eraser in _erasers:
         eraser(user)
     kind = ContentType.objects.get_for_model(User)

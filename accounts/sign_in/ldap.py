@@ -24,6 +24,11 @@ class LdapBackend(LDAPBackend):  # type: ignore[misc]  # the package is optional
             return None
         return super().authenticate_ldap_user(ldap_user, password)  # type: ignore[no-any-return]
 
+    def get_user(self, user_id: int) -> User | None:
+        """Who a session belongs to; nobody once they are deactivated here."""
+        user: User | None = super().get_user(user_id)
+        return user if user is not None and user.is_active else None
+
     def get_or_build_user(self, username: str, ldap_user: Any) -> tuple[User, bool]:
         """Raises self.ldap_error's kind, which refuses the sign-in, where the account is not one of the directory."""
         groups: Collection[str] = ldap_user.group_names if settings.LDAP_GROUP_BASE else ()

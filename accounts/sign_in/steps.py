@@ -120,6 +120,7 @@ def sign_in_continue(
 
 def sign_in_failed(request: HttpRequest, *, username: str, reason: str) -> None:
     """Note a failed attempt with the tenant of the name; a name that nobody has may be a password and is left out."""
+    username = username.replace("\x00", "")  # which the database does not take
     user = User.objects.filter(username=username).first()
     event_add(
         actor=None,

@@ -26,7 +26,7 @@ IDLE_SECONDS = 2 * 3600
 KEPT_TURNS = 50
 HISTORY_TOKENS = 4000
 WAIT_SECONDS = 60
-_MARKER = re.compile(r"\s*\[\d{1,3}\]")
+_MARKER = re.compile(r"(?<!\s)\s*\[\d{1,3}\]")
 
 
 def session_key(*, user_id: int, conversation_id: uuid.UUID) -> str:

@@ -26,7 +26,7 @@ MOST_LINES = 24  # of a summary without a model: the latest
 LINE_CHARACTERS = 160
 SUMMARY_CHARACTERS = 4000
 MODEL_SECONDS = 60.0
-_MARKS = re.compile(r"\s*\[\d{1,3}\]|[*_`#>|~]+")
+_MARKS = re.compile(r"(?<!\s)\s*\[\d{1,3}\]|[*_`#>|~]+")
 _OVER = (Message.State.DONE, Message.State.STOPPED)
 
 

@@ -132,13 +132,14 @@ class GoldenSetAdmin(KeptGoldenAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        extra = {**(extra_context or {}), "golden_set": self.get_object(request, object_id)}
+        found = self.get_object(request, object_id)
+        extra = {**(extra_context or {}), "golden_set": found, "may_import": found and self._may_change(request, found)}
         page: HttpResponse = super().change_view(request, object_id, form_url, extra)
         return page
 
     def import_cases(self, request: HttpRequest, pk: int) -> HttpResponseBase:
-        """GET: the form; POST: add the cases of a file."""
-        golden_set = self._allowed(request, pk)
+        """GET: the form; POST: add the cases of a file. For those who keep the golden set."""
+        golden_set = self._found(request, self._kept(request, self.get_queryset(request)), pk)
         form = GoldenImportForm(request.POST or None, request.FILES or None)
         if form.is_valid():
             done = golden_import(tenant=golden_set.tenant, name=golden_set.name, rows=form.cleaned_data["rows"])
@@ -155,7 +156,7 @@ class GoldenSetAdmin(KeptGoldenAdmin):
 
     def export_cases(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         """All cases as JSON Lines."""
-        golden_set = self._allowed(request, pk)
+        golden_set = self._found(request, self.get_queryset(request), pk)
         name = slugify(golden_set.name) or f"golden-{pk}"
         lines = "".join(golden_export(golden_set=golden_set))
         audit_record(actor=admin_user(request), action="golden_set.export", target=golden_set.name)
@@ -165,12 +166,9 @@ class GoldenSetAdmin(KeptGoldenAdmin):
             headers={"Content-Disposition": f'attachment; filename="{name}.jsonl"'},
         )
 
-    def _allowed(self, request: HttpRequest, pk: int) -> GoldenSet:
+    def _found(self, request: HttpRequest, rows: QuerySet[GoldenSet], pk: int) -> GoldenSet:
         if not self.has_change_permission(request):
             raise PermissionDenied
-        rows = (
-            self._kept(request, self.get_queryset(request)) if request.method == "POST" else self.get_queryset(request)
-        )
         return get_object_or_404(rows.select_related("tenant"), pk=pk)
 
     @admin.display(description=_("golden cases"), ordering="case_count")

@@ -3,6 +3,7 @@
 from knowledge.api.access_requests import AccessRequestViewSet
 from knowledge.api.documents import DocumentViewSet
 from knowledge.api.jobs import JobViewSet
+from knowledge.api.places import SourcePlaceViewSet
 from knowledge.api.sets import KnowledgeSetViewSet
 from knowledge.api.sources import PageViewSet, SourceViewSet
 from knowledge.api.webhooks import WebhookViewSet
@@ -13,6 +14,7 @@ __all__ = [
     "JobViewSet",
     "KnowledgeSetViewSet",
     "PageViewSet",
+    "SourcePlaceViewSet",
     "SourceViewSet",
     "WebhookViewSet",
 ]

@@ -51,7 +51,7 @@ def access_request_create(*, scope: Scope, actor: User, set_id: int, reason: str
         return AccessRequest.objects.get(knowledge_set=wanted, user=actor, state=State.OPEN)
     audit_record(actor=actor, action="access.request", target=wanted.code, set=wanted.pk, request=made.pk)
     data = {"person": person_name(actor), "set": wanted.name}
-    notification_send(recipients=deciders_of(wanted), kind=REQUESTED, data=data, link=_link(made))
+    notification_send(recipients=deciders_of(wanted), kind=REQUESTED, data=data, link=request_link(made))
     return made
 
 
@@ -120,5 +120,5 @@ def _open(request_id: int) -> AccessRequest:
     return found
 
 
-def _link(row: AccessRequest) -> str:
+def request_link(row: AccessRequest) -> str:
     return reverse("knowledge:access-request", args=[row.pk])

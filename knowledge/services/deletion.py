@@ -26,6 +26,7 @@ from knowledge.indexes.index_maintenance import orphaned_terms_count, terms_purg
 from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
 from knowledge.indexes.statements import files_lock_exclusive
 from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, IndexEntry, IngestItem
+from knowledge.services.reader_lists import reader_lists_purge
 from ragcore.errors import RagError
 
 BATCH = 500  # documents a transaction
@@ -75,6 +76,7 @@ class PurgeResult:
     terms: int = 0
     files: int = 0
     file_bytes: int = 0
+    reader_lists: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,7 @@ def purge(*, days: int, dry_run: bool = False) -> PurgeResult:
     removed = sum(_version_remove(pk, cutoff) for pk in list(versions.values_list("pk", flat=True)))
     documents = sum(_document_remove(pk, cutoff) for pk in list(_documents(cutoff).values_list("pk", flat=True)))
     terms = sum(_terms_remove(tenant_id) for tenant_id in Tenant.objects.order_by("pk").values_list("pk", flat=True))
+    lists = reader_lists_purge()
     files, size = _files_remove(dry_run=False)
     if removed or documents or files:
         event_add(
@@ -110,7 +113,9 @@ def purge(*, days: int, dry_run: bool = False) -> PurgeResult:
             target=str(documents),
             data={"versions": removed, "documents": documents, "files": files},
         )
-    return PurgeResult(versions=removed, documents=documents, terms=terms, files=files, file_bytes=size)
+    return PurgeResult(
+        versions=removed, documents=documents, terms=terms, files=files, file_bytes=size, reader_lists=lists
+    )
 
 
 # ── rows ────────────────────────────────────────────────────────────────────────────────────────

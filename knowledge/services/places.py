@@ -9,13 +9,13 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from accounts.errors import NameTakenError, NotAllowedError
+from accounts.errors import MissingRightError, NameTakenError, NotAllowedError
 from accounts.models import Tenant, User
 from accounts.roles import administers
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.access_errors import PlaceInvalidError
-from knowledge.errors import FolderNotAllowedError
+from knowledge.errors import FolderNotAllowedError, UnknownTenantError
 from knowledge.models import Source, SourcePlace
 from knowledge.rights import PLACES_MANAGE
 from knowledge.services.floors import source_floor_apply
@@ -65,6 +65,19 @@ def _locations(tenant_id: int, kind: str, *, for_owner: bool = False) -> list[st
 
 
 # ── giving ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def place_give(*, scope: Scope, actor: User, tenant: str | None, values: Mapping[str, Any]) -> SourcePlace:
+    """Give a place to the tenant of this name, None: to the actor's own.
+
+    Raises MissingRightError, UnknownTenantError, PlaceInvalidError, NameTakenError.
+    """
+    if not administers(scope=scope, doing=PLACES_MANAGE):
+        raise MissingRightError("give_places")
+    home = actor.tenant if tenant is None else Tenant.objects.filter(name=tenant).first()
+    if home is None:
+        raise UnknownTenantError("name", tenant=tenant)
+    return place_save(scope=scope, actor=actor, place=SourcePlace(), values={**values, "tenant": home})
 
 
 @transaction.atomic

@@ -17,11 +17,13 @@ from django.db import transaction
 from accounts.models import Tenant, User, UserGroup
 from knowledge.errors import UnknownPeopleError
 from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.indexes.reader_lists import list_hold, unused_lists_delete
 from knowledge.models import ReaderList
 
 MAX_NAMES = 1000  # of a list that a source gives
 SEPARATORS = re.compile(r"[,;\n，；、]")
 EVERYBODY = frozenset({"*", "everyone", "everybody", "所有人", "全部", "全员"})
+PURGE_BATCH = 500  # lists a transaction
 USER, GROUP = "user:", "group:"  # before a name that both a person and a group have
 
 
@@ -32,8 +34,7 @@ def keepers_readers_ensure(*, tenant_id: int, users: Sequence[str], groups: Sequ
         if unknown := sorted(set(asked) - set(found)):
             raise UnknownPeopleError("names", field=field, unknown=unknown)
     values = known.fields()
-    key = _key(tenant_id, of=["keepers", values["users"], values["groups"]])
-    return ReaderList.objects.get_or_create(tenant_id=tenant_id, key=key, defaults=values)[0]
+    return _ensure(tenant_id, ["keepers", values["users"], values["groups"]], values)[0]
 
 
 def source_readers_ensure(*, tenant_id: int, value: Any) -> ReaderList | None:
@@ -46,12 +47,29 @@ def source_readers_ensure(*, tenant_id: int, value: Any) -> ReaderList | None:
     if names is None:
         return None
     known = _named(tenant_id, names)
-    row, is_new = ReaderList.objects.get_or_create(
-        tenant_id=tenant_id, key=_key(tenant_id, of=["source", *names]), defaults=known.fields()
-    )
+    row, is_new = _ensure(tenant_id, ["source", *names], known.fields())
     if not is_new and row.unknown:
         _resolve(row)
     return row
+
+
+def _ensure(tenant_id: int, of: Sequence[Any], values: dict[str, list[Any]]) -> tuple[ReaderList, bool]:
+    """The list with this content, and whether it is new. It stays until the transaction ends, used or not."""
+    key = _key(tenant_id, of=of)
+    while True:
+        row, is_new = ReaderList.objects.get_or_create(tenant_id=tenant_id, key=key, defaults=values)
+        if is_new or list_hold(list_id=row.pk):
+            return row, is_new
+
+
+def reader_lists_purge() -> int:
+    """Remove the lists that no document refers to; returns how many. Safe to interrupt and to repeat."""
+    removed, count = 0, 1
+    while count:
+        with transaction.atomic():
+            count = unused_lists_delete(limit=PURGE_BATCH)
+        removed += count
+    return removed
 
 
 def reader_names_resolve() -> int:

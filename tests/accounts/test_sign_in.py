@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -233,3 +234,14 @@ def test_signing_in_is_recorded_and_failing_too(client):
     events = AuditEvent.objects.filter(target="mei").order_by("pk")
     assert [event.action for event in events] == ["sign_in.fail", "sign_in.done", "sign_in.out"]
     assert PASSWORD not in str([event.data for event in events])
+
+
+@pytest.mark.parametrize("name", ["mei\x00", "\x00", "mei\ud83d", "a" * 300, "中\u202emei"])
+def test_a_name_that_no_account_can_have_is_refused_as_any_other(client, name):
+    make_user("mei")
+
+    form = urlencode({"username": name, "password": PASSWORD}, errors="surrogatepass")
+    answer = client.post("/sign-in", form, content_type="application/x-www-form-urlencoded")
+
+    assert answer.status_code == 200
+    assert not is_signed_in(client)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +20,8 @@ from knowledge.selectors.answer_space import answer_space, citations_askable
 from knowledge.selectors.documents import search_bounds
 from knowledge.selectors.readers import reader_lists, readers_of
 from knowledge.selectors.visibility import visible_to
-from knowledge.services.reader_lists import reader_names_resolve, source_readers_ensure
+from knowledge.services.deletion import purge
+from knowledge.services.reader_lists import reader_lists_purge, reader_names_resolve, source_readers_ensure
 from knowledge.services.readers import document_readers_clear, document_readers_set
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
 
@@ -238,3 +243,49 @@ def test_sets_and_clearance_still_hold_for_named_readers(house: House) -> None:
     KnowledgeSet.objects.update(visibility="members")
 
     assert house.askers() == set()
+
+
+def test_lists_that_no_document_refers_to_are_purged_and_searches_cost_what_they_did_without(house: House) -> None:
+    assert {
+        one.field.name
+        for one in ReaderList._meta.get_fields(include_hidden=True)
+        if one.auto_created and not one.concrete
+    } == {"readers", "source_readers"}
+    house.narrow("cleo")
+    house.narrow("ben", groups=("red",))
+    used = house.say(["ann", "ben"])
+    house.say("nobody at all")
+    house.say(["ann", "ben"])
+    assert (ReaderList.objects.count(), purge(days=30, dry_run=True).reader_lists) == (4, 0)
+
+    assert purge(days=30).reader_lists == 2
+    assert {used, Document.objects.get().readers} == set(ReaderList.objects.all())
+    assert house.askers() == {"ann", "ben"}
+
+    Document.objects.update(readers=None, source_readers=None)
+    assert (reader_lists_purge(), reader_lists_purge()) == (2, 0)
+    assert reader_lists(scope=scope_of(house.owner)) is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_list_that_somebody_is_about_to_use_is_not_purged_under_their_hands() -> None:
+    house = House()
+    source_readers_ensure(tenant_id=house.owner.tenant_id, value="ann")
+    with transaction.atomic():
+        row = source_readers_ensure(tenant_id=house.owner.tenant_id, value="ann")
+        assert in_another_connection(reader_lists_purge) == 0
+        Document.objects.update(source_readers=row)
+
+    assert in_another_connection(reader_lists_purge) == 0
+    assert house.askers() == {"ann"}
+
+
+def in_another_connection(act: Callable[[], int]) -> int:
+    def run() -> int:
+        try:
+            return act()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(run).result(30)

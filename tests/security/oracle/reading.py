@@ -70,6 +70,11 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "api/v1/documents/<int:document_id>/markdown": ("document", lambda r, who, pk: r.opens(who, pk)),
     "api/v1/sources": ("", everybody),
     "api/v1/sources/<int:source_id>": ("source", lambda r, who, pk: r.sees_source(who, pk)),
+    "api/v1/source-places": ("", everybody),
+    "api/v1/source-places/<int:place_id>": (
+        "place",
+        lambda r, who, pk: r.administers(who, r.facts.row("place", pk)["tenant_id"]),
+    ),
     "api/v1/jobs/<int:job_id>": ("job", lambda r, who, pk: r.sees_job(who, pk)),
     "api/v1/jobs/<int:job_id>/items": ("job", lambda r, who, pk: r.sees_job(who, pk)),
     "api/v1/access-requests": ("", everybody),
@@ -343,6 +348,11 @@ LISTS: dict[str, tuple[str, str, Opens]] = {  # address → kind, facet, who fin
         "set",
         "name",
         lambda r, w, pk: r.of_tenant(w, r.facts.sets[pk].tenant),
+    ),
+    "/api/v1/source-places?page_size=500": (
+        "place",
+        "location",
+        lambda r, w, pk: r.administers(w, r.facts.row("place", pk)["tenant_id"]),
     ),
     "/api/v1/sources?page_size=500": ("source", "name", lambda r, w, pk: r.sees_source(w, pk)),
     "/api/v1/notifications?page_size=500": ("notification", "data", _own("notification", "recipient_id")),

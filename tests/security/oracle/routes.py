@@ -20,6 +20,7 @@ OF_PARAMETER = {
     "document_id": "document",
     "job_id": "job",
     "source_id": "source",
+    "place_id": "place",
     "request_id": "request",
     "notification_id": "notification",
     "conversation_id": "conversation",

@@ -144,6 +144,28 @@ class Acts:
                 ("patch", body(source), None),
                 ("delete", {}, None),
             ],
+            "source-places": [
+                (
+                    "post",
+                    body(
+                        {
+                            "kind": "host",
+                            "location": f"{self.new()}.example.org",
+                            "tenant": rng.choice((None, self.name("tenant", "name"))),
+                        }
+                    ),
+                    who.is_platform,
+                ),
+                ("post", body({"kind": "folder", "location": rng.choice(("/", "/etc", "relative"))}), False),
+            ],
+            "source-places/<int:place_id>": [
+                (
+                    "patch",
+                    body({"clearance_floor": rng.randrange(5), "for_owners": True}),
+                    lambda: self._changes_place(who, get("place")),
+                ),
+                ("delete", {}, lambda: who.is_platform),
+            ],
             "sources/<int:source_id>/run": [("post", {}, None)],
             "jobs/<int:job_id>/cancel": [("post", {}, lambda: self._works_on(who, get("job")))],
             "jobs/<int:job_id>/pause": [("post", {}, lambda: self._works_on(who, get("job")))],
@@ -196,6 +218,10 @@ class Acts:
         if row["state"] != "open":
             return None
         return self.rules.manages_set(who, row["knowledge_set_id"])
+
+    def _changes_place(self, who: Person, pk: Any) -> bool | None:
+        """Folders of the world lie outside of what an operator named, which is looked at with every change."""
+        return None if who.is_platform and self.facts.row("place", pk)["kind"] == "folder" else who.is_platform
 
     def _works_on(self, who: Person, pk: Any) -> bool | None:
         """Others than administrators need a right in the documents of the job, too."""

@@ -1,0 +1,66 @@
+"""Names of somebody who is erased, where no relation leads to them: lists of readers that a source gave (D13, B6)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.db.models import Q
+
+from accounts.models import User
+from accounts.privacy.erase import erase_with, pseudonym_of
+from knowledge.models import AccessRequest, Document, ReaderList
+from knowledge.services.access_requests import REQUESTED, request_link
+from knowledge.services.handlers.security import UNKNOWN
+from knowledge.services.reader_lists import SEPARATORS, USER
+from notifications.models import Notification
+
+
+@erase_with
+def reader_names_forget(user: User) -> None:
+    """Put the pseudonym in the place of the name in what sources said about readers; rights stay as they are.
+
+    The lists hold ids of people, and this one's names nobody once the account is gone. A source that goes on to send
+    the name brings it back as that of somebody unknown.
+    """
+    name, pseudonym = user.username, pseudonym_of(user)
+    said = Document.objects.select_for_update().filter(tenant=user.tenant_id, handled__security__acl__icontains=name)
+    for row in said.only("pk", "handled").order_by("pk").iterator(chunk_size=500):
+        security = row.handled["security"]
+        told = {**security, "acl": name_replaced(security["acl"], name, pseudonym)}
+        Document.objects.filter(pk=row.pk).update(handled={**row.handled, "security": told})
+    for listed in (
+        ReaderList.objects.select_for_update().filter(tenant=user.tenant_id).exclude(unknown=[]).order_by("pk")
+    ):
+        replaced = name_replaced(listed.unknown, name, pseudonym)
+        if replaced != listed.unknown:
+            ReaderList.objects.filter(pk=listed.pk).update(unknown=replaced)
+
+
+@erase_with
+def notifications_forget(user: User) -> None:
+    """Remove what others were told with the name: requests for access, and a reader of a source who was unknown."""
+    asked = [request_link(row) for row in AccessRequest.objects.filter(user=user)]
+    names = (user.username, USER + user.username)
+    about = Q(kind=REQUESTED, link__in=asked) | Q(kind=UNKNOWN, data__value__in=names)
+    Notification.objects.filter(about).delete()
+
+
+def name_replaced(value: Any, name: str, other: str) -> Any:
+    """The value of a field that names readers, with another name for one; as in texts, so in lists and objects."""
+    if isinstance(value, list):
+        return [name_replaced(one, name, other) for one in value]
+    if isinstance(value, dict):
+        return {name_replaced(key, name, other): name_replaced(one, name, other) for key, one in value.items()}
+    if not isinstance(value, str):
+        return value
+    parts = re.split(f"({SEPARATORS.pattern})", value)  # the separators, too
+    return "".join(_part_replaced(part, name, other) for part in parts)
+
+
+def _part_replaced(part: str, name: str, other: str) -> str:
+    plain = part.strip()
+    prefix = USER if plain.startswith(USER) else ""
+    if plain.removeprefix(prefix).strip().casefold() != name.casefold():
+        return part
+    return part.replace(plain, prefix + other)
