@@ -53,6 +53,8 @@ class Ask(Schema):
     sets: Annotated[list[SetId], Field(max_length=1000)] = []
     filters: FiltersIn = FiltersIn()
     cache: bool = True  # False: a fresh answer is wanted
+    instead_of: uuid.UUID | None = None  # the turn of which this is another version
+    after: uuid.UUID | None = None  # the last turn that the page shows
     style: AnswerForm = ""
     depth: Depth = ""
 
@@ -177,6 +179,8 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             sets=tuple(dict.fromkeys(message.sets)),
             filters=message.filters.value(),
             cache=message.cache,
+            instead_of=str(message.instead_of) if message.instead_of else None,
+            after=str(message.after) if message.after else None,
             given=frozenset({*chosen, *(("sets",) if message.sets else ())}),
             **chosen,
         )

@@ -30,6 +30,10 @@ class Conversation(models.Model):
     archived = models.BooleanField(_("archived"), default=False, db_default=False)
     summary = models.TextField(_("summary of earlier turns"), blank=True, default="", db_default="")  # D20
     summarised_until = models.DateTimeField(null=True, blank=True, editable=False)  # `created` of the last turn in it
+    # the last turn of the branch that is shown; null: no turn was placed in a branch yet (chat.branches)
+    leaf = models.ForeignKey(
+        "chat.Message", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", editable=False
+    )
     created = models.DateTimeField(_("created"), auto_now_add=True)
     updated = models.DateTimeField(_("updated"), auto_now=True)
 
@@ -57,6 +61,10 @@ class Message(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages")
+    # the turn that it follows; several that follow the same one are versions of each other (chat.branches)
+    parent = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", editable=False
+    )
     question = models.TextField(_("question"))
     answer = models.TextField(_("answer"), blank=True)  # Markdown with [n] markers
     answer_html = models.TextField(blank=True)  # rendered and sanitised

@@ -53,6 +53,7 @@ def serialize_answer(*, record: AnswerRecord, request: AnswerRequest, message: M
         "status": record.status,
         "confidence": record.confidence,
         "message_id": str(message.pk),
+        "parent_id": str(message.parent_id) if message.parent_id else None,
         "conversation_id": request.conversation_id or str(message.conversation_id),
         "citations": [serialize_citation(citation) for citation in cited],
         "sentences": [_sentence(sentence) for sentence in record.sentences],

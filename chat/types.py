@@ -110,6 +110,8 @@ class AnswerRequest:
     cache: bool = True
     personal: bool = True  # the user's work profile may take part; measurements leave it out
     history: tuple[Turn, ...] = ()
+    instead_of: str | None = None  # id of the turn of which this is another version; see chat.branches
+    after: str | None = None  # id of a turn of the branch that this one continues; None: the one that is shown
     given: frozenset[str] = frozenset()
 
     def to_json(self) -> dict[str, Any]:

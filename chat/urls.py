@@ -17,6 +17,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/sets", views.choose_sets, name="choose_sets"),
     path("c/<uuid:conversation_id>/turns", conversation_views.earlier, name="earlier"),
     path("c/<uuid:conversation_id>/move", conversation_views.move, name="move"),
+    path("c/<uuid:conversation_id>/branch", conversation_views.show_branch, name="show_branch"),
     path("c/<uuid:conversation_id>/archive", conversation_views.archive, name="archive"),
     path("c/<uuid:conversation_id>/delete", views.delete, name="delete"),
     path("c/<uuid:conversation_id>/export", views.conversation_export, name="conversation_export"),

@@ -113,6 +113,7 @@ class TurnView:
     figures: Sequence[FigureLine] = ()  # of the cited passages
     rounds: Sequence[str] = ()  # what was done in the rounds of a loop, in words
     meant: Sequence[MeantSet] = ()  # knowledge sets of which one may have been meant
+    versions: Sequence[uuid.UUID] = ()  # ids of this turn and of those asked in its place; () where it is the only one
 
     @property
     def explained(self) -> bool:
@@ -148,6 +149,19 @@ class TurnView:
             return ""
         share = sum(state == "supported" for state in states) / len(states)
         return "all" if share == 1 else "most" if share >= MOSTLY else "little"
+
+    @property
+    def version_number(self) -> int:
+        """1 for the first one."""
+        return self.versions.index(self.message.pk) + 1
+
+    @property
+    def previous_version(self) -> uuid.UUID | None:
+        return self.versions[self.version_number - 2] if self.version_number > 1 else None
+
+    @property
+    def next_version(self) -> uuid.UUID | None:
+        return self.versions[self.version_number] if self.version_number < len(self.versions) else None
 
     @property
     def cited(self) -> list[SourceLine]:
@@ -228,7 +242,11 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     filters = filter_summaries(scope=scope, messages=rows)
     figures = figures_of(scope=scope, by_message=by_message)
     views = (_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows)
-    shown = [replace(view, figures=figures.get(view.message.pk, ())) for view in views]
+    versions = selectors.versions_of(messages=rows)
+    shown = [
+        replace(view, figures=figures.get(view.message.pk, ()), versions=versions.get(view.message.pk, ()))
+        for view in views
+    ]
     if shown:  # only the last one is still open to be asked again
         last = [citation.document_id for citation in by_message[rows[-1].pk]]
         shown[-1] = replace(shown[-1], meant=sets_meant(scope=scope, message=rows[-1], document_ids=last))

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import page
 from accounts.scope import Scope
 from chat import selectors, view_models
-from chat.asking import asking_view
+from chat.asking import AGAIN, asking_view
 from chat.conversation_list import archived_count, conversation_groups
 from chat.conversations import edits
 from chat.exports import FORMATS, build_report, export_file
@@ -214,6 +214,7 @@ def _chat(
         "filters": initial_filters(scope=scope, conversation=conversation, documents=_documents_named(request)),
         "home": None if conversation else home_page(scope=scope, axes=axes),
         "asking": asking_view(scope=scope),
+        "again": AGAIN,
         "documents": documents,
         "reading": 0 if documents else view_models.processing_documents(scope=scope),
         "sets": sets,

@@ -132,6 +132,7 @@ class GenerateOut(Out):
     )
     confidence: float = Field(description="0 to 1.")
     message_id: str
+    parent_id: str | None = Field(description="The message that this one follows; null for a first one.")
     conversation_id: str
     citations: list[CitationOut]
     sentences: list[SentenceOut]

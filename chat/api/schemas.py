@@ -257,6 +257,16 @@ class GenerateIn(AnswerOptionsIn):
     """`POST /api/v1/rag/generate` and `/generate/stream`."""
 
     query: QueryText
+    instead_of: Identifier | None = Field(
+        default=None,
+        description="Id of a message of the conversation: this question takes its place as another version, which is "
+        "shown from now on; earlier versions and what followed them are kept.",
+    )
+    after: Identifier | None = Field(
+        default=None,
+        description="Id of a message of the conversation: the question continues the branch with it, behind its last "
+        "turn. By default it continues the branch that is shown.",
+    )
 
     def value(self) -> AnswerRequest:
         return self.values(self.query)

@@ -17,6 +17,8 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import tenant_check
+from chat.branches import Branches, branches_of, parent_of_new
+from chat.conversations.shown_branch import leaf_move
 from chat.models import Conversation, Message, MessageCitation
 from chat.redis_client import alive_key
 from chat.selectors import conversation_keys, conversations_of
@@ -37,19 +39,46 @@ FAILURE = ("state", "finished", "error_code", "error_message", "error_data")
 def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
     """A message that is not stored yet, in its conversation, which may be new too.
 
-    Raises NotFoundError for a set that does not exist and for another tenant than the asker's own, UnknownFilterError.
+    Raises NotFoundError for a set that does not exist, for another tenant than the asker's own, and for a turn of
+    another conversation to take the place of; UnknownFilterError.
     """
     tenant_check(user=user, tenant_id=request.tenant_id)
     known = sets_listed(scope=scope).filter(pk__in=request.sets).order_by()
     if missing := set(request.sets) - set(known.values_list("pk", flat=True)):
         raise NotFoundError("set", sets=sorted(missing), set=min(missing))
     filters_check(scope=scope, filters=request.filters)
-    return Message(
+    message = Message(
         pk=uuid.uuid4(),  # given before it is stored, because events refer to it
         conversation=_conversation(scope=scope, request=request, channel=channel),
         question=request.query,
         request=request.to_json(),
     )
+    message_place(message)
+    return message
+
+
+def message_place(message: Message) -> Branches:
+    """Find the turn that a new message follows, as its request says and as its conversation is at this moment.
+
+    Returns the turns before it. Raises NotFoundError.
+    """
+    conversation = message.conversation
+    branches = Branches(parents={}) if _is_unheard_of(conversation) else branches_of(conversation)
+    instead_of, after = (_turn_named(message.request.get(name)) for name in ("instead_of", "after"))
+    message.parent_id = parent_of_new(branches, instead_of=instead_of, after=after)
+    return branches
+
+
+def _is_unheard_of(conversation: Conversation) -> bool:
+    """Whether it is new under an id that nobody else can have stored."""
+    return conversation._state.adding and conversation.pk.version != CLIENT_KEY_VERSION
+
+
+def _turn_named(text: str | None) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text) if text else None
+    except ValueError:
+        raise NotFoundError("message", message=text) from None
 
 
 def message_open(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
@@ -123,7 +152,8 @@ def _save(message: Message, changed: Sequence[str]) -> bool:
     or pinned while the answer was made. Needs a transaction, in which the conversation stays locked.
     """
     conversation = message.conversation
-    if conversation._state.adding and conversation.pk.version != CLIENT_KEY_VERSION:
+    if _is_unheard_of(conversation):
+        conversation.leaf_id = message.pk  # checked at the end of the transaction
         conversation.save(force_insert=True)  # nobody else can have stored it, nor deleted
         message.save(force_insert=True)
         return True
@@ -133,7 +163,10 @@ def _save(message: Message, changed: Sequence[str]) -> bool:
     if not Conversation.objects.filter(pk=conversation.pk).update(updated=timezone.now()):
         return False
     if message._state.adding:
+        message.conversation.refresh_from_db(fields=["leaf", "summary", "summarised_until"])
+        branches = message_place(message)
         message.save(force_insert=True)
+        leaf_move(message.conversation, branches.with_turn(message.pk, message.parent_id), message.pk)
         return True
     values = {name: getattr(message, name) for name in changed}
     return Message.objects.filter(pk=message.pk).update(**values) > 0

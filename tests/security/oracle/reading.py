@@ -267,6 +267,7 @@ API_ONLY_POST = {
         "preferences",
         "move",
         "archive",
+        "show_branch",
         "rename",
         "pin",
         "choose_sets",
