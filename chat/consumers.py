@@ -55,6 +55,7 @@ class Ask(Schema):
     cache: bool = True  # False: a fresh answer is wanted
     instead_of: uuid.UUID | None = None  # the turn of which this is another version
     after: uuid.UUID | None = None  # the last turn that the page shows
+    attachments: Annotated[list[uuid.UUID], Field(max_length=10)] = []
     style: AnswerForm = ""
     depth: Depth = ""
 
@@ -179,6 +180,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             sets=tuple(dict.fromkeys(message.sets)),
             filters=message.filters.value(),
             cache=message.cache,
+            attachments=tuple(dict.fromkeys(map(str, message.attachments))),
             instead_of=str(message.instead_of) if message.instead_of else None,
             after=str(message.after) if message.after else None,
             given=frozenset({*chosen, *(("sets",) if message.sets else ())}),

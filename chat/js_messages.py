@@ -62,6 +62,14 @@ def _composer() -> dict[str, str]:
         "signed_out": _("Your session has expired. Open the sign-in in another tab, then try again."),
         "draft_kept": _("Your session had expired. Your question is kept."),
         "offline": _("Connection lost. The answer continues; reconnecting…"),
+        "attach_sending": _("Sending…"),
+        "attach_reading": _("Being read…"),
+        "attach_reading_n": _("Being read: {n} of {total} pages"),
+        "attach_ready": _("{name} is ready."),
+        "attach_failed": _("The file could not be attached. Please try again."),
+        "attach_remove": _("Remove {name}"),
+        "attach_remove_failed": _("The file was not removed. Please try again."),
+        "attach_wait": _("A file is still being read. Ask when it is ready."),
         "too_long": _("{n} characters too many"),
     }
 

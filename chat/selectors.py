@@ -128,6 +128,12 @@ def message_get(*, scope: Scope, message_id: uuid.UUID | str) -> Message:
     return found
 
 
+def source_numbers(message: Message) -> list[int]:
+    """Numbers of all sources of an answer, documents and attached files, in order."""
+    documents = message.citations.values_list("number", flat=True)
+    return sorted([*documents, *message.attachment_citations.values_list("number", flat=True)])
+
+
 def citations_of(*, message: Message) -> QuerySet[MessageCitation]:
     """The citations of a message in order, with what is needed to show them."""
     return message.citations.select_related("document", "version", "chunk").order_by("number")

@@ -79,8 +79,9 @@ def serialize_citation(citation: CitationRecord) -> dict[str, Any]:
     """One citation of a response or of a `citations` event (api.md)."""
     return {
         "citation_num": citation.number,
-        "chunk_id": citation.chunk_id,
-        "document_id": citation.document_id,
+        "chunk_id": None if citation.attachment else citation.chunk_id,
+        "document_id": None if citation.attachment else citation.document_id,
+        "attachment_id": citation.attachment or None,
         "version": citation.version,
         "external_id": citation.external_id,
         "title": citation.title,

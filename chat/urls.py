@@ -21,6 +21,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/archive", conversation_views.archive, name="archive"),
     path("c/<uuid:conversation_id>/delete", views.delete, name="delete"),
     path("c/<uuid:conversation_id>/export", views.conversation_export, name="conversation_export"),
+    path("attachments/<uuid:attachment_id>/file", views.attachment_file, name="attachment_file"),
     path("messages/<uuid:message_id>/follow-ups", views.message_follow_ups, name="message_follow_ups"),
     path("messages/<uuid:message_id>/export", views.message_export, name="message_export"),
     path("messages/<uuid:message_id>", views.message, name="message"),

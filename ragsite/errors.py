@@ -54,6 +54,8 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "access_not_needed": 409,
     "access_decided": 409,
     "passage_changed": 409,
+    "attachment_not_ready": 409,
+    "too_many_attachments": 409,
     "source_in_use": 409,
     "body_too_large": 413,
     "upload_too_large": 413,

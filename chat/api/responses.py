@@ -53,8 +53,9 @@ class RetrieveOut(Out):
 
 class CitationOut(Out):
     citation_num: int
-    chunk_id: int
-    document_id: int
+    chunk_id: int | None = Field(description="null: a passage of an attached file.")
+    document_id: int | None
+    attachment_id: str | None = Field(description="The attached file that it quotes; null: a document.")
     version: int
     external_id: str
     title: str
@@ -147,6 +148,21 @@ class GenerateOut(Out):
     retrieval_stats: dict[str, int]
     compression_stats: dict[str, Any]
     metadata: MetadataOut
+
+
+class AttachmentOut(Out):
+    id: str
+    name: str
+    size_bytes: int
+    state: str = Field(description="reading, ready or failed.")
+    progress: dict[str, int] = Field(description="`done` of `total` pages and pictures that OCR reads.")
+    pages: int | None
+    conversation_id: str | None = Field(description="null: no question has been asked with it yet.")
+    error: dict[str, str] | None
+
+
+class AttachmentListOut(Out):
+    results: list[AttachmentOut]
 
 
 class FaultOut(Out):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import redis
 from django.conf import settings
@@ -17,14 +18,15 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import tenant_check
+from chat.attachments.files import attachments_bind, attachments_check
 from chat.branches import Branches, branches_of, parent_of_new
 from chat.conversations.shown_branch import leaf_move
-from chat.models import Conversation, Message, MessageCitation
+from chat.models import AttachmentCitation, AttachmentPassage, Conversation, Message, MessageCitation
 from chat.redis_client import alive_key
 from chat.selectors import conversation_keys, conversations_of
 from chat.turns.strategy_statistics import strategy_count
 from chat.turns.stream_reader import interrupted_message
-from chat.types import AnswerRecord, AnswerRequest, to_plain
+from chat.types import AnswerRecord, AnswerRequest, CitationRecord, to_plain
 from knowledge.models import Chunk
 from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import filters_check
@@ -54,6 +56,7 @@ def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel
         request=request.to_json(),
     )
     message_place(message)
+    attachments_check(scope=scope, keys=request.attachments, conversation=message.conversation)
     return message
 
 
@@ -67,6 +70,11 @@ def message_place(message: Message) -> Branches:
     instead_of, after = (_turn_named(message.request.get(name)) for name in ("instead_of", "after"))
     message.parent_id = parent_of_new(branches, instead_of=instead_of, after=after)
     return branches
+
+
+def _bind(message: Message) -> None:
+    keys = message.request.get("attachments") or ()
+    attachments_bind(user_id=message.conversation.user_id, keys=keys, conversation=message.conversation)
 
 
 def _is_unheard_of(conversation: Conversation) -> bool:
@@ -116,24 +124,37 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
     MessageCitation.objects.bulk_create(
         MessageCitation(
             message=message,
-            number=citation.number,
             chunk_id=citation.chunk_id,
             document_id=citation.document_id,
             version_id=citation.version_id,
-            excerpt=citation.content,
-            segment=citation.segment,
-            position=citation.position,
-            score=citation.score,
-            confidence=citation.confidence,
-            weak=citation.weak,
-            cited=citation.cited,
-            relevance=citation.relevance,
+            **_citation_values(citation),
         )
         for citation in record.citations
+        if not citation.attachment
     )
+    if any(citation.attachment for citation in record.citations):
+        AttachmentCitation.objects.bulk_create(
+            AttachmentCitation(message=message, passage_id=-citation.chunk_id, **_citation_values(citation))
+            for citation in record.citations
+            if citation.attachment
+        )
     count = partial(strategy_count, tenant_id=message.conversation.tenant_id, record=record)
     transaction.on_commit(count, robust=True)  # an answer that is not stored does not count, and none waits for it
     return record
+
+
+def _citation_values(citation: CitationRecord) -> dict[str, Any]:
+    return {
+        "number": citation.number,
+        "excerpt": citation.content,
+        "segment": citation.segment,
+        "position": citation.position,
+        "score": citation.score,
+        "confidence": citation.confidence,
+        "weak": citation.weak,
+        "cited": citation.cited,
+        "relevance": citation.relevance,
+    }
 
 
 def message_fail(*, message: Message, error: RagError) -> None:
@@ -156,6 +177,7 @@ def _save(message: Message, changed: Sequence[str]) -> bool:
         conversation.leaf_id = message.pk  # checked at the end of the transaction
         conversation.save(force_insert=True)  # nobody else can have stored it, nor deleted
         message.save(force_insert=True)
+        _bind(message)
         return True
     if conversation._state.adding:
         new = {name: getattr(conversation, name) for name in ("tenant_id", "user_id", "channel", "title")}
@@ -167,14 +189,18 @@ def _save(message: Message, changed: Sequence[str]) -> bool:
         branches = message_place(message)
         message.save(force_insert=True)
         leaf_move(message.conversation, branches.with_turn(message.pk, message.parent_id), message.pk)
+        _bind(message)
         return True
     values = {name: getattr(message, name) for name in changed}
     return Message.objects.filter(pk=message.pk).update(**values) > 0
 
 
 def _with_version_numbers(record: AnswerRecord) -> AnswerRecord:
-    chunks = [citation.chunk_id for citation in record.citations]
+    chunks = [citation.chunk_id for citation in record.citations if not citation.attachment]
     numbers = dict(Chunk.objects.filter(pk__in=chunks).values_list("pk", "version__number")) if chunks else {}
+    if passages := [-citation.chunk_id for citation in record.citations if citation.attachment]:
+        kept = AttachmentPassage.objects.filter(pk__in=passages).values_list("pk", flat=True)
+        numbers |= {-pk: 1 for pk in kept}  # one that was removed meanwhile is no source any more
     bound = (replace(c, version=numbers[c.chunk_id]) for c in record.citations if c.chunk_id in numbers)
     return replace(record, citations=tuple(bound))
 

@@ -2,6 +2,7 @@
 
 import * as actions from "./actions.js";
 import * as asking from "./asking.js";
+import * as attachments from "./attachments.js";
 import * as branches from "./branches.js";
 import * as choices from "./choices.js";
 import * as composer from "./composer.js";
@@ -56,6 +57,7 @@ function ask(question, { fresh = false, instead = null, form = asking.chosen() }
     sets: sets.chosen(),
     filters: filters.chosen(),
     ...form,
+    attachments: attachments.chosen(),
     ...(fresh && { cache: false }),
     ...(insteadOf ? { instead_of: insteadOf } : after && { after }),
   });
@@ -83,6 +85,7 @@ async function received(event) {
 function begun({ message_id, conversation_id, title }) {
   turn.identify(message_id);
   restore = null;
+  attachments.taken();
   if (conversation() !== conversation_id) {
     main.dataset.conversation = conversation_id;
     history.pushState(null, "", `/c/${conversation_id}`);
@@ -235,7 +238,12 @@ function commands() {
 
 for (const part of [popover, choices, evidence, tooltip, actions, time, earlier, start]) part.start();
 startTurns();
-composer.start({ onAsk: (question, instead) => (suggestions.close(), ask(question, { instead })), onStop: stop });
+attachments.start({ conversation });
+composer.start({
+  mayAsk: () => !attachments.isReading() || void toast(words("attach_wait")),
+  onAsk: (question, instead) => (suggestions.close(), ask(question, { instead })),
+  onStop: stop,
+});
 branches.start({
   isBusy: () => turn !== null,
   follow,

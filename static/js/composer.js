@@ -69,10 +69,10 @@ function refresh() {
   byId("send").disabled = running || !text() || over > 0;
 }
 
-/** `onAsk(question, turn)`, with the turn whose question was edited, or null, and `onStop()`. */
-export function start({ onAsk, onStop }) {
+/** `onAsk(question, turn)`, with the turn whose question was edited, or null, if `mayAsk()`; and `onStop()`. */
+export function start({ mayAsk, onAsk, onStop }) {
   const submit = () => {
-    if (byId("send").disabled) return;
+    if (byId("send").disabled || !mayAsk()) return;
     const question = text();
     const turn = edited?.isConnected ? edited : null;
     edited = null;
