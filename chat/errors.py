@@ -60,6 +60,13 @@ class AttachmentTooLargeError(PermanentError):
     default_message = "Attached files may have %(limit_mb)s MB each."
 
 
+class NotSharableError(PermanentError):
+    """An answer that is not there yet, or never came, cannot be shared."""
+
+    code = "not_sharable"
+    default_message = "Only finished answers can be shared."
+
+
 class CsrfFailedError(PermanentError):
     """A browser session sent a change without its token."""
 

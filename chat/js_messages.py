@@ -27,6 +27,7 @@ def _turn() -> dict[str, str]:
         "weak": _("Only partly supported by the sources."),
         "doubtful": _("The source says this, but it may not answer the question."),
         "unsupported": _("Not supported by the sources. Check it before you use it."),
+        "share_failed": _("The link could not be created. Please try again."),
         "version_failed": _("The other version could not be shown. Please try again."),
         "failed_safe": _("Your question is kept. Try again in a moment."),
     }

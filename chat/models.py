@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 
@@ -210,6 +211,34 @@ class AttachmentCitation(CitationValues):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["message", "number"], name="chat_attachment_citation_once")
         ]
+
+
+class SharedLink(models.Model):
+    """A link under which colleagues read an answer, or a conversation up to it, within their own rights."""
+
+    key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)  # random: the address of the link
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="links")
+    is_whole = models.BooleanField(default=False)  # also the turns before the answer in its branch
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    expires = models.DateTimeField(_("expires"))
+    revoked = models.DateTimeField(_("revoked"), null=True, blank=True)
+    opened = models.PositiveIntegerField(_("opened"), default=0)  # by others
+    last_opened = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("shared link")
+        verbose_name_plural = _("shared links")
+        ordering: ClassVar = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return str(self.key)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still shows anything."""
+        return self.revoked is None and self.expires > timezone.now()
 
 
 class AskingPreferences(models.Model):

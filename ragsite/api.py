@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from chat.api import attachments_router, openai_router, rag_router
+from chat.api import attachments_router, openai_router, rag_router, shares_router
 from chat.api.auth import CallerAuth
 from ragcore.errors import RagError
 from ragsite.errors import Problem, body_for, problem_of, sent
@@ -39,6 +39,7 @@ def ninja_api() -> NinjaAPI:
     for kind in (RagError, HttpError, ValidationError, Http404, Exception):
         made.add_exception_handler(kind, _answer)
     made.add_router("/api/v1/rag/attachments", attachments_router)
+    made.add_router("/api/v1/rag/shares", shares_router)
     made.add_router("/api/v1/rag", rag_router)
     made.add_router("/v1", openai_router)
     return made

@@ -161,6 +161,28 @@ class AttachmentOut(Out):
     error: dict[str, str] | None
 
 
+class SharedLinkOut(Out):
+    id: str
+    path: str = Field(description="The page that colleagues open, below the address of the site.")
+    message_id: str
+    whole: bool = Field(description="Also the turns before the answer.")
+    created: str
+    expires: str
+    revoked: str | None
+    opened: int = Field(description="How often others opened it.")
+
+
+class SharedLinkListOut(Out):
+    results: list[SharedLinkOut]
+
+
+class SharedOut(Out):
+    turns: list[dict[str, Any]] = Field(
+        description="question, `parts` with `html` or the number of `withheld` sentences, and `sources`: only what "
+        "rests on sources that the caller may read."
+    )
+
+
 class AttachmentListOut(Out):
     results: list[AttachmentOut]
 

@@ -25,7 +25,10 @@ export const chosen = () =>
 
 /** The question with these files was taken: they belong to the conversation from now on. */
 export function taken() {
-  for (const item of items()) if (state(item) === "ready") item.dataset.bound = "";
+  for (const item of items()) {
+    if (state(item) === "ready") item.dataset.bound = "";
+    if (state(item) === "failed") removed(item);
+  }
 }
 
 function show(item, file) {
@@ -91,9 +94,7 @@ async function send(file) {
 const remove = (id) => post(`${URL}/${id}`, { method: "DELETE" });
 
 async function removed(item) {
-  const field = byId("question");
   gone(item);
-  field.focus();
   if (!item.dataset.id) return;
   try {
     await remove(item.dataset.id);
@@ -117,7 +118,9 @@ export function start({ conversation: current }) {
   });
   list.addEventListener("click", (event) => {
     const button = event.target.closest("button");
-    if (button) removed(button.closest("li"));
+    if (!button) return;
+    removed(button.closest("li"));
+    byId("question").focus();
   });
   byId("question").addEventListener("paste", (event) => {
     if (!event.clipboardData?.files.length) return;

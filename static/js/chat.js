@@ -14,6 +14,7 @@ import * as filterSheet from "./filter_sheet.js";
 import * as followUps from "./follow_ups.js";
 import * as filters from "./filters.js";
 import * as popover from "./popover.js";
+import * as share from "./share.js";
 import * as sets from "./sets.js";
 import * as side from "./side.js";
 import { Connection } from "./socket.js";
@@ -236,7 +237,7 @@ function commands() {
   return [...radios, { name: "in", label: words("command_in"), run: () => byId("sets-button").click() }];
 }
 
-for (const part of [popover, choices, evidence, tooltip, actions, time, earlier, start]) part.start();
+for (const part of [popover, choices, evidence, tooltip, actions, time, earlier, start, share]) part.start();
 startTurns();
 attachments.start({ conversation });
 composer.start({
