@@ -25,7 +25,7 @@ attachments_router = Router(tags=["attachments"], auth=ASKING)
 
 
 @attachments_router.post(
-    "", auth=ASKING, summary="Attach a file", openapi_extra=response_schema(AttachmentOut), response={202: Any}
+    "", auth=ASKING, summary="Attach a file", openapi_extra=response_schema(AttachmentOut, 202), response={202: Any}
 )
 async def attach(
     request: HttpRequest, file: File[UploadedFile], conversation_id: Form[Identifier | None] = None

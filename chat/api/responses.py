@@ -297,11 +297,11 @@ class ModelsOut(Out):
     data: list[ModelOut]
 
 
-def response_schema(model: type[BaseModel]) -> dict[str, Any]:
+def response_schema(model: type[BaseModel], status: int = 200) -> dict[str, Any]:
     """`openapi_extra` of an operation that answers with this model."""
     schema = model.model_json_schema()
     plain = _inlined(schema, schema.get("$defs", {}))
-    return {"responses": {200: {"description": "OK", "content": {"application/json": {"schema": plain}}}}}
+    return {"responses": {status: {"description": "OK", "content": {"application/json": {"schema": plain}}}}}
 
 
 def event_stream_schema(text: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class ShareIn(Strict):
 
 
 @shares_router.post(
-    "", auth=ASKING, summary="Share an answer", openapi_extra=response_schema(SharedLinkOut), response={201: Any}
+    "", auth=ASKING, summary="Share an answer", openapi_extra=response_schema(SharedLinkOut, 201), response={201: Any}
 )
 async def share(request: HttpRequest, body: ShareIn) -> tuple[int, dict[str, Any]]:
     """A link for signed-in people of the organisation; what is asked later is not shared."""
