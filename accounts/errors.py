@@ -40,6 +40,8 @@ class NotFoundError(PermanentError):
         "version": "There is no such version of this document.",
         "conversation": "There is no such conversation.",
         "message": "There is no such message.",
+        "link": "This link does not exist, has expired or was revoked.",
+        "attachment": "There is no such attached file.",
         "citation": "There is no such source.",
         "case": "There is no case %(case)s, or you may not review it.",
         "named_golden_set": "There is no golden set '%(name)s'.",

@@ -56,11 +56,12 @@ def answer_context(request: HttpRequest, *, message: Message) -> dict[str, Any]:
         .values_list("pk", flat=True)
     )
     shown = [citation for citation in citations if citation.document_id in readable]
-    is_whole = len(shown) == len(citations)  # forms of the question may repeat earlier answers
+    attached = message.attachment_citations.count()  # files of one person, which nobody else reads
+    is_whole = not attached and len(shown) == len(citations)  # forms of the question may repeat earlier answers
     return {
         "message": message,
         "answer_html": answer_html(message),
-        "withheld": len(citations) - len(shown),
+        "withheld": len(citations) - len(shown) + attached,
         "citations": shown,
         "metadata_text": _readable_json(message.metadata) if is_whole else "",
         "trace_text": _readable_json(message.trace) if is_whole else "",

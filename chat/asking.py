@@ -62,6 +62,26 @@ DEPTHS = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgainChoice:
+    """A way to answer a question once more; "" for style or depth: as the composer says."""
+
+    icon: str
+    name: Promise
+    note: Promise
+    style: str = ""
+    depth: str = ""
+
+
+AGAIN = (
+    AgainChoice(icon="retry", name=_("Answer again"), note=_("A fresh answer to the same question")),
+    AgainChoice(icon="shorter", name=_("Shorter"), note=STYLES[1].note, style="simple"),
+    AgainChoice(icon="longer", name=_("More detailed"), note=STYLES[2].note, style="report", depth="thorough"),
+    AgainChoice(icon="check", name=_("Closer to the sources"), note=STYLES[3].note, style="precise"),
+    AgainChoice(icon="search", name=_("Deep search"), note=DEPTHS[3].note, depth="research"),
+)
+
+
 def asking_view(*, scope: Scope) -> AskingView:
     """For the page, with what the person has chosen last."""
     kept = preferences_get(scope=scope)

@@ -53,6 +53,9 @@ class Ask(Schema):
     sets: Annotated[list[SetId], Field(max_length=1000)] = []
     filters: FiltersIn = FiltersIn()
     cache: bool = True  # False: a fresh answer is wanted
+    instead_of: uuid.UUID | None = None  # the turn of which this is another version
+    after: uuid.UUID | None = None  # the last turn that the page shows
+    attachments: Annotated[list[uuid.UUID], Field(max_length=10)] = []
     style: AnswerForm = ""
     depth: Depth = ""
 
@@ -177,6 +180,9 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             sets=tuple(dict.fromkeys(message.sets)),
             filters=message.filters.value(),
             cache=message.cache,
+            attachments=tuple(dict.fromkeys(map(str, message.attachments))),
+            instead_of=str(message.instead_of) if message.instead_of else None,
+            after=str(message.after) if message.after else None,
             given=frozenset({*chosen, *(("sets",) if message.sets else ())}),
             **chosen,
         )

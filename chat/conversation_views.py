@@ -14,6 +14,7 @@ from accounts.authentication import page
 from accounts.scope import Scope
 from chat import conversation_list, selectors, view_models
 from chat.conversations import edits
+from chat.conversations.shown_branch import branch_show
 from chat.views import uuid_or_none
 from ragcore.text.normalise import visible
 
@@ -74,6 +75,17 @@ def move(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> Http
     if not form.is_valid():
         return HttpResponse(status=422)
     edits.conversation_move(scope=scope, conversation_id=conversation_id, **form.cleaned_data)
+    return HttpResponse(status=204)
+
+
+@require_POST
+@page
+def show_branch(request: HttpRequest, scope: Scope, conversation_id: uuid.UUID) -> HttpResponse:
+    """Show the branch with the turn that `message` names."""
+    message = uuid_or_none(request.POST.get("message"))
+    if message is None:
+        return HttpResponse(status=422)
+    branch_show(scope=scope, conversation_id=conversation_id, message_id=message)
     return HttpResponse(status=204)
 
 

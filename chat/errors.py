@@ -32,6 +32,41 @@ class AnswerTimeoutError(TransientError):
     }
 
 
+class AttachmentNotReadyError(PermanentError):
+    """A question names an attached file that is still being read, or could not be read."""
+
+    code = "attachment_not_ready"
+    default_message = "“%(name)s” is still being read. Ask again when it is ready."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "failed": "“%(name)s” could not be read. Remove it, then ask again.",
+    }
+
+
+class TooManyAttachmentsError(PermanentError):
+    """A conversation has as many attached files as it may have, or a person as many bytes."""
+
+    code = "too_many_attachments"
+    default_message = "A conversation can have %(limit)s attached files. Remove one, or start a new chat."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "bytes": "Your attached files may have %(limit_mb)s MB together. Delete a conversation with files first.",
+        "text": "The file has too much text to be attached. Ask an owner of a knowledge set to add it there.",
+    }
+
+
+class AttachmentTooLargeError(PermanentError):
+    """A file is larger than one that may be attached."""
+
+    code = "upload_too_large"
+    default_message = "Attached files may have %(limit_mb)s MB each."
+
+
+class NotSharableError(PermanentError):
+    """An answer that is not there yet, or never came, cannot be shared."""
+
+    code = "not_sharable"
+    default_message = "Only finished answers can be shared."
+
+
 class CsrfFailedError(PermanentError):
     """A browser session sent a change without its token."""
 

@@ -62,10 +62,15 @@ def initial_filters(
 
     `documents`: ids to which a new conversation is limited; those that the asker may not ask are left out.
     """
-    last = conversation.messages.order_by("created").last() if conversation else None
+    last = _last_turn(conversation) if conversation else None
     wanted = filters_of(last) if last else Filters(documents=tuple(documents))
     kept = filters_known(scope=scope, filters=wanted)
     return {"chosen": _plain(kept), "names": _names(scope, documents=kept.documents)}
+
+
+def _last_turn(conversation: Conversation) -> Message | None:
+    """The last turn of the branch that is shown."""
+    return conversation.leaf or conversation.messages.order_by("created").last()
 
 
 def _names(scope: Scope, *, documents: Sequence[int]) -> dict[str, dict[str, str]]:

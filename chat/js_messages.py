@@ -27,6 +27,8 @@ def _turn() -> dict[str, str]:
         "weak": _("Only partly supported by the sources."),
         "doubtful": _("The source says this, but it may not answer the question."),
         "unsupported": _("Not supported by the sources. Check it before you use it."),
+        "share_failed": _("The link could not be created. Please try again."),
+        "version_failed": _("The other version could not be shown. Please try again."),
         "failed_safe": _("Your question is kept. Try again in a moment."),
     }
 
@@ -61,6 +63,14 @@ def _composer() -> dict[str, str]:
         "signed_out": _("Your session has expired. Open the sign-in in another tab, then try again."),
         "draft_kept": _("Your session had expired. Your question is kept."),
         "offline": _("Connection lost. The answer continues; reconnecting…"),
+        "attach_sending": _("Sending…"),
+        "attach_reading": _("Being read…"),
+        "attach_reading_n": _("Being read: {n} of {total} pages"),
+        "attach_ready": _("{name} is ready."),
+        "attach_failed": _("The file could not be attached. Please try again."),
+        "attach_remove": _("Remove {name}"),
+        "attach_remove_failed": _("The file was not removed. Please try again."),
+        "attach_wait": _("A file is still being read. Ask when it is ready."),
         "too_long": _("{n} characters too many"),
     }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import PurePath
 from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 
@@ -30,6 +32,10 @@ class Conversation(models.Model):
     archived = models.BooleanField(_("archived"), default=False, db_default=False)
     summary = models.TextField(_("summary of earlier turns"), blank=True, default="", db_default="")  # D20
     summarised_until = models.DateTimeField(null=True, blank=True, editable=False)  # `created` of the last turn in it
+    # the last turn of the branch that is shown; null: no turn was placed in a branch yet (chat.branches)
+    leaf = models.ForeignKey(
+        "chat.Message", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", editable=False
+    )
     created = models.DateTimeField(_("created"), auto_now_add=True)
     updated = models.DateTimeField(_("updated"), auto_now=True)
 
@@ -57,6 +63,10 @@ class Message(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages")
+    # the turn that it follows; several that follow the same one are versions of each other (chat.branches)
+    parent = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", editable=False
+    )
     question = models.TextField(_("question"))
     answer = models.TextField(_("answer"), blank=True)  # Markdown with [n] markers
     answer_html = models.TextField(blank=True)  # rendered and sanitised
@@ -86,14 +96,10 @@ class Message(models.Model):
         return self.question[:80]
 
 
-class MessageCitation(models.Model):
-    """A citation bound to a chunk of an immutable version: it never shifts (B3)."""
+class CitationValues(models.Model):
+    """What citations of documents and of attached files have in common."""
 
-    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="citations")
     number = models.PositiveIntegerField(_("number"))
-    chunk = models.ForeignKey("knowledge.Chunk", on_delete=models.PROTECT, related_name="citations")
-    document = models.ForeignKey("knowledge.Document", on_delete=models.PROTECT, related_name="citations")
-    version = models.ForeignKey("knowledge.DocumentVersion", on_delete=models.PROTECT, related_name="citations")
     excerpt = models.TextField(_("excerpt"), blank=True)
     segment = models.TextField(blank=True)  # the sentence of the answer that carries the first marker
     position = models.PositiveIntegerField(default=0)
@@ -104,6 +110,21 @@ class MessageCitation(models.Model):
     relevance = models.FloatField(null=True, blank=True)  # that it answers the question, 0 to 1; null: not judged
 
     class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"[{self.number}]"
+
+
+class MessageCitation(CitationValues):
+    """A citation bound to a chunk of an immutable version: it never shifts (B3)."""
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="citations")
+    chunk = models.ForeignKey("knowledge.Chunk", on_delete=models.PROTECT, related_name="citations")
+    document = models.ForeignKey("knowledge.Document", on_delete=models.PROTECT, related_name="citations")
+    version = models.ForeignKey("knowledge.DocumentVersion", on_delete=models.PROTECT, related_name="citations")
+
+    class Meta:
         verbose_name = _("citation")
         verbose_name_plural = _("citations")
         ordering: ClassVar = ["message", "number"]
@@ -111,8 +132,113 @@ class MessageCitation(models.Model):
             models.UniqueConstraint(fields=["message", "number"], name="chat_citation_number_once")
         ]
 
+
+def attachment_path(attachment: Attachment, name: str) -> str:
+    """By its own key: nobody else's file has the same place, whatever its content."""
+    return f"attachments/{attachment.tenant_id}/{attachment.key}{PurePath(name).suffix.lower()}"
+
+
+class Attachment(models.Model):
+    """A file that one person has attached to one conversation. Nobody else reads it, whatever their role."""
+
+    class State(models.TextChoices):
+        READING = "reading", _("Being read")
+        READY = "ready", _("Ready")
+        FAILED = "failed", _("Failed")
+
+    key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)  # by which clients know it
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    conversation = models.ForeignKey(  # null: no question has been asked with it yet
+        Conversation, null=True, blank=True, on_delete=models.CASCADE, related_name="attachments"
+    )
+    name = models.CharField(_("file name"), max_length=255)
+    file = models.FileField(upload_to=attachment_path, max_length=256)
+    size_bytes = models.PositiveBigIntegerField(_("size"))
+    state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.READING)
+    attempts = models.PositiveSmallIntegerField(default=0)  # of workers that began to read it
+    progress_done = models.PositiveIntegerField(default=0)  # pages and pictures that OCR has read
+    progress_total = models.PositiveIntegerField(default=0)
+    pages = models.PositiveIntegerField(null=True, blank=True)
+    error_code = models.CharField(max_length=64, blank=True)
+    error_message = models.CharField(max_length=512, blank=True)
+    error_data = models.JSONField(default=dict, blank=True)  # see RagError.message_data
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    alive = models.DateTimeField(auto_now_add=True)  # last sign of life of the worker that reads it
+
+    class Meta:
+        verbose_name = _("attached file")
+        verbose_name_plural = _("attached files")
+        ordering: ClassVar = ["created", "pk"]
+        indexes: ClassVar = [
+            models.Index(fields=["alive"], condition=models.Q(state="reading"), name="chat_attachment_reading")
+        ]
+
     def __str__(self) -> str:
-        return f"[{self.number}]"
+        return self.name
+
+
+class AttachmentPassage(models.Model):
+    """A passage of an attached file."""
+
+    attachment = models.ForeignKey(Attachment, on_delete=models.CASCADE, related_name="passages")
+    ordinal = models.PositiveIntegerField()  # 0-based, reading order
+    text = models.TextField()  # Markdown
+    heading_path = models.JSONField(default=list, blank=True)
+    page = models.PositiveIntegerField(null=True, blank=True)
+    tokens = models.PositiveIntegerField(default=0)
+    vector = models.BinaryField()  # float32[768], normalised
+
+    class Meta:
+        verbose_name = _("passage of an attached file")
+        verbose_name_plural = _("passages of attached files")
+        ordering: ClassVar = ["attachment", "ordinal"]
+
+    def __str__(self) -> str:
+        return f"{self.attachment_id}/{self.ordinal}"
+
+
+class AttachmentCitation(CitationValues):
+    """A citation of an attached file. Numbers are shared with the message's other citations."""
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="attachment_citations")
+    passage = models.ForeignKey(AttachmentPassage, on_delete=models.CASCADE, related_name="citations")
+
+    class Meta:
+        verbose_name = _("citation of an attached file")
+        verbose_name_plural = _("citations of attached files")
+        ordering: ClassVar = ["message", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["message", "number"], name="chat_attachment_citation_once")
+        ]
+
+
+class SharedLink(models.Model):
+    """A link under which colleagues read an answer, or a conversation up to it, within their own rights."""
+
+    key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)  # random: the address of the link
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="links")
+    is_whole = models.BooleanField(default=False)  # also the turns before the answer in its branch
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    expires = models.DateTimeField(_("expires"))
+    revoked = models.DateTimeField(_("revoked"), null=True, blank=True)
+    opened = models.PositiveIntegerField(_("opened"), default=0)  # by others
+    last_opened = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("shared link")
+        verbose_name_plural = _("shared links")
+        ordering: ClassVar = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return str(self.key)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still shows anything."""
+        return self.revoked is None and self.expires > timezone.now()
 
 
 class AskingPreferences(models.Model):

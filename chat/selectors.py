@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
+from chat.branches import branches_of
 from chat.models import Conversation, Message, MessageCitation
 from chat.types import AnswerRecord, AnswerRequest
 from knowledge.selectors import chunk_get, documents_readable
@@ -46,10 +47,30 @@ def conversation_keys(*, scope: Scope, client_id: str) -> list[uuid.UUID]:
     return keys
 
 
-def messages_of(*, scope: Scope, conversation_id: uuid.UUID | str) -> QuerySet[Message]:
-    """The turns of a conversation in order, with their citations. Raises NotFoundError."""
+def messages_of(
+    *, scope: Scope, conversation_id: uuid.UUID | str, around: uuid.UUID | None = None
+) -> QuerySet[Message]:
+    """The turns of the branch that is shown, or of the one with the turn `around`, in order, with their citations.
+
+    Raises NotFoundError.
+    """
     conversation = conversation_get(scope=scope, conversation_id=conversation_id)
-    return conversation.messages.select_related("conversation").prefetch_related("citations__document")
+    branches = branches_of(conversation)
+    path = branches.branch_with(around) if around in branches.parents else branches.shown
+    found = conversation.messages.filter(pk__in=path)
+    return found.select_related("conversation").prefetch_related("citations__document")
+
+
+def versions_of(*, messages: Sequence[Message]) -> dict[uuid.UUID, list[uuid.UUID]]:
+    """Message → it and those that were asked in its place, the oldest first; only where there are several.
+
+    The messages belong to one conversation, and the caller has checked whose it is.
+    """
+    if not messages:
+        return {}
+    branches = branches_of(messages[0].conversation)
+    found = {message.pk: branches.versions_of(message.pk) for message in messages}
+    return {pk: versions for pk, versions in found.items() if len(versions) > 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +95,7 @@ def turns_page(
     around: uuid.UUID | None = None,
 ) -> TurnsPage:
     """The last turns; those before a turn; or from shortly before a turn to the end. Raises NotFoundError."""
-    turns = messages_of(scope=scope, conversation_id=conversation_id)
+    turns = messages_of(scope=scope, conversation_id=conversation_id, around=around or before)
     if around is not None and (wanted := turns.filter(pk=around).first()):
         last_before = list(turns.filter(created__lt=wanted.created).order_by("-created")[: TURNS_AROUND + 1])
         found = list(turns.filter(created__gte=wanted.created).order_by("created")[: TURNS_MOST + 1])
@@ -105,6 +126,12 @@ def message_get(*, scope: Scope, message_id: uuid.UUID | str) -> Message:
     if found is None:
         raise NotFoundError("message", message=str(message_id))
     return found
+
+
+def source_numbers(message: Message) -> list[int]:
+    """Numbers of all sources of an answer, documents and attached files, in order."""
+    documents = message.citations.values_list("number", flat=True)
+    return sorted([*documents, *message.attachment_citations.values_list("number", flat=True)])
 
 
 def citations_of(*, message: Message) -> QuerySet[MessageCitation]:

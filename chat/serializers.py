@@ -53,6 +53,7 @@ def serialize_answer(*, record: AnswerRecord, request: AnswerRequest, message: M
         "status": record.status,
         "confidence": record.confidence,
         "message_id": str(message.pk),
+        "parent_id": str(message.parent_id) if message.parent_id else None,
         "conversation_id": request.conversation_id or str(message.conversation_id),
         "citations": [serialize_citation(citation) for citation in cited],
         "sentences": [_sentence(sentence) for sentence in record.sentences],
@@ -78,8 +79,9 @@ def serialize_citation(citation: CitationRecord) -> dict[str, Any]:
     """One citation of a response or of a `citations` event (api.md)."""
     return {
         "citation_num": citation.number,
-        "chunk_id": citation.chunk_id,
-        "document_id": citation.document_id,
+        "chunk_id": None if citation.attachment else citation.chunk_id,
+        "document_id": None if citation.attachment else citation.document_id,
+        "attachment_id": citation.attachment or None,
         "version": citation.version,
         "external_id": citation.external_id,
         "title": citation.title,

@@ -6,25 +6,41 @@ import uuid
 
 from celery import shared_task
 
+from chat.attachments.reading import attachment_read, attachments_expire, attachments_sweep
 from chat.conversations.retention import retention_run
 from chat.conversations.summaries import summary_refresh
-from chat.queue import MAINTAIN, SUMMARISE, SWEEP_TURNS
+from chat.queue import MAINTAIN, READ_ATTACHMENT, SUMMARISE, SWEEP_TURNS
 from chat.turns.message_store import turns_sweep
+from ragcore.errors import TransientError
 
 
 @shared_task(name=SWEEP_TURNS)
 def sweep_turns() -> None:
     """Mark turns whose web process has died."""
     turns_sweep()
+    attachments_sweep()
 
 
 @shared_task(name=MAINTAIN)
 def maintain() -> None:
     """Remove what is older than the settings keep."""
     retention_run()
+    attachments_expire()
 
 
 @shared_task(name=SUMMARISE)
 def summarise_conversation(*, conversation_id: str, budget_tokens: int) -> None:
     """Put the turns of a conversation that a prompt has no room for into its summary."""
     summary_refresh(conversation_id=uuid.UUID(conversation_id), budget_tokens=budget_tokens)
+
+
+@shared_task(
+    name=READ_ATTACHMENT,
+    acks_late=True,  # a second run finds the state that the first one left
+    autoretry_for=(TransientError,),
+    retry_backoff=2,  # seconds, doubling, with jitter
+    max_retries=3,
+)
+def read_attachment(*, attachment_id: int) -> None:
+    """Read a file that was attached to a question."""
+    attachment_read(attachment_id=attachment_id)

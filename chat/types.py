@@ -110,6 +110,9 @@ class AnswerRequest:
     cache: bool = True
     personal: bool = True  # the user's work profile may take part; measurements leave it out
     history: tuple[Turn, ...] = ()
+    instead_of: str | None = None  # id of the turn of which this is another version; see chat.branches
+    attachments: tuple[str, ...] = ()  # keys of files that are attached from this question on
+    after: str | None = None  # id of a turn of the branch that this one continues; None: the one that is shown
     given: frozenset[str] = frozenset()
 
     def to_json(self) -> dict[str, Any]:
@@ -156,6 +159,7 @@ class CitationRecord:
     weak: bool
     cited: bool = True  # False: a source that the answer does not point to
     relevance: float | None = None  # that the source answers the question, 0 to 1; None: not judged
+    attachment: str = ""  # key of the attached file that it quotes; then the ids are those of no document, below 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from chat import composer_views, conversation_views, views
+from chat import composer_views, conversation_views, sharing_views, views
 
 app_name = "chat"
 urlpatterns = [
@@ -17,9 +17,14 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/sets", views.choose_sets, name="choose_sets"),
     path("c/<uuid:conversation_id>/turns", conversation_views.earlier, name="earlier"),
     path("c/<uuid:conversation_id>/move", conversation_views.move, name="move"),
+    path("c/<uuid:conversation_id>/branch", conversation_views.show_branch, name="show_branch"),
     path("c/<uuid:conversation_id>/archive", conversation_views.archive, name="archive"),
     path("c/<uuid:conversation_id>/delete", views.delete, name="delete"),
     path("c/<uuid:conversation_id>/export", views.conversation_export, name="conversation_export"),
+    path("shared", sharing_views.links, name="links"),
+    path("shared/<uuid:link_id>", sharing_views.shared, name="shared"),
+    path("shared/<uuid:link_id>/revoke", sharing_views.revoke, name="link_revoke"),
+    path("attachments/<uuid:attachment_id>/file", views.attachment_file, name="attachment_file"),
     path("messages/<uuid:message_id>/follow-ups", views.message_follow_ups, name="message_follow_ups"),
     path("messages/<uuid:message_id>/export", views.message_export, name="message_export"),
     path("messages/<uuid:message_id>", views.message, name="message"),

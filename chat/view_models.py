@@ -12,11 +12,12 @@ from django.utils.translation import gettext as _
 from accounts.scope import Scope
 from chat import selectors
 from chat.answering.progress import step_event
+from chat.attachments.panels import attached_citations, attached_names
 from chat.clarification import MeantSet, sets_meant
 from chat.error_messages import failure_message
 from chat.figures import FigureLine, excerpt_of, figures_of
 from chat.filter_summary import FilterSummary, filter_summaries
-from chat.models import Conversation, Message, MessageCitation
+from chat.models import AttachmentCitation, Conversation, Message, MessageCitation
 from chat.rendering import claim_at
 from knowledge.models import Document, KnowledgeSet, name_in_language
 from knowledge.selectors import documents_askable, documents_readable, sets_curated, sets_listed, sets_readable
@@ -113,6 +114,8 @@ class TurnView:
     figures: Sequence[FigureLine] = ()  # of the cited passages
     rounds: Sequence[str] = ()  # what was done in the rounds of a loop, in words
     meant: Sequence[MeantSet] = ()  # knowledge sets of which one may have been meant
+    attached: Sequence[str] = ()  # names of the files that came with the question
+    versions: Sequence[uuid.UUID] = ()  # ids of this turn and of those asked in its place; () where it is the only one
 
     @property
     def explained(self) -> bool:
@@ -148,6 +151,19 @@ class TurnView:
             return ""
         share = sum(state == "supported" for state in states) / len(states)
         return "all" if share == 1 else "most" if share >= MOSTLY else "little"
+
+    @property
+    def version_number(self) -> int:
+        """1 for the first one."""
+        return self.versions.index(self.message.pk) + 1
+
+    @property
+    def previous_version(self) -> uuid.UUID | None:
+        return self.versions[self.version_number - 2] if self.version_number > 1 else None
+
+    @property
+    def next_version(self) -> uuid.UUID | None:
+        return self.versions[self.version_number] if self.version_number < len(self.versions) else None
 
     @property
     def cited(self) -> list[SourceLine]:
@@ -228,7 +244,18 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     filters = filter_summaries(scope=scope, messages=rows)
     figures = figures_of(scope=scope, by_message=by_message)
     views = (_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows)
-    shown = [replace(view, figures=figures.get(view.message.pk, ())) for view in views]
+    versions = selectors.versions_of(messages=rows)
+    files, names = attached_citations(scope=scope, messages=rows), attached_names(scope=scope, messages=rows)
+    shown = [
+        replace(
+            view,
+            sources=_with_files(view.sources, files.get(view.message.pk, ())),
+            figures=figures.get(view.message.pk, ()),
+            versions=versions.get(view.message.pk, ()),
+            attached=names.get(view.message.pk, ()),
+        )
+        for view in views
+    ]
     if shown:  # only the last one is still open to be asked again
         last = [citation.document_id for citation in by_message[rows[-1].pk]]
         shown[-1] = replace(shown[-1], meant=sets_meant(scope=scope, message=rows[-1], document_ids=last))
@@ -246,7 +273,7 @@ def source_panel(*, scope: Scope, message_id: uuid.UUID, number: int, place: int
     `place`: which marker of the text was followed; the words of its claim are marked. None: those of the first one.
     """
     citation = selectors.citation_get(scope=scope, message_id=message_id, number=number)
-    numbers = list(citation.message.citations.order_by("number").values_list("number", flat=True))
+    numbers = selectors.source_numbers(citation.message)
     at = numbers.index(number)
     claim = (claim_at(citation.message.answer, place) if place is not None else "") or citation.segment
     source = source_view(scope=scope, chunk_id=citation.chunk_id, claim=claim, is_cited=True)
@@ -330,6 +357,26 @@ def _source(citation: MessageCitation, document: tuple[str, str] | None) -> Sour
         section=" › ".join(heading for heading in citation.chunk.heading_path if heading != title) if document else "",
         excerpt=excerpt_of(citation) if document else "",
     )
+
+
+def _with_files(sources: Sequence[SourceLine], files: Sequence[AttachmentCitation]) -> Sequence[SourceLine]:
+    """The sources and the cited attached files, by number."""
+    lines = [
+        SourceLine(
+            number=row.number,
+            title=row.passage.attachment.name,
+            sets=_("Attached file"),
+            page=row.passage.page,
+            relevance=row.relevance,
+            weak=row.weak,
+            cited=row.cited,
+            readable=True,
+            section=" › ".join(row.passage.heading_path),
+            excerpt=row.excerpt,
+        )
+        for row in files
+    ]
+    return sorted([*sources, *lines], key=lambda line: line.number) if lines else sources
 
 
 def _level(relevance: float) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from django import forms
-from django.http import HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
@@ -18,7 +19,9 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import page
 from accounts.scope import Scope
 from chat import selectors, view_models
-from chat.asking import asking_view
+from chat.asking import AGAIN, asking_view
+from chat.attachments.files import attachments_listed
+from chat.attachments.panels import attached_panel, original_of, serialize_attachment
 from chat.conversation_list import archived_count, conversation_groups
 from chat.conversations import edits
 from chat.exports import FORMATS, build_report, export_file
@@ -29,6 +32,7 @@ from chat.js_messages import js_messages
 from chat.models import Conversation
 from chat.types import MAX_QUERY_CHARACTERS
 from knowledge.services.reading import document_read_record
+from ragcore.parsing import SUPPORTED_FORMATS
 
 MAX_DOCUMENTS = 100  # as in the API
 
@@ -96,15 +100,29 @@ def message_follow_ups(request: HttpRequest, scope: Scope, message_id: uuid.UUID
 @page
 def source(request: HttpRequest, scope: Scope, message_id: uuid.UUID, number: int) -> HttpResponse:
     """The evidence panel of one citation; rights are checked at each opening (B3)."""
-    place = request.GET.get("place", "")
-    shown = view_models.source_panel(
-        scope=scope,
-        message_id=message_id,
-        number=number,
-        place=int(place) if place.isdecimal() and len(place) < 6 else None,
-    )
+    named = request.GET.get("place", "")
+    place = int(named) if named.isdecimal() and len(named) < 6 else None
+    if attached := attached_panel(scope=scope, message_id=message_id, number=number, place=place):
+        return render(request, "chat/attached.html", {"shown": attached})
+    shown = view_models.source_panel(scope=scope, message_id=message_id, number=number, place=place)
     document_read_record(scope=scope, document=shown.source.document)
     return render(request, "chat/evidence.html", {"shown": shown})
+
+
+@require_safe
+@never_cache
+@page
+def attachment_file(request: HttpRequest, scope: Scope, attachment_id: uuid.UUID) -> HttpResponseBase:
+    """An attached file as it came, for its person only; browsers save it, they never show it."""
+    found = original_of(scope=scope, key=attachment_id)
+    headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-store"}
+    return FileResponse(
+        found.file.open("rb"),
+        as_attachment=True,
+        filename=found.name,
+        content_type="application/octet-stream",
+        headers=headers,
+    )
 
 
 class ExportForm(forms.Form):
@@ -214,10 +232,13 @@ def _chat(
         "filters": initial_filters(scope=scope, conversation=conversation, documents=_documents_named(request)),
         "home": None if conversation else home_page(scope=scope, axes=axes),
         "asking": asking_view(scope=scope),
+        "again": AGAIN,
         "documents": documents,
         "reading": 0 if documents else view_models.processing_documents(scope=scope),
         "sets": sets,
         "may_upload": view_models.may_upload(scope=scope),
+        "attached": [serialize_attachment(row) for row in attachments_listed(scope=scope, conversation=conversation)],
+        "attach_formats": ",".join(SUPPORTED_FORMATS),
         "strings": js_messages(),
         "max_characters": MAX_QUERY_CHARACTERS,
     }

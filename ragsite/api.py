@@ -16,13 +16,14 @@ from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from chat.api import openai_router, rag_router
+from chat.api import attachments_router, openai_router, rag_router, shares_router
 from chat.api.auth import CallerAuth
 from ragcore.errors import RagError
 from ragsite.errors import Problem, body_for, problem_of, sent
 
 View = Callable[..., Any]
 WITH_BODY = ("POST", "PUT", "PATCH")
+WITH_FILES = ("api/v1/rag/attachments",)  # addresses that take forms with files
 
 
 def ninja_api() -> NinjaAPI:
@@ -37,6 +38,8 @@ def ninja_api() -> NinjaAPI:
     )
     for kind in (RagError, HttpError, ValidationError, Http404, Exception):
         made.add_exception_handler(kind, _answer)
+    made.add_router("/api/v1/rag/attachments", attachments_router)
+    made.add_router("/api/v1/rag/shares", shares_router)
     made.add_router("/api/v1/rag", rag_router)
     made.add_router("/v1", openai_router)
     return made
@@ -101,7 +104,9 @@ def _with_method_told(request: HttpRequest, answer: HttpResponseBase) -> HttpRes
 def api_urls() -> tuple[list[URLPattern | URLResolver], str, str]:
     """The addresses of ninja's part for `urlpatterns`."""
     patterns, app, namespace = api.urls
-    return in_envelopes(patterns), app, namespace
+    forms = [pattern for pattern in patterns if str(pattern.pattern) in WITH_FILES]
+    others = [pattern for pattern in patterns if pattern not in forms]
+    return [*in_envelopes(forms, json_only=False), *in_envelopes(others)], app, namespace
 
 
 def in_envelopes(

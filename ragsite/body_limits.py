@@ -49,6 +49,12 @@ BODY_LIMITS = (  # the first that covers an address counts
     BodyLimit(
         path="/api/v1/webhooks/*", limit=MAX_WEBHOOK_BYTES, is_open=True, content="signed events; larger files by URL"
     ),
+    BodyLimit(
+        path="/api/v1/rag/attachments",
+        limit="MAX_ATTACHMENT_BYTES",
+        extra_bytes=UPLOAD_EXTRA_BYTES,
+        content="a file for a question",
+    ),
     BodyLimit(path="/api/v1/rag/batch", limit=LONG_JSON_BYTES, content="up to 100 questions"),
     BodyLimit(path="/v1/chat/completions", limit=LONG_JSON_BYTES, content="a conversation"),
     BodyLimit(path="/api/*", limit=MAX_JSON_BYTES, content="JSON"),

@@ -156,6 +156,8 @@ class Environment(SignInEnvironment, PrivacyEnvironment):
 
     # limits
     MAX_UPLOAD_MB: int = Field(default=100, ge=1, le=10_000)
+    MAX_ATTACHMENT_MB: int = Field(default=20, ge=1, le=1000)  # a file attached to a question
+    MAX_ATTACHMENTS_MB: int = Field(default=200, ge=1, le=100_000)  # all attached files of one person
     MAX_BULK_MB: int = Field(default=1024, ge=1, le=100_000)  # one bulk load, kept on disk while it is read
     MAX_IN_FLIGHT: int = Field(default=200, ge=1, le=100_000)
     MAX_IN_FLIGHT_PER_PERSON: int = Field(default=0, ge=0, le=100_000)  # 0: no limit, also of those that follow

@@ -11,6 +11,7 @@ class PrivacyEnvironment(BaseSettings):
 
     AUDIT_MONTHS: int = Field(default=24, ge=0, le=1200)
     KEEP_CONVERSATIONS_DAYS: int = Field(default=0, ge=0, le=36_500)  # after the last turn
+    KEEP_ATTACHMENTS_DAYS: int = Field(default=30, ge=0, le=36_500)  # 0: as long as their conversation
     KEEP_TRACES_DAYS: int = Field(default=0, ge=0, le=36_500)  # how answers came to be
     KEEP_SIGNALS_DAYS: int = Field(default=0, ge=0, le=36_500)  # copying, opening sources, reading time
     KEEP_NOTIFICATIONS_DAYS: int = Field(default=180, ge=0, le=36_500)  # read ones and others

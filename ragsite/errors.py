@@ -18,6 +18,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, JsonResponse
+from django.http.multipartparser import MultiPartParserError
 from django.utils.translation import gettext, gettext_noop
 from ninja.errors import HttpError
 from ninja.errors import ValidationError as NinjaValidationError
@@ -54,6 +55,9 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "access_not_needed": 409,
     "access_decided": 409,
     "passage_changed": 409,
+    "attachment_not_ready": 409,
+    "not_sharable": 409,
+    "too_many_attachments": 409,
     "source_in_use": 409,
     "body_too_large": 413,
     "upload_too_large": 413,
@@ -224,6 +228,13 @@ def _forbidden(error: PermissionDenied) -> Problem:
 def _suspicious(error: SuspiciousOperation) -> Problem:
     if isinstance(error, RequestDataTooBig):
         return Problem(code="body_too_large", message=gettext("The request body is larger than this address accepts."))
+    return Problem(
+        code="malformed", message=gettext("The request cannot be understood."), status=HTTPStatus.BAD_REQUEST
+    )
+
+
+@problem_of.register
+def _bad_form(error: MultiPartParserError) -> Problem:
     return Problem(
         code="malformed", message=gettext("The request cannot be understood."), status=HTTPStatus.BAD_REQUEST
     )

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "operators.md"
 BEGIN, END = "<!-- body limits: begin -->\n", "<!-- body limits: end -->"
-VARIABLES = {"MAX_UPLOAD_BYTES": "`MAX_UPLOAD_MB`", "MAX_BULK_BYTES": "`MAX_BULK_MB`"}
+VARIABLES = {
+    "MAX_UPLOAD_BYTES": "`MAX_UPLOAD_MB`",
+    "MAX_ATTACHMENT_BYTES": "`MAX_ATTACHMENT_MB`",
+    "MAX_BULK_BYTES": "`MAX_BULK_MB`",
+}
 MIB = 1024 * 1024
 
 

@@ -21,7 +21,7 @@ from accounts.models import AuditEvent, User
 from accounts.services import audit_record
 
 # keys, and what is derived from other fields that are there
-LEFT_OUT = frozenset({"password", "session_key", "session_data", "digest", "key", "token", "answer_html"})
+LEFT_OUT = frozenset({"password", "session_key", "session_data", "digest", "key", "token", "answer_html", "vector"})
 AUDIT_MAX = 100_000
 Rows = dict[str, list[dict[str, Any]]]
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.scope import Scope
 from chat.answering.answer_config import AnswerConfig, resolve_answer_config
+from chat.attachments.search import Attached, attached_load
 from chat.executors import run_db
 from chat.models import Conversation, Message
 from chat.types import AnswerRequest, EventSink
@@ -66,6 +67,7 @@ class AnswerContext:
     message_id: uuid.UUID | None = None  # None: nothing is stored, as for a search alone
     is_streaming: bool = False  # whether somebody reads along
     renders_blocks: bool = False  # whether the reader wants HTML block by block
+    attached: Attached | None = None  # passages of the files of this conversation
     summary: str = ""  # of turns that are too old for the history
 
     @property
@@ -92,7 +94,7 @@ async def build_context(
     is_streaming: bool = False,
 ) -> AnswerContext:
     """The context of a question. `deadline`: the time limit, where it runs already."""
-    profile, config = await run_db(_profile_and_config, scope=scope, user=user, request=request)
+    profile, config, attached = await run_db(_loaded, scope=scope, user=user, request=request, message=message)
     return AnswerContext(
         scope=scope,
         request=request,
@@ -104,14 +106,18 @@ async def build_context(
         message_id=message.pk,
         is_streaming=is_streaming,
         renders_blocks=message.conversation.channel == Conversation.Channel.WEB,
+        attached=attached,
         summary=message.conversation.summary,
     )
 
 
-def _profile_and_config(*, scope: Scope, user: User, request: AnswerRequest) -> tuple[Profile | None, AnswerConfig]:
+def _loaded(
+    *, scope: Scope, user: User, request: AnswerRequest, message: Message
+) -> tuple[Profile | None, AnswerConfig, Attached | None]:
     """What the question needs of the database, on one connection."""
     profile = profile_get(user, sets=request.sets) if request.personal else None
-    return profile, resolve_answer_config(scope=scope, request=request)
+    attached = attached_load(scope=scope, keys=request.attachments, conversation_id=message.conversation_id)
+    return profile, resolve_answer_config(scope=scope, request=request), attached
 
 
 def build_question(query: str, *, history: Sequence[Turn], profile: Profile | None, user: User) -> Question:

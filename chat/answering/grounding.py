@@ -197,6 +197,7 @@ def _citation(source: Source, **values: Any) -> CitationRecord:
         page=passage.page,
         content=passage.text[passage.start : passage.start + EXCERPT_CHARACTERS],
         score=round(source.score, 4),
+        attachment=passage.external_id if passage.chunk < 0 else "",
         **values,
     )
 

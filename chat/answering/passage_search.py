@@ -69,7 +69,7 @@ async def conversation_turns(*, scope: Scope, conversation_id: str) -> tuple[Tur
     """The turns of one of the user's conversations, oldest first; () where nothing was said under this id yet."""
     with suppress(NotFoundError):
         conversation = await run_db(conversation_get, scope=scope, conversation_id=conversation_id)
-        return await session_history(user_id=scope.user_id, conversation_id=conversation.pk)
+        return await session_history(user_id=scope.user_id, conversation_id=conversation.pk, until=conversation.leaf_id)
     return ()
 
 

@@ -53,7 +53,8 @@ async def answer(context: AnswerContext) -> AnswerRecord:
     Does not store the answer. Raises what the search raises, and ModelUnavailableError only for strict clients;
     everything else that can go wrong with a model gives a degraded answer.
     """
-    record = await (reply_from_cache(context) if context.request.cache else compute_answer(context))
+    may_share = context.request.cache and context.attached is None  # what an attached file says is nobody else's
+    record = await (reply_from_cache(context) if may_share else compute_answer(context))
     metrics.ANSWERS.labels(record.status, record.metadata.cache).inc()
     return record
 

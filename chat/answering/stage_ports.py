@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property, partial
 
@@ -21,7 +21,8 @@ from chat.answering.model_routing import (
 from chat.answering.progress import step_event
 from chat.answering.retrieval import SearchOutcome, build_search_request, final_score, search_for_answer
 from chat.answering.stage_plans import chunks_per_form, context_steps
-from chat.executors import run_db
+from chat.attachments.search import Attached, attached_rank
+from chat.executors import run_cpu, run_db
 from knowledge import model_registry
 from knowledge.services.retrieval import sections_around
 from ragcore.answering.pipeline import build_stages, run_stages
@@ -125,12 +126,16 @@ class AnswerPorts:
         if top_k is None and each is not None and "top_k" not in self.context.request.given:
             top_k = min(each * (1 + len(rewrites)), MAX_TOP_K)
         outcome = await search_for_answer(self.context, query, rewrites, top_k=top_k)
+        attached: tuple[Ranked, ...] = ()
+        if self.context.attached is not None:
+            outcome, attached = await run_cpu(_with_attached, self.context.attached, outcome)
         self.searches.append(outcome)
         hidden = {_comparable(rewrite.text) for rewrite in rewrites if not rewrite.is_for_people}
         self.searched_forms += [form for form in (query, *outcome.queries) if _comparable(form) not in hidden]
         if self.reports_first_search:
             await self.report_context(len(outcome.hits), self.other_forms())
         ranked = tuple(Ranked(passage=passage, score=final_score(candidate)) for passage, candidate in outcome.hits)
+        ranked = (*attached, *ranked)
         return SearchResult(ranked=ranked, relevant=outcome.retrieved.relevant, seconds=outcome.seconds)
 
     async def write(self, question: str, sources: Sequence[Source], *, critique: str = "") -> WrittenText:
@@ -250,3 +255,13 @@ async def report_context(context: AnswerContext, count: int, rewritten: Sequence
 def _comparable(text: str) -> str:
     """What a form is compared by: a search writes spaces and widths its own way."""
     return normalise_query(text).casefold()
+
+
+def _with_attached(attached: Attached, outcome: SearchOutcome) -> tuple[SearchOutcome, tuple[Ranked, ...]]:
+    """The search as one that found something where attached files fit the question, and their passages, the best
+    first and before all others. The trace of the search does not have them: reviewers may read it.
+    """
+    retrieved = outcome.retrieved
+    best = max((final_score(candidate) for _passage, candidate in outcome.hits), default=0.0)
+    ranked, fits = attached_rank(attached, retrieved.state.query, above=best)
+    return (replace(outcome, retrieved=replace(retrieved, relevant=True)) if fits else outcome), ranked

@@ -53,8 +53,9 @@ class RetrieveOut(Out):
 
 class CitationOut(Out):
     citation_num: int
-    chunk_id: int
-    document_id: int
+    chunk_id: int | None = Field(description="null: a passage of an attached file.")
+    document_id: int | None
+    attachment_id: str | None = Field(description="The attached file that it quotes; null: a document.")
     version: int
     external_id: str
     title: str
@@ -132,6 +133,7 @@ class GenerateOut(Out):
     )
     confidence: float = Field(description="0 to 1.")
     message_id: str
+    parent_id: str | None = Field(description="The message that this one follows; null for a first one.")
     conversation_id: str
     citations: list[CitationOut]
     sentences: list[SentenceOut]
@@ -146,6 +148,43 @@ class GenerateOut(Out):
     retrieval_stats: dict[str, int]
     compression_stats: dict[str, Any]
     metadata: MetadataOut
+
+
+class AttachmentOut(Out):
+    id: str
+    name: str
+    size_bytes: int
+    state: str = Field(description="reading, ready or failed.")
+    progress: dict[str, int] = Field(description="`done` of `total` pages and pictures that OCR reads.")
+    pages: int | None
+    conversation_id: str | None = Field(description="null: no question has been asked with it yet.")
+    error: dict[str, str] | None
+
+
+class SharedLinkOut(Out):
+    id: str
+    path: str = Field(description="The page that colleagues open, below the address of the site.")
+    message_id: str
+    whole: bool = Field(description="Also the turns before the answer.")
+    created: str
+    expires: str
+    revoked: str | None
+    opened: int = Field(description="How often others opened it.")
+
+
+class SharedLinkListOut(Out):
+    results: list[SharedLinkOut]
+
+
+class SharedOut(Out):
+    turns: list[dict[str, Any]] = Field(
+        description="question, `parts` with `html` or the number of `withheld` sentences, and `sources`: only what "
+        "rests on sources that the caller may read."
+    )
+
+
+class AttachmentListOut(Out):
+    results: list[AttachmentOut]
 
 
 class FaultOut(Out):
@@ -258,11 +297,11 @@ class ModelsOut(Out):
     data: list[ModelOut]
 
 
-def response_schema(model: type[BaseModel]) -> dict[str, Any]:
+def response_schema(model: type[BaseModel], status: int = 200) -> dict[str, Any]:
     """`openapi_extra` of an operation that answers with this model."""
     schema = model.model_json_schema()
     plain = _inlined(schema, schema.get("$defs", {}))
-    return {"responses": {200: {"description": "OK", "content": {"application/json": {"schema": plain}}}}}
+    return {"responses": {status: {"description": "OK", "content": {"application/json": {"schema": plain}}}}}
 
 
 def event_stream_schema(text: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args
 
 from ninja import Schema
@@ -242,7 +243,7 @@ class AnswerOptionsIn(Strict):
 
     def values(self, query: str) -> AnswerRequest:
         """The request for one question."""
-        given = self.model_dump(exclude={"filters", "constraints", "sets", "query", "queries"})
+        given = self.model_dump(exclude={"filters", "constraints", "sets", "query", "queries", "attachments"})
         return AnswerRequest(
             query=query,
             sets=tuple(dict.fromkeys(self.sets)),
@@ -257,9 +258,26 @@ class GenerateIn(AnswerOptionsIn):
     """`POST /api/v1/rag/generate` and `/generate/stream`."""
 
     query: QueryText
+    instead_of: Identifier | None = Field(
+        default=None,
+        description="Id of a message of the conversation: this question takes its place as another version, which is "
+        "shown from now on; earlier versions and what followed them are kept.",
+    )
+    after: Identifier | None = Field(
+        default=None,
+        description="Id of a message of the conversation: the question continues the branch with it, behind its last "
+        "turn. By default it continues the branch that is shown.",
+    )
+
+    attachments: list[Identifier] = Field(
+        default=[],
+        max_length=10,
+        description="Ids of attached files that this question and those after it in the conversation may be answered "
+        "from.",
+    )
 
     def value(self) -> AnswerRequest:
-        return self.values(self.query)
+        return replace(self.values(self.query), attachments=tuple(dict.fromkeys(self.attachments)))
 
 
 class BatchIn(AnswerOptionsIn):

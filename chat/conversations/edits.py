@@ -13,6 +13,7 @@ from django.db import transaction
 from accounts.audit.events import event_add
 from accounts.models import User
 from accounts.scope import Scope
+from chat.attachments.files import files_forget
 from chat.conversations.memory import session_key
 from chat.models import Conversation
 from chat.redis_client import events_key
@@ -76,6 +77,8 @@ def conversation_remove(conversation: Conversation) -> None:
     """Its rows and what stands in Redis of it, without asking whose it is. Call in a transaction."""
     session = session_key(user_id=conversation.user_id, conversation_id=conversation.pk)
     keys = [session, f"{session}:messages", *map(events_key, conversation.messages.values_list("pk", flat=True))]
+    for attachment in conversation.attachments.all():
+        files_forget(attachment)
     conversation.delete()
     transaction.on_commit(lambda: _forget(keys))
 

@@ -13,9 +13,10 @@ from dataclasses import asdict
 from django.utils import timezone
 from redis.exceptions import RedisError
 
+from chat.branches import branches_of
 from chat.errors import ConversationBusyError
 from chat.executors import run_db
-from chat.models import Message
+from chat.models import Conversation, Message
 from chat.redis_client import client, redis_lock
 from ragcore.ports import TokenCounter
 from ragcore.types.answering import Turn
@@ -51,41 +52,51 @@ async def session_turn(*, user_id: int, conversation_id: uuid.UUID) -> AsyncIter
         yield
 
 
-async def session_history(*, user_id: int, conversation_id: uuid.UUID) -> tuple[Turn, ...]:
-    """Earlier turns, oldest first; read from Postgres once the session has expired, and where Redis does not answer."""
-    key = f"{session_key(user_id=user_id, conversation_id=conversation_id)}:messages"
+async def session_history(*, user_id: int, conversation_id: uuid.UUID, until: uuid.UUID | None) -> tuple[Turn, ...]:
+    """The turns of the branch that ends with the turn `until`, oldest first.
+
+    The session in Redis holds one branch; another one, or one that has expired, is read from Postgres, as everything
+    is where Redis does not answer.
+    """
+    if until is None:
+        return ()
+    key = session_key(user_id=user_id, conversation_id=conversation_id)
+    pipe = client().pipeline(transaction=True)
+    pipe.hget(key, "leaf")
+    pipe.lrange(f"{key}:messages", 0, -1)
     try:
-        kept = await client().lrange(key, 0, -1)
+        leaf, kept = await pipe.execute()
     except RedisError as error:
         logger.warning("a conversation is read from Postgres: %s", error)
-        return await run_db(_stored_turns, conversation_id)
-    if kept:
+        return await run_db(_stored_turns, conversation_id, until)
+    if kept and leaf == str(until):
         return tuple(Turn(**json.loads(turn)) for turn in kept)
-    turns = await run_db(_stored_turns, conversation_id)
+    turns = await run_db(_stored_turns, conversation_id, until)
     if turns:
-        await _append(user_id, conversation_id, turns)
+        await session_store(user_id=user_id, conversation_id=conversation_id, turns=turns, leaf=until)
     return turns
 
 
-async def session_append(*, user_id: int, conversation_id: uuid.UUID, turn: Turn) -> None:
-    """Add a finished turn; the session lives for two hours from now."""
-    await _append(user_id, conversation_id, [turn])
-
-
-async def _append(user_id: int, conversation_id: uuid.UUID, turns: Sequence[Turn]) -> None:
+async def session_store(*, user_id: int, conversation_id: uuid.UUID, turns: Sequence[Turn], leaf: uuid.UUID) -> None:
+    """Keep the turns of the branch that ends with `leaf`, not none; the session lives for two hours from now."""
     key = session_key(user_id=user_id, conversation_id=conversation_id)
     pipe = client().pipeline(transaction=True)
+    pipe.delete(f"{key}:messages")
     pipe.rpush(f"{key}:messages", *(json.dumps(asdict(turn), ensure_ascii=False) for turn in turns))
     pipe.ltrim(f"{key}:messages", -KEPT_TURNS, -1)
-    pipe.hset(key, mapping={"updated": timezone.now().isoformat(), "last_question": turns[-1].question})
+    pipe.hset(
+        key, mapping={"updated": timezone.now().isoformat(), "last_question": turns[-1].question, "leaf": str(leaf)}
+    )
     pipe.expire(f"{key}:messages", IDLE_SECONDS)
     pipe.expire(key, IDLE_SECONDS)
     await pipe.execute()
 
 
-def _stored_turns(conversation_id: uuid.UUID) -> tuple[Turn, ...]:
+def _stored_turns(conversation_id: uuid.UUID, until: uuid.UUID) -> tuple[Turn, ...]:
+    conversation = Conversation.objects.filter(pk=conversation_id).first()
+    path = branches_of(conversation).path_to(until) if conversation else []
     rows = (
-        Message.objects.filter(conversation_id=conversation_id, state__in=(Message.State.DONE, Message.State.STOPPED))
+        Message.objects.filter(pk__in=path, state__in=(Message.State.DONE, Message.State.STOPPED))
         .order_by("-created")
         .values_list("question", "answer")[:KEPT_TURNS]
     )

@@ -12,8 +12,9 @@ from django.utils import timezone
 from accounts.audit.events import event_add
 from accounts.models import User
 from accounts.privacy.erase import erase_with
+from chat.attachments.files import attachments_remove
 from chat.conversations.edits import conversation_remove
-from chat.models import Conversation, Message, MessageCitation
+from chat.models import Attachment, Conversation, Message, MessageCitation
 
 BATCH = 200
 
@@ -66,3 +67,4 @@ def conversations_forget(user: User) -> None:
     """Conversations of somebody who is erased, with what stands in Redis of them."""
     for conversation in Conversation.objects.select_for_update().filter(user=user):
         conversation_remove(conversation)
+    attachments_remove(Attachment.objects.filter(user=user))

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Sequence
 from datetime import datetime
 
+from chat.branches import branches_of
 from chat.conversations.memory import history_window
 from chat.models import Conversation, Message
 from chat.queue import QUEUES, SUMMARISE
@@ -35,7 +36,7 @@ def summary_request(*, message: Message, budget_tokens: int) -> None:
 
     A text has fewer tokens than characters.
     """
-    turns = _turns(message.conversation)
+    turns = _turns(message.conversation, message.pk)
     if sum(len(turn.question) + len(turn.answer) for _created, turn in turns) > budget_tokens:
         enqueue_on_commit(
             SUMMARISE,
@@ -48,20 +49,22 @@ def summary_request(*, message: Message, budget_tokens: int) -> None:
 def summary_refresh(*, conversation_id: uuid.UUID, budget_tokens: int) -> None:
     """Take the turns that no longer fit into the summary. Safe to run twice: each turn is taken in once."""
     conversation = Conversation.objects.filter(pk=conversation_id).first()
-    turns = _turns(conversation) if conversation else []
+    turns = _turns(conversation, conversation.leaf_id) if conversation else []
     left = _left_out(turns, budget_tokens)
     if conversation is None or not left:
         return
     until = left[-1][0]
     text = _summary(conversation.summary, [turn for _created, turn in left])
-    Conversation.objects.filter(  # unless another task was first
-        pk=conversation_id, summarised_until=conversation.summarised_until
+    Conversation.objects.filter(  # unless another task was first, or another branch is shown
+        pk=conversation_id, summarised_until=conversation.summarised_until, leaf=conversation.leaf_id
     ).update(summary=text[:SUMMARY_CHARACTERS], summarised_until=until)
 
 
-def _turns(conversation: Conversation) -> list[tuple[datetime, Turn]]:
-    """The turns behind those that stand in the summary, oldest first."""
-    rows = Message.objects.filter(conversation=conversation, state__in=_OVER)
+def _turns(conversation: Conversation, leaf: uuid.UUID | None) -> list[tuple[datetime, Turn]]:
+    """The turns of a branch behind those that stand in the summary, oldest first."""
+    branches = branches_of(conversation)
+    path = branches.path_to(leaf) if leaf else branches.shown
+    rows = Message.objects.filter(pk__in=path, state__in=_OVER)
     if conversation.summarised_until:
         rows = rows.filter(created__gt=conversation.summarised_until)
     values = rows.order_by("-created").values_list("created", "question", "answer")[:MOST_TURNS]

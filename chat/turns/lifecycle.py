@@ -21,7 +21,7 @@ from chat import metrics
 from chat.admission import Place, take_place
 from chat.answering.context import Deadline, build_context
 from chat.answering.pipeline import answer
-from chat.conversations.memory import session_append, session_history, session_turn
+from chat.conversations.memory import session_history, session_store, session_turn
 from chat.conversations.summaries import summary_request
 from chat.errors import AnswerTimeoutError, BusyError, TurnFailedError
 from chat.executors import run_db
@@ -30,7 +30,7 @@ from chat.redis_client import client, events_key, stop_key
 from chat.selectors import message_get
 from chat.serializers import serialize_citation, serialize_metadata
 from chat.turns.heartbeats import heartbeats, show_alive
-from chat.turns.message_store import message_fail, message_finish, message_open, message_prepare
+from chat.turns.message_store import message_fail, message_finish, message_open, message_place, message_prepare
 from chat.turns.stream_hub import hub
 from chat.turns.stream_log import TurnLog
 from chat.turns.stream_reader import interrupted_message
@@ -208,11 +208,17 @@ async def _answer_and_store(
     if request.conversation_id is None:
         return await _store(message, await compute(request.history))
     async with session_turn(user_id=user.pk, conversation_id=message.conversation_id):
-        earlier = await session_history(user_id=user.pk, conversation_id=message.conversation_id)
+        if message._state.adding:  # turns that ended while it waited stand before it
+            await run_db(message_place, message)
+        earlier = await session_history(
+            user_id=user.pk, conversation_id=message.conversation_id, until=message.parent_id
+        )
         record = await _store(message, await compute((*earlier, *request.history)))
         turn = Turn(question=message.question, answer=record.text)
         try:
-            await session_append(user_id=user.pk, conversation_id=message.conversation_id, turn=turn)
+            await session_store(
+                user_id=user.pk, conversation_id=message.conversation_id, turns=[*earlier, turn], leaf=message.pk
+            )
         except RedisError:  # the answer stands; the next turn does without this one
             logger.exception("a turn is missing in its session")
         await _have_summarised(message, budget_tokens)

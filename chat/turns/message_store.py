@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import redis
 from django.conf import settings
@@ -17,12 +18,15 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import tenant_check
-from chat.models import Conversation, Message, MessageCitation
+from chat.attachments.files import attachments_bind, attachments_check
+from chat.branches import Branches, branches_of, parent_of_new
+from chat.conversations.shown_branch import leaf_move
+from chat.models import AttachmentCitation, AttachmentPassage, Conversation, Message, MessageCitation
 from chat.redis_client import alive_key
 from chat.selectors import conversation_keys, conversations_of
 from chat.turns.strategy_statistics import strategy_count
 from chat.turns.stream_reader import interrupted_message
-from chat.types import AnswerRecord, AnswerRequest, to_plain
+from chat.types import AnswerRecord, AnswerRequest, CitationRecord, to_plain
 from knowledge.models import Chunk
 from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import filters_check
@@ -37,19 +41,52 @@ FAILURE = ("state", "finished", "error_code", "error_message", "error_data")
 def message_prepare(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
     """A message that is not stored yet, in its conversation, which may be new too.
 
-    Raises NotFoundError for a set that does not exist and for another tenant than the asker's own, UnknownFilterError.
+    Raises NotFoundError for a set that does not exist, for another tenant than the asker's own, and for a turn of
+    another conversation to take the place of; UnknownFilterError.
     """
     tenant_check(user=user, tenant_id=request.tenant_id)
     known = sets_listed(scope=scope).filter(pk__in=request.sets).order_by()
     if missing := set(request.sets) - set(known.values_list("pk", flat=True)):
         raise NotFoundError("set", sets=sorted(missing), set=min(missing))
     filters_check(scope=scope, filters=request.filters)
-    return Message(
+    message = Message(
         pk=uuid.uuid4(),  # given before it is stored, because events refer to it
         conversation=_conversation(scope=scope, request=request, channel=channel),
         question=request.query,
         request=request.to_json(),
     )
+    message_place(message)
+    attachments_check(scope=scope, keys=request.attachments, conversation=message.conversation)
+    return message
+
+
+def message_place(message: Message) -> Branches:
+    """Find the turn that a new message follows, as its request says and as its conversation is at this moment.
+
+    Returns the turns before it. Raises NotFoundError.
+    """
+    conversation = message.conversation
+    branches = Branches(parents={}) if _is_unheard_of(conversation) else branches_of(conversation)
+    instead_of, after = (_turn_named(message.request.get(name)) for name in ("instead_of", "after"))
+    message.parent_id = parent_of_new(branches, instead_of=instead_of, after=after)
+    return branches
+
+
+def _bind(message: Message) -> None:
+    keys = message.request.get("attachments") or ()
+    attachments_bind(user_id=message.conversation.user_id, keys=keys, conversation=message.conversation)
+
+
+def _is_unheard_of(conversation: Conversation) -> bool:
+    """Whether it is new under an id that nobody else can have stored."""
+    return conversation._state.adding and conversation.pk.version != CLIENT_KEY_VERSION
+
+
+def _turn_named(text: str | None) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text) if text else None
+    except ValueError:
+        raise NotFoundError("message", message=text) from None
 
 
 def message_open(*, scope: Scope, user: User, request: AnswerRequest, channel: str) -> Message:
@@ -87,24 +124,37 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
     MessageCitation.objects.bulk_create(
         MessageCitation(
             message=message,
-            number=citation.number,
             chunk_id=citation.chunk_id,
             document_id=citation.document_id,
             version_id=citation.version_id,
-            excerpt=citation.content,
-            segment=citation.segment,
-            position=citation.position,
-            score=citation.score,
-            confidence=citation.confidence,
-            weak=citation.weak,
-            cited=citation.cited,
-            relevance=citation.relevance,
+            **_citation_values(citation),
         )
         for citation in record.citations
+        if not citation.attachment
     )
+    if any(citation.attachment for citation in record.citations):
+        AttachmentCitation.objects.bulk_create(
+            AttachmentCitation(message=message, passage_id=-citation.chunk_id, **_citation_values(citation))
+            for citation in record.citations
+            if citation.attachment
+        )
     count = partial(strategy_count, tenant_id=message.conversation.tenant_id, record=record)
     transaction.on_commit(count, robust=True)  # an answer that is not stored does not count, and none waits for it
     return record
+
+
+def _citation_values(citation: CitationRecord) -> dict[str, Any]:
+    return {
+        "number": citation.number,
+        "excerpt": citation.content,
+        "segment": citation.segment,
+        "position": citation.position,
+        "score": citation.score,
+        "confidence": citation.confidence,
+        "weak": citation.weak,
+        "cited": citation.cited,
+        "relevance": citation.relevance,
+    }
 
 
 def message_fail(*, message: Message, error: RagError) -> None:
@@ -123,9 +173,11 @@ def _save(message: Message, changed: Sequence[str]) -> bool:
     or pinned while the answer was made. Needs a transaction, in which the conversation stays locked.
     """
     conversation = message.conversation
-    if conversation._state.adding and conversation.pk.version != CLIENT_KEY_VERSION:
+    if _is_unheard_of(conversation):
+        conversation.leaf_id = message.pk  # checked at the end of the transaction
         conversation.save(force_insert=True)  # nobody else can have stored it, nor deleted
         message.save(force_insert=True)
+        _bind(message)
         return True
     if conversation._state.adding:
         new = {name: getattr(conversation, name) for name in ("tenant_id", "user_id", "channel", "title")}
@@ -133,15 +185,22 @@ def _save(message: Message, changed: Sequence[str]) -> bool:
     if not Conversation.objects.filter(pk=conversation.pk).update(updated=timezone.now()):
         return False
     if message._state.adding:
+        message.conversation.refresh_from_db(fields=["leaf", "summary", "summarised_until"])
+        branches = message_place(message)
         message.save(force_insert=True)
+        leaf_move(message.conversation, branches.with_turn(message.pk, message.parent_id), message.pk)
+        _bind(message)
         return True
     values = {name: getattr(message, name) for name in changed}
     return Message.objects.filter(pk=message.pk).update(**values) > 0
 
 
 def _with_version_numbers(record: AnswerRecord) -> AnswerRecord:
-    chunks = [citation.chunk_id for citation in record.citations]
+    chunks = [citation.chunk_id for citation in record.citations if not citation.attachment]
     numbers = dict(Chunk.objects.filter(pk__in=chunks).values_list("pk", "version__number")) if chunks else {}
+    if passages := [-citation.chunk_id for citation in record.citations if citation.attachment]:
+        kept = AttachmentPassage.objects.filter(pk__in=passages).values_list("pk", flat=True)
+        numbers |= {-pk: 1 for pk in kept}  # one that was removed meanwhile is no source any more
     bound = (replace(c, version=numbers[c.chunk_id]) for c in record.citations if c.chunk_id in numbers)
     return replace(record, citations=tuple(bound))
 

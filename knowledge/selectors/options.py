@@ -89,6 +89,13 @@ def pipeline_options(*, documents: Sequence[Document]) -> dict[int, PipelineOpti
     return {d.pk: _pipeline(d, site.get(d.tenant_id, {}), sets.get(d.pk, ())) for d in documents}
 
 
+def reading_options(*, tenant_id: int) -> PipelineOptions:
+    """What a file that belongs to no set is read and cut with: as the site says."""
+    site = _sites([tenant_id]).get(tenant_id, {})
+    made: Any = {code: resolve(group, *_layers(code, site, ())).value for code, group in PIPELINE_GROUPS.items()}
+    return PipelineOptions(**made)
+
+
 def options_shown(*, scope: Scope, set_id: int | None = None, tenant_id: int | None = None) -> list[OptionGroupShown]:
     """Every option of a set, or of a site (no set; no tenant: the asker's), with its origin.
 

@@ -2,6 +2,8 @@
 
 import * as actions from "./actions.js";
 import * as asking from "./asking.js";
+import * as attachments from "./attachments.js";
+import * as branches from "./branches.js";
 import * as choices from "./choices.js";
 import * as composer from "./composer.js";
 import { restored, signedOut } from "./draft.js";
@@ -12,6 +14,7 @@ import * as filterSheet from "./filter_sheet.js";
 import * as followUps from "./follow_ups.js";
 import * as filters from "./filters.js";
 import * as popover from "./popover.js";
+import * as share from "./share.js";
 import * as sets from "./sets.js";
 import * as side from "./side.js";
 import { Connection } from "./socket.js";
@@ -29,6 +32,7 @@ const main = byId("main");
 const conversation = () => main.dataset.conversation;
 
 let turn = null; // the running one
+let restore = null; // brings back the turns whose place the running one takes, until it is stored
 let lost = 0;
 let wasLost = false;
 
@@ -39,8 +43,13 @@ const connection = new Connection({
 });
 let queue = Promise.resolve(); // events are applied one after the other
 
-function ask(question, { fresh = false } = {}) {
+/** `fresh`: past the cache; `instead`: the turn of which this is another version; `form`: style and depth. */
+function ask(question, { fresh = false, instead = null, form = asking.chosen() } = {}) {
+  const insteadOf = instead?.dataset.message;
+  restore = instead && branches.cut(instead);
+  const after = branches.last();
   turn = RunningTurn.begin(question, filters.chosen());
+  turn.isVersion = Boolean(insteadOf);
   composer.setRunning(true);
   connection.send({
     type: "ask",
@@ -48,15 +57,17 @@ function ask(question, { fresh = false } = {}) {
     ...(conversation() && { conversation_id: conversation() }),
     sets: sets.chosen(),
     filters: filters.chosen(),
-    ...asking.chosen(),
+    ...form,
+    attachments: attachments.chosen(),
     ...(fresh && { cache: false }),
+    ...(insteadOf ? { instead_of: insteadOf } : after && { after }),
   });
 }
 
-/** Ask the question of a turn once more, with its filters or without any; `fresh`: past the cache. */
-function askAgain(element, { unfiltered = false, fresh = false } = {}) {
+/** Another version of a turn, with its filters or without any. */
+function askAgain(element, { unfiltered = false, ...more } = {}) {
   filters.set(unfiltered ? {} : JSON.parse(element.dataset.filters ?? "{}"));
-  ask(element.querySelector(".question").textContent, { fresh });
+  ask(element.querySelector(".question").textContent, { ...more, instead: element });
 }
 
 async function received(event) {
@@ -74,6 +85,8 @@ async function received(event) {
 
 function begun({ message_id, conversation_id, title }) {
   turn.identify(message_id);
+  restore = null;
+  attachments.taken();
   if (conversation() !== conversation_id) {
     main.dataset.conversation = conversation_id;
     history.pushState(null, "", `/c/${conversation_id}`);
@@ -84,7 +97,7 @@ function begun({ message_id, conversation_id, title }) {
     byId("thread-title").hidden = false;
   }
   side.refresh(conversation_id);
-  tabs.tell("turn", { conversation: conversation_id, message: message_id });
+  tabs.tell(turn.isVersion ? "branch" : "turn", { conversation: conversation_id, message: message_id });
 }
 
 /** Go on with a turn that another tab, or this page before it was loaded anew, has begun. */
@@ -97,7 +110,14 @@ function follow(element) {
 /** The server could not do what it was asked. */
 function refused({ code, message }) {
   if (!turn || turn.last) return void toast(message);
-  turn.fail({ code, message });
+  if (restore) {
+    turn.element.remove();
+    restore();
+    restore = null;
+    toast(message);
+  } else {
+    turn.fail({ code, message });
+  }
   turn = null;
   composer.setRunning(false);
 }
@@ -141,7 +161,7 @@ function connected(state) {
 
 /** What Escape closes, the uppermost first. */
 function escape() {
-  return popover.close() || evidence.close() || side.closeSheet() || (stop(), turn !== null);
+  return popover.close() || composer.stopEditing() || evidence.close() || side.closeSheet() || (stop(), turn !== null);
 }
 
 function keys() {
@@ -166,7 +186,18 @@ function keys() {
   });
 }
 
+let regenerated = null; // the turn whose menu of ways to answer again is open
+
+/** Style and depth of a way to answer again; what it leaves open is as in the composer. */
+function formOf({ dataset }) {
+  const { style, depth } = asking.chosen();
+  return { style: dataset.style || style, depth: dataset.depth || depth };
+}
+
 function clicks() {
+  byId("again-menu").addEventListener("popover-open", (event) => {
+    regenerated = event.detail.opener.closest(".turn");
+  });
   byId("veil").addEventListener("click", () => evidence.close() || side.closeSheet());
   byId("shortcuts-open").addEventListener("click", () => {
     popover.close({ focus: false });
@@ -176,11 +207,18 @@ function clicks() {
     const example = event.target.closest("[data-example]");
     if (example && !turn) return composer.send(example.dataset.example);
     const edited = event.target.closest("[data-edit-question]");
-    if (edited) return composer.edit(edited.closest(".turn").querySelector(".question").textContent);
+    if (edited) return composer.edit(edited.closest(".turn"));
+    const way = event.target.closest("[data-again]");
+    if (way) {
+      const of = regenerated;
+      popover.close();
+      return turn ? undefined : askAgain(of, { fresh: true, form: formOf(way) });
+    }
     const meant = event.target.closest("[data-ask-in]");
     if (meant && !turn) {
       sets.only(Number(meant.dataset.askIn));
-      return ask(meant.closest(".turn").querySelector(".question").textContent);
+      const asked = meant.closest(".turn");
+      return ask(asked.querySelector(".question").textContent, { instead: asked });
     }
     const again = event.target.closest("[data-ask-again], [data-ask-unfiltered], [data-ask-fresh]");
     if (!again || turn) return;
@@ -199,9 +237,19 @@ function commands() {
   return [...radios, { name: "in", label: words("command_in"), run: () => byId("sets-button").click() }];
 }
 
-for (const part of [popover, choices, evidence, tooltip, actions, time, earlier, start]) part.start();
+for (const part of [popover, choices, evidence, tooltip, actions, time, earlier, start, share]) part.start();
 startTurns();
-composer.start({ onAsk: (question) => (suggestions.close(), ask(question)), onStop: stop });
+attachments.start({ conversation });
+composer.start({
+  mayAsk: () => !attachments.isReading() || void toast(words("attach_wait")),
+  onAsk: (question, instead) => (suggestions.close(), ask(question, { instead })),
+  onStop: stop,
+});
+branches.start({
+  isBusy: () => turn !== null,
+  follow,
+  told: () => tabs.tell("branch", { conversation: conversation() }),
+});
 sets.start({ conversation });
 asking.start();
 suggestions.start({ all: commands() });
@@ -218,6 +266,7 @@ tabs.start({
   isBusy: () => turn !== null,
   decorate,
   follow,
+  reload: branches.reload,
   refreshList: () => side.refresh(conversation()),
 });
 followUps.start();

@@ -9,12 +9,28 @@ let running = false;
 
 export const text = () => field.value.trim();
 
-/** Put an earlier question into the field, to be asked in other words; the earlier turn stays. */
-export function edit(question) {
+let edited = null; // the turn whose question is in the field, to be asked in other words
+
+/** Put the question of a turn into the field; what is asked then is another version of the turn. */
+export function edit(turn) {
+  const question = turn.querySelector(".question").textContent;
+  edited = turn;
+  byId("editing").hidden = false;
   field.value = question;
   refresh();
   field.focus();
   field.setSelectionRange(question.length, question.length);
+}
+
+/** Leave the earlier question as it is; false where none was being edited. */
+export function stopEditing() {
+  if (!edited) return false;
+  edited = null;
+  byId("editing").hidden = true;
+  field.value = "";
+  refresh();
+  field.focus();
+  return true;
 }
 
 /** Put a text into the field that was written earlier, unless there is one. */
@@ -53,15 +69,18 @@ function refresh() {
   byId("send").disabled = running || !text() || over > 0;
 }
 
-/** `onAsk(question)` and `onStop()`. */
-export function start({ onAsk, onStop }) {
+/** `onAsk(question, turn)`, with the turn whose question was edited, or null, if `mayAsk()`; and `onStop()`. */
+export function start({ mayAsk, onAsk, onStop }) {
   const submit = () => {
-    if (byId("send").disabled) return;
+    if (byId("send").disabled || !mayAsk()) return;
     const question = text();
+    const turn = edited?.isConnected ? edited : null;
+    edited = null;
+    byId("editing").hidden = true;
     field.value = "";
     field.placeholder = field.dataset.nextPlaceholder;
     refresh();
-    onAsk(question);
+    onAsk(question, turn);
   };
   byId("composer").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -75,5 +94,6 @@ export function start({ onAsk, onStop }) {
     submit();
   });
   byId("stop").addEventListener("click", onStop);
+  byId("editing-cancel").addEventListener("click", stopEditing);
   refresh();
 }

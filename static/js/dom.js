@@ -17,13 +17,13 @@ export const formatted = (number) => new Intl.NumberFormat(document.documentElem
 
 const csrfToken = () => document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] ?? "";
 
-/** POST a form or JSON; resolves to the response, rejects where it is not a success. */
-export async function post(url, { form, json, keepalive = false } = {}) {
+/** POST a form or JSON; resolves to the response, rejects with it where it is not a success. */
+export async function post(url, { form, json, keepalive = false, method = "POST" } = {}) {
   const headers = { "X-CSRFToken": csrfToken() };
   if (json) headers["Content-Type"] = "application/json";
   const body = json ? JSON.stringify(json) : form;
-  const response = await fetch(url, { method: "POST", headers, body, keepalive });
-  if (!response.ok) throw Object.assign(new Error(`${response.status}`), { status: response.status });
+  const response = await fetch(url, { method, headers, body, keepalive });
+  if (!response.ok) throw Object.assign(new Error(`${response.status}`), { status: response.status, response });
   return response;
 }
 

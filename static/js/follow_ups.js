@@ -14,5 +14,6 @@ export async function show() {
 
 export function start() {
   document.addEventListener("turn-finished", () => setTimeout(show));
+  document.addEventListener("branch-shown", show);
   show();
 }

@@ -7,7 +7,7 @@ const AWAY_MS = 30000; // from which a tab looks what has happened elsewhere whe
 const main = byId("main");
 const channel = "BroadcastChannel" in window ? new BroadcastChannel(`ragsite-${main.dataset.user}`) : null;
 
-/** `kind`: "turn" (asked or finished), "changed" (a vote), "list" (pinned, renamed), "deleted". */
+/** `kind`: "turn" (asked or finished), "branch" (another version is shown), "changed" (a vote), "list" (pinned, renamed), "deleted". */
 export function tell(kind, values = {}) {
   channel?.postMessage({ kind, ...values });
 }
@@ -22,6 +22,13 @@ export function sort() {
   const sorted = [...found].sort((a, b) => order(a) - order(b) || found.indexOf(a) - found.indexOf(b));
   if (sorted.some((turn, at) => turn !== found[at])) byId("turns").append(...sorted);
 }
+
+/** Whether another turn is shown in the place of this one. */
+const isVersion = (fresh) =>
+  turns().some(
+    ({ dataset }) =>
+      "parent" in dataset && dataset.parent === fresh.dataset.parent && dataset.message !== fresh.dataset.message,
+  );
 
 /** Put a turn of the server's page in the place of the one that is shown, or behind the others. */
 function show(fresh, decorate) {
@@ -38,9 +45,9 @@ function show(fresh, decorate) {
 
 /**
  * `conversation()`: the one that is open; `isBusy()`: whether this tab runs a turn; `decorate(turn)`; `follow(turn)`
- * takes up a running one; `refreshList()`.
+ * takes up a running one; `reload()` shows the turns anew; `refreshList()`.
  */
-export function start({ conversation, isBusy, decorate, follow, refreshList }) {
+export function start({ conversation, isBusy, decorate, follow, reload, refreshList }) {
   const waiting = new Set(); // messages of other tabs, until the turn of this one is over
 
   async function take(message) {
@@ -48,14 +55,23 @@ export function start({ conversation, isBusy, decorate, follow, refreshList }) {
     const html = await part(`/messages/${message}`).catch(() => "");
     const fresh = parsed(html).querySelector(".turn");
     if (!fresh) return;
+    if (isVersion(fresh)) return showBranch();
     const shown = show(fresh, decorate);
     if (shown.dataset.state === "running" && !isBusy()) follow(shown);
+  }
+
+  async function showBranch() {
+    if (isBusy()) return;
+    const running = await reload().catch(() => null);
+    if (running && !isBusy()) follow(running);
   }
 
   async function catchUp() {
     if (!conversation() || isBusy()) return;
     const html = await part(location.pathname).catch(() => "");
-    for (const fresh of parsed(html).querySelectorAll("#turns .turn")) {
+    const all = [...parsed(html).querySelectorAll("#turns .turn")];
+    if (all.some(isVersion)) return showBranch();
+    for (const fresh of all) {
       if (find(fresh.dataset.message)?.dataset.state === fresh.dataset.state) continue;
       const shown = show(fresh, decorate);
       if (shown.dataset.state === "running" && !isBusy()) follow(shown);
@@ -66,6 +82,7 @@ export function start({ conversation, isBusy, decorate, follow, refreshList }) {
     const isHere = data.conversation && data.conversation === conversation();
     if (data.kind === "deleted" && isHere) return void location.assign("/");
     refreshList();
+    if (isHere && data.kind === "branch") return void showBranch();
     if (isHere && data.message) take(data.message);
   });
   document.addEventListener("turn-finished", () => {

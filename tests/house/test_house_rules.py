@@ -15,7 +15,14 @@ from tests.house.sources import ROOT, modules
 
 # they read nothing that has readers: documents that were found with a scope, options and their labels, two texts
 TEXTS_AND_LABELS = {"texts_diff", "side_by_side", "group_label", "option_label", "choice_label"}
-NO_RIGHTS_INVOLVED = {"pipeline_options", "site_options", "documents_in_any", "readers_condition", *TEXTS_AND_LABELS}
+NO_RIGHTS_INVOLVED = {
+    "pipeline_options",
+    "reading_options",
+    "site_options",
+    "documents_in_any",
+    "readers_condition",
+    *TEXTS_AND_LABELS,
+}
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 MAX_TASK_STATEMENTS = 5

@@ -5,7 +5,7 @@ import uuid
 import pytest
 import pytest_asyncio
 
-from chat.conversations.memory import history_window, session_append, session_history, session_key, session_turn
+from chat.conversations.memory import history_window, session_history, session_key, session_store, session_turn
 from chat.redis_client import client, close
 from ragcore.types.answering import Turn
 
@@ -45,10 +45,10 @@ def test_markers_of_earlier_answers_are_taken_out():
 @pytest.mark.django_db(transaction=True)
 async def test_a_session_keeps_its_turns_in_order_and_expires(redis_client):
     ids = {"user_id": 1, "conversation_id": uuid.uuid4()}
-    for number in range(3):
-        await session_append(**ids, turn=Turn(question=f"q{number}", answer="a"))
+    leaf = uuid.uuid4()
+    await session_store(**ids, turns=turns("a", "a", "a"), leaf=leaf)
 
-    assert [turn.question for turn in await session_history(**ids)] == ["q0", "q1", "q2"]
+    assert [turn.question for turn in await session_history(**ids, until=leaf)] == ["q0", "q1", "q2"]
     key = session_key(**ids)
     assert 7000 < await client().ttl(f"{key}:messages") <= 7200
     assert (await client().hgetall(key))["last_question"] == "q2"

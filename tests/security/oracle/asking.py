@@ -30,6 +30,7 @@ class Asker:
         sets = [self.aim.some("set", tenant=home) for _ in range(rng.randrange(3))]
         talk = str(self.aim.some("conversation", tenant=home, person=who.pk))
         message = str(self.aim.some("message", tenant=home, person=who.pk))
+        file = str(self.aim.some("attachment", tenant=home, person=who.pk))
         tenant = str(self.aim.some("tenant", tenant=home))
         tags = [w for w, one in self.walk.world.secrets.items() if one.facet == "tag"]
         word = rng.choice([w for w, one in self.walk.world.secrets.items() if one.kind == "version"])
@@ -48,6 +49,13 @@ class Asker:
             ("post", f"{RAG}query", {"query": QUESTION, "conversation_id": talk}),
             ("post", f"{RAG}query-stream", {"query": word}),
             ("get", f"{RAG}streams/{message}", None),
+            ("get", f"{RAG}shares", None),
+            ("post", f"{RAG}shares", {"message_id": message, "whole": True}),
+            ("get", f"{RAG}shares/00000000-0000-0000-0000-000000000002", None),
+            ("get", f"{RAG}attachments", None),
+            ("get", f"{RAG}attachments?conversation_id={talk}", None),
+            ("get", f"{RAG}attachments/{file}", None),
+            ("post", f"{RAG}generate", {"query": f"{QUESTION} {word}", "attachments": [file], "conversation_id": talk}),
             ("get", f"{RAG}health", None),
             ("get", "/v1/models", None),
             ("get", f"/v1/models/ragsite/{code}", None),

@@ -332,7 +332,15 @@ class Permits:
             return True
         return self._talks(who, str(self.facts.row("message", message)["conversation_id"]))
 
-    _chat_messagecitation = _of_message
+    _chat_messagecitation = _chat_attachmentcitation = _of_message
+
+    def _chat_attachment(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self._of_user(who, change, fresh)
+
+    def _chat_attachmentpassage(self, who: Person, change: Change, fresh: Any) -> bool:
+        of = change.row["attachment_id"]
+        rows = [row for row in self.facts.rows["attachment"].values() if row["id"] == of]
+        return not rows or rows[0]["user_id"] == who.pk or self._person(who, rows[0]["user_id"])
 
     def _feedback_vote(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._of_user(who, change, fresh) and self._of_message(who, change, fresh)

@@ -97,6 +97,7 @@ KINDS = {  # kind → model
     "notification": "notifications.Notification",
     "conversation": "chat.Conversation",
     "message": "chat.Message",
+    "attachment": "chat.Attachment",
     "statistics": "chat.StrategyStatistics",
     "case": "feedback.BadCase",
     "golden": "evaluation.GoldenSet",
@@ -114,6 +115,7 @@ def facts_of(roles: dict[int, str]) -> Facts:
         names = [f.attname for f in model._meta.concrete_fields if f.name not in LARGE]
         rows = model._default_manager.order_by("pk").values(*names)
         key = model._meta.pk.attname if model._meta.pk else "id"
+        key = "key" if kind == "attachment" else key  # by which people know it
         facts.rows[kind] = {(row[key] if isinstance(row[key], int) else str(row[key])): row for row in rows}
     _people(facts, roles)
     _documents(facts)

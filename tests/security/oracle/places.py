@@ -7,13 +7,23 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.core.files.base import ContentFile
 from django.utils import timezone
 
 from accounts.models import User, UserGroup
 from accounts.services import audit_record
-from chat.models import Conversation, Message, MessageCitation, StrategyStatistics
+from chat.models import (
+    Attachment,
+    AttachmentCitation,
+    AttachmentPassage,
+    Conversation,
+    Message,
+    MessageCitation,
+    StrategyStatistics,
+)
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from feedback.models import BadCase, Signal, Vote
 from knowledge.models import (
@@ -345,12 +355,31 @@ class Place:
             )
             self.world.tell("conversation", talk, title=words.pop("title"))
             self.world.tell("message", message, **words)
+            self._attached(talk, message)
             said = self.words("comment", "note")
             Vote.objects.create(message=message, user=self.person(role), vote="down", comment=said["comment"])
             Signal.objects.create(message=message, user=self.person(role), kind="copy")
             case = BadCase.objects.create(message=message, note=said["note"])
             self.world.tell("case", case, **said)
         StrategyStatistics.objects.create(tenant=self.tenant, strategy="standard", day=timezone.now().date(), answers=3)
+
+    def _attached(self, talk: Conversation, message: Message) -> None:
+        """A file that the answer quotes, too."""
+        words = self.words("name", "text")
+        row = Attachment(
+            tenant=self.tenant,
+            user=talk.user,
+            conversation=talk,
+            name=f"{words['name']}.txt",
+            size_bytes=1,
+            state="ready",
+        )
+        row.file.save("x.txt", ContentFile(words["text"].encode()), save=False)
+        row.save()
+        vector = np.zeros(768, dtype=np.float32).tobytes()
+        passage = AttachmentPassage.objects.create(attachment=row, ordinal=0, text=words["text"], vector=vector)
+        AttachmentCitation.objects.create(message=message, number=2, passage=passage, excerpt=words["text"])
+        self.world.tell("attachment", str(row.key), **words)
 
     def _judged(self) -> None:
         for role, set_name in (("owner", "open"), ("reviewer", "other"), ("keeper", "closed")):

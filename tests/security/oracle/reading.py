@@ -40,6 +40,9 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "c/<uuid:conversation_id>": ("conversation", _own("conversation", "user_id")),
     "c/<uuid:conversation_id>/turns": None,  # nothing without a turn before which they are wanted
     "c/<uuid:conversation_id>/export": ("conversation", _own("conversation", "user_id")),
+    "shared": ("", everybody),
+    "shared/<uuid:link_id>": None,
+    "attachments/<uuid:attachment_id>/file": ("attachment", _own("attachment", "user_id")),
     "messages/<uuid:message_id>/follow-ups": ("message", _own("message", "user_id")),
     "messages/<uuid:message_id>/export": ("message", _own("message", "user_id")),
     "messages/<uuid:message_id>": ("message", _own("message", "user_id")),
@@ -272,6 +275,8 @@ API_ONLY_POST = {
         "preferences",
         "move",
         "archive",
+        "show_branch",
+        "link_revoke",
         "rename",
         "pin",
         "choose_sets",

@@ -25,6 +25,7 @@ OF_PARAMETER = {
     "notification_id": "notification",
     "conversation_id": "conversation",
     "message_id": "message",
+    "attachment_id": "attachment",
     "version_id": "version",
     "chunk_id": "chunk",
     "edit_id": "edit",
@@ -35,6 +36,7 @@ PLAIN = {  # parameters that name no object
     "verb": ("move", "copy", "remove", "steal"),
     "name": ("ragsite", "ragsite/open", "p1.png"),
     "reference": ("0" * 32,),
+    "link_id": ("00000000-0000-0000-0000-000000000002",),  # what links show: tests/chat/test_sharing.py
     "source": ("wiki", "1"),
     "content_type_id": ("1", "7", "20"),
     "app_label": ("accounts", "knowledge", "chat", "feedback", "evaluation"),
@@ -55,7 +57,7 @@ HANGS_ON = {  # kinds without a tenant of their own: column, kind of what they h
     "run": ("golden_set_id", "golden"),
 }
 OWNED = {  # kinds that belong to one person: column
-    **dict.fromkeys(("key", "request", "conversation", "message"), "user_id"),
+    **dict.fromkeys(("key", "request", "conversation", "message", "attachment"), "user_id"),
     "notification": "recipient_id",
 }
 FORGED = ("0", "999999999", "9223372036854775807", "-1", "1' OR '1'='1", "00000000-0000-0000-0000-000000000001", "%00")
@@ -180,7 +182,7 @@ class Aim:
         return self.rng.choice(self.ids[kind] if tenant is None else self.near[tenant, kind])
 
     def _forged(self, parameter: str) -> str:
-        if parameter in ("conversation_id", "message_id"):
+        if parameter in ("conversation_id", "message_id", "attachment_id"):
             return "00000000-0000-0000-0000-000000000001"
         plain = parameter == "object_id"
         return self.rng.choice(FORGED if plain else FORGED[:3])

@@ -305,6 +305,10 @@ class Rules:
     def _notification(self, who: Person, pk: int, facet: str, way: str) -> bool:
         return bool(self.facts.row("notification", pk)["recipient_id"] == who.pk)
 
+    def _attachment(self, who: Person, pk: str, facet: str, way: str) -> bool:
+        """Its person, and nobody else whatever the role."""
+        return bool(self.facts.row("attachment", pk)["user_id"] == who.pk)
+
     def _conversation(self, who: Person, pk: str, facet: str, way: str) -> bool:
         row = self.facts.row("conversation", pk)
         reviewing = who.is_staff and who.reviews and self.of_tenant(who, row["tenant_id"])

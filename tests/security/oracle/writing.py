@@ -250,6 +250,8 @@ class Acts:
             "pin": [form(pinned="on")],
             "move": [form(folder="mine")],
             "archive": [form(archived="on")],
+            "link_revoke": [form()],
+            "show_branch": [form(message=self.any("message"))],
             "preferences": [form(style="precise", depth="research")],
             "choose_sets": [form(sets=sets)],
             "delete": [form()],

@@ -1,0 +1,157 @@
+"""What a colleague sees of a shared answer: only what rests on sources that the colleague may read at this moment.
+
+Where all sources of an answer may be read, it is shown as it is. Else only sentences are shown whose citations may all
+be read; sentences without a citation are withheld, too, because they may repeat any of the sources.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+
+from accounts.scope import Scope
+from chat.branches import branches_of
+from chat.models import Message, MessageCitation, SharedLink
+from chat.rendering import render_markdown
+from chat.view_models import text_lang
+from knowledge.models import KnowledgeSet
+from knowledge.rendering import markdown_html
+from knowledge.selectors import documents_readable, sets_readable
+from knowledge.selectors.keeping import kept_among
+
+MOST_TURNS = 50  # of a conversation: the last ones
+_BUTTON = re.compile(r'<button class="cite"[^<>]*data-cite="(\d+)"[^<>]*>\d+</button>')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedSource:
+    """A source of a shared answer; one that may not be read keeps its number only."""
+
+    number: int
+    is_readable: bool
+    title: str = ""
+    sets: str = ""
+    page: int | None = None
+    section: str = ""
+    html: SafeString = SafeString("")
+    document_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedPart:
+    """A piece of the text, or in its place how many sentences are withheld."""
+
+    html: SafeString = SafeString("")
+    withheld: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedTurn:
+    """A question with what may be seen of its answer."""
+
+    message: Message
+    lang: str
+    parts: Sequence[SharedPart]
+    sources: Sequence[SharedSource]
+    is_whole: bool  # nothing is withheld
+
+
+def shared_turns(*, scope: Scope, link: SharedLink) -> list[SharedTurn]:
+    """The turns of a link that was opened (`link_open`), under the rights of the one who looks at it."""
+    message = link.message
+    wanted = [message.pk]
+    if link.is_whole:
+        wanted = branches_of(message.conversation).path_to(message.pk)[-MOST_TURNS:]
+    rows = Message.objects.filter(
+        pk__in=wanted, conversation=message.conversation_id, state__in=(Message.State.DONE, Message.State.STOPPED)
+    )
+    related = ("citations__chunk", "citations__document__sets", "attachment_citations")
+    turns = list(rows.order_by("created").prefetch_related(*related))
+    citations = [citation for turn in turns for citation in turn.citations.all()]
+    readable = _readable(scope, citations)
+    sets = {one.pk: one for one in sets_readable(scope=scope)}
+    return [_turn(turn, readable, sets) for turn in turns]
+
+
+def _readable(scope: Scope, citations: Sequence[MessageCitation]) -> set[int]:
+    """Ids of chunks that the person may read: passages in force of readable documents, as a keeper any."""
+    documents = {citation.document_id for citation in citations}
+    live = dict(documents_readable(scope=scope).filter(pk__in=documents).values_list("pk", "live_version_id"))
+    kept = kept_among(scope=scope, document_ids=live)
+    return {
+        one.chunk_id
+        for one in citations
+        if one.document_id in live
+        and (one.document_id in kept or (one.chunk.retired is None and one.version_id == live[one.document_id]))
+    }
+
+
+def _turn(message: Message, readable: set[int], sets: dict[int, KnowledgeSet]) -> SharedTurn:
+    citations = sorted(message.citations.all(), key=lambda one: one.number)
+    attached = [one.number for one in message.attachment_citations.all()]
+    shown = {one.number for one in citations if one.chunk_id in readable}
+    is_whole = not attached and len(shown) == len(citations)
+    html = message.answer_html if is_whole else ""
+    parts = [SharedPart(html=_linked(html, message))] if is_whole else list(_parts(message, shown))
+    listed = [one for one in citations if one.cited or message.status == "search_results"]
+    sources = [_source(one, one.number in shown, sets) for one in listed]
+    files = [SharedSource(number=number, is_readable=False) for number in attached]
+    return SharedTurn(
+        message=message,
+        lang=text_lang(message.question),
+        parts=parts,
+        sources=sorted([*sources, *files], key=lambda one: one.number),
+        is_whole=is_whole,
+    )
+
+
+def _parts(message: Message, shown: Collection[int]) -> Iterator[SharedPart]:
+    """Sentences all of whose citations may be read, and how many stand between them that may not."""
+    withheld = 0
+    for sentence in message.sentences:
+        numbers = set(sentence.get("citations") or ())
+        if not numbers or not numbers <= set(shown):
+            withheld += 1
+            continue
+        if withheld:
+            yield SharedPart(withheld=withheld)
+            withheld = 0
+        markers = "".join(f"[{number}]" for number in sorted(numbers))
+        html = render_markdown(f"{sentence['text']} {markers}", citations=shown)
+        yield SharedPart(html=_linked(html, message))
+    if withheld or not message.sentences:
+        yield SharedPart(withheld=withheld or 1)
+
+
+def _linked(html: str, message: Message) -> SafeString:
+    """Markers as links to the sources below, without scripts. The HTML was sanitised when it was made."""
+    label = _("Source %(number)s")
+    linked = _BUTTON.sub(
+        lambda match: (
+            f'<a class="cite" href="#source-{message.pk}-{match[1]}" '
+            f'aria-label="{label % {"number": match[1]}}">{match[1]}</a>'
+        ),
+        html,
+    )
+    return mark_safe(linked)  # noqa: S308
+
+
+def _source(citation: MessageCitation, is_readable: bool, sets: dict[int, KnowledgeSet]) -> SharedSource:
+    if not is_readable:
+        return SharedSource(number=citation.number, is_readable=False)
+    chunk, document = citation.chunk, citation.document
+    names = [sets[one.pk].shown_name for one in document.sets.all() if one.pk in sets]
+    return SharedSource(
+        number=citation.number,
+        is_readable=True,
+        title=document.title,
+        sets=" · ".join(names),
+        page=chunk.page,
+        section=" › ".join(heading for heading in chunk.heading_path if heading != document.title),
+        html=markdown_html(chunk.text, claim=citation.segment),
+        document_id=document.pk,
+    )

@@ -1,0 +1,152 @@
+// Files for this conversation: chosen, dropped or pasted; sent, read by the server, shown above the question.
+
+import { announce, byId, fromTemplate, part, post, words } from "./dom.js";
+import { toast } from "./toast.js";
+
+const URL = "/api/v1/rag/attachments";
+const FIRST_PAUSE_MS = 400;
+const LONGEST_PAUSE_MS = 3000;
+
+const list = byId("attached");
+const input = byId("attach-input");
+let conversation = () => "";
+
+const items = () => [...list.children];
+const state = (item) => item.dataset.state;
+
+/** Whether a file is still being sent or read. */
+export const isReading = () => items().some((item) => ["sending", "reading"].includes(state(item)));
+
+/** Files that the next question brings along. */
+export const chosen = () =>
+  items()
+    .filter((item) => state(item) === "ready" && !("bound" in item.dataset))
+    .map((item) => item.dataset.id);
+
+/** The question with these files was taken: they belong to the conversation from now on. */
+export function taken() {
+  for (const item of items()) {
+    if (state(item) === "ready") item.dataset.bound = "";
+    if (state(item) === "failed") removed(item);
+  }
+}
+
+function show(item, file) {
+  item.dataset.state = file.state;
+  if (file.id) item.dataset.id = file.id;
+  item.querySelector(".attached-name").textContent = file.name;
+  const { done = 0, total = 0 } = file.progress ?? {};
+  const said = {
+    sending: words("attach_sending"),
+    reading: total ? words("attach_reading_n", { n: done, total }) : words("attach_reading"),
+    ready: "",
+    failed: file.error?.message || words("attach_failed"),
+  }[file.state];
+  item.querySelector(".attached-state").textContent = said;
+  item.querySelector(".pulse").hidden = !["sending", "reading"].includes(file.state);
+  const remove = item.querySelector("button");
+  remove.setAttribute("aria-label", words("attach_remove", { name: file.name }));
+  remove.title = remove.getAttribute("aria-label");
+  list.hidden = false;
+}
+
+function gone(item) {
+  item.remove();
+  list.hidden = !list.childElementCount;
+}
+
+/** Ask until the file has been read. */
+async function follow(item) {
+  for (let pause = FIRST_PAUSE_MS; item.isConnected && state(item) === "reading"; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    const answer = await part(`${URL}/${item.dataset.id}`).catch((error) => error);
+    if (answer?.status === 404) return gone(item);
+    if (typeof answer !== "string") continue; // the network is away: ask again
+    const file = JSON.parse(answer);
+    show(item, file);
+    if (file.state === "ready") announce(words("attach_ready", { name: file.name }));
+    if (file.state === "failed") announce(`${file.name}: ${file.error?.message ?? ""}`);
+  }
+}
+
+async function send(file) {
+  const item = fromTemplate("attached-template");
+  list.append(item);
+  show(item, { name: file.name, state: "sending" });
+  const form = new FormData();
+  form.set("file", file, file.name);
+  if (conversation()) form.set("conversation_id", conversation());
+  try {
+    const stored = await (await post(URL, { form })).json();
+    if (!item.isConnected) return void remove(stored.id);
+    show(item, stored);
+    if (stored.conversation_id) item.dataset.bound = "";
+    follow(item);
+  } catch (error) {
+    const message = await error.response?.json().then(
+      (body) => body.error?.message,
+      () => "",
+    );
+    show(item, { name: file.name, state: "failed", error: { message: message || words("attach_failed") } });
+  }
+}
+
+const remove = (id) => post(`${URL}/${id}`, { method: "DELETE" });
+
+async function removed(item) {
+  gone(item);
+  if (!item.dataset.id) return;
+  try {
+    await remove(item.dataset.id);
+  } catch (error) {
+    if (error.status === 404) return;
+    list.append(item);
+    list.hidden = false;
+    toast(words("attach_remove_failed"));
+  }
+}
+
+const add = (files) => [...files].forEach(send);
+const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+
+export function start({ conversation: current }) {
+  conversation = current;
+  byId("attach").addEventListener("click", () => input.click());
+  input.addEventListener("change", () => {
+    add(input.files);
+    input.value = "";
+  });
+  list.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    removed(button.closest("li"));
+    byId("question").focus();
+  });
+  byId("question").addEventListener("paste", (event) => {
+    if (!event.clipboardData?.files.length) return;
+    event.preventDefault();
+    add(event.clipboardData.files);
+  });
+  const main = byId("main");
+  main.addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    byId("composer").dataset.drop = "";
+  });
+  main.addEventListener("dragleave", (event) => {
+    if (!main.contains(event.relatedTarget)) delete byId("composer").dataset.drop;
+  });
+  main.addEventListener("drop", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    delete byId("composer").dataset.drop;
+    add(event.dataTransfer.files);
+  });
+  for (const file of JSON.parse(byId("attached-start").textContent)) {
+    const item = fromTemplate("attached-template");
+    list.append(item);
+    show(item, file);
+    if (file.conversation_id) item.dataset.bound = "";
+    follow(item);
+  }
+}
