@@ -44,6 +44,11 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"queue": "nightly", "expires": 60, "priority": 9},
     },
+    "open cases of answers that did not help": {
+        "task": "feedback.check_answers",
+        "schedule": 60.0,
+        "options": {"queue": "nightly", "expires": 60},
+    },
     "keep index statistics": {
         "task": "knowledge.refresh_indexes",
         "schedule": crontab(minute="*/5"),

@@ -4,6 +4,7 @@ import * as actions from "./actions.js";
 import * as asking from "./asking.js";
 import * as choices from "./choices.js";
 import * as composer from "./composer.js";
+import * as dwell from "./dwell.js";
 import { restored, signedOut } from "./draft.js";
 import { byId, words } from "./dom.js";
 import * as earlier from "./earlier.js";
@@ -199,7 +200,7 @@ function commands() {
   return [...radios, { name: "in", label: words("command_in"), run: () => byId("sets-button").click() }];
 }
 
-for (const part of [popover, choices, evidence, tooltip, actions, time, earlier, start]) part.start();
+for (const part of [popover, choices, evidence, tooltip, actions, dwell, time, earlier, start]) part.start();
 startTurns();
 composer.start({ onAsk: (question) => (suggestions.close(), ask(question)), onStop: stop });
 sets.start({ conversation });
