@@ -33,6 +33,7 @@ ACTIONS = {
     "user.deactivate": _("Deactivated user"),
     "api_key.create": _("Created API key"),
     "api_key.revoke": _("Revoked API key"),
+    "cases.diagnose": _("Diagnosed feedback cases"),
     "case.move": _("Moved case"),
     "case.reopen": _("Reopened case"),
     "document.delete": _("Deleted document"),

@@ -68,7 +68,7 @@ def test_how_the_answer_came_to_be_is_kept_with_votes_signals_and_cases(world):
 
     features = BadCase.objects.get().features
     assert Vote.objects.get().features == Signal.objects.get().features == features
-    assert features["query_type"] == "general"
+    assert features["query_type"] == "process"
     assert (features["strategy"], features["mode"], features["model"], features["cache"]) == (
         "standard",
         "basic",

@@ -277,6 +277,7 @@ class Acts:
             "knowledge_optionschange_import": [form(file=options_file(), confirm="1", note="x")],
             "knowledge_optionschange_undo": [form()],
             "feedback_badcase_move": [form(state=rng.choice(("open", "in_work", "closed")), note="seen")],
+            "feedback_badcase_diagnose": [form()],
             "evaluation_goldenset_import": [form(file=SimpleUploadedFile("g.jsonl", b'{"question": "why?"}'))],
             "evaluation_lab_golden": [
                 form(golden_set=str(self.any("golden")), question="why?", relevant=[self.any("document")])

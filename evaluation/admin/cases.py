@@ -1,4 +1,4 @@
-"""Cases: answers that were voted down, triaged by reviewers (D35, D36)."""
+"""Feedback cases, triaged by reviewers: the queue and the page of one case (D35, D36)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, F, Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -19,6 +20,8 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 from accounts.admin.base import StateListFilter, admin_scope, admin_user, badge
 from accounts.error_messages import error_message
 from chat.admin import ReviewerAdmin, answer_context, is_reviewer
+from evaluation.selectors import diagnosis_run_latest
+from evaluation.services.case_diagnosis import cases_without_diagnosis, diagnosis_run_start
 from feedback.models import BadCase, Vote
 from feedback.selectors import cases_reviewable, moves_of
 from feedback.services import case_move
@@ -67,6 +70,7 @@ class BadCaseAdmin(ReviewerAdmin):
     actions = ("take", "close")
     fields = (("state_shown", "assignee"), ("created", "closed", "reopened"), "note")
     readonly_fields = ("state_shown", "assignee", "created", "closed", "reopened", "note")
+    list_before_template = "admin/feedback/badcase/list_top.html"
     change_form_outer_after_template = "admin/feedback/badcase/case.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BadCase]:
@@ -83,8 +87,30 @@ class BadCaseAdmin(ReviewerAdmin):
         return self.has_module_permission(request)
 
     def get_urls(self) -> list[URLPattern]:
-        move = path("<int:pk>/move/", self.admin_site.admin_view(self.move), name="feedback_badcase_move")
-        return [move, *super().get_urls()]
+        view = self.admin_site.admin_view
+        own = [
+            path("<int:pk>/move/", view(self.move), name="feedback_badcase_move"),
+            path("diagnose/", view(self.diagnose), name="feedback_badcase_diagnose"),
+        ]
+        return [*own, *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        scope = admin_scope(request)
+        extra = {
+            "run": diagnosis_run_latest(scope=scope),
+            "undiagnosed": cases_without_diagnosis(tenant_id=scope.tenant_id).count() if is_reviewer(request) else 0,
+            "may_diagnose": is_reviewer(request),
+        }
+        page: HttpResponse = super().changelist_view(request, {**extra, **(extra_context or {})})
+        return page
+
+    def diagnose(self, request: HttpRequest) -> HttpResponseBase:
+        """POST: find the causes of all cases that have no diagnosis."""
+        if not is_reviewer(request):
+            raise PermissionDenied
+        if request.method == "POST":
+            diagnosis_run_start(scope=admin_scope(request), actor=admin_user(request))
+        return redirect(reverse("admin:feedback_badcase_changelist"))
 
     # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
