@@ -109,6 +109,14 @@ class BadCase(models.Model):
     note = models.TextField(_("reviewer note"), blank=True)
     origin = models.CharField(_("opened by"), max_length=12, choices=Origin.choices, default=Origin.VOTE)
     features = models.JSONField(default=dict, blank=True)  # see feedback.features
+    marked_document = models.ForeignKey(
+        "knowledge.Document", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )  # that holds the right answer, as a reviewer has marked it
+    marked_ordinal = models.PositiveIntegerField(null=True, blank=True)  # of the passage in it, 0-based
+    right_answer = models.TextField(_("right answer"), blank=True, max_length=4000)
+    accepted = ArrayField(models.TextField(), default=list, blank=True)  # strings, one of which a right answer has
+    fix = models.CharField(_("fix"), max_length=500, blank=True)  # what was changed: words, or an address
+    told = models.DateTimeField(_("user told"), null=True, blank=True)
     created = models.DateTimeField(_("created"), auto_now_add=True)
     closed = models.DateTimeField(_("closed"), null=True, blank=True)
     reopened = models.DateTimeField(_("reopened by user feedback"), null=True, blank=True)

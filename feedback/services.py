@@ -71,7 +71,7 @@ def _tell_reviewers(case: BadCase) -> None:
 
 
 def _may_review(user: User, case: BadCase) -> bool:
-    found = cases_reviewable(scope=scope_for(user), is_reviewer=_is_reviewer(user))
+    found = cases_reviewable(scope=scope_for(user), is_reviewer=is_reviewing(user))
     return found.filter(pk=case.pk).exists()
 
 
@@ -83,7 +83,7 @@ def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadC
     twice changes nothing more. Raises NotFoundError without the right to review the case.
     """
     target = BadCase.State(state)
-    case_get(scope=scope_for(actor), case_id=case.pk, is_reviewer=_is_reviewer(actor))
+    case_get(scope=scope_for(actor), case_id=case.pk, is_reviewer=is_reviewing(actor))
     case = BadCase.objects.select_for_update().get(pk=case.pk)
     before = case.state
     case.state = target
@@ -100,7 +100,8 @@ def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadC
     return case
 
 
-def _is_reviewer(actor: User) -> bool:
+def is_reviewing(actor: User) -> bool:
+    """Whether somebody is staff with the permission to change cases."""
     return actor.is_staff and actor.has_perm(REVIEW_PERMISSION)
 
 

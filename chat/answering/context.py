@@ -67,6 +67,7 @@ class AnswerContext:
     is_streaming: bool = False  # whether somebody reads along
     renders_blocks: bool = False  # whether the reader wants HTML block by block
     summary: str = ""  # of turns that are too old for the history
+    within: Scope | None = None  # rights of a second person, which hold as well: who asks a stored question again
 
     @property
     def history(self) -> tuple[Turn, ...]:

@@ -148,11 +148,20 @@ def _diagnose(run: DiagnosisRun, case: BadCase) -> None:
 
 def known_answer(case: BadCase) -> Wanted:
     """What is known of the right answer: the reviewer's mark and words, else those of a golden case of the question."""
+    if case.marked_document_id is not None or case.accepted:
+        return Wanted(passage=marked_passage(case), answers=tuple(case.accepted))
     tenant_id = case.message.conversation.tenant_id
     golden = GoldenCase.objects.filter(golden_set__tenant_id=tenant_id, question=case.message.question).first()
     if golden is None:
         return Wanted()
     return Wanted(passage=next(iter(golden.relevant), ""), answers=tuple(golden.answers))
+
+
+def marked_passage(case: BadCase) -> str:
+    """The reviewer's mark as the lab names passages; "" without one."""
+    if case.marked_document_id is None:
+        return ""
+    return f"#{case.marked_document_id}" + ("" if case.marked_ordinal is None else f":{case.marked_ordinal + 1}")
 
 
 def _by_rights(case: BadCase, wanted: Wanted) -> Iterator[DiagnosedAnswer]:
