@@ -58,7 +58,7 @@ class CauseFilter(StateListFilter):
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
         return [*Diagnosis.Cause.choices, (NOT_YET, _("Not diagnosed yet"))]
 
-    def narrowed(self, rows: QuerySet[BadCase], choice: str) -> QuerySet[BadCase]:
+    def narrowed(self, rows: Any, choice: str) -> Any:
         return rows.filter(cause=None) if choice == NOT_YET else rows.filter(cause=choice)
 
 
@@ -102,8 +102,8 @@ class ReviewerFilter(StateListFilter):
         people = given.values_list("assignee_id", "assignee__username").distinct()
         return [*((str(pk), name) for pk, name in people), (NOT_YET, _("Nobody"))]
 
-    def narrowed(self, rows: QuerySet[BadCase], choice: str) -> QuerySet[BadCase]:
-        return rows.filter(assignee=None if choice == NOT_YET else choice)
+    def narrowed(self, rows: Any, choice: str) -> Any:
+        return rows.filter(assignee=None) if choice == NOT_YET else rows.filter(assignee_id=choice)
 
 
 class AgeFilter(StateListFilter):
