@@ -91,6 +91,14 @@ class User(AbstractUser):
             "Passages that match your department, product, interests and recent knowledge sets rank slightly higher."
         ),
     )
+    record_use = models.BooleanField(
+        _("record how I use answers"),
+        default=True,
+        help_text=_(
+            "Copying, opening sources, reading time, stopping and rephrasing show where answers fail. Reviewers see "
+            "them with question and answer."
+        ),
+    )
     must_change_password = models.BooleanField(
         _("choose a new password"),
         default=False,

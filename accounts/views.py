@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.postgres.forms import SimpleArrayField
 from django.http import HttpRequest, HttpResponse
@@ -49,7 +50,7 @@ class ProfileForm(forms.ModelForm):
 
     class Meta:
         model = User
-        fields = ("department", "product", "role", "interests", "use_profile")
+        fields = ("department", "product", "role", "interests", "use_profile", "record_use")
         widgets: ClassVar = {
             "department": forms.TextInput(attrs={"autocomplete": "organization"}),
             "role": forms.TextInput(attrs={"autocomplete": "organization-title"}),
@@ -126,5 +127,6 @@ def _profile(
         "key_name": key_name,
         "places": sessions_of(user, current=current_reference(request)),
         "has_second_factor": has_second_factor(user),
+        "keep_signals_days": settings.KEEP_SIGNALS_DAYS,
     }
     return render(request, "accounts/profile.html", context)

@@ -8,7 +8,7 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.scope import Scope
 from chat.models import Message
-from evaluation.models import Diagnosis, EvaluationRun, GoldenCase, GoldenSet
+from evaluation.models import Diagnosis, DiagnosisRun, EvaluationRun, GoldenCase, GoldenSet
 from knowledge.selectors import documents_readable, sets_managed
 
 
@@ -55,10 +55,18 @@ def runs_of(*, scope: Scope, golden_set: GoldenSet | None = None) -> QuerySet[Ev
 def diagnosis_latest(*, scope: Scope, message: Message) -> Diagnosis | None:
     """The latest diagnosis of an answer that the caller has got within their rights.
 
-    None where there is none, and where it rests on a document that the asker may not open.
+    None where there is none. One that rests on a document that the asker may not open does not exist for them.
     """
-    found = Diagnosis.objects.filter(message=message).select_related("document", "created_by").first()
-    if found is None or found.document is None:
-        return found
-    may_open = documents_readable(scope=scope).filter(pk=found.document.pk).exists()
-    return found if may_open else None
+    rows = Diagnosis.objects.filter(diagnosis_shown(scope=scope), message=message)
+    return rows.select_related("document", "created_by").first()
+
+
+def diagnosis_shown(*, scope: Scope) -> Q:
+    """Condition on diagnoses: they rest on no document, or on one that the asker may open."""
+    readable = documents_readable(scope=scope).order_by().values("pk")
+    return Q(document=None) | Q(document__in=readable)
+
+
+def diagnosis_run_latest(*, scope: Scope) -> DiagnosisRun | None:
+    """The latest run over the cases of the asker's tenant."""
+    return DiagnosisRun.objects.filter(tenant_id=scope.tenant_id).select_related("requested_by").first()

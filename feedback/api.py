@@ -11,20 +11,28 @@ from rest_framework.response import Response
 
 from accounts.key_scopes import KeyScope
 from accounts.rest import ResourceViewSet, StrictSerializer, Text, storable
+from feedback.errors import NothingSaidError
 from feedback.models import Signal, Vote
 from feedback.services import signal_record, vote_record
 
 
 class FeedbackBody(StrictSerializer):
-    """A judgement of an answer in place of your earlier one; reasons and comment that are left out stay."""
+    """A judgement of an answer in place of your earlier one: `vote`, `rating` or both. What is left out stays; a rating
+    alone counts as a vote, up from 3.
+    """
 
     message_id = serializers.UUIDField()
-    vote = serializers.ChoiceField(Vote.Direction.choices)
+    vote = serializers.ChoiceField(Vote.Direction.choices, required=False)
     rating = serializers.IntegerField(min_value=1, max_value=5, required=False, allow_null=True)
     reasons = serializers.ListField(
         child=serializers.ChoiceField(Vote.Reason.choices), max_length=len(Vote.Reason), required=False
     )
     comment = Text(max_length=2000, allow_blank=True, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs.get("vote") is None and attrs.get("rating") is None:
+            raise serializers.ValidationError({"vote": NothingSaidError.default_message})
+        return attrs
 
 
 class FeedbackFields(serializers.ModelSerializer[Vote]):
@@ -46,7 +54,7 @@ class SignalBody(StrictSerializer):
 
 
 class SignalFields(serializers.Serializer[Any]):
-    """A signal was taken."""
+    """Whether the signal was kept; not, where you have switched that off in your profile."""
 
     accepted = serializers.BooleanField()
 
@@ -61,7 +69,7 @@ class FeedbackViewSet(ResourceViewSet):
 
     @extend_schema(request=FeedbackBody, responses={201: FeedbackFields})
     def create(self, request: Request) -> Response:
-        """Judge an answer; a vote down is looked at by a reviewer."""
+        """Judge an answer; a vote down or a rating of 1 or 2 is looked at by a reviewer."""
         vote = vote_record(scope=self.scope, user=self.user, **self.body(FeedbackBody))
         return Response(FeedbackFields(vote).data, status=201)
 
@@ -77,5 +85,5 @@ class SignalViewSet(ResourceViewSet):
     @extend_schema(request=SignalBody, responses={202: SignalFields})
     def create(self, request: Request) -> Response:
         """Record a sign."""
-        signal_record(scope=self.scope, user=self.user, **self.body(SignalBody))
-        return Response({"accepted": True}, status=202)
+        kept = signal_record(scope=self.scope, user=self.user, **self.body(SignalBody))
+        return Response({"accepted": kept is not None}, status=202)

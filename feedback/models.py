@@ -38,6 +38,7 @@ class Vote(models.Model):
         models.CharField(max_length=16, choices=Reason.choices), default=list, blank=True, verbose_name=_("reasons")
     )
     comment = models.TextField(_("comment"), blank=True, max_length=2000)
+    features = models.JSONField(default=dict, blank=True)  # see feedback.features
     created = models.DateTimeField(_("created"), auto_now_add=True)
     updated = models.DateTimeField(_("updated"), auto_now=True)
 
@@ -61,12 +62,14 @@ class Signal(models.Model):
         CITATION_CLICK = "citation_click", _("Opened a source")
         REWORD = "reword", _("Rephrased the question")
         STOP = "stop", _("Stopped the answer")
-        DWELL = "dwell", _("Reading time")
+        DWELL = "dwell", _("Reading time")  # seconds
+        WRONG_SOURCE = "wrong_source", _("Reported a wrong source")  # number of the citation
 
     message = models.ForeignKey("chat.Message", on_delete=models.CASCADE, related_name="signals")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices)
     value = models.JSONField(_("value"), null=True, blank=True)
+    features = models.JSONField(default=dict, blank=True)  # see feedback.features
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -86,6 +89,13 @@ class BadCase(models.Model):
         IN_WORK = "in_work", _("In progress")
         CLOSED = "closed", _("Closed")
 
+    class Origin(models.TextChoices):
+        VOTE = "vote", _("User feedback")
+        REWORD = "reword", _("Rephrased the question")
+        STOP = "stop", _("Stopped the answer")
+        UNSUPPORTED = "unsupported", _("Sentences without support")
+        REFUSAL = "refusal", _("Not answered although a title is near")
+
     message = models.OneToOneField("chat.Message", on_delete=models.CASCADE, related_name="bad_case")
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.OPEN)
     assignee = models.ForeignKey(
@@ -97,6 +107,16 @@ class BadCase(models.Model):
         verbose_name=_("reviewer"),
     )
     note = models.TextField(_("reviewer note"), blank=True)
+    origin = models.CharField(_("opened by"), max_length=12, choices=Origin.choices, default=Origin.VOTE)
+    features = models.JSONField(default=dict, blank=True)  # see feedback.features
+    marked_document = models.ForeignKey(
+        "knowledge.Document", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )  # that holds the right answer, as a reviewer has marked it
+    marked_ordinal = models.PositiveIntegerField(null=True, blank=True)  # of the passage in it, 0-based
+    right_answer = models.TextField(_("right answer"), blank=True, max_length=4000)
+    accepted = ArrayField(models.TextField(), default=list, blank=True)  # strings, one of which a right answer has
+    fix = models.CharField(_("fix"), max_length=500, blank=True)  # what was changed: words, or an address
+    told = models.DateTimeField(_("user told"), null=True, blank=True)
     created = models.DateTimeField(_("created"), auto_now_add=True)
     closed = models.DateTimeField(_("closed"), null=True, blank=True)
     reopened = models.DateTimeField(_("reopened by user feedback"), null=True, blank=True)

@@ -2,7 +2,8 @@
 
 RATE_DOCUMENTS = "feedback.rate_documents"
 MAINTAIN = "feedback.maintain"
-QUEUES = {RATE_DOCUMENTS: "nightly", MAINTAIN: "nightly"}
+CHECK_ANSWERS = "feedback.check_answers"
+QUEUES = {RATE_DOCUMENTS: "nightly", MAINTAIN: "nightly", CHECK_ANSWERS: "nightly"}
 
 
 def queue_of(name: str) -> str:

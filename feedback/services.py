@@ -22,6 +22,8 @@ from accounts.selectors import scope_for
 from accounts.services import audit_record
 from chat.models import Message, MessageCitation
 from chat.selectors import message_get
+from feedback.errors import NothingSaidError
+from feedback.features import answer_features
 from feedback.models import BadCase, CaseMove, Signal, Vote
 from feedback.queue import RATE_DOCUMENTS, queue_of
 from feedback.selectors import case_get, cases_reviewable
@@ -34,13 +36,17 @@ CASE_REOPENED = notification_kind(
     "case_reopened", gettext_noop("A user is still not satisfied: the closed feedback case “{question}” is open again.")
 )
 
+BEST, WORST = 5.0, 1.0
+MOST_OF_COMPLAINTS = 2  # of 5
+SIGNALS_OF_CASES = (Signal.Kind.STOP, Signal.Kind.REWORD)
+
 
 def case_open(*, message: Message, actor: User) -> BadCase:
     """The case of an answer, open; one in work stays so. Needs a transaction.
 
     A closed one is opened again, and never silently: who closed it is told, and the case keeps when it happened.
     """
-    BadCase.objects.get_or_create(message=message)
+    case_ensure(message=message, origin=BadCase.Origin.VOTE)
     case = BadCase.objects.select_for_update().get(message=message)
     if case.state == BadCase.State.CLOSED:
         case.state, case.closed, case.reopened = BadCase.State.OPEN, None, timezone.now()
@@ -51,6 +57,12 @@ def case_open(*, message: Message, actor: User) -> BadCase:
     return case
 
 
+def case_ensure(*, message: Message, origin: str) -> bool:
+    """Open a case unless the answer has one, open or closed; whether it is new. Needs a transaction."""
+    values = {"origin": origin, "features": answer_features(message)}
+    return BadCase.objects.get_or_create(message=message, defaults=values)[1]
+
+
 def _tell_reviewers(case: BadCase) -> None:
     """Who worked on it or closed it, as long as they may still review it."""
     people = [case.assignee] if case.assignee is not None and _may_review(case.assignee, case) else []
@@ -59,7 +71,7 @@ def _tell_reviewers(case: BadCase) -> None:
 
 
 def _may_review(user: User, case: BadCase) -> bool:
-    found = cases_reviewable(scope=scope_for(user), is_reviewer=_is_reviewer(user))
+    found = cases_reviewable(scope=scope_for(user), is_reviewer=is_reviewing(user))
     return found.filter(pk=case.pk).exists()
 
 
@@ -71,7 +83,7 @@ def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadC
     twice changes nothing more. Raises NotFoundError without the right to review the case.
     """
     target = BadCase.State(state)
-    case_get(scope=scope_for(actor), case_id=case.pk, is_reviewer=_is_reviewer(actor))
+    case_get(scope=scope_for(actor), case_id=case.pk, is_reviewer=is_reviewing(actor))
     case = BadCase.objects.select_for_update().get(pk=case.pk)
     before = case.state
     case.state = target
@@ -88,7 +100,8 @@ def case_move(*, actor: User, case: BadCase, state: str, note: str = "") -> BadC
     return case
 
 
-def _is_reviewer(actor: User) -> bool:
+def is_reviewing(actor: User) -> bool:
+    """Whether somebody is staff with the permission to change cases."""
     return actor.is_staff and actor.has_perm(REVIEW_PERMISSION)
 
 
@@ -98,17 +111,22 @@ def vote_record(
     scope: Scope,
     user: User,
     message_id: UUID,
-    vote: str,
+    vote: str | None = None,
     rating: int | None = None,
     reasons: Sequence[str] | None = None,
     comment: str | None = None,
 ) -> Vote:
     """Keep a user's judgement of an answer; a complaint opens a case, also a closed one again.
 
-    What is None stays as it was given earlier: a change of the vote erases neither reasons nor comment. A rating goes
-    with the direction that it was given for. The same vote down sent again opens nothing again, and a later vote up
-    leaves the case to its reviewer. The documents that the answer cites are rated anew (U15). Raises NotFoundError.
+    A rating alone is a vote: up from 3 of 5. A rating of 1 or 2 opens a case whatever the vote is. What is None stays
+    as it was given earlier: a change of the vote erases neither reasons nor comment. A rating goes with the direction
+    that it was given for. The same vote down sent again opens nothing again, and a later vote up leaves the case to its
+    reviewer. The documents that the answer cites are rated anew (U15).
+    Raises NotFoundError; NothingSaidError without vote and rating.
     """
+    if vote is None and rating is None:
+        raise NothingSaidError
+    vote = vote or (Vote.Direction.UP if (rating or 0) > MOST_OF_COMPLAINTS else Vote.Direction.DOWN)
     message = message_get(scope=scope, message_id=message_id)
     earlier = Vote.objects.select_for_update().filter(message=message, user=user).first()
     said = _said(earlier) if earlier is not None else {}
@@ -118,8 +136,10 @@ def vote_record(
         values["rating"] = None
     if "reasons" in values:
         values["reasons"] = list(dict.fromkeys(values["reasons"]))
-    recorded, _ = Vote.objects.update_or_create(message=message, user=user, defaults=values)
-    if vote == Vote.Direction.DOWN and _said(recorded) != said:
+    kept = {**values, "features": answer_features(message)}
+    recorded, _ = Vote.objects.update_or_create(message=message, user=user, defaults=kept)
+    is_complaint = vote == Vote.Direction.DOWN or (recorded.rating or BEST) <= MOST_OF_COMPLAINTS
+    if is_complaint and _said(recorded) != said:
         case_open(message=message, actor=user)
     enqueue_on_commit(RATE_DOCUMENTS, queue=queue_of(RATE_DOCUMENTS), message_id=str(message.pk))
     return recorded
@@ -129,10 +149,20 @@ def _said(vote: Vote) -> dict[str, Any]:
     return {name: getattr(vote, name) for name in ("vote", "rating", "reasons", "comment")}
 
 
-def signal_record(*, scope: Scope, user: User, message_id: UUID, kind: str, value: Any = None) -> Signal:
-    """Add one signal; each is a row, so that repeated acts count. Raises NotFoundError."""
+@transaction.atomic
+def signal_record(*, scope: Scope, user: User, message_id: UUID, kind: str, value: Any = None) -> Signal | None:
+    """Add one signal; each is a row, so that repeated acts count. A stopped or reworded answer is a case.
+
+    None, and nothing is kept, where the person does not want it; a reported source is a complaint and always kept.
+    Raises NotFoundError.
+    """
     message = message_get(scope=scope, message_id=message_id)
-    return Signal.objects.create(message=message, user=user, kind=kind, value=value)
+    if not user.record_use and kind != Signal.Kind.WRONG_SOURCE:
+        return None
+    if kind in SIGNALS_OF_CASES:
+        case_ensure(message=message, origin=kind)
+    features = answer_features(message)
+    return Signal.objects.create(message=message, user=user, kind=kind, value=value, features=features)
 
 
 def signals_expire() -> int:
@@ -143,7 +173,6 @@ def signals_expire() -> int:
     return Signal.objects.filter(created__lt=before).delete()[0]
 
 
-BEST, WORST = 5.0, 1.0
 GIVEN = Coalesce(
     F("rating"),
     Case(When(vote=Vote.Direction.UP, then=Value(BEST)), default=Value(WORST)),

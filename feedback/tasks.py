@@ -5,9 +5,11 @@ from __future__ import annotations
 from uuid import UUID
 
 from celery import shared_task
+from django.utils import timezone
 
 from feedback import services
-from feedback.queue import MAINTAIN, RATE_DOCUMENTS
+from feedback.answer_checks import LOOKED_BACK_AT_NIGHT, answers_check
+from feedback.queue import CHECK_ANSWERS, MAINTAIN, RATE_DOCUMENTS
 
 
 @shared_task(name=RATE_DOCUMENTS)
@@ -16,7 +18,14 @@ def rate_documents(*, message_id: str) -> None:
     services.cited_documents_rate(message_id=UUID(message_id))
 
 
+@shared_task(name=CHECK_ANSWERS)
+def check_answers() -> None:
+    """Open the cases of answers that ended lately."""
+    answers_check()
+
+
 @shared_task(name=MAINTAIN)
 def maintain() -> None:
-    """Remove signals that are older than the settings keep."""
+    """Look at the answers of the last days once more; remove signals that are older than the settings keep."""
+    answers_check(since=timezone.now() - LOOKED_BACK_AT_NIGHT)
     services.signals_expire()

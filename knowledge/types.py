@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, Validati
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from ragcore.errors import InvalidOptionsError
+from ragcore.options import Resolved, RetrievalOptions
 from ragcore.types import Profile, State
 
 T = TypeVar("T")
@@ -121,6 +122,8 @@ class Retrieved:
     searched: int  # passages that the asker may see, narrowed by sets and filters
     warnings: tuple[FilterWarning, ...] = ()  # why filters left nothing to search
     duplicate_similarity: float | None = None  # from which a passage repeats a better one; None: none was dropped
+    options: Resolved[RetrievalOptions] | None = None  # of the search, with the layer of each
+    epoch: int = 0  # of the corpus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,16 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"queue": "nightly", "expires": 60, "priority": 9},
     },
+    "open cases of answers that did not help": {
+        "task": "feedback.check_answers",
+        "schedule": 60.0,
+        "options": {"queue": "nightly", "expires": 60},
+    },
+    "find a worker for diagnoses that lost theirs": {
+        "task": "evaluation.resume_diagnosis",
+        "schedule": 60.0,
+        "options": {"queue": "chat", "expires": 60},
+    },
     "keep index statistics": {
         "task": "knowledge.refresh_indexes",
         "schedule": crontab(minute="*/5"),
@@ -69,6 +79,11 @@ def plan_maintenance(sender: Celery, **kwargs: Any) -> None:
             "schedule": crontab(minute=str(minute), hour=str(settings.MAINTENANCE_HOUR)),
             "options": {"queue": "nightly", "expires": 3600},
         }
+    sender.conf.beat_schedule["diagnose cases"] = {
+        "task": "evaluation.diagnose_at_night",
+        "schedule": crontab(minute="45", hour=str(settings.MAINTENANCE_HOUR)),
+        "options": {"queue": "diagnosis", "expires": 3600},
+    }
     sender.conf.beat_schedule["purge and rebuild"] = {
         "task": "knowledge.maintain",
         "schedule": crontab(minute="0", hour=str(settings.MAINTENANCE_HOUR), day_of_week="sunday"),

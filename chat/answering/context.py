@@ -69,6 +69,7 @@ class AnswerContext:
     renders_blocks: bool = False  # whether the reader wants HTML block by block
     attached: Attached | None = None  # passages of the files of this conversation
     summary: str = ""  # of turns that are too old for the history
+    within: Scope | None = None  # rights of a second person, which hold as well: who asks a stored question again
 
     @property
     def history(self) -> tuple[Turn, ...]:

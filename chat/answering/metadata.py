@@ -22,6 +22,8 @@ from chat.types import AnswerMetadata, AnswerRecord, AnswerRequest, to_plain
 from knowledge import model_registry
 from ragcore.answering.pipeline import answer_stage_infos
 from ragcore.llm.usage import UsageEntry, group_by_purpose, total_cost, total_usage
+from ragcore.options import Resolved
+from ragcore.prompts import load
 from ragcore.types import Candidate, Drop, State, Usage
 from ragcore.types.answering import AnswerState
 
@@ -192,7 +194,32 @@ def build_trace(outcome: SearchOutcome, *, complete: bool = False) -> dict[str, 
         "dropped": [_dropped(drop, state, complete=complete) for drop in state.drops],
         "timings_ms": dict(outcome.retrieved.timings_ms),
         "searched": outcome.retrieved.searched,
+        "epoch": outcome.retrieved.epoch,
+        **_options(outcome.retrieved.options, "options", "origins"),
     }
+
+
+def asked_with(context: AnswerContext) -> dict[str, Any]:
+    """What an answer was made with, for a replay: options with their layers, fingerprints of prompts, models."""
+    config = context.config
+    names = ("answer_system", "answer_user", f"style_{config.options.style}")
+    model = model_registry.chat_model()
+    return {
+        "question": context.question.text,
+        **_options(Resolved(config.options, config.origin), "answer_options", "answer_origins"),
+        "prompts": {name: load(name).sha256 for name in names},
+        "model": model.name if model else "",
+        "embedder": settings.EMBEDDER,
+        "reranker": settings.RERANKER,
+    }
+
+
+def _options(resolved: Resolved[Any] | None, values: str, origins: str) -> dict[str, Any]:
+    """All values, and the layers of those that are not the default."""
+    if resolved is None:
+        return {}
+    from_layers = {name: layer for name, layer in resolved.origin.items() if layer != "default"}
+    return {values: _plain(to_plain(resolved.value)), origins: from_layers}
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:

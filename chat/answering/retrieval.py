@@ -71,7 +71,10 @@ async def search_for_answer(
     start = time.perf_counter()
     request = build_search_request(context, query, rewrites, top_k=top_k)
     retrieved = await run_search(
-        scope=context.scope, request=replace(request, profile=context.profile), on_stage=_reporter(events)
+        scope=context.scope,
+        request=replace(request, profile=context.profile),
+        on_stage=_reporter(events),
+        within=context.within,
     )
     detail = ngettext("%(n)s passage searched", "%(n)s passages searched", retrieved.searched)
     await events("step", name="searched", detail=detail % {"n": f"{retrieved.searched:,}"}, count=retrieved.searched)
@@ -113,11 +116,13 @@ def with_rewrites(request: RetrievalRequest, rewrites: Sequence[Rewrite]) -> Ret
     )
 
 
-async def run_search(*, scope: Scope, request: RetrievalRequest, on_stage: Any = None) -> Retrieved:
+async def run_search(
+    *, scope: Scope, request: RetrievalRequest, on_stage: Any = None, within: Scope | None = None
+) -> Retrieved:
     """`knowledge.services.retrieve` in a thread, with a limit; a database that fails becomes an expected error."""
     try:
         async with asyncio.timeout(LIMIT_SECONDS):
-            return await run_db(retrieve, scope=scope, request=request, on_stage=on_stage)
+            return await run_db(retrieve, scope=scope, request=request, on_stage=on_stage, within=within)
     except TimeoutError:
         raise AnswerTimeoutError("search") from None
     except (OperationalError, InterfaceError) as error:

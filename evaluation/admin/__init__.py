@@ -1,5 +1,5 @@
-"""Admin pages for golden sets and evaluation runs."""
+"""Admin pages for feedback cases, golden sets and evaluation runs."""
 
-from evaluation.admin import golden
+from evaluation.admin import cases, golden
 
-__all__ = ["golden"]
+__all__ = ["cases", "golden"]

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 from evaluation.services.lab_types import Fate, Where
 from knowledge.models import Document
 from knowledge.services import merging
+from ragcore.answering.pipeline import answer_stage_infos
 from ragcore.options import RetrievalOptions, option_fields
 from ragcore.retrieval.pipeline import stage_infos
 
@@ -104,7 +105,7 @@ def stage_label(stage: str) -> str:
     """The label of a stage; its name where there is no such stage (any more)."""
     if stage == merging.STAGE:
         return _("query variants")
-    info = stage_infos().get(stage)
+    info = stage_infos().get(stage) or answer_stage_infos().get(stage)
     return _(info.label) if info else stage
 
 

@@ -78,8 +78,8 @@ def answer_diagnose(
 
 
 @transaction.atomic
-def diagnosis_store(*, actor: User, diagnosed: DiagnosedAnswer, wanted: Wanted) -> StoredDiagnosis:
-    """Keep a diagnosis with its answer; an earlier one stays, the latest counts."""
+def diagnosis_store(*, actor: User | None, diagnosed: DiagnosedAnswer, wanted: Wanted) -> StoredDiagnosis:
+    """Keep a diagnosis with its answer; an earlier one stays, the latest counts. `actor`: None for the nightly one."""
     found, bearing = diagnosed.diagnosis, diagnosed.bearing
     stored = StoredDiagnosis.objects.create(
         message=diagnosed.replay.message,
@@ -95,7 +95,8 @@ def diagnosis_store(*, actor: User, diagnosed: DiagnosedAnswer, wanted: Wanted) 
         remedy=found.remedy,
         created_by=actor,
     )
-    audit_record(actor=actor, action="answer.diagnose", target=str(diagnosed.replay.message), cause=found.cause)
+    if actor is not None:
+        audit_record(actor=actor, action="answer.diagnose", target=str(diagnosed.replay.message), cause=found.cause)
     return stored
 
 

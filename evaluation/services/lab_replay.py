@@ -17,11 +17,12 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from chat.models import Message
+from chat.turns.replay import stored_filters
 from evaluation.services.lab_types import LabConfiguration, LabQuestion, LabRow, LabRun, Move, moves_between
 from feedback.selectors import cases_reviewable
 from knowledge.models import Chunk
 from knowledge.selectors import documents_askable, sets_listed
-from knowledge.types import Filters, RetrievalMode
+from knowledge.types import RetrievalMode
 from ragcore.options import RetrievalOptions
 
 
@@ -61,7 +62,7 @@ def replay_get(*, scope: Scope, message_id: str, is_reviewer: bool) -> Replay:
         message=message,
         asker=message.conversation.user,
         question=LabQuestion(
-            text=message.question, sets=tuple(sorted(there)), filters=_filters(request.get("filters") or {})
+            text=message.question, sets=tuple(sorted(there)), filters=stored_filters(request.get("filters") or {})
         ),
         configuration=_configuration(request, message.trace),
         sets_gone=len(asked - there),
@@ -79,17 +80,6 @@ def _message(*, scope: Scope, message_id: str, is_reviewer: bool) -> Message:
     if found is not None and cases.filter(message_id=found.pk).exists():
         return found
     raise NotFoundError("question")
-
-
-def _filters(stored: Mapping[str, Any]) -> Filters:
-    return Filters(
-        axis=stored.get("axis") or None,
-        capability=tuple(stored.get("capability") or ()),
-        organisation=tuple(stored.get("organisation") or ()),
-        tags=tuple(stored.get("tags") or ()),
-        metadata=dict(stored.get("metadata") or {}),
-        documents=tuple(stored.get("documents") or ()),
-    )
 
 
 def _configuration(request: Mapping[str, Any], trace: Mapping[str, Any]) -> LabConfiguration:

@@ -106,9 +106,11 @@ def retrieve_many(
         with statement_timeout(seconds=STATEMENT_SECONDS):
             sets = _sets(scope=scope, set_ids=request.sets)
             filters_check(scope=scope, filters=request.filters)
-            options = retrieval_options(scope=scope, sets=sets, request=request).value
+            resolved = retrieval_options(scope=scope, sets=sets, request=request)
+            options = resolved.value
             visible = visible_to(scope=scope, sets=request.sets, filters=request.filters, within=within)
-            searched = passages_visible(scope=scope, visible=visible, epoch=epoch_of(scope=scope, visible=visible))
+            epoch = epoch_of(scope=scope, visible=visible)
+            searched = passages_visible(scope=scope, visible=visible, epoch=epoch)
             pipeline = retrieval_pipeline(
                 scope=scope,
                 visible=visible,
@@ -131,6 +133,8 @@ def retrieve_many(
             searched=searched,
             warnings=warnings,
             duplicate_similarity=options.duplicate_similarity if options.deduplicate else None,
+            options=resolved,
+            epoch=epoch,
         )
         for state in states
     ]

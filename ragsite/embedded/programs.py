@@ -13,6 +13,7 @@ from ragsite.embedded.processes import Process
 from ragsite.env import PROJECT_ROOT, Environment
 
 INGESTION_QUEUES = ("ingest", "embed")
+RECOGNITION_QUEUES = ("ocr", "diagnosis")
 BACKGROUND_QUEUES = ("chat", "nightly")
 INGESTION_PROCESSES = 2
 INGESTION_MEMORY_KB = 1_000_000  # a process that has grown beyond it is replaced after its task
@@ -73,8 +74,8 @@ def _ingestion(env: Environment) -> Program:
 
 
 def _recognition(env: Environment) -> Program:
-    """One scan at a time, in a worker of its own: texts never wait for scans (D31)."""
-    return _worker(env, "ocr", ("ocr",), ("--pool", "solo"), niceness=COURTESY)
+    """One scan at a time, apart: texts never wait for scans (D31). Between scans it diagnoses cases."""
+    return _worker(env, "ocr", RECOGNITION_QUEUES, ("--pool", "solo"), niceness=COURTESY)
 
 
 def _background(env: Environment) -> Program:

@@ -46,7 +46,7 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_DEFAULT_QUEUE = "ingest"
 CELERY_TASK_QUEUES = [
-    Queue(name, Exchange(name), routing_key=name) for name in ("ingest", "ocr", "embed", "chat", "nightly")
+    Queue(name, Exchange(name), routing_key=name) for name in ("ingest", "ocr", "diagnosis", "embed", "chat", "nightly")
 ]
 CELERY_TASK_CREATE_MISSING_QUEUES = False
 CELERY_TIMEZONE = env.TIME_ZONE

@@ -104,6 +104,7 @@ async function judged(button) {
   for (const box of form.elements.reasons) box.checked = reasons.includes(box.value);
   form.elements.comment.value = comment;
   form.dataset.target = message;
+  delete form.dataset.source;
   openPopover(form, button, { above: true });
 }
 
@@ -118,6 +119,7 @@ function reportSource(button) {
   for (const box of form.elements.reasons) box.checked = reasons.includes(box.value) || box.value === "bad_source";
   form.elements.comment.value = [comment, comment.includes(named) ? "" : named].filter(Boolean).join("\n");
   form.dataset.target = message;
+  form.dataset.source = number;
   openPopover(form, button, { above: true });
 }
 
@@ -141,8 +143,10 @@ export function start() {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const values = new FormData(form);
+    const { target, source } = form.dataset;
     closePopover();
+    if (source) signal(target, "wrong_source", Number(source));
     const more = { reasons: values.getAll("reasons"), comment: values.get("comment").trim() };
-    if (await vote(form.dataset.target, "down", more)) toast(words("thanks_down"));
+    if (await vote(target, "down", more)) toast(words("thanks_down"));
   });
 }

@@ -6,6 +6,7 @@ import * as attachments from "./attachments.js";
 import * as branches from "./branches.js";
 import * as choices from "./choices.js";
 import * as composer from "./composer.js";
+import * as dwell from "./dwell.js";
 import { restored, signedOut } from "./draft.js";
 import { byId, words } from "./dom.js";
 import * as earlier from "./earlier.js";
@@ -237,7 +238,7 @@ function commands() {
   return [...radios, { name: "in", label: words("command_in"), run: () => byId("sets-button").click() }];
 }
 
-for (const part of [popover, choices, evidence, tooltip, actions, time, earlier, start, share]) part.start();
+for (const part of [popover, choices, evidence, tooltip, actions, dwell, time, earlier, start, share]) part.start();
 startTurns();
 attachments.start({ conversation });
 composer.start({

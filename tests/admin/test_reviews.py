@@ -172,7 +172,7 @@ def test_a_page_of_cases_asks_as_many_queries_for_many_as_for_few(
     client = signed_in(reviewer)
     make_case(asker, "one?")
     shown(client)
-    with django_assert_max_num_queries(25) as few:
+    with django_assert_max_num_queries(30) as few:
         shown(client)
     for number in range(5):
         make_case(asker, f"{number}?")

@@ -6,6 +6,7 @@ import yaml
 from django.conf import settings
 
 from chat import queue as chat_queue
+from evaluation import queue as evaluation_queue
 from knowledge import queue as knowledge_queue
 from ragsite.celery import app
 from ragsite.embedded.programs import INGESTION_QUEUES, programs
@@ -69,7 +70,7 @@ def test_what_watches_over_ingestion_does_not_queue_behind_it():
 
 
 def test_tasks_that_are_planned_and_sent_go_to_the_same_queue():
-    sent = {**knowledge_queue.QUEUES, **chat_queue.QUEUES}
+    sent = {**knowledge_queue.QUEUES, **chat_queue.QUEUES, **evaluation_queue.QUEUES}
     planned = {entry["task"]: entry["options"]["queue"] for entry in app.conf.beat_schedule.values()}
 
     assert {task: queue for task, queue in planned.items() if sent.get(task, queue) != queue} == {}

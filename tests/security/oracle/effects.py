@@ -352,6 +352,8 @@ class Permits:
             return True
         if change.columns == {"assignee_id"} and self._person(who, change.row["assignee_id"]):
             return True  # who was assigned is gone
+        if change.columns == {"marked_document_id"} and change.row["marked_document_id"] is None:
+            return True  # the marked document is gone
         return change.after is not None and self.rules.reviews_case(who, change.row["id"])
 
     def _feedback_casemove(self, who: Person, change: Change, fresh: Any) -> bool:
@@ -364,6 +366,15 @@ class Permits:
         if message not in self.facts.rows["message"]:
             return True
         return self._talks(who, str(self.facts.row("message", message)["conversation_id"]))
+
+    def _evaluation_diagnosis(self, who: Person, change: Change, fresh: Any) -> bool:
+        if change.before is not None:  # with its question; who made it, or its document, is gone
+            return self._of_message(who, change, fresh) or change.columns <= {"created_by_id", "document_id"}
+        cases = (case for case, message in self.facts.cases.items() if str(message) == str(change.row["message_id"]))
+        return any(self.rules.reviews_case(who, case) for case in cases)
+
+    def _evaluation_diagnosisrun(self, who: Person, change: Change, fresh: Any) -> bool:
+        return who.is_staff and who.reviews and change.row["tenant_id"] == who.tenant
 
     def _evaluation_goldenset(self, who: Person, change: Change, fresh: Any) -> bool:
         if change.before is None:

@@ -264,7 +264,8 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_document_retry", "knowledge_document_rebuild", "knowledge_passage_replace"),
     *("knowledge_passage_questions", "knowledge_passage_disable", "knowledge_passage_undo"),
     *("knowledge_passage_preview", "knowledge_knowledgeset_enrich", "knowledge_source_run"),
-    *("feedback_badcase_move", "evaluation_lab_golden"),
+    *("feedback_badcase_move", "feedback_badcase_diagnose", "evaluation_lab_golden"),
+    *("feedback_badcase_again", "feedback_badcase_act"),
 }
 API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),

@@ -305,6 +305,15 @@ class Acts:
             "knowledge_optionschange_import": [form(file=options_file(), confirm="1", note="x")],
             "knowledge_optionschange_undo": [form()],
             "feedback_badcase_move": [form(state=rng.choice(("open", "in_work", "closed")), note="seen")],
+            "feedback_badcase_diagnose": [form()],
+            "feedback_badcase_again": [form()],
+            "feedback_badcase_act": [
+                form(act="mark", passage=f"#{self.any('document')}", right_answer="because", accepted="because"),
+                form(act="assign", assignee=str(self.any("user"))),
+                form(act="fix", fix="changed"),
+                form(act="golden", golden_set=str(self.any("golden"))),
+                form(act="tell"),
+            ],
             "evaluation_goldenset_import": [form(file=SimpleUploadedFile("g.jsonl", b'{"question": "why?"}'))],
             "evaluation_lab_golden": [
                 form(golden_set=str(self.any("golden")), question="why?", relevant=[self.any("document")])

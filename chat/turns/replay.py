@@ -1,0 +1,80 @@
+"""A stored question asked again (B2): as it was understood, with its options, within the rights of asker and viewer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from accounts.scope import Scope
+from accounts.selectors import scope_for
+from chat.answering.context import AnswerContext, build_context
+from chat.answering.pipeline import compute_answer
+from chat.executors import run_db
+from chat.models import Message
+from chat.types import AnswerRecord, AnswerRequest, Constraints, ignore_event
+from knowledge.selectors import sets_listed
+from knowledge.types import Filters
+from ragcore.options import AnswerOptions
+from ragcore.text.request_cache import request_cache
+
+NOT_ASKED_AGAIN = ("filters", "constraints", "history", "given", "conversation_id")
+
+
+async def answer_again(*, message: Message, viewer: Scope, with_old_options: bool = False) -> AnswerRecord:
+    """Search and write anew; nothing is stored, no cache is read or filled.
+
+    The question stands alone, as it was understood then, with what the client sent. Settings of site and knowledge set
+    are those of today, or with `with_old_options` those of then. Everything that is found may be read by the asker and
+    by the viewer. `message`: with its conversation and user; the caller has checked that the viewer may see it.
+    Raises what `chat.answering.pipeline.compute_answer` raises.
+    """
+    asker = message.conversation.user
+    scope = await run_db(scope_for, asker)
+    request = await run_db(_request_of, message, scope)
+    with request_cache():
+        context = await build_context(scope=scope, user=asker, request=request, message=message, events=ignore_event)
+        within = viewer if viewer.user_id != scope.user_id else None
+        context = replace(context, within=within, summary="", message_id=None, renders_blocks=False)
+        return await compute_answer(_as_then(context, message) if with_old_options else context)
+
+
+def _request_of(message: Message, scope: Scope) -> AnswerRequest:
+    """The stored request, without sets that are gone and without its conversation."""
+    stored: Mapping[str, Any] = message.request
+    asked = [int(pk) for pk in stored.get("sets") or ()]
+    known = {f.name for f in fields(AnswerRequest)} - {*NOT_ASKED_AGAIN, "query", "sets", "cache"}
+    return AnswerRequest(
+        **{name: stored[name] for name in known if name in stored},
+        query=message.metadata.get("understood") or message.question,
+        sets=tuple(sets_listed(scope=scope).filter(pk__in=asked).order_by("pk").values_list("pk", flat=True)),
+        filters=stored_filters(stored.get("filters") or {}),
+        constraints=Constraints(**(stored.get("constraints") or {})),
+        given=frozenset(stored.get("given") or ()),
+        cache=False,
+    )
+
+
+def stored_filters(stored: Mapping[str, Any]) -> Filters:
+    """The filters of a stored request."""
+    return Filters(
+        axis=stored.get("axis") or None,
+        capability=tuple(stored.get("capability") or ()),
+        organisation=tuple(stored.get("organisation") or ()),
+        tags=tuple(stored.get("tags") or ()),
+        metadata=dict(stored.get("metadata") or {}),
+        documents=tuple(stored.get("documents") or ()),
+    )
+
+
+def _as_then(context: AnswerContext, message: Message) -> AnswerContext:
+    """The recorded options in place of today's; those that are not known any more are left out."""
+    asked = message.trace.get("asked") or {}
+    known = {f.name for f in fields(AnswerOptions)}
+    values = {name: value for name, value in (asked.get("answer_options") or {}).items() if name in known}
+    config = replace(
+        context.config,
+        options=replace(context.config.options, **values),
+        preset_retrieval=dict(message.trace.get("options") or {}),
+    )
+    return replace(context, config=config)

@@ -1,0 +1,196 @@
+"""The page of one feedback case: question, answer, sources and diagnosis beside what a reviewer does about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+
+from accounts.admin.base import admin_scope, admin_user
+from chat.admin import answer_context, is_reviewer
+from evaluation.admin.diagnosis_words import diagnosis_view
+from evaluation.admin.lab_labels import stage_label
+from evaluation.selectors import diagnosis_latest, golden_sets_kept
+from evaluation.services.bearing import Wanted
+from evaluation.services.case_desk import CaseReplay, case_mark_passage, case_test_again, case_to_golden
+from evaluation.services.case_diagnosis import marked_passage
+from evaluation.services.diagnosis import answer_diagnose, diagnosis_store
+from feedback.models import BadCase, Vote
+from feedback.selectors import moves_of
+from feedback.triage import asker_tell, case_assign, case_fix, reviewers_of
+from knowledge.admin.curation import ids_of, run_action
+from knowledge.selectors import documents_readable
+
+MAX_ACCEPTED = 20
+
+
+class CaseMoveForm(forms.Form):
+    """Where a case goes next, with a note."""
+
+    state = forms.ChoiceField(label=_("state"), choices=BadCase.State.choices, widget=UnfoldAdminSelectWidget)
+    note = forms.CharField(label=_("reviewer note"), required=False, max_length=4000, widget=UnfoldAdminTextareaWidget)
+
+
+class CaseMarkForm(forms.Form):
+    """The right answer and where it stands."""
+
+    passage = forms.CharField(
+        label=_("Document with the right answer"),
+        required=False,
+        max_length=512,
+        help_text=_("Title, external id, #number, or #number:passage."),
+        widget=UnfoldAdminTextInputWidget,
+    )
+    right_answer = forms.CharField(
+        label=_("right answer"), required=False, max_length=4000, widget=UnfoldAdminTextareaWidget({"rows": 4})
+    )
+    accepted = forms.CharField(
+        label=_("accepted answers"),
+        required=False,
+        max_length=8000,
+        help_text=_("One per line. A right answer contains one of them."),
+        widget=UnfoldAdminTextareaWidget({"rows": 2}),
+    )
+
+
+def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase]) -> dict[str, Any]:
+    """Template variables of the page. `cases`: those that the viewer reviews."""
+    scope = admin_scope(request)
+    stored = diagnosis_latest(scope=scope, message=case.message)
+    answer = answer_context(request, message=case.message)
+    mark = _mark(request, case)
+    open_cases = cases.exclude(state=BadCase.State.CLOSED).exclude(pk=case.pk).order_by("-created", "-pk")
+    return {
+        **answer,
+        "case": case,
+        "moves": moves_of(case=case),
+        "votes": _with_reasons(case),
+        "move_form": CaseMoveForm(initial=_next(case)),
+        "mark_form": CaseMarkForm(initial=mark),
+        "is_marked": bool(mark["passage"]),
+        "mark_hidden": case.marked_document_id is not None and not mark["passage"],
+        "reviewers": reviewers_of(scope=scope, case=case),
+        "fix_link": case.fix if case.fix.startswith(("/", "https://", "http://")) and " " not in case.fix else "",
+        "found": diagnosis_view(stored, shows_answer=not answer["withheld"]) if stored else None,
+        "is_desk": True,
+        "golden_sets": golden_sets_kept(scope=scope, actor=admin_user(request))
+        .filter(tenant=scope.tenant_id)
+        .order_by("name"),
+        "later_case": open_cases.filter(pk__lt=case.pk).first() or open_cases.first(),
+    }
+
+
+def replay_context(replay: CaseReplay) -> dict[str, Any]:
+    """Template variables of a replay."""
+    return {
+        "replay": replay,
+        "stages": [{"label": stage_label(one.stage), "change": one} for one in replay.stages],
+    }
+
+
+def case_test(request: HttpRequest, case: BadCase) -> dict[str, Any]:
+    """Ask the question again; raises what answering raises."""
+    replay = case_test_again(
+        scope=admin_scope(request),
+        viewer=admin_user(request),
+        case=case,
+        is_reviewer=is_reviewer(request),
+        with_old_options=request.POST.get("options") == "then",
+    )
+    return replay_context(replay)
+
+
+# ── acts, each with its words ─────────────────────────────────────────────────────────────────────
+
+
+def case_act(request: HttpRequest, case: BadCase, act: str) -> HttpResponse:
+    """POST: one act, then back to the page."""
+    run, done = ACTS[act]
+    back = reverse("admin:feedback_badcase_change", args=[case.pk])
+    return run_action(request, lambda: run(request, case), done=done, back=back)
+
+
+def _act_mark(request: HttpRequest, case: BadCase) -> None:
+    """The mark, and with it a new diagnosis, which it makes surer."""
+    scope, actor = admin_scope(request), admin_user(request)
+    lines = tuple(line for raw in request.POST.get("accepted", "").splitlines() if (line := raw.strip()))
+    marked = case_mark_passage(
+        scope=scope,
+        actor=actor,
+        case=case,
+        passage=request.POST.get("passage", "")[:512],
+        right_answer=request.POST.get("right_answer", "")[:4000],
+        accepted=lines[:MAX_ACCEPTED],
+    )
+    wanted = Wanted(passage=marked_passage(marked), answers=tuple(marked.accepted))
+    diagnosed = answer_diagnose(
+        scope=scope,
+        viewer=actor,
+        message_id=str(case.message_id),
+        wanted=wanted,
+        is_reviewer=is_reviewer(request),
+    )
+    diagnosis_store(actor=actor, diagnosed=diagnosed, wanted=wanted)
+
+
+def _act_assign(request: HttpRequest, case: BadCase) -> None:
+    chosen = next(iter(ids_of([request.POST.get("assignee", "")])), None)
+    people = {user.pk: user for user in reviewers_of(scope=admin_scope(request), case=case)}
+    case_assign(actor=admin_user(request), case=case, assignee=people.get(chosen) if chosen else None)
+
+
+def _act_fix(request: HttpRequest, case: BadCase) -> None:
+    case_fix(actor=admin_user(request), case=case, fix=request.POST.get("fix", ""))
+
+
+def _act_golden(request: HttpRequest, case: BadCase) -> None:
+    chosen = next(iter(ids_of([request.POST.get("golden_set", "")])), 0)
+    case_to_golden(scope=admin_scope(request), actor=admin_user(request), case=case, golden_set_id=chosen)
+
+
+def _act_tell(request: HttpRequest, case: BadCase) -> None:
+    asker_tell(actor=admin_user(request), case=case)
+
+
+ACTS: Mapping[str, tuple[Callable[[HttpRequest, BadCase], None], Any]] = {
+    "mark": (_act_mark, _("Saved, and diagnosed with it.")),
+    "assign": (_act_assign, _("Assigned.")),
+    "fix": (_act_fix, _("Saved.")),
+    "golden": (_act_golden, _("Saved as a golden case.")),
+    "tell": (_act_tell, _("The user was told.")),
+}
+
+
+def _mark(request: HttpRequest, case: BadCase) -> dict[str, str]:
+    """What the form shows of the mark; nothing of a document that the viewer may not open."""
+    shown = (
+        case.marked_document_id is not None
+        and documents_readable(scope=admin_scope(request)).filter(pk=case.marked_document_id).exists()
+    )
+    hidden = case.marked_document_id is not None and not shown
+    return {
+        "passage": marked_passage(case) if shown else "",
+        "right_answer": "" if hidden else case.right_answer,
+        "accepted": "" if hidden else "\n".join(case.accepted),
+    }
+
+
+def _next(case: BadCase) -> dict[str, str]:
+    """What the form proposes: take an open case, close one in work."""
+    following = {BadCase.State.OPEN: BadCase.State.IN_WORK, BadCase.State.IN_WORK: BadCase.State.CLOSED}
+    return {"state": following.get(BadCase.State(case.state), BadCase.State.OPEN), "note": case.note}
+
+
+def _with_reasons(case: BadCase) -> list[dict[str, Any]]:
+    """Votes with their reasons in words."""
+    labels = dict(Vote.Reason.choices)
+    return [
+        {"vote": vote, "reasons": [labels.get(reason, reason) for reason in vote.reasons]}
+        for vote in case.message.down  # type: ignore[attr-defined]
+    ]

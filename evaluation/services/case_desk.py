@@ -1,0 +1,208 @@
+"""A case on the triage desk: its marked passage, a replay beside the stored answer, a golden case (B2, D15, D36)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from asgiref.sync import async_to_sync
+
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.selectors import scope_for
+from accounts.services import audit_record
+from chat.models import Message
+from chat.turns.replay import answer_again
+from chat.types import AnswerRecord
+from evaluation.models import GoldenCase
+from evaluation.services.lab import expected_find
+from evaluation.services.lab_export import golden_case_save
+from evaluation.services.lab_replay import replay_get
+from feedback.models import BadCase
+from feedback.triage import case_mark
+from knowledge.models import Chunk
+from knowledge.selectors import documents_askable, documents_readable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageChange:
+    """One stage then and now; None where it did not run."""
+
+    stage: str
+    then: tuple[int, int] | None  # candidates before and after it
+    now: tuple[int, int] | None
+    milliseconds_then: float | None
+    milliseconds_now: float | None
+
+    @property
+    def is_changed(self) -> bool:
+        return self.then != self.now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageChange:
+    """A passage of the result then or now, with its ranks, 1-based; None: not in that result."""
+
+    document: int
+    title: str
+    heading_path: tuple[str, ...]
+    then: int | None
+    now: int | None
+    is_marked: bool  # in the document that a reviewer has marked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionChange:
+    """An option, prompt or model that is another one today."""
+
+    name: str
+    then: str
+    now: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseReplay:
+    """A question asked again, beside the stored answer."""
+
+    record: AnswerRecord
+    is_answered: bool  # as far as is known of the right answer; otherwise by its status
+    uses_old_options: bool
+    stages: Sequence[StageChange]
+    passages: Sequence[PassageChange]
+    options: Sequence[OptionChange]
+    is_recorded: bool  # False: nothing was recorded then of options and prompts
+    is_corpus_changed: bool
+
+
+def case_mark_passage(
+    *, scope: Scope, actor: User, case: BadCase, passage: str, right_answer: str, accepted: Sequence[str]
+) -> BadCase:
+    """Mark the passage with the right answer by its name (`#12:5`, external id, title), and write the answer.
+
+    Raises NotFoundError for a name that leads nowhere, and without the right to review the case.
+    """
+    found = expected_find(scope=scope, name=passage) if passage.strip() else None
+    return case_mark(
+        actor=actor,
+        case=case,
+        document_id=found.document.pk if found else None,
+        ordinal=found.ordinal if found else None,
+        right_answer=right_answer,
+        accepted=accepted,
+    )
+
+
+def case_to_golden(*, scope: Scope, actor: User, case: BadCase, golden_set_id: int) -> GoldenCase:
+    """Save question, marked document and answers as a golden case. Raises what `golden_case_save` raises."""
+    return golden_case_save(
+        scope=scope,
+        actor=actor,
+        golden_set_id=golden_set_id,
+        question=case.message.metadata.get("understood") or case.message.question,
+        documents=[case.marked_document_id] if case.marked_document_id is not None else [],
+        answers=case.accepted or [case.right_answer],
+    )
+
+
+def case_test_again(
+    *, scope: Scope, viewer: User, case: BadCase, is_reviewer: bool, with_old_options: bool = False
+) -> CaseReplay:
+    """Ask the question of a case again, with the rights that asker and viewer share, and compare.
+
+    Raises NotFoundError for a question that the viewer may not see, and what answering raises.
+    """
+    message = replay_get(scope=scope, message_id=str(case.message_id), is_reviewer=is_reviewer).message
+    record = async_to_sync(answer_again)(message=message, viewer=scope, with_old_options=with_old_options)
+    audit_record(actor=viewer, action="case.test", target=str(message), case=case.pk, status=record.status)
+    then, now = message.trace, record.trace
+    return CaseReplay(
+        record=record,
+        is_answered=_is_answered(record, case),
+        uses_old_options=with_old_options,
+        stages=tuple(_stages(_records(then), _records({**now, "reasoning": record.reasoning}))),
+        passages=tuple(_passages(scope, message, case, then, now)),
+        options=tuple(_options(then, now)),
+        is_recorded="asked" in then,
+        is_corpus_changed=then.get("epoch") != now.get("epoch"),
+    )
+
+
+def _is_answered(record: AnswerRecord, case: BadCase) -> bool:
+    if case.accepted:
+        text = record.text.casefold()
+        return any(answer.casefold() in text for answer in case.accepted)
+    cited = {citation.document_id for citation in record.cited}
+    if case.marked_document_id is not None:
+        return record.status in ("answered", "degraded") and case.marked_document_id in cited
+    return record.status in ("answered", "degraded")
+
+
+# ── stage by stage ────────────────────────────────────────────────────────────────────────────────
+
+
+def _records(trace: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The records of the stages of answer and search by name, in their order; of one that ran twice the last."""
+    answer = (trace.get("reasoning") or {}).get("stages") or ()
+    return {one["stage"]: one for one in (*answer, *(trace.get("stages") or ()))}
+
+
+def _stages(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[StageChange]:
+    for stage in dict.fromkeys((*now, *then)):
+        before, after = then.get(stage), now.get(stage)
+        yield StageChange(
+            stage=stage,
+            then=(before["before"], before["after"]) if before else None,
+            now=(after["before"], after["after"]) if after else None,
+            milliseconds_then=1000 * before["seconds"] if before else None,
+            milliseconds_now=1000 * after["seconds"] if after else None,
+        )
+
+
+def _passages(
+    scope: Scope, message: Message, case: BadCase, then: Mapping[str, Any], now: Mapping[str, Any]
+) -> Iterator[PassageChange]:
+    """Passages of both results that asker and viewer may read, in the order of today and then of that time."""
+    ids_then, ids_now = (_chunk_ids(trace) for trace in (then, now))
+    asker = scope_for(message.conversation.user)
+    within = None if asker.user_id == scope.user_id else asker
+    askable = documents_askable(scope=scope, within=within).order_by().values("pk")
+    opened = documents_readable(scope=scope).order_by().values("pk")
+    rows = Chunk.objects.select_related("version__document").filter(pk__in=[*ids_then, *ids_now])
+    rows = rows.filter(version__document__in=askable).filter(version__document__in=opened)
+    chunks = {chunk.pk: chunk for chunk in rows.defer("text", "version__markdown", "version__sketch")}
+    places_then, places_now = ({pk: at for at, pk in enumerate(ids, 1)} for ids in (ids_then, ids_now))
+    for pk in dict.fromkeys((*ids_now, *ids_then)):
+        if (chunk := chunks.get(pk)) is not None:
+            document = chunk.version.document
+            yield PassageChange(
+                document=document.pk,
+                title=document.title,
+                heading_path=tuple(chunk.heading_path),
+                then=places_then.get(pk),
+                now=places_now.get(pk),
+                is_marked=document.pk == case.marked_document_id and case.marked_ordinal in (None, chunk.ordinal),
+            )
+
+
+def _chunk_ids(trace: Mapping[str, Any]) -> list[int]:
+    return [int(one["chunk_id"]) for one in trace.get("candidates") or ()]
+
+
+def _options(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[OptionChange]:
+    """What differs, by name; nothing where nothing was recorded then."""
+    before, after = _flat(then), _flat(now)
+    for name in sorted(before.keys() & after.keys() if before else ()):
+        if before[name] != after[name]:
+            yield OptionChange(name=name, then=before[name], now=after[name])
+
+
+def _flat(trace: Mapping[str, Any]) -> dict[str, str]:
+    asked = trace.get("asked") or {}
+    parts: dict[str, Mapping[str, Any]] = {
+        "retrieval": trace.get("options") or {},
+        "answer": asked.get("answer_options") or {},
+        "prompt": {name: digest[:12] for name, digest in (asked.get("prompts") or {}).items()},
+        "model": {name: asked[name] for name in ("model", "embedder", "reranker") if name in asked},
+    }
+    return {f"{part}.{name}": str(value) for part, values in parts.items() for name, value in values.items()}

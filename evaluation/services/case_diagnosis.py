@@ -1,0 +1,200 @@
+"""Diagnosis of all cases that have none (D36): every night, and when somebody asks for it.
+
+A run takes the cases of a tenant by their number, a few at a time, and remembers the last one together with its
+diagnosis, so that a worker that is killed loses no case and does none twice. One worker at a time holds a run, with a
+lease that ends soon after its process has died.
+
+The search has the rights of the asker. Where these find no passage that bears the answer, the owners of the sets that
+were asked are tried: what only they may open is a matter of rights, and shown only to those who may open it, too.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from accounts.errors import NotFoundError
+from accounts.models import Tenant, User
+from accounts.scope import Scope
+from accounts.selectors import scope_for
+from accounts.services import audit_record
+from evaluation.models import Diagnosis, DiagnosisRun, GoldenCase
+from evaluation.queue import ADVANCE_DIAGNOSIS, QUEUES
+from evaluation.services.bearing import Wanted
+from evaluation.services.diagnosis import DiagnosedAnswer, answer_diagnose, diagnosis_store
+from feedback.models import BadCase
+from knowledge.queue import enqueue_on_commit
+from ragcore.errors import RagError
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 10  # cases of one task; scans that wait on the same worker come between two tasks
+LEASE = timedelta(minutes=2)  # more than any single case takes
+OWNERS = 3  # who are tried after the asker
+
+
+def cases_without_diagnosis(*, tenant_id: int) -> QuerySet[BadCase]:
+    """Cases that are not closed and whose answer was never diagnosed, by their number."""
+    known = Diagnosis.objects.filter(message=OuterRef("message_id"))
+    mine = BadCase.objects.filter(message__conversation__tenant_id=tenant_id).exclude(state=BadCase.State.CLOSED)
+    return mine.filter(~Exists(known)).order_by("pk")
+
+
+@transaction.atomic
+def diagnosis_run_start(*, scope: Scope, actor: User | None) -> DiagnosisRun:
+    """Begin a run over the tenant; the one that is running, if there is one."""
+    Tenant.objects.select_for_update().get(pk=scope.tenant_id)  # two starts at once make one run
+    running = DiagnosisRun.objects.filter(tenant_id=scope.tenant_id, finished=None).first()
+    if running is not None:
+        return running
+    total = cases_without_diagnosis(tenant_id=scope.tenant_id).count()
+    run = DiagnosisRun.objects.create(
+        tenant_id=scope.tenant_id, requested_by=actor, total=total, finished=None if total else timezone.now()
+    )
+    if actor is not None:
+        audit_record(actor=actor, action="cases.diagnose", target=str(total), cases=total)
+    if total:
+        _call_worker(run)
+    return run
+
+
+def diagnosis_runs_at_night() -> int:
+    """A run in every tenant with cases to diagnose; how many."""
+    tenants = [
+        pk for pk in Tenant.objects.values_list("pk", flat=True) if cases_without_diagnosis(tenant_id=pk).exists()
+    ]
+    for pk in tenants:
+        diagnosis_run_start(scope=Scope(tenant_id=pk, user_id=0, clearance=0), actor=None)
+    return len(tenants)
+
+
+def diagnosis_runs_resume() -> int:
+    """Call a worker to every run that nobody holds; how many. Safe to run twice."""
+    lost = DiagnosisRun.objects.filter(_is_free(), finished=None)
+    for run in lost:
+        _call_worker(run)
+    return len(lost)
+
+
+def diagnosis_run_advance(*, run_id: int) -> bool:
+    """Diagnose the next cases of a run and call a worker to the rest; False where another holds it or it is over."""
+    if not _take(run_id):
+        return False
+    run = DiagnosisRun.objects.get(pk=run_id)
+    for case in list(_next(run)[:AT_ONCE]):
+        _diagnose(run, case)
+    _give_back(run_id)
+    return True
+
+
+# ── a run ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _next(run: DiagnosisRun) -> QuerySet[BadCase]:
+    found = cases_without_diagnosis(tenant_id=run.tenant_id).filter(pk__gt=run.last_case)
+    return found.select_related("message__conversation__user__tenant")
+
+
+def _is_free() -> Q:
+    return Q(leased_until=None) | Q(leased_until__lt=timezone.now())
+
+
+def _take(run_id: int) -> bool:
+    rows = DiagnosisRun.objects.filter(_is_free(), pk=run_id, finished=None)
+    return rows.update(leased_until=timezone.now() + LEASE) > 0
+
+
+@transaction.atomic
+def _give_back(run_id: int) -> None:
+    run = DiagnosisRun.objects.select_for_update().get(pk=run_id)
+    run.leased_until = None
+    run.finished = None if _next(run).exists() else timezone.now()
+    run.save(update_fields=["leased_until", "finished"])
+    if run.finished is None:
+        _call_worker(run)
+
+
+def _call_worker(run: DiagnosisRun) -> None:
+    enqueue_on_commit(ADVANCE_DIAGNOSIS, queue=QUEUES[ADVANCE_DIAGNOSIS], run_id=run.pk)
+
+
+def _diagnose(run: DiagnosisRun, case: BadCase) -> None:
+    """One case; what goes wrong with it is logged and counted, and the next night tries it again."""
+    wanted, found = known_answer(case), []
+    try:
+        found = list(_by_rights(case, wanted))
+    except RagError as error:
+        logger.warning("case %s was not diagnosed: %s", case.pk, error.code)
+    except Exception:
+        logger.exception("case %s was not diagnosed", case.pk)
+    with transaction.atomic():
+        for diagnosed in found:
+            diagnosis_store(actor=None, diagnosed=diagnosed, wanted=wanted)
+        DiagnosisRun.objects.filter(pk=run.pk).update(
+            last_case=case.pk,
+            done=F("done") + int(bool(found)),
+            failed=F("failed") + int(not found),
+            leased_until=timezone.now() + LEASE,
+        )
+
+
+# ── one case ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def known_answer(case: BadCase) -> Wanted:
+    """What is known of the right answer: the reviewer's mark and words, else those of a golden case of the question."""
+    if case.marked_document_id is not None or case.accepted:
+        return Wanted(passage=marked_passage(case), answers=tuple(case.accepted))
+    tenant_id = case.message.conversation.tenant_id
+    golden = GoldenCase.objects.filter(golden_set__tenant_id=tenant_id, question=case.message.question).first()
+    if golden is None:
+        return Wanted()
+    return Wanted(passage=next(iter(golden.relevant), ""), answers=tuple(golden.answers))
+
+
+def marked_passage(case: BadCase) -> str:
+    """The reviewer's mark as the lab names passages; "" without one."""
+    if case.marked_document_id is None:
+        return ""
+    return f"#{case.marked_document_id}" + ("" if case.marked_ordinal is None else f":{case.marked_ordinal + 1}")
+
+
+def _by_rights(case: BadCase, wanted: Wanted) -> Iterator[DiagnosedAnswer]:
+    """The diagnosis with the rights of the asker, and where it finds nothing, the one of an owner who finds more."""
+    asker = case.message.conversation.user
+    own = _as(asker, case, wanted) or _as(asker, case, Wanted(answers=wanted.answers, points=wanted.points))
+    if own is not None:
+        yield own
+    if own is not None and own.bearing is not None:
+        return
+    for owner in _owners(case, asker):
+        more = _as(owner, case, wanted)
+        if more is not None and more.bearing is not None:
+            yield more
+            return
+
+
+def _as(viewer: User, case: BadCase, wanted: Wanted) -> DiagnosedAnswer | None:
+    """None where the passage is named and the viewer may not open it."""
+    try:
+        return answer_diagnose(
+            scope=scope_for(viewer),
+            viewer=viewer,
+            message_id=str(case.message_id),
+            wanted=wanted,
+            is_reviewer=True,  # nobody is shown more by it: the diagnosis says nothing that its readers may not open
+        )
+    except NotFoundError:
+        return None
+
+
+def _owners(case: BadCase, asker: User) -> Sequence[User]:
+    asked = case.message.conversation.sets.all()
+    sets = Q(owned_sets__in=asked) if asked.exists() else Q(owned_sets__tenant_id=asker.tenant_id)
+    people = User.objects.filter(sets, is_active=True).exclude(pk=asker.pk).select_related("tenant")
+    return list(people.distinct().order_by("-clearance", "pk")[:OWNERS])

@@ -1,0 +1,26 @@
+"""Celery tasks: services called."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from evaluation.queue import ADVANCE_DIAGNOSIS, DIAGNOSE_AT_NIGHT, RESUME_DIAGNOSIS
+from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
+
+
+@shared_task(name=ADVANCE_DIAGNOSIS)
+def advance_diagnosis(*, run_id: int) -> None:
+    """Diagnose the next cases of a run."""
+    diagnosis_run_advance(run_id=run_id)
+
+
+@shared_task(name=DIAGNOSE_AT_NIGHT)
+def diagnose_at_night() -> None:
+    """Start a run in every tenant that has cases without a diagnosis."""
+    diagnosis_runs_at_night()
+
+
+@shared_task(name=RESUME_DIAGNOSIS)
+def resume_diagnosis() -> None:
+    """Call a worker to runs that lost theirs."""
+    diagnosis_runs_resume()

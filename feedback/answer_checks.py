@@ -1,0 +1,111 @@
+"""Cases without a complaint (D35): rewordings, stopped answers, unsupported sentences, refusals with a title near.
+
+Answers are looked at every minute, and the last days again at night. What has been seen once is not opened again: a
+case that a reviewer has closed stays closed until somebody complains.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.db import OperationalError, transaction
+from django.utils import timezone
+
+from accounts.selectors import scope_for
+from chat.models import Conversation, Message
+from feedback.features import answer_features
+from feedback.models import BadCase, Signal
+from feedback.services import case_ensure
+from knowledge import model_registry
+from knowledge.services.suggestions import titles_suggested
+from ragcore.text.matching import cosine, keywords
+from ragcore.understanding.rewording import is_rewording
+
+logger = logging.getLogger(__name__)
+
+REWORDED_WITHIN = timedelta(minutes=2)
+LEAST_UNSUPPORTED = 2  # sentences
+LOOKED_BACK = timedelta(minutes=5)  # every minute
+LOOKED_BACK_AT_NIGHT = timedelta(days=2)
+MOST_ANSWERS = 5000  # of one look, the latest
+TITLES = 40
+NEAR_TITLE = 0.7  # of a title's keywords that stand in the question
+
+
+def answers_check(*, since: datetime | None = None) -> int:
+    """Open the cases of answers that ended since then; returns how many are new. Safe to run twice."""
+    begin = since or timezone.now() - LOOKED_BACK
+    rows = Message.objects.filter(finished__gte=begin, conversation__user__record_use=True, bad_case=None)
+    ids = list(rows.order_by("-finished").values_list("pk", flat=True)[:MOST_ANSWERS])
+    opened = 0
+    for pk in ids:
+        message = Message.objects.select_related("conversation__user").filter(pk=pk).first()
+        if message is None:
+            continue  # deleted meanwhile
+        try:
+            opened += _check(message)
+        except OperationalError:
+            logger.exception("an answer was not looked at")
+    return opened
+
+
+@transaction.atomic
+def _check(message: Message) -> bool:
+    origin = next(_origins(message), None)
+    return origin is not None and case_ensure(message=message, origin=origin)
+
+
+def _origins(message: Message) -> Iterator[str]:
+    """Why a case is opened, what says most first."""
+    if message.state == Message.State.STOPPED:
+        yield BadCase.Origin.STOP
+    if (again := _reworded(message)) is not None:
+        user = message.conversation.user
+        Signal.objects.get_or_create(
+            message=message,
+            user=user,
+            kind=Signal.Kind.REWORD,
+            defaults={"value": str(again.pk), "features": answer_features(message)},
+        )
+        yield BadCase.Origin.REWORD
+    if sum(one.get("support") == "unsupported" for one in message.sentences) >= LEAST_UNSUPPORTED:
+        yield BadCase.Origin.UNSUPPORTED
+    if message.status in ("refused", "search_results") and _is_title_near(message):
+        yield BadCase.Origin.REFUSAL
+
+
+def _reworded(message: Message) -> Message | None:
+    """The next question of the same person, if it asks the same in other words within two minutes."""
+    ended = message.finished or message.created
+    conversation = message.conversation
+    later = Message.objects.filter(
+        conversation__user=conversation.user_id, created__gt=message.created, created__lte=ended + REWORDED_WITHIN
+    )
+    if conversation.channel != Conversation.Channel.WEB:  # programs ask similar questions one after the other
+        later = later.filter(conversation=conversation)
+    again = later.order_by("created").only("question").first()
+    if again is None:
+        return None
+    one, other = model_registry.embedder().embed_queries([message.question, again.question])
+    same = is_rewording(
+        message.question, again.question, cosine=cosine(one, other), tokenizer=model_registry.tokenizer()
+    )
+    return again if same else None
+
+
+def _is_title_near(message: Message) -> bool:
+    """Whether the question names the title of a document that the asker may ask about."""
+    tokenizer = model_registry.tokenizer()
+    asked = keywords(message.question, tokenizer)
+    parts = sorted((word for word in asked if len(word) > 1), key=len, reverse=True)[:6]
+    if not parts:
+        return False
+    titles = titles_suggested(scope=scope_for(message.conversation.user), parts=parts, limit=TITLES)
+    return any(_is_named(keywords(title, tokenizer), set(asked)) for title in titles)
+
+
+def _is_named(title: list[str], asked: set[str]) -> bool:
+    common = [word for word in title if word in asked]
+    return len(common) / max(len(title), 1) >= NEAR_TITLE and (len(common) > 1 or len("".join(common)) > 3)

@@ -1,0 +1,141 @@
+"""What reviewers do with a case besides moving it: mark, assign, link the fix, tell the asker (D36)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+
+from accounts.errors import NotFoundError
+from accounts.models import User
+from accounts.roles import REVIEW_PERMISSION
+from accounts.scope import Scope
+from accounts.selectors import scope_for
+from accounts.services import audit_record
+from feedback.models import BadCase, CaseMove
+from feedback.selectors import case_get, cases_reviewable
+from feedback.services import is_reviewing
+from knowledge.selectors import documents_readable
+from notifications.kinds import notification_kind
+from notifications.services import notification_send
+
+CASE_ANSWERED = notification_kind(
+    "case_answered", gettext_noop("A reviewer has looked at your question “{question}”: {answer}")
+)
+CASE_LOOKED_AT = notification_kind(
+    "case_looked_at", gettext_noop("A reviewer has looked at your question “{question}”. Please ask it again.")
+)
+CASE_ASSIGNED = notification_kind("case_assigned", gettext_noop("The feedback case “{question}” was assigned to you."))
+MOST_TOLD = 1000  # characters of the right answer
+
+
+@transaction.atomic
+def case_mark(
+    *,
+    actor: User,
+    case: BadCase,
+    document_id: int | None,
+    ordinal: int | None,
+    right_answer: str,
+    accepted: Sequence[str],
+) -> BadCase:
+    """Keep where the right answer stands, and what it is; what was there is replaced.
+
+    Raises NotFoundError without the right to review the case, and for a document that the actor may not open.
+    """
+    case = _locked(actor, case)
+    readable = documents_readable(scope=scope_for(actor))
+    if document_id is not None and not readable.filter(pk=document_id).exists():
+        raise NotFoundError("any_document")
+    case.marked_document_id, case.marked_ordinal = document_id, ordinal
+    case.right_answer, case.accepted = right_answer.strip(), list(dict.fromkeys(accepted))
+    case.save(update_fields=["marked_document", "marked_ordinal", "right_answer", "accepted"])
+    audit_record(actor=actor, action="case.mark", target=str(case.message), case=case.pk, document=document_id)
+    return case
+
+
+@transaction.atomic
+def case_assign(*, actor: User, case: BadCase, assignee: User | None) -> BadCase:
+    """Give a case to somebody who may review it, or to nobody; who gets it from somebody else is told.
+
+    Raises NotFoundError without the right to review the case, for the actor or the assignee.
+    """
+    case = _locked(actor, case)
+    if assignee is not None and not _may_review(assignee, case):
+        raise NotFoundError("person")
+    if case.assignee == assignee:
+        return case
+    case.assignee = assignee
+    case.save(update_fields=["assignee"])
+    audit_record(
+        actor=actor,
+        action="case.assign",
+        target=str(case.message),
+        case=case.pk,
+        assignee=assignee.username if assignee else "",
+    )
+    if assignee is not None and assignee.pk != actor.pk:
+        link = reverse("admin:feedback_badcase_change", args=[case.pk])
+        data = {"question": str(case.message)}
+        notification_send(recipients=[assignee], kind=CASE_ASSIGNED, data=data, link=link)
+    return case
+
+
+@transaction.atomic
+def case_fix(*, actor: User, case: BadCase, fix: str) -> BadCase:
+    """Say what was changed because of a case: words or an address. Raises NotFoundError."""
+    case = _locked(actor, case)
+    case.fix = " ".join(fix.split())[:500]
+    case.save(update_fields=["fix"])
+    CaseMove.objects.create(case=case, actor=actor, before=case.state, after=case.state, note=case.fix)
+    audit_record(actor=actor, action="case.fix", target=str(case.message), case=case.pk)
+    return case
+
+
+@transaction.atomic
+def asker_tell(*, actor: User, case: BadCase) -> bool:
+    """Tell the asker that somebody has looked at the question, with the right answer where they may read its source.
+
+    Whether the answer was told. Raises NotFoundError without the right to review the case.
+    """
+    case = _locked(actor, case)
+    message = case.message
+    asker = message.conversation.user
+    source = case.marked_document_id
+    may_read = source is None or documents_readable(scope=scope_for(asker)).filter(pk=source).exists()
+    answer = case.right_answer[:MOST_TOLD] if may_read else ""
+    notification_send(
+        recipients=[asker],
+        kind=CASE_ANSWERED if answer else CASE_LOOKED_AT,
+        data={"question": str(message), "answer": answer},
+        link=f"{reverse('chat:conversation', args=[message.conversation_id])}#turn-{message.pk}",
+    )
+    case.told = timezone.now()
+    case.save(update_fields=["told"])
+    audit_record(actor=actor, action="case.tell", target=str(message), case=case.pk, with_answer=bool(answer))
+    return bool(answer)
+
+
+def reviewers_of(*, scope: Scope, case: BadCase) -> list[User]:
+    """People to whom a case can be given, by name."""
+    return [user for user in _staff(scope) if _may_review(user, case)]
+
+
+def _staff(scope: Scope) -> QuerySet[User]:
+    people = User.objects.filter(tenant_id=scope.tenant_id, is_staff=True, is_active=True, is_service=False)
+    return people.select_related("tenant").order_by("username")
+
+
+def _locked(actor: User, case: BadCase) -> BadCase:
+    case_get(scope=scope_for(actor), case_id=case.pk, is_reviewer=is_reviewing(actor))
+    rows = BadCase.objects.select_for_update(of=("self",)).select_related("message__conversation__user", "assignee")
+    return rows.get(pk=case.pk)
+
+
+def _may_review(user: User, case: BadCase) -> bool:
+    found = cases_reviewable(scope=scope_for(user), is_reviewer=user.has_perm(REVIEW_PERMISSION))
+    return user.is_staff and user.is_active and found.filter(pk=case.pk).exists()

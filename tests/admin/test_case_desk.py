@@ -1,0 +1,274 @@
+"""The triage desk: what reviewers do with a case, and what they see of it (B2, D15, D36)."""
+
+from __future__ import annotations
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import Permission
+from django.urls import reverse
+from django.utils import translation
+
+from accounts.models import AuditEvent
+from chat.models import Message
+from chat.turns.lifecycle import answer_now
+from chat.types import AnswerRequest
+from evaluation.models import Diagnosis, GoldenCase, GoldenSet
+from feedback.models import BadCase
+from knowledge.models import Chunk, KnowledgeSet
+from knowledge.services.edits import chunk_disable
+from notifications.models import Notification
+from tests.admin.conftest import signed_in
+from tests.api.world import message_make
+from tests.evaluation.test_diagnosis import QUESTION, RACH, TEXTS
+from tests.factories import ingest, make_admin, make_set, make_user, scope_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CASES = "admin:feedback_badcase_changelist"
+
+
+@pytest.fixture
+def reviewer():
+    return make_admin("reviewer")
+
+
+@pytest.fixture
+def asker(db):
+    return make_user("asker", clearance=1)
+
+
+@pytest.fixture
+def radio(reviewer) -> KnowledgeSet:
+    return make_set("radio", owners=[reviewer])
+
+
+@pytest.fixture
+def documents(reviewer, radio):
+    return ingest(reviewer, radio, **TEXTS)
+
+
+def asked(asker, question=QUESTION, **request) -> BadCase:
+    """A question really asked, with its case."""
+    request = AnswerRequest(query=question, **{"cache": False, "personal": False, **request})
+    stored = async_to_sync(answer_now)(scope=scope_of(asker), user=asker, request=request)
+    return BadCase.objects.create(message=Message.objects.get(pk=stored.message.pk))
+
+
+def page_of(user, case) -> str:
+    return signed_in(user).get(reverse("admin:feedback_badcase_change", args=[case.pk])).content.decode()
+
+
+def act(user, case, name, **values):
+    address = reverse("admin:feedback_badcase_act", args=[case.pk])
+    return signed_in(user).post(address, {"act": name, **values}, follow=True)
+
+
+def again(user, case, **values) -> str:
+    return signed_in(user).post(reverse("admin:feedback_badcase_again", args=[case.pk]), values).content.decode()
+
+
+def marked(user, case, document, **values):
+    return act(user, case, "mark", **{"passage": f"#{document.pk}:1", "accepted": "64", **values})
+
+
+def test_a_mark_is_kept_and_makes_the_diagnosis_surer(reviewer, asker, documents):
+    case = asked(asker)
+
+    marked(reviewer, case, documents["rach"], right_answer="A cell has 64 preambles.")
+
+    case.refresh_from_db()
+    assert (case.marked_document, case.marked_ordinal) == (documents["rach"], 0)
+    assert (case.right_answer, case.accepted) == ("A cell has 64 preambles.", ["64"])
+    assert Diagnosis.objects.get().answers == ["64"]
+    assert AuditEvent.objects.filter(action="case.mark", actor=reviewer).exists()
+    page = page_of(reviewer, case)
+    assert f"#{documents['rach'].pk}:1" in page
+    assert "Nothing wrong found" in page
+
+
+def test_a_document_that_is_not_there_marks_nothing(reviewer, asker, documents):
+    case = asked(asker)
+
+    page = act(reviewer, case, "mark", passage="#99999", right_answer="x").content.decode()
+
+    case.refresh_from_db()
+    assert (case.marked_document, case.right_answer) == (None, "")
+    assert "messagelist" in page or "error" in page
+
+
+def test_another_reviewer_does_not_see_a_mark_on_what_they_may_not_open(reviewer, asker, documents):
+    board = make_set("board", owners=[reviewer], visibility="members", members=[reviewer])
+    secret = ingest(reviewer, board, secret="The board decided on 64 preambles in May.")["secret"]
+    case = asked(asker, "What did the board decide?")
+    marked(reviewer, case, secret, right_answer="On 64 preambles.")
+    other = make_user("other", is_staff=True, clearance=2)
+    other.user_permissions.add(Permission.objects.get(codename="change_badcase"))
+
+    page = page_of(other, case)
+
+    assert "Another reviewer has marked a document that you may not open." in page
+    assert f"#{secret.pk}" not in page
+    assert "On 64 preambles." not in page
+
+
+def test_a_case_is_given_to_those_only_who_may_review_it(reviewer, asker, documents):
+    case = asked(asker)
+    colleague, stranger = make_admin("colleague"), make_user("stranger")
+
+    act(reviewer, case, "assign", assignee=stranger.pk)
+    case.refresh_from_db()
+    assert case.assignee is None
+
+    act(reviewer, case, "assign", assignee=colleague.pk)
+    case.refresh_from_db()
+    assert case.assignee == colleague
+    assert Notification.objects.get().recipient == colleague
+
+
+def test_a_fix_is_linked_and_an_address_can_be_opened(reviewer, asker, documents):
+    case = asked(asker)
+
+    act(reviewer, case, "fix", fix="/admin/knowledge/document/1/change/")
+
+    assert 'href="/admin/knowledge/document/1/change/"' in page_of(reviewer, case)
+    act(reviewer, case, "fix", fix="javascript:alert(1)")
+    assert 'href="javascript' not in page_of(reviewer, case)
+
+
+def test_the_asker_is_told_the_answer_only_with_a_right_to_its_source(reviewer, asker, documents, radio):
+    case = asked(asker)
+    marked(reviewer, case, documents["rach"], right_answer="A cell has 64 preambles.")
+    act(reviewer, case, "tell")
+    assert Notification.objects.get().data["answer"] == "A cell has 64 preambles."
+
+    secret = ingest(reviewer, radio, clearance=3, secret="There are 64 of them, and 10 are secret.")["secret"]
+    marked(reviewer, case, secret, right_answer="Ten are secret.")
+    act(reviewer, case, "tell")
+
+    told = Notification.objects.order_by("-pk").first()
+    assert (told.kind, told.data["answer"]) == ("case_looked_at", "")
+    assert told.recipient == asker
+
+
+def test_a_case_becomes_a_golden_case(reviewer, asker, documents):
+    case, golden = asked(asker), GoldenSet.objects.create(tenant=reviewer.tenant, name="radio")
+    marked(reviewer, case, documents["rach"])
+
+    act(reviewer, case, "golden", golden_set=golden.pk)
+
+    saved = GoldenCase.objects.get()
+    assert (saved.question, saved.answers, saved.relevant) == (QUESTION, ["64"], ["rach"])
+
+
+def test_testing_again_shows_what_has_changed_since(reviewer, asker, documents):
+    chunk = Chunk.objects.get(version=documents["rach"].live_version)
+    chunk_disable(scope=scope_of(reviewer), actor=reviewer, chunk_id=chunk.pk)
+    case = asked(asker)
+    marked(reviewer, case, documents["rach"])
+    assert "Still not answered" in again(reviewer, case)
+
+    ingest(reviewer, KnowledgeSet.objects.get(code="radio"), fresh=RACH)
+    page = again(reviewer, case)
+
+    assert "Answered now" in page
+    assert "The documents have changed since then." in page
+    assert "for random access" in page
+    assert Message.objects.count() == 1  # nothing was stored
+    assert AuditEvent.objects.filter(action="case.test").count() == 2
+
+
+def test_settings_that_are_others_today_are_named_and_can_be_those_of_then(reviewer, asker, documents, radio):
+    case = asked(asker, sets=(radio.pk,))
+    radio.options = {"retrieval": {"fused_limit": 7}, "answer": {"max_chunks": 1}}
+    radio.save()
+
+    now = again(reviewer, case)
+    then = again(reviewer, case, options="then")
+
+    assert "retrieval.fused_limit" in now
+    assert "answer.max_chunks" in now
+    assert "retrieval.fused_limit" not in then
+    assert "answer.max_chunks" not in then
+
+
+def test_a_replay_finds_only_what_asker_and_reviewer_may_both_read(reviewer, asker, radio):
+    ingest(reviewer, radio, clearance=3, rach=RACH)
+    ingest(reviewer, radio, ca=TEXTS["ca"])
+    case = asked(asker)
+
+    page = again(reviewer, case)
+
+    assert "64 preambles" not in page
+    assert "Still not answered" in page
+
+
+def test_the_replay_of_a_colleague_without_a_right_does_not_show_the_passage(reviewer, asker):
+    private = make_set("private", owners=[reviewer], members=[asker], visibility="members")
+    ingest(reviewer, private, rach=RACH)
+    case = asked(asker)
+    other = make_user("other", is_staff=True, clearance=2)
+    other.user_permissions.add(Permission.objects.get(codename="change_badcase"))
+
+    assert "64 preambles" not in again(other, case)
+    assert "64 preambles" not in page_of(other, case)
+
+
+def test_a_case_on_a_deleted_document_can_still_be_worked_on(reviewer, asker, documents):
+    case = asked(asker)
+    marked(reviewer, case, documents["rach"])
+    type(documents["rach"]).objects.filter(pk=documents["rach"].pk).update(state="deleted", live_version=None)
+
+    assert "Resolution" in page_of(reviewer, case)
+    assert "again-title" in again(reviewer, case)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"cause": "generation"}, ["one?"]),
+        ({"cause": "-"}, ["two?"]),
+        ({"set": "SET"}, ["one?"]),
+        ({"owner": "OWNER"}, ["one?"]),
+        ({"reviewer": "-"}, ["one?", "two?"]),
+        ({"age": "7"}, ["one?", "two?"]),
+        ({"age": "older"}, []),
+        ({"origin": "stop"}, ["two?"]),
+    ],
+)
+def test_the_queue_is_filtered(reviewer, asker, radio, query, found):
+    one = message_make(asker, question="one?", sets=(radio,))
+    two = message_make(asker, question="two?")
+    BadCase.objects.create(message=one)
+    BadCase.objects.create(message=two, origin="stop")
+    Diagnosis.objects.create(message=one, cause="generation", subcause="numerical error", detail="", confidence=0.9)
+    values = {"SET": radio.pk, "OWNER": reviewer.pk}
+
+    page = signed_in(reviewer).get(reverse(CASES), {name: values.get(value, value) for name, value in query.items()})
+
+    assert sorted(case.message.question for case in page.context["cl"].result_list) == found
+
+
+def test_someone_elses_case_is_not_there(asker, documents):
+    case = asked(asker)
+    other = make_user("clerk", is_staff=True)
+
+    assert act(other, case, "tell").status_code in (403, 404)
+    assert signed_in(other).post(reverse("admin:feedback_badcase_again", args=[case.pk])).status_code in (403, 404)
+
+
+def test_an_act_that_does_not_exist_is_not_there(reviewer, asker, documents):
+    assert act(reviewer, asked(asker), "explode").status_code == 404
+
+
+def test_the_page_speaks_chinese(reviewer, asker, documents):
+    case = asked(asker)
+    marked(reviewer, case, documents["rach"])
+    client = signed_in(reviewer)
+
+    with translation.override("zh-hans"):
+        answer = client.post(
+            reverse("admin:feedback_badcase_again", args=[case.pk]), headers={"accept-language": "zh-hans"}
+        )
+
+    page = answer.content.decode()
+    assert "重新测试" in page
+    assert "Test again" not in page

@@ -1,0 +1,187 @@
+"""All cases are diagnosed at night and on demand: none twice, none lost, with the asker's rights (D36)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from evaluation.models import Diagnosis, DiagnosisRun, GoldenCase, GoldenSet
+from evaluation.selectors import diagnosis_latest
+from evaluation.services import case_diagnosis
+from evaluation.services.case_diagnosis import (
+    diagnosis_run_advance,
+    diagnosis_run_start,
+    diagnosis_runs_at_night,
+    diagnosis_runs_resume,
+)
+from feedback.models import BadCase
+from knowledge import queue
+from ragcore.errors import RagError
+from tests.admin.conftest import signed_in
+from tests.api.world import message_make
+from tests.evaluation.test_diagnosis import QUESTION, RACH, TEXTS
+from tests.factories import ingest, make_admin, make_set, make_user, scope_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def reviewer():
+    return make_admin("reviewer")
+
+
+@pytest.fixture
+def asker(db):
+    return make_user("asker", clearance=1)
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Tasks that would go to the broker."""
+    tasks = []
+
+    def send(name, kwargs, options):
+        if name.startswith("evaluation."):
+            tasks.append((name, kwargs, options["queue"]))
+
+    monkeypatch.setattr(queue, "_send", send)
+    return tasks
+
+
+def case_of(asker, question=QUESTION, answer="I do not know.", **values) -> BadCase:
+    message = message_make(asker, question=question, answer=answer, state="done", status="refused", **values)
+    return BadCase.objects.create(message=message)
+
+
+def worked_off(run, sent) -> None:
+    """As a worker would: a task for each that was sent."""
+    while sent:
+        name, kwargs, _queue = sent.pop()
+        assert name == "evaluation.advance_diagnosis"
+        diagnosis_run_advance(**kwargs)
+
+
+def test_a_run_diagnoses_every_case_once_and_few_at_a_time(reviewer, asker, sent, monkeypatch):
+    monkeypatch.setattr(case_diagnosis, "AT_ONCE", 2)
+    ingest(reviewer, make_set("radio", owners=[reviewer]), **TEXTS)
+    cases = [case_of(asker, QUESTION if n else "Who won the curling?") for n in range(3)]
+    done = case_of(asker)
+    done.state = "closed"
+    done.save()
+
+    run = diagnosis_run_start(scope=scope_of(reviewer), actor=reviewer)
+    assert sent == [("evaluation.advance_diagnosis", {"run_id": run.pk}, "diagnosis")]
+    worked_off(run, sent)
+
+    run.refresh_from_db()
+    assert (run.total, run.done, run.failed) == (3, 3, 0)
+    assert run.finished is not None
+    assert sorted(Diagnosis.objects.values_list("message_id", "cause")) == sorted(
+        (case.message_id, "knowledge_gap" if n == 0 else "reranking") for n, case in enumerate(cases)
+    )
+
+
+def test_two_starts_make_one_run_and_nothing_to_do_is_over_at_once(reviewer, asker, sent):
+    assert diagnosis_run_start(scope=scope_of(reviewer), actor=reviewer).finished is not None
+    case_of(asker)
+
+    first = diagnosis_run_start(scope=scope_of(reviewer), actor=reviewer)
+    second = diagnosis_run_start(scope=scope_of(reviewer), actor=None)
+
+    assert (first.pk, len(sent)) == (second.pk, 1)
+
+
+def test_a_killed_worker_loses_no_case_and_does_none_twice(reviewer, asker, sent, monkeypatch):
+    for number in range(3):
+        case_of(asker, f"Who won the curling of {number}?")
+    run = diagnosis_run_start(scope=scope_of(reviewer), actor=None)
+    stored = case_diagnosis.diagnosis_store
+    calls = []
+
+    def dying(**values):
+        calls.append(values)
+        if len(calls) == 2:
+            raise SystemExit  # the process ends while the second case is being stored
+        return stored(**values)
+
+    monkeypatch.setattr(case_diagnosis, "diagnosis_store", dying)
+    with pytest.raises(SystemExit):
+        diagnosis_run_advance(run_id=run.pk)
+    assert Diagnosis.objects.count() == 1
+    assert diagnosis_runs_resume() == 0  # its lease still holds
+    assert diagnosis_run_advance(run_id=run.pk) is False
+    DiagnosisRun.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+
+    sent.clear()
+    assert diagnosis_runs_resume() == 1
+    worked_off(run, sent)
+
+    run.refresh_from_db()
+    assert (run.done, run.failed, run.finished is not None) == (3, 0, True)
+    assert Diagnosis.objects.count() == Diagnosis.objects.values("message").distinct().count() == 3
+
+
+def test_a_case_that_cannot_be_diagnosed_does_not_stop_the_others(reviewer, asker, sent, monkeypatch):
+    broken, fine = case_of(asker, "Who won the curling?"), case_of(asker, "Who lost the curling?")
+    diagnosed = case_diagnosis.answer_diagnose
+
+    def breaking(**values):
+        if values["message_id"] == str(broken.message_id):
+            raise RagError
+        return diagnosed(**values)
+
+    monkeypatch.setattr(case_diagnosis, "answer_diagnose", breaking)
+    run = diagnosis_run_start(scope=scope_of(reviewer), actor=None)
+    worked_off(run, sent)
+
+    run.refresh_from_db()
+    assert (run.done, run.failed) == (1, 1)
+    assert Diagnosis.objects.get().message == fine.message
+
+
+def test_the_night_takes_every_tenant_that_has_cases(reviewer, asker, sent):
+    assert diagnosis_runs_at_night() == 0
+    case_of(asker)
+
+    assert diagnosis_runs_at_night() == 1
+
+    assert DiagnosisRun.objects.get().requested_by is None
+
+
+def test_what_only_owners_may_open_is_a_matter_of_rights_and_told_only_to_those_who_may(reviewer, asker, sent):
+    ingest(reviewer, make_set("radio", owners=[reviewer]), clearance=3, rach=RACH)
+    case = case_of(asker)
+    golden = GoldenSet.objects.create(tenant=asker.tenant, name="radio")
+    GoldenCase.objects.create(golden_set=golden, question=QUESTION, answers=["64"], relevant=["rach"])
+
+    worked_off(diagnosis_run_start(scope=scope_of(reviewer), actor=None), sent)
+
+    assert diagnosis_latest(scope=scope_of(reviewer), message=case.message).cause == "permission"
+    assert diagnosis_latest(scope=scope_of(asker), message=case.message).cause == "knowledge_gap"
+
+
+def test_the_list_of_cases_starts_a_run_and_shows_how_far_it_is(reviewer, asker, sent):
+    case_of(asker)
+    client, cases = signed_in(reviewer), reverse("admin:feedback_badcase_changelist")
+    assert "Diagnose 1 case" in client.get(cases).content.decode()
+
+    client.post(reverse("admin:feedback_badcase_diagnose"))
+
+    assert "Diagnosing: 0 of 1 case" in client.get(cases).content.decode()
+    assert (
+        signed_in(make_user("other", is_staff=True)).post(reverse("admin:feedback_badcase_diagnose")).status_code == 403
+    )
+
+
+def test_a_case_whose_message_is_deleted_is_gone(reviewer, asker, sent):
+    case = case_of(asker)
+    run = diagnosis_run_start(scope=scope_of(reviewer), actor=None)
+    case.message.conversation.delete()
+
+    worked_off(run, sent)
+
+    run.refresh_from_db()
+    assert (run.done, run.finished is not None) == (0, True)

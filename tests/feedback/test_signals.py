@@ -1,0 +1,183 @@
+"""What readers do with answers: kept with how the answer came to be, and a case where it says that it did not help."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.selectors import scope_for
+from feedback.answer_checks import answers_check
+from feedback.models import BadCase, Signal, Vote
+from feedback.services import case_move, signal_record, vote_record
+from tests.api.world import document_make, message_make, set_make
+
+FEEDBACK = "/api/v1/feedback"
+SIGNALS = "/api/v1/signals"
+MADE = {
+    "state": "done",
+    "status": "answered",
+    "confidence": 0.4,
+    "request": {"retrieval_mode": "hybrid", "sets": [3]},
+    "metadata": {"strategy": "standard", "mode_used": "basic", "cache": "none", "total_time": 1.5, "model": "gpt"},
+    "trace": {"candidates": [{"chunk_id": 1, "scores": {"fuse.rsf": 0.51234}}]},
+    "sentences": [{"text": "A.", "support": "supported"}, {"text": "B.", "support": "unsupported"}],
+}
+
+
+def finished(user, question="Why?", *, seconds_ago=60, **values):
+    """An answer that ended so long ago."""
+    at = timezone.now() - timedelta(seconds=seconds_ago)
+    message = message_make(user, question=question, **{**MADE, **values}, finished=at)
+    type(message).objects.filter(pk=message.pk).update(created=at - timedelta(seconds=1))
+    message.refresh_from_db()
+    return message
+
+
+def origins() -> dict[str, str]:
+    return dict(BadCase.objects.values_list("message__question", "origin"))
+
+
+@pytest.mark.parametrize(("rating", "vote", "cases"), [(1, "down", 1), (2, "down", 1), (3, "up", 0), (5, "up", 0)])
+def test_a_rating_alone_is_a_judgement(world, bob, rating, vote, cases):
+    response = bob.post(FEEDBACK, {"message_id": str(message_make(world.bob).pk), "rating": rating})
+
+    assert (response.status_code, response.json()["vote"]) == (201, vote)
+    assert BadCase.objects.count() == cases
+
+
+def test_a_low_rating_is_a_complaint_whatever_the_vote_is(world, bob):
+    bob.post(FEEDBACK, {"message_id": str(message_make(world.bob).pk), "vote": "up", "rating": 2})
+
+    assert BadCase.objects.get().origin == "vote"
+
+
+def test_a_judgement_says_something(world, bob):
+    response = bob.post(FEEDBACK, {"message_id": str(message_make(world.bob).pk)})
+
+    assert response.status_code == 422
+
+
+def test_how_the_answer_came_to_be_is_kept_with_votes_signals_and_cases(world):
+    message = message_make(world.bob, answer="Because of the budget.", **MADE)
+    scope = scope_for(world.bob)
+
+    vote_record(scope=scope, user=world.bob, message_id=message.pk, vote="down")
+    signal_record(scope=scope, user=world.bob, message_id=message.pk, kind="wrong_source", value=2)
+
+    features = BadCase.objects.get().features
+    assert Vote.objects.get().features == Signal.objects.get().features == features
+    assert features["query_type"] == "process"
+    assert (features["strategy"], features["mode"], features["model"], features["cache"]) == (
+        "standard",
+        "basic",
+        "gpt",
+        "none",
+    )
+    assert features["support"] == {"supported": 1, "unsupported": 1}
+    assert features["scores"] == {"fuse.rsf": 0.5123}
+    assert (features["sets"], features["confidence"], features["seconds"]) == ([3], 0.4, 1.5)
+    assert message.answer not in str(features)
+
+
+def test_a_stopped_answer_is_a_case(world, bob):
+    message = message_make(world.bob)
+
+    assert bob.post(SIGNALS, {"message_id": str(message.pk), "kind": "stop"}).json() == {"accepted": True}
+
+    assert BadCase.objects.get().origin == "stop"
+
+
+def test_who_does_not_want_it_leaves_no_signals_and_no_cases(world, bob):
+    world.bob.record_use = False
+    world.bob.save()
+    message = finished(world.bob, state="stopped")
+
+    response = bob.post(SIGNALS, {"message_id": str(message.pk), "kind": "copy"})
+
+    assert (response.status_code, response.json()) == (202, {"accepted": False})
+    assert answers_check() == 0
+    assert not Signal.objects.exists()
+
+
+def test_a_reported_source_is_kept_all_the_same(world, bob):
+    world.bob.record_use = False
+    world.bob.save()
+    body = {"message_id": str(message_make(world.bob).pk), "kind": "wrong_source", "value": 2}
+
+    assert bob.post(SIGNALS, body).json() == {"accepted": True}
+
+
+def test_a_question_asked_again_in_other_words_is_a_case(world):
+    first = finished(world.bob, "How do I reset my VPN password?", seconds_ago=100)
+    again = finished(world.bob, "VPN password forgotten, how to set a new one", seconds_ago=50)
+    for message in (first, again):
+        message.conversation.channel = "web"
+        message.conversation.save()
+
+    assert answers_check() == 1
+    assert answers_check() == 0
+
+    assert origins() == {first.question: "reword"}
+    assert Signal.objects.get(message=first).value == str(again.pk)
+
+
+@pytest.mark.parametrize(
+    ("later", "seconds_ago"),
+    [
+        ("Which VPN client do we use on Linux?", 50),  # another question
+        ("How do I reset my VPN password 2?", 50),  # another figure
+        ("VPN password forgotten, how to set a new one", -100),  # too late
+    ],
+)
+def test_another_question_is_none(world, later, seconds_ago):
+    first = finished(world.bob, "How do I reset my VPN password?", seconds_ago=100)
+    again = finished(world.bob, later, seconds_ago=seconds_ago)
+    for message in (first, again):
+        message.conversation.channel = "web"
+        message.conversation.save()
+
+    assert answers_check() == 0
+
+
+def test_programs_that_ask_alike_do_not_reword(world):
+    finished(world.bob, "How do I reset my VPN password?", seconds_ago=100)
+    finished(world.bob, "VPN password forgotten, how to set a new one", seconds_ago=50)
+
+    assert answers_check() == 0
+
+
+def test_sentences_without_support_are_a_case(world):
+    lone = [{"text": "A.", "support": "unsupported"}]
+    finished(world.bob, "One?", sentences=lone)
+    finished(world.bob, "Two?", sentences=2 * lone)
+
+    answers_check()
+
+    assert origins() == {"Two?": "unsupported"}
+
+
+def test_a_refusal_is_a_case_where_a_title_is_near(world):
+    everybody = set_make(world.alice, visibility="everyone")
+    document_make(everybody, title="Parental leave policy")
+    document_make(set_make(world.alice, visibility="members"), title="Salary bands of managers")  # bob does not read it
+    finished(world.bob, "What does the parental leave policy say about twins?", status="refused")
+    finished(world.bob, "What are the salary bands of managers?", status="refused")
+    finished(world.bob, "Who won the world cup?", status="refused")
+
+    answers_check()
+
+    assert list(origins().values()) == ["refusal"]
+    assert "parental" in next(iter(origins()))
+
+
+def test_what_a_reviewer_has_closed_is_not_opened_by_looking_again(world):
+    message = finished(world.bob, state="stopped")
+    answers_check()
+    case_move(actor=world.root, case=BadCase.objects.get(), state="closed")
+
+    answers_check()
+    signal_record(scope=scope_for(world.bob), user=world.bob, message_id=message.pk, kind="stop")
+
+    assert BadCase.objects.get().state == "closed"
