@@ -278,6 +278,7 @@ class Acts:
             "knowledge_optionschange_undo": [form()],
             "feedback_badcase_move": [form(state=rng.choice(("open", "in_work", "closed")), note="seen")],
             "evaluation_goldenset_import": [form(file=SimpleUploadedFile("g.jsonl", b'{"question": "why?"}'))],
+            "evaluation_goldenset_versions": [form(), form(version="1")],
             "evaluation_lab_golden": [
                 form(golden_set=str(self.any("golden")), question="why?", relevant=[self.any("document")])
             ],
