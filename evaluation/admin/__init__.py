@@ -1,5 +1,5 @@
 """Admin pages for golden sets and evaluation runs."""
 
-from evaluation.admin import golden
+from evaluation.admin import golden, runs
 
-__all__ = ["golden"]
+__all__ = ["golden", "runs"]

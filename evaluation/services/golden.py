@@ -132,7 +132,7 @@ def version_changes(versions: list[GoldenVersion]) -> list[VersionChange]:
             changed=sum(now[name] != before[name] for name in now.keys() & before.keys()),
             removed=len(before.keys() - now.keys()),
         )
-        for version, now, before in zip(versions, by_question, [*by_question[1:], {}], strict=True)
+        for version, now, before in zip(versions, by_question, [*by_question[1:], {}], strict=False)
     ]
 
 

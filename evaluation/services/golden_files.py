@@ -101,7 +101,7 @@ def row_json(row: GoldenRow) -> dict[str, Any]:
 
 def row_read(values: Mapping[str, Any]) -> GoldenRow:
     """The row of `row_json`, perhaps with an id that does not count."""
-    known = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    known: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     return GoldenRow(**{name: value for name, value in known.items() if name in FIELDS})
 
 

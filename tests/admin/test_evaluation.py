@@ -172,6 +172,9 @@ def test_the_page_of_versions_restores_one(reviewer, golden_set):
     import_file(client, golden_set, "a.csv", "question,answers\na?,b\n")
     golden_set.cases.all().delete()
     url = reverse("admin:evaluation_goldenset_versions", args=[golden_set.pk])
+    fresh = GoldenSet.objects.create(tenant=golden_set.tenant, name="fresh")
+    empty = client.get(reverse("admin:evaluation_goldenset_versions", args=[fresh.pk]))
+    assert "There is no version yet." in empty.content.decode()
 
     client.post(url, {"version": "2"})
 
