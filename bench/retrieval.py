@@ -13,7 +13,8 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from evaluation.models import GoldenSet
-from evaluation.services.golden import benchmark_load, golden_file_parse, golden_import
+from evaluation.services.golden import benchmark_load, golden_import
+from evaluation.services.golden_files import golden_file_parse
 from evaluation.services.runs import EvaluationOptions, evaluation_run
 from knowledge.demo import GOLDEN
 from knowledge.models import IngestItem, IngestJob, KnowledgeSet

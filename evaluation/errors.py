@@ -32,7 +32,8 @@ class InvalidGoldenCaseError(PermanentError):
     default_message = "This golden case cannot be saved."
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "question": "A golden case needs a question.",
-        "answer": "A golden case needs a relevant document or an accepted answer.",
+        "answer": "A golden case needs what is expected: documents, passages, answers, key points or a refusal.",
+        "grades": "Grades are numbers from 1 to 3, by document or quotation of this case.",
         "length": "The question, an answer or a tag is too long.",
     }
 
@@ -47,6 +48,7 @@ class GoldenLineError(PermanentError):
         "no_case": "holds no case",
         "header": "must be a header with the columns %(columns)s (the first is required)",
         "too_many_values": "has more values than the header has columns",
+        "not_csv": "is not valid CSV: %(problem)s",
         "not_json": "is not valid JSON: %(problem)s",
         "not_an_object": "must be a JSON object",
         "unknown_fields": "has unknown fields: %(names)s",
@@ -56,8 +58,14 @@ class GoldenLineError(PermanentError):
             "has a question of more than %(limit)s characters",
             "limit",
         ),
-        "nothing_expected": "has neither answers nor relevant documents",
+        "nothing_expected": "has nothing that is expected (answers, relevant, passages, key_points or refusal)",
         "not_a_list": "has %(field)s that are not a list of texts",
+        "not_grades": "has %(field)s that are not one number from 1 to 3 for each of %(graded)s",
+        "not_a_choice": "has a %(field)s that is none of: %(choices)s",
+        "not_storable": "has %(field)s with characters that cannot be stored",
+        "many_values": Plural(
+            "has %(field)s with more than %(limit)s value", "has %(field)s with more than %(limit)s values", "limit"
+        ),
         "long_values": Plural(
             "has %(field)s of more than %(limit)s character", "has %(field)s of more than %(limit)s characters", "limit"
         ),

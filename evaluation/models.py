@@ -45,7 +45,17 @@ class GoldenSet(models.Model):
 
 
 class GoldenCase(models.Model):
-    """A question, the documents that answer it, and the strings a right answer contains."""
+    """A question with what is expected: documents, passages, strings of a right answer, or a refusal."""
+
+    class Style(models.TextChoices):
+        ORIGINAL = "original", _("Original words")
+        SUMMARISED = "summarised", _("Short intent")
+        WITH_ERRORS = "with_errors", _("With typos")
+
+    class Level(models.TextChoices):
+        SINGLE = "single", _("One passage")
+        MULTI_HOP = "multi_hop", _("Several documents")
+        AGENT = "agent", _("Several steps")
 
     golden_set = models.ForeignKey(
         GoldenSet, on_delete=models.CASCADE, related_name="cases", verbose_name=_("golden set")
@@ -65,6 +75,31 @@ class GoldenCase(models.Model):
         verbose_name=_("relevant documents"),
         help_text=_("External ids, or #<document id>."),
     )
+    passages = ArrayField(
+        models.TextField(),
+        default=list,
+        blank=True,
+        verbose_name=_("relevant passages"),
+        help_text=_("Quotations. A passage that contains one of them is relevant."),
+    )
+    grades = models.JSONField(
+        _("grades"),
+        default=dict,
+        blank=True,
+        help_text=_("How relevant, 1 to 3, by document or quotation; 1 where nothing is said."),
+    )
+    key_points = ArrayField(
+        models.TextField(),
+        default=list,
+        blank=True,
+        verbose_name=_("key points"),
+        help_text=_("A complete answer says all of these."),
+    )
+    expects_refusal = models.BooleanField(
+        _("expects a refusal"), default=False, help_text=_("No document answers this question.")
+    )
+    style = models.CharField(_("phrasing"), max_length=16, choices=Style.choices, default=Style.ORIGINAL)
+    level = models.CharField(_("level"), max_length=16, choices=Level.choices, default=Level.SINGLE)
     tags = ArrayField(models.CharField(max_length=64), default=list, blank=True, verbose_name=_("tags"))
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -75,6 +110,33 @@ class GoldenCase(models.Model):
 
     def __str__(self) -> str:
         return self.question[:80]
+
+
+class GoldenVersion(models.Model):
+    """The cases of a golden set at one time. Never changed."""
+
+    golden_set = models.ForeignKey(
+        GoldenSet, on_delete=models.CASCADE, related_name="versions", verbose_name=_("golden set")
+    )
+    number = models.PositiveIntegerField(_("number"))  # 1, 2, … in each golden set
+    sha256 = models.CharField(max_length=64)  # of the cases without their ids
+    cases = models.JSONField(default=list)  # {"id", and the fields of a file}
+    note = models.CharField(_("note"), max_length=200, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
+    )
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("version of a golden set")
+        verbose_name_plural = _("versions of golden sets")
+        ordering: ClassVar = ["-number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["golden_set", "number"], name="evaluation_golden_version_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.golden_set_id} v{self.number}"
 
 
 class EvaluationRun(models.Model):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from itertools import chain
+
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.errors import NotFoundError
@@ -9,7 +13,10 @@ from accounts.models import User
 from accounts.scope import Scope
 from chat.models import Message
 from evaluation.models import Diagnosis, DiagnosisRun, EvaluationRun, GoldenCase, GoldenSet
+from knowledge.models import Document
 from knowledge.selectors import documents_readable, sets_managed
+
+NUMBERED = re.compile(r"#\d{1,12}")
 
 
 def golden_sets_listed(*, scope: Scope) -> QuerySet[GoldenSet]:
@@ -43,6 +50,26 @@ def golden_set_named(*, scope: Scope, name: str) -> GoldenSet:
 def golden_cases(*, golden_set: GoldenSet, limit: int | None = None) -> list[GoldenCase]:
     """The cases in the order in which they were added, the first `limit` of them."""
     return list(golden_set.cases.order_by("id")[:limit])
+
+
+def names_hidden(*, scope: Scope, names: Iterable[str]) -> set[str]:
+    """Those of the names (external ids, #numbers) that belong to a document which the asker may not open.
+
+    A name of several documents is hidden if one of them is; one of no document is not.
+    """
+    wanted = set(names)
+    numbers = {int(name[1:]) for name in wanted if NUMBERED.fullmatch(name)}
+    rows = Document.objects.filter(Q(external_id__in=wanted) | Q(pk__in=numbers), deleted=None)
+    if scope.administers != "everything":
+        rows = rows.filter(tenant_id=scope.tenant_id)
+    closed = rows.exclude(pk__in=documents_readable(scope=scope).values("pk")).values_list("pk", "external_id")
+    return {name for pk, external_id in closed for name in (f"#{pk}", external_id)} & wanted
+
+
+def cases_withheld(*, scope: Scope, cases: QuerySet[GoldenCase]) -> QuerySet[GoldenCase]:
+    """Cases that name a document which the asker may not open: what they expect is not shown."""
+    names = set(chain.from_iterable(cases.order_by().values_list("relevant", flat=True)))
+    return cases.filter(relevant__overlap=sorted(names_hidden(scope=scope, names=names)))
 
 
 def runs_of(*, scope: Scope, golden_set: GoldenSet | None = None) -> QuerySet[EvaluationRun]:

@@ -99,6 +99,7 @@ ACTIONS = {
     "golden_set.delete": _("Deleted golden set"),
     "golden_set.export": _("Exported golden set"),
     "golden_set.import": _("Imported golden cases"),
+    "golden_set.restore": _("Restored version of golden set"),
     "group.change": _("Changed user group"),
     "group.create": _("Created user group"),
     "group.delete": _("Deleted user group"),

@@ -35,7 +35,7 @@ async def answer_again(*, message: Message, viewer: Scope, with_old_options: boo
     with request_cache():
         context = await build_context(scope=scope, user=asker, request=request, message=message, events=ignore_event)
         within = viewer if viewer.user_id != scope.user_id else None
-        context = replace(context, within=within, summary="", message_id=None, renders_blocks=False)
+        context = replace(context, within=within, attached=None, summary="", message_id=None, renders_blocks=False)
         return await compute_answer(_as_then(context, message) if with_old_options else context)
 
 

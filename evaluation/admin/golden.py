@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, OuterRef, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
@@ -19,18 +19,27 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, admin_user
+from accounts.admin.base import TenantAdmin, admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.services import audit_record
 from chat.admin import is_reviewer
 from evaluation.admin.diagnosis import diagnosis_urls
 from evaluation.admin.lab import lab_urls
-from evaluation.errors import InvalidGoldenFileError
+from evaluation.errors import InvalidGoldenCaseError, InvalidGoldenFileError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
-from evaluation.selectors import golden_sets_kept
-from evaluation.services.golden import GoldenImportResult, golden_export, golden_file_parse, golden_import
-from evaluation.services.runs import SHARES, TIMES
+from evaluation.selectors import cases_withheld, golden_sets_kept
+from evaluation.services.golden import (
+    GoldenImportResult,
+    golden_import,
+    version_changes,
+    version_keep,
+    version_restore,
+)
+from evaluation.services.golden_files import LIMITS, csv_file_lines, golden_file_parse, jsonl_lines, row_of
 from knowledge.admin.curation import keeps_sets
+from knowledge.admin.source_forms import CapitalLabels, LinesField, PairsField
+
+SHOWN_VERSIONS = 50
 
 
 class EvaluationAdmin(TenantAdmin):
@@ -121,6 +130,7 @@ class GoldenSetAdmin(KeptGoldenAdmin):
         own = [
             path("<int:pk>/import/", view(self.import_cases), name="evaluation_goldenset_import"),
             path("<int:pk>/export/", view(self.export_cases), name="evaluation_goldenset_export"),
+            path("<int:pk>/versions/", view(self.versions), name="evaluation_goldenset_versions"),
         ]
         return [*own, *super().get_urls()]
 
@@ -142,7 +152,12 @@ class GoldenSetAdmin(KeptGoldenAdmin):
         golden_set = self._found(request, self._kept(request, self.get_queryset(request)), pk)
         form = GoldenImportForm(request.POST or None, request.FILES or None)
         if form.is_valid():
-            done = golden_import(tenant=golden_set.tenant, name=golden_set.name, rows=form.cleaned_data["rows"])
+            done = golden_import(
+                tenant=golden_set.tenant,
+                name=golden_set.name,
+                rows=form.cleaned_data["rows"],
+                actor=admin_user(request),
+            )
             audit_record(actor=admin_user(request), action="golden_set.import", target=golden_set.name)
             messages.success(request, _import_summary(done))
             return redirect("admin:evaluation_goldenset_change", pk)
@@ -155,16 +170,46 @@ class GoldenSetAdmin(KeptGoldenAdmin):
         return TemplateResponse(request, "admin/evaluation/goldenset/import.html", context)
 
     def export_cases(self, request: HttpRequest, pk: int) -> HttpResponseBase:
-        """All cases as JSON Lines."""
+        """All cases whose documents the person may open, as JSON Lines or, with ?as=csv, as CSV."""
         golden_set = self._found(request, self.get_queryset(request), pk)
         name = slugify(golden_set.name) or f"golden-{pk}"
-        lines = "".join(golden_export(golden_set=golden_set))
-        audit_record(actor=admin_user(request), action="golden_set.export", target=golden_set.name)
+        cases = golden_set.cases.order_by("id")
+        withheld = cases_withheld(scope=admin_scope(request), cases=cases)
+        rows = [row_of(case) for case in cases.exclude(pk__in=withheld.values("pk"))]
+        is_csv = request.GET.get("as") == "csv"
+        lines = csv_file_lines(rows) if is_csv else jsonl_lines(rows)
+        audit_record(actor=admin_user(request), action="golden_set.export", target=golden_set.name, cases=len(rows))
         return HttpResponse(
-            lines,
-            content_type="application/x-ndjson",
-            headers={"Content-Disposition": f'attachment; filename="{name}.jsonl"'},
+            "".join(lines),
+            content_type="text/csv; charset=utf-8" if is_csv else "application/x-ndjson",
+            headers={"Content-Disposition": f'attachment; filename="{name}.{"csv" if is_csv else "jsonl"}"'},
         )
+
+    def versions(self, request: HttpRequest, pk: int) -> HttpResponseBase:
+        """GET: what each version changed; POST: keep the cases as a version, or restore one of `version`."""
+        rows = self.get_queryset(request)
+        golden_set = self._found(request, self._kept(request, rows) if request.method == "POST" else rows, pk)
+        if request.method == "POST":
+            number = request.POST.get("version", "")
+            if number:
+                chosen = golden_set.versions.filter(number=int(number) if number.isdecimal() else 0).first()
+                if chosen is None:
+                    raise Http404
+                version_restore(version=chosen, actor=admin_user(request))
+                messages.success(request, _("Version %(number)s is restored.") % {"number": chosen.number})
+            else:
+                kept = version_keep(golden_set=golden_set, actor=admin_user(request))
+                messages.success(request, _("The cases are kept as version %(number)s.") % {"number": kept.number})
+            return redirect("admin:evaluation_goldenset_versions", pk)
+        versions = list(golden_set.versions.select_related("created_by")[: SHOWN_VERSIONS + 1])
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Versions of “%(name)s”") % {"name": golden_set.name},
+            "golden_set": golden_set,
+            "changes": version_changes(versions)[:SHOWN_VERSIONS],
+            "may_change": self.has_change_permission(request, golden_set),
+        }
+        return TemplateResponse(request, "admin/evaluation/goldenset/versions.html", context)
 
     def _found(self, request: HttpRequest, rows: QuerySet[GoldenSet], pk: int) -> GoldenSet:
         if not self.has_change_permission(request):
@@ -185,20 +230,78 @@ def _import_summary(done: GoldenImportResult) -> str:
     return _("%(added)d cases added, %(updated)d updated.") % {"added": done.added, "updated": done.updated}
 
 
+class GradesField(PairsField):
+    """One `document or quotation = 1 to 3` a line; an equals sign may be part of the name."""
+
+    def to_python(self, value: Any) -> Any:
+        pairs = [line.rpartition("=") for line in LinesField.to_python(self, value)]
+        if not all(name.strip() and grade.strip() in ("1", "2", "3") for name, _separator, grade in pairs):
+            raise forms.ValidationError(error_message(InvalidGoldenCaseError("grades")))
+        return {name.strip(): int(grade) for name, _separator, grade in pairs}
+
+
+class GoldenCaseForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
+    """A case expects something, and grades belong to what it names."""
+
+    answers = LinesField(label=_("accepted answers"), help_text=_("One per line. A right answer contains one of them."))
+    relevant = LinesField(label=_("relevant documents"), help_text=_("One per line: external ids, or #<document id>."))
+    passages = LinesField(
+        label=_("relevant passages"),
+        help_text=_("One quotation per line. A passage that contains one of them is relevant."),
+    )
+    grades = GradesField(
+        label=_("grades"), help_text=_("“document = 3” or “quotation = 2”, one per line; 1 where nothing is said.")
+    )
+    key_points = LinesField(label=_("key points"), help_text=_("One per line. A right answer contains all of them."))
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        limited = {name: values.get(name) or [] for name in LIMITS if name != "question"}
+        if any(len(text) > LIMITS[name] for name, texts in limited.items() for text in texts):
+            raise forms.ValidationError(error_message(InvalidGoldenCaseError("length")))
+        expected = ("answers", "relevant", "passages", "key_points", "expects_refusal")
+        if not any(values.get(name) for name in expected):
+            raise forms.ValidationError(error_message(InvalidGoldenCaseError("answer")))
+        named = {*(values.get("relevant") or ()), *(values.get("passages") or ())}
+        if set(values.get("grades") or ()) - named:
+            self.add_error("grades", error_message(InvalidGoldenCaseError("grades")))
+        return values
+
+
 @admin.register(GoldenCase)
 class GoldenCaseAdmin(KeptGoldenAdmin):
-    """Single cases."""
+    """Single cases. Of one on a document that the person may not open only the question is shown."""
+
+    form = GoldenCaseForm
 
     golden_set_path = "golden_set"
 
     audit_name = "golden_case"
     tenant_path = "golden_set__tenant"
-    list_display = ("question", "golden_set", "relevant", "tags")
-    list_filter = ("golden_set",)
+    list_display = ("question", "golden_set", "documents", "style", "level", "tags")
+    list_filter = ("golden_set", "style", "level", "expects_refusal")
     list_select_related = ("golden_set",)
     search_fields = ("question",)
-    fields = ("golden_set", "question", "answers", "relevant", "tags")
+    fields = (
+        *("golden_set", "question", "answers", "relevant", "passages", "grades", "key_points"),
+        *("expects_refusal", ("style", "level"), "tags"),
+    )
     change_form_outer_before_template = "admin/evaluation/goldencase/tools.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[GoldenCase]:
+        rows: QuerySet[GoldenCase] = super().get_queryset(request)
+        hidden = cases_withheld(scope=admin_scope(request), cases=rows)
+        return rows.annotate(is_withheld=Exists(hidden.order_by().filter(pk=OuterRef("pk"))))
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return ("golden_set", "question") if getattr(obj, "is_withheld", False) else self.fields
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return not getattr(obj, "is_withheld", False) and super().has_change_permission(request, obj)
+
+    @admin.display(description=_("relevant documents"))
+    def documents(self, case: Any) -> str:
+        return str(_("(withheld)")) if case.is_withheld else ", ".join(case.relevant)
 
     def get_urls(self) -> list[URLPattern]:
         return [*lab_urls(self), *diagnosis_urls(self), *super().get_urls()]
@@ -211,70 +314,3 @@ class GoldenCaseAdmin(KeptGoldenAdmin):
 
     def _kept_sets(self, request: HttpRequest) -> QuerySet[GoldenSet]:
         return golden_sets_kept(scope=admin_scope(request), actor=admin_user(request)).order_by("name")
-
-
-WORST_CASES = 50
-
-
-@admin.register(EvaluationRun)
-class EvaluationRunAdmin(ReadOnlyMixin, EvaluationAdmin):
-    """Figures with their intervals, and the cases that went worst."""
-
-    tenant_path = "golden_set__tenant"
-    list_display = ("golden_set", "ndcg", "recall", "contains", "p95", "started", "short_options")
-    list_filter = ("golden_set",)
-    list_select_related = ("golden_set",)
-    ordering = ("-started",)
-    fields = ("golden_set", ("started", "finished"), "options", "options_sha256")
-    change_form_outer_after_template = "admin/evaluation/evaluationrun/figures.html"
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[EvaluationRun]:
-        return super().get_queryset(request).defer("cases")
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        run = self.get_object(request, object_id)
-        extra = {} if run is None else {"run": run, "figures": _figures(run), "worst": _worst(run)}
-        page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
-        return page
-
-    @admin.display(description="nDCG@10", ordering="figures__ndcg@10__value")
-    def ndcg(self, run: EvaluationRun) -> str:
-        return _value(run, "ndcg@10")
-
-    @admin.display(description="recall@10", ordering="figures__recall@10__value")
-    def recall(self, run: EvaluationRun) -> str:
-        return _value(run, "recall@10")
-
-    @admin.display(description=_("answer found"))
-    def contains(self, run: EvaluationRun) -> str:
-        return _value(run, "contains_answer")
-
-    @admin.display(description=_("p95 (ms)"))
-    def p95(self, run: EvaluationRun) -> str:
-        figure = run.figures.get("p95_ms")
-        return "–" if figure is None else f"{figure['value']:.0f}"
-
-    @admin.display(description=_("options"))
-    def short_options(self, run: EvaluationRun) -> str:
-        return ", ".join(f"{name}={value}" for name, value in run.options.items() if value is not None)
-
-
-def _value(run: EvaluationRun, metric: str) -> str:
-    figure = run.figures.get(metric)
-    return "–" if figure is None else f"{figure['value']:.3f} ({figure['low']:.3f}–{figure['high']:.3f})"
-
-
-def _figures(run: EvaluationRun) -> list[dict[str, Any]]:
-    """Rows of the table in a fixed order: the database does not keep that of JSON objects."""
-    known = (*SHARES, *TIMES)
-    names = sorted(run.figures, key=lambda name: known.index(name) if name in known else len(known))
-    return [{"metric": name, **run.figures[name], "share": name not in TIMES} for name in names]
-
-
-def _worst(run: EvaluationRun) -> list[dict[str, Any]]:
-    """The cases with the lowest nDCG@10, with their questions as they are now."""
-    judged = sorted((c for c in run.cases if "ndcg@10" in c), key=lambda c: (c["ndcg@10"], c["id"]))[:WORST_CASES]
-    cases = GoldenCase.objects.in_bulk([c["id"] for c in judged])
-    return [{"figures": c, "ndcg": c["ndcg@10"], "found": c["found"][:3], "case": cases.get(c["id"])} for c in judged]

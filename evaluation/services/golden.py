@@ -1,46 +1,29 @@
-"""Golden cases: read from CSV and JSON Lines, written as JSON Lines, and loaded from public benchmarks.
+"""Golden cases: put into golden sets, kept in versions, and loaded from public benchmarks.
 
-CSV has a header with `question` and any of `answers`, `relevant`, `tags`; several values are separated by `|`.
-JSON Lines has one object a line with the same fields, values as lists. A benchmark is a folder of `corpus.jsonl`
-{id, title, text}, `queries.jsonl` {id, text, answers} and `qrels.tsv` (query, document, 1).
+A benchmark is a folder of `corpus.jsonl` {id, title, text}, `queries.jsonl` {id, text, answers} and `qrels.tsv`
+(query, document, grade).
 """
 
 from __future__ import annotations
 
-import csv
-import io
+import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from django.db import transaction
 
 from accounts.models import Tenant, User
 from accounts.scope import Scope
-from evaluation.errors import GoldenLineError, InvalidGoldenFileError
-from evaluation.models import GoldenCase, GoldenSet
+from accounts.services import audit_record
+from evaluation.models import GoldenCase, GoldenSet, GoldenVersion
 from evaluation.selectors import golden_cases
+from evaluation.services.golden_files import GoldenRow, row_json, row_of, row_read
 from knowledge.models import KnowledgeSet
 from knowledge.services import BulkAccepted, documents_bulk
 from knowledge.services.sets import set_create
-
-LISTS = ("answers", "relevant", "tags")
-LIMITS = {"question": 2000, "answers": 4000, "relevant": 512, "tags": 64}  # characters of one value
-MAX_FAULTS = 50  # enough to see what is wrong with a file
-Numbered = tuple[int, Mapping[str, Any]]
-Fault = tuple[int, GoldenLineError]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldenRow:
-    """One case as read from a file."""
-
-    question: str
-    answers: tuple[str, ...] = ()
-    relevant: tuple[str, ...] = ()  # external ids, or #<document id>
-    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +36,30 @@ class GoldenImportResult:
 
 
 @transaction.atomic
-def golden_import(*, tenant: Tenant, name: str, rows: Iterable[GoldenRow]) -> GoldenImportResult:
+def golden_import(
+    *, tenant: Tenant, name: str, rows: Iterable[GoldenRow], actor: User | None = None
+) -> GoldenImportResult:
     """Add cases to the golden set of this name, made if it is new; a known question is replaced.
 
-    Idempotent: importing a file again changes nothing.
+    What was there before and what is there now are kept as versions. Idempotent: importing a file again changes
+    nothing.
     """
     golden_set, _made = GoldenSet.objects.get_or_create(tenant=tenant, name=name)
+    version_keep(golden_set=golden_set, actor=actor)
+    added, updated = _rows_put(golden_set, rows)
+    version_keep(golden_set=golden_set, actor=actor, note="import")
+    return GoldenImportResult(golden_set, added=added, updated=updated)
+
+
+def _rows_put(golden_set: GoldenSet, rows: Iterable[GoldenRow]) -> tuple[int, int]:
+    """(added, updated) cases, by question."""
     known = {case.question: case for case in golden_set.cases.all()}
     fresh: dict[str, GoldenCase] = {}
     updated: dict[str, GoldenCase] = {}
+    fields: list[str] = []
     for row in rows:
-        case = known.get(row.question)
-        values = {field: list(getattr(row, field)) for field in LISTS}
+        case, values = known.get(row.question), row.values()
+        fields = list(values)
         if case is None:
             fresh[row.question] = GoldenCase(golden_set=golden_set, question=row.question, **values)
         elif any(getattr(case, field) != value for field, value in values.items()):
@@ -72,102 +67,76 @@ def golden_import(*, tenant: Tenant, name: str, rows: Iterable[GoldenRow]) -> Go
                 setattr(case, field, value)
             updated[row.question] = case
     GoldenCase.objects.bulk_create(fresh.values(), batch_size=500)
-    GoldenCase.objects.bulk_update(updated.values(), LISTS, batch_size=500)
-    return GoldenImportResult(golden_set, added=len(fresh), updated=len(updated))
+    if updated:
+        GoldenCase.objects.bulk_update(updated.values(), fields, batch_size=500)
+    return len(fresh), len(updated)
 
 
-def golden_file_parse(*, name: str, content: bytes) -> list[GoldenRow]:
-    """The cases of a .csv or .jsonl file. Raises InvalidGoldenFileError with all faults and their lines."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise _invalid([(line, GoldenLineError("encoding"))]) from None
-    numbered = _csv_lines(text) if PurePath(name).suffix.lower() == ".csv" else _json_lines(text)
-    faults: list[Fault] = []
-    rows: list[GoldenRow] = []
-    for line, values in numbered:
-        found = list(_faults(values))
-        faults += [(line, fault) for fault in found]
-        if not found:
-            rows.append(_row(values))
-    if not faults and not rows:
-        faults = [(1, GoldenLineError("no_case"))]
-    if faults:
-        raise _invalid(faults)
-    return rows
+# ── versions ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _csv_lines(text: str) -> Iterator[Numbered]:
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    unknown = set(reader.fieldnames or ()) - {"question", *LISTS}
-    if "question" not in (reader.fieldnames or ()) or unknown:
-        wanted = ", ".join(("question", *LISTS))
-        raise _invalid([(1, GoldenLineError("header", columns=wanted))])
-    for values in reader:
-        if None in values:
-            yield reader.line_num, {"_fault": GoldenLineError("too_many_values")}
-        elif any(values.values()):
-            yield reader.line_num, {**values, **{field: _split(values.get(field)) for field in LISTS}}
+@transaction.atomic
+def version_keep(*, golden_set: GoldenSet, actor: User | None = None, note: str = "") -> GoldenVersion:
+    """The cases as they are now, as a version: the latest one where nothing has changed since, else a new one."""
+    GoldenSet.objects.select_for_update().get(pk=golden_set.pk)
+    stored = golden_cases(golden_set=golden_set)
+    cases = [{"id": case.pk, **row_json(row_of(case))} for case in stored]
+    sha256 = cases_sha256(cases)
+    latest = golden_set.versions.first()
+    if latest is not None and latest.sha256 == sha256:
+        return latest
+    number = 1 if latest is None else latest.number + 1
+    return GoldenVersion.objects.create(
+        golden_set=golden_set, number=number, sha256=sha256, cases=cases, note=note, created_by=actor
+    )
 
 
-def _split(value: str | None) -> list[str]:
-    return [part.strip() for part in (value or "").split("|") if part.strip()]
+def cases_sha256(cases: Iterable[dict[str, Any]]) -> str:
+    """A hash of what the cases say; their ids do not count."""
+    plain = [{name: value for name, value in case.items() if name != "id"} for case in cases]
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
-def _json_lines(text: str) -> Iterator[Numbered]:
-    for line, source in enumerate(text.split("\n"), 1):
-        if not source.strip():
-            continue
-        try:
-            values = json.loads(source)
-        except ValueError as error:
-            yield line, {"_fault": GoldenLineError("not_json", problem=str(error))}
-            continue
-        yield line, values if isinstance(values, dict) else {"_fault": GoldenLineError("not_an_object")}
+@transaction.atomic
+def version_restore(*, version: GoldenVersion, actor: User) -> GoldenVersion:
+    """Make the cases of a golden set those of a version again; what was there is kept as a version."""
+    golden_set = version.golden_set
+    version_keep(golden_set=golden_set, actor=actor)
+    rows = [row_read(case) for case in version.cases]
+    golden_set.cases.exclude(question__in=[row.question for row in rows]).delete()
+    _rows_put(golden_set, rows)
+    kept = version_keep(golden_set=golden_set, actor=actor, note=f"v{version.number}")
+    audit_record(actor=actor, action="golden_set.restore", target=golden_set.name, version=version.number)
+    return kept
 
 
-def _faults(values: Mapping[str, Any]) -> Iterator[GoldenLineError]:
-    """What is wrong with one line, as ends of sentences."""
-    if "_fault" in values:
-        yield values["_fault"]
-        return
-    if unknown := set(values) - {"question", *LISTS}:
-        yield GoldenLineError("unknown_fields", names=sorted(unknown))
-    question = values.get("question")
-    if not isinstance(question, str) or not question.strip():
-        yield GoldenLineError("no_question")
-    elif len(question) > LIMITS["question"]:
-        yield GoldenLineError("long_question", limit=LIMITS["question"])
-    for field in LISTS:
-        yield from _list_faults(field, values.get(field, []))
-    if not values.get("answers") and not values.get("relevant"):
-        yield GoldenLineError("nothing_expected")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionChange:
+    """A version beside the one before it: numbers of cases."""
+
+    version: GoldenVersion
+    total: int
+    added: int
+    changed: int
+    removed: int
 
 
-def _list_faults(field: str, value: Any) -> Iterator[GoldenLineError]:
-    if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
-        yield GoldenLineError("not_a_list", field=field)
-    elif any(len(one) > LIMITS[field] for one in value):
-        yield GoldenLineError("long_values", field=field, limit=LIMITS[field])
+def version_changes(versions: list[GoldenVersion]) -> list[VersionChange]:
+    """What each of the versions, newest first, changed. Cases are told apart by their questions."""
+    by_question = [{case["question"]: row_read(case) for case in version.cases} for version in versions]
+    return [
+        VersionChange(
+            version=version,
+            total=len(now),
+            added=len(now.keys() - before.keys()),
+            changed=sum(now[name] != before[name] for name in now.keys() & before.keys()),
+            removed=len(before.keys() - now.keys()),
+        )
+        for version, now, before in zip(versions, by_question, [*by_question[1:], {}], strict=False)
+    ]
 
 
-def _row(values: Mapping[str, Any]) -> GoldenRow:
-    lists = {field: tuple(dict.fromkeys(one.strip() for one in values.get(field, ()))) for field in LISTS}
-    return GoldenRow(question=values["question"].strip(), **lists)
-
-
-def _invalid(faults: list[Fault]) -> InvalidGoldenFileError:
-    shown = [f"line {line} {fault}" for line, fault in faults[:MAX_FAULTS]]
-    more = [f"and {len(faults) - MAX_FAULTS} more"] if len(faults) > MAX_FAULTS else []
-    return InvalidGoldenFileError("lines", lines="; ".join([*shown, *more]), faults=faults)
-
-
-def golden_export(*, golden_set: GoldenSet) -> Iterator[str]:
-    """One line a case, in order, each ending with a newline."""
-    for case in golden_cases(golden_set=golden_set):
-        row = {"question": case.question, "answers": case.answers, "relevant": case.relevant, "tags": case.tags}
-        yield json.dumps(row, ensure_ascii=False) + "\n"
+# ── benchmarks ──────────────────────────────────────────────────────────────────────────────────
 
 
 def benchmark_load(*, scope: Scope, actor: User, folder: Path, name: str) -> tuple[GoldenSet, BulkAccepted]:

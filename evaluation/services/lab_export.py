@@ -15,9 +15,11 @@ from accounts.services import audit_record
 from evaluation.errors import InvalidGoldenCaseError
 from evaluation.models import GoldenCase, GoldenSet
 from evaluation.selectors import golden_sets_kept
-from evaluation.services.golden import LIMITS
+from evaluation.services.golden_files import LIMITS
 from evaluation.services.lab_types import LabResult, LabRow, LabRun, Where
 from knowledge.selectors import documents_readable
+
+STYLE = "style:"  # a field of cases, chosen among the tags
 
 # What a case tests (D15): group → values. A tag is "group:value".
 CASE_TAGS: Mapping[str, tuple[str, ...]] = {
@@ -55,7 +57,10 @@ def golden_case_save(
     kept = given or (case.answers if case else [])
     _check(question=question, relevant=relevant, answers=kept, tags=tags)
     case = case or GoldenCase(golden_set=golden_set, question=question)
-    case.relevant, case.answers, case.tags = relevant, kept, list(dict.fromkeys(tags))
+    styles = [tag.removeprefix(STYLE) for tag in tags if tag.startswith(STYLE)]
+    case.style = next((style for style in styles if style in GoldenCase.Style.values), case.style)
+    case.relevant, case.answers = relevant, kept
+    case.tags = list(dict.fromkeys(tag for tag in tags if not tag.startswith(STYLE)))
     action = "golden_case.create" if case.pk is None else "golden_case.change"
     case.save()
     audit_record(actor=actor, action=action, target=golden_set.name, case=case.pk)

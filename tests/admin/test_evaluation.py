@@ -8,8 +8,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from accounts.models import AuditEvent
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
-from tests.admin.conftest import signed_in
+from tests.admin.conftest import make_document, signed_in
+from tests.factories import make_set
 
 FIGURE = {"value": 0.8125, "low": 0.7, "high": 0.9, "cases": 4}
 
@@ -109,3 +111,74 @@ def test_a_curator_changes_only_golden_sets_of_their_own(owner, own_set, golden_
 
     assert [one.name for one in GoldenSet.objects.all()] == [theirs.name]
     assert [case.question for case in GoldenCase.objects.all()] == [f"Why {theirs.name}?"]
+
+
+def test_an_export_as_csv_runs_nothing_in_a_spreadsheet(reviewer, golden_set):
+    golden_set.cases.create(question="=1+1", answers=["x"])
+
+    exported = signed_in(reviewer).get(
+        reverse("admin:evaluation_goldenset_export", args=[golden_set.pk]), {"as": "csv"}
+    )
+
+    assert "\n'=1+1,x," in exported.content.decode().replace("\r", "")
+    assert exported["Content-Disposition"] == 'attachment; filename="radio.csv"'
+
+
+def test_of_a_case_on_a_document_that_one_may_not_open_only_the_question_is_shown(reviewer, administrator, golden_set):
+    make_document("secret-plan", make_set("closed", owners=[administrator], visibility="members"))
+    hidden = golden_set.cases.create(question="What is planned?", relevant=["secret-plan"], key_points=["a tower"])
+    golden_set.cases.create(question="What is open?", answers=["the door"])
+    run = EvaluationRun.objects.create(
+        golden_set=golden_set, cases=[{"id": hidden.pk, "ndcg@10": 0.0, "found": ["secret-plan"]}]
+    )
+    client = signed_in(reviewer)
+    pages = [
+        client.get(reverse("admin:evaluation_goldencase_change", args=[hidden.pk])),
+        client.get(reverse("admin:evaluation_goldencase_changelist")),
+        client.get(reverse("admin:evaluation_goldenset_export", args=[golden_set.pk])),
+        client.get(reverse("admin:evaluation_evaluationrun_change", args=[run.pk])),
+    ]
+    change = reverse("admin:evaluation_goldencase_change", args=[hidden.pk])
+    sent = client.post(change, {"golden_set": golden_set.pk, "question": "?", "answers": "mine"})
+
+    for page in pages:
+        assert page.status_code == 200
+        assert "secret-plan" not in page.content.decode()
+        assert "a tower" not in page.content.decode()
+    assert "(withheld)" in pages[1].content.decode()
+    assert "What is planned?" not in pages[2].content.decode()
+    assert sent.status_code == 403
+    seen = signed_in(administrator).get(change).content.decode()
+    assert "secret-plan" in seen
+    assert "a tower" in seen
+
+
+def test_a_case_needs_something_that_is_expected_and_grades_of_what_it_names(reviewer, golden_set):
+    client = signed_in(reviewer)
+    form = {"golden_set": golden_set.pk, "question": "Why?", "style": "original", "level": "single"}
+    add = reverse("admin:evaluation_goldencase_add")
+
+    assert "needs what is expected" in client.post(add, form).content.decode()
+    assert client.post(add, {**form, "relevant": "a=b", "grades": "c = 3"}).status_code == 200
+    assert client.post(add, {**form, "relevant": "a=b", "grades": "a=b = 4"}).status_code == 200
+    client.post(add, {**form, "relevant": "a=b\nd", "grades": "a=b = 3", "key_points": "one\ntwo"})
+
+    case = GoldenCase.objects.get()
+    assert (case.relevant, case.grades, case.key_points) == (["a=b", "d"], {"a=b": 3}, ["one", "two"])
+
+
+def test_the_page_of_versions_restores_one(reviewer, golden_set):
+    client = signed_in(reviewer)
+    import_file(client, golden_set, "a.csv", "question,answers\na?,b\n")
+    golden_set.cases.all().delete()
+    url = reverse("admin:evaluation_goldenset_versions", args=[golden_set.pk])
+    fresh = GoldenSet.objects.create(tenant=golden_set.tenant, name="fresh")
+    empty = client.get(reverse("admin:evaluation_goldenset_versions", args=[fresh.pk]))
+    assert "There is no version yet." in empty.content.decode()
+
+    client.post(url, {"version": "2"})
+
+    assert [case.question for case in golden_set.cases.all()] == ["a?"]
+    assert [row.version.number for row in client.get(url).context["changes"]] == [4, 3, 2, 1]
+    assert client.post(url, {"version": "99"}).status_code == 404
+    assert AuditEvent.objects.filter(action="golden_set.restore").exists()

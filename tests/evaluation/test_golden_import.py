@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from accounts.services import tenant_ensure_default
 from evaluation.errors import InvalidGoldenFileError
 from evaluation.models import GoldenSet
-from evaluation.services.golden import GoldenRow, golden_export, golden_file_parse, golden_import
+from evaluation.services.golden import golden_import, version_changes, version_keep, version_restore
+from evaluation.services.golden_files import GoldenRow, csv_file_lines, golden_file_parse, jsonl_lines, row_of
+from tests.factories import make_user
 
 
 def faults(name: str, text: str) -> list[tuple[int, str]]:
@@ -47,7 +49,7 @@ def test_faults_carry_the_line_on_which_they_stand():
     found = faults("c.jsonl", text)
 
     assert [line for line, _ in found] == [3, 4, 5, 6]
-    assert found[0][1] == "has neither answers nor relevant documents"
+    assert found[0][1] == "has nothing that is expected (answers, relevant, passages, key_points or refusal)"
 
 
 def test_unknown_fields_are_named():
@@ -75,14 +77,61 @@ words = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_character
 values = st.lists(words.filter(bool), min_size=1, max_size=3, unique=True).map(tuple)
 
 
-@given(question=words.filter(bool), answers=values, relevant=values)
-def test_what_is_written_as_csv_is_read_back(question, answers, relevant):
-    file = io.StringIO()
-    csv.writer(file).writerows([["question", "answers", "relevant"], [question, "|".join(answers), "|".join(relevant)]])
+@given(question=words.filter(bool), answers=values, relevant=values, grade=st.integers(1, 3), refusal=st.booleans())
+def test_what_is_written_as_csv_is_read_back(question, answers, relevant, grade, refusal):
+    row = GoldenRow(
+        question=question,
+        answers=answers,
+        relevant=relevant,
+        grades=(grade, *(2 for _ in relevant[1:])) if grade != 1 else (),
+        passages=answers,
+        key_points=relevant,
+        level="multi_hop",
+        refusal=refusal,
+    )
 
-    (row,) = golden_file_parse(name="c.csv", content=file.getvalue().encode())
+    (read,) = golden_file_parse(name="c.csv", content="".join(csv_file_lines([row])).encode())
 
-    assert row == GoldenRow(question=question, answers=answers, relevant=relevant)
+    assert read == row
+
+
+def test_no_cell_of_an_exported_csv_is_a_formula_and_reading_takes_the_guard_away():
+    rows = [
+        GoldenRow(question="=HYPERLINK(1)", answers=("+1", "x|y\\"), relevant=("@a",)),
+        GoldenRow(question="'=1", answers=(" b",)),
+    ]
+
+    text = "".join(csv_file_lines(rows))
+    cells = [cell for line in csv.reader(io.StringIO(text.lstrip("\ufeff"))) for cell in line]
+
+    assert not [cell for cell in cells if cell.lstrip().startswith(("=", "+", "-", "@"))]
+    read = golden_file_parse(name="c.csv", content=text.encode())
+    assert [row.question for row in read] == ["=HYPERLINK(1)", "'=1"]
+    assert read[0].answers == ("+1", "x|y\\")
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ('{"question": "a?", "relevant": ["x", "y"], "grades": [1]}', "has grades that are not one number from 1 to 3"),
+        ('{"question": "a?", "relevant": ["x"], "grades": [true]}', "has grades that are not one number from 1 to 3"),
+        ('{"question": "a?", "relevant": ["x"], "level": "hard"}', "has a level that is none of: single, multi_hop"),
+        ('{"question": "a?", "refusal": "maybe"}', "has a refusal that is none of: yes, no"),
+        ('{"question": "a\\u0000?", "answers": ["x"]}', "has question with characters that cannot be stored"),
+        ('{"question": "a?", "answers": ["\\ud800"]}', "has answers with characters that cannot be stored"),
+    ],
+)
+def test_values_that_cannot_be_used_are_faults_of_their_line(line, fault):
+    ((number, message),) = faults("c.jsonl", line)
+
+    assert number == 1
+    assert message.startswith(fault)
+
+
+def test_cells_of_any_length_and_columns_given_twice_are_faults_too():
+    assert faults("c.csv", "question,question\na?,b\n")[0][0] == 1
+    assert "is not valid CSV" in faults("c.csv", f"question,answers\na?,{'x' * 200_000}\n")[0][1]
+    assert "is not valid JSON" in faults("c.jsonl", "[" * 100_000)[0][1]
 
 
 def test_importing_twice_adds_nothing_and_a_changed_case_is_updated(db):
@@ -99,9 +148,46 @@ def test_importing_twice_adds_nothing_and_a_changed_case_is_updated(db):
 
 
 def test_an_export_can_be_imported_again(db):
-    rows = [GoldenRow(question="切片？", answers=("SST",), relevant=("#7",), tags=("t",))]
+    rows = [
+        GoldenRow(
+            question="切片？",
+            answers=("SST",),
+            relevant=("#7", "x"),
+            grades=(3, 1),
+            passages=("a slice",),
+            passage_grades=(2,),
+            key_points=("SST", "SD"),
+            style="summarised",
+            level="multi_hop",
+            tags=("t",),
+        ),
+        GoldenRow(question="Who won?", refusal=True),
+    ]
     golden_set = golden_import(tenant=tenant_ensure_default(), name="g", rows=rows).golden_set
+    stored = [row_of(case) for case in golden_set.cases.order_by("id")]
 
-    exported = "".join(golden_export(golden_set=golden_set))
+    assert stored == rows
+    assert golden_file_parse(name="g.jsonl", content="".join(jsonl_lines(stored)).encode()) == rows
+    assert golden_file_parse(name="g.csv", content="".join(csv_file_lines(stored)).encode()) == rows
 
-    assert golden_file_parse(name="g.jsonl", content=exported.encode()) == rows
+
+def test_versions_say_what_changed_and_can_be_restored(db):
+    tenant, actor = tenant_ensure_default(), make_user()
+    first = [GoldenRow(question="a?", answers=("x",)), GoldenRow(question="b?", answers=("y",))]
+    golden_set = golden_import(tenant=tenant, name="g", rows=first).golden_set
+    golden_set.cases.filter(question="b?").delete()
+    golden_import(tenant=tenant, name="g", rows=[GoldenRow(question="a?", answers=("z",))])
+
+    changes = version_changes(list(golden_set.versions.all()))
+    assert [(c.version.number, c.total, c.added, c.changed, c.removed) for c in changes] == [
+        (4, 1, 0, 1, 0),
+        (3, 1, 0, 0, 1),
+        (2, 2, 2, 0, 0),
+        (1, 0, 0, 0, 0),
+    ]
+    assert version_keep(golden_set=golden_set).number == 4  # nothing has changed since
+
+    kept = version_restore(version=golden_set.versions.get(number=2), actor=actor)
+
+    assert [row_of(case) for case in golden_set.cases.order_by("question")] == first
+    assert (kept.number, kept.note) == (5, "v2")

@@ -9,7 +9,8 @@ from accounts.models import User
 from accounts.selectors import scope_for
 from evaluation.errors import NothingToEvaluateError
 from evaluation.models import EvaluationRun, GoldenSet
-from evaluation.services.golden import GoldenRow, golden_import
+from evaluation.services.golden import golden_import
+from evaluation.services.golden_files import GoldenRow
 from evaluation.services.runs import EvaluationOptions, evaluation_run
 from tests.factories import ingest, make_admin, make_set, make_user
 

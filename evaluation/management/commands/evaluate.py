@@ -17,7 +17,8 @@ from accounts.scope import Scope
 from accounts.selectors import scope_for
 from evaluation.models import EvaluationRun, GoldenSet
 from evaluation.selectors import golden_set_named
-from evaluation.services.golden import golden_file_parse, golden_import
+from evaluation.services.golden import golden_import
+from evaluation.services.golden_files import golden_file_parse
 from evaluation.services.runs import EvaluationOptions, evaluation_run
 from knowledge.management.progress import ProgressLine, jobs_wait
 from knowledge.models import KnowledgeSet

@@ -38,7 +38,7 @@ def test_every_demo_document_exists_and_lies_in_known_sets():
 
 
 def test_the_golden_cases_of_the_demo_name_demo_documents():
-    from evaluation.services.golden import golden_file_parse
+    from evaluation.services.golden_files import golden_file_parse
 
     known = {document.external_id for document in demo_documents()}
     rows = golden_file_parse(name=GOLDEN.name, content=GOLDEN.read_bytes())

@@ -393,3 +393,7 @@ class Permits:
         return self._of_golden(who, change.row["golden_set_id"], fresh)
 
     _evaluation_evaluationrun = _evaluation_goldencase
+
+    def _evaluation_goldenversion(self, who: Person, change: Change, fresh: Any) -> bool:
+        left = change.columns <= {"created_by_id"} and self._person(who, change.row["created_by_id"])
+        return left or self._of_golden(who, change.row["golden_set_id"], fresh)

@@ -253,6 +253,7 @@ OWN: dict[str, Opens | None] = {
     "knowledge_optionschange_undo": lambda r, w, pk: w.is_staff and r.sees_change(w, pk),
     "evaluation_goldenset_import": lambda r, w, pk: r.keeps_golden(w, pk),
     "evaluation_goldenset_export": lambda r, w, pk: _judged("golden")(r, w, pk),
+    "evaluation_goldenset_versions": lambda r, w, pk: _judged("golden")(r, w, pk),
     "evaluation_lab": lambda r, w, pk: _judges(r, w),
     "evaluation_lab_export": None,  # nothing without a question
     "evaluation_lab_apply": None,

@@ -315,6 +315,7 @@ class Acts:
                 form(act="tell"),
             ],
             "evaluation_goldenset_import": [form(file=SimpleUploadedFile("g.jsonl", b'{"question": "why?"}'))],
+            "evaluation_goldenset_versions": [form(), form(version="1")],
             "evaluation_lab_golden": [
                 form(golden_set=str(self.any("golden")), question="why?", relevant=[self.any("document")])
             ],
