@@ -62,6 +62,7 @@ SPECTACULAR_SETTINGS = {
         "DocumentState": "knowledge.api.document_fields.STATES",
         "JobState": "knowledge.api.jobs.STATES",
         "SourceKind": "knowledge.models.Source.Kind",
+        "PlaceKind": "knowledge.models.SourcePlace.Kind",
     },
 }
 
