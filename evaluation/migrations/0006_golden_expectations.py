@@ -22,7 +22,7 @@ def styles_from_tags(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0004_diagnosis'),
+        ('evaluation', '0005_diagnosis_runs'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
