@@ -59,6 +59,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
+        "ClearanceEnum": "accounts.models.ClearanceLevel",
         "DocumentState": "knowledge.api.document_fields.STATES",
         "JobState": "knowledge.api.jobs.STATES",
         "SourceKind": "knowledge.models.Source.Kind",
