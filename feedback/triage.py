@@ -12,7 +12,6 @@ from django.utils.translation import gettext_noop
 
 from accounts.errors import NotFoundError
 from accounts.models import User
-from accounts.roles import REVIEW_PERMISSION
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
@@ -137,5 +136,5 @@ def _locked(actor: User, case: BadCase) -> BadCase:
 
 
 def _may_review(user: User, case: BadCase) -> bool:
-    found = cases_reviewable(scope=scope_for(user), is_reviewer=user.has_perm(REVIEW_PERMISSION))
+    found = cases_reviewable(scope=scope_for(user), is_reviewer=is_reviewing(user))
     return user.is_staff and user.is_active and found.filter(pk=case.pk).exists()

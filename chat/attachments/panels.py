@@ -14,6 +14,7 @@ from accounts.error_messages import stored_message
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from chat import selectors
+from chat.attachments.files import attachment_get, attachments_owned
 from chat.models import Attachment, AttachmentCitation, Message
 from chat.rendering import claim_at
 from knowledge.rendering import markdown_html, marked_places
@@ -71,7 +72,7 @@ def attached_names(*, scope: Scope, messages: Iterable[Message]) -> dict[uuid.UU
     keys = {key for named in asked.values() for key in named}
     if not keys:
         return {}
-    rows = Attachment.objects.filter(user_id=scope.user_id, key__in=keys).values_list("key", "name")
+    rows = attachments_owned(scope=scope).filter(key__in=keys).values_list("key", "name")
     names = {str(key): name for key, name in rows}
     return {pk: [names[key] for key in named if key in names] for pk, named in asked.items()}
 
@@ -108,8 +109,8 @@ def attached_panel(
 
 def original_of(*, scope: Scope, key: uuid.UUID) -> Attachment:
     """The file as it was attached. Raises NotFoundError."""
-    found = Attachment.objects.filter(user_id=scope.user_id, tenant_id=scope.tenant_id, key=key).first()
-    if found is None or not found.file.storage.exists(found.file.name or ""):
+    found = attachment_get(scope=scope, key=key)
+    if not found.file.storage.exists(found.file.name or ""):
         raise NotFoundError("attachment", attachment=str(key))
     return found
 
