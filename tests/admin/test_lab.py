@@ -245,7 +245,7 @@ def test_saving_again_replaces_documents_and_keeps_answers(client, corpus, golde
 def test_a_case_without_a_document_or_an_answer_is_refused(curator, golden_set):
     answer = save(curator, golden_set)
 
-    assert "needs a relevant document or an accepted answer" in answer.content.decode()
+    assert "needs what is expected: documents, passages, answers, key points or a refusal" in answer.content.decode()
     assert not GoldenCase.objects.exists()
 
 

@@ -126,7 +126,7 @@ def test_a_list_asks_as_many_queries_for_many_rows_as_for_few(administrator, mod
 def test_the_admin_carries_its_own_content_security_policy(administrator):
     policy = signed_in(administrator).get(reverse("admin:index"))["Content-Security-Policy"]
 
-    assert "script-src 'self';" in policy
+    assert "script-src 'self'" in policy.rstrip(";").split("; ")  # in whatever place
     assert "unsafe-eval" not in policy
     assert "default-src 'none'" in policy
 
