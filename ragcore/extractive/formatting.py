@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Literal
 
 from ragcore.extractive.answer_patterns import TIME
@@ -40,6 +40,7 @@ _THINGS = (
 _TAIL = re.compile(r"\s*(?:\?|？|。|\.|,.*| in (?:terms|general).*|for .*)\s*$")
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _LABELLED = re.compile(r"([^:：]{2,24})[:：]\s*(\S.*)")
+_LABEL = re.compile(r"([^:：.。]{2,60})[:：.]\s*\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,9 @@ def compare_in_table(
     sides = [[s for s in ranked if _is_about(s, thing, other)] for thing, other in (things, things[::-1])]
     if not all(sides):
         return None
-    rows = [*_aspects(sides, words), *_said(sides, words)]
-    both = [s for s in ranked if all(t.words <= set(s.terms) for t in things)][:1]
+    rows = [*_aspects(sides, words), *_said(sides, things, found, words)]
+    joint = (s for s in ranked if all(t.words <= set(s.terms) for t in things))
+    both = [s for s in joint if not (s.is_item and _LABEL.match(s.text))][:1]  # the point of a third thing
     lead = f"{join_cited(both, words)}\n\n" if both else ""
     return lead + table([words.aspect, things[0].name, things[1].name], rows[:MAX_ROWS])
 
@@ -108,30 +110,75 @@ def _aspects(sides: Sequence[Sequence[Statement]], words: Wording) -> Iterator[l
         yield [label, values[0][label], values[1][label]]
 
 
-def _said(sides: Sequence[Sequence[Statement]], words: Wording) -> Iterator[list[str]]:
-    """One row with the best sentences of each side."""
+def _said(
+    sides: Sequence[Sequence[Statement]], things: Sequence[Thing], found: Sequence[Statement], words: Wording
+) -> Iterator[list[str]]:
+    """One row with what is said of each thing: the point of a list under its name, otherwise its best sentences."""
     cells = []
-    for side in sides:
+    for side, thing in zip(sides, things, strict=True):
+        defining = next((s for s in side if _is_under_name(s, thing)), None)
+        if defining is not None:
+            cells.append(join_cited(_point_of(defining, found), words))
+            continue
         plain = [s for s in side if not _LABELLED.fullmatch(s.text)][:MAX_SAID]
         cells.append(join_cited(sorted(plain, key=lambda s: (s.source.number, s.position)), words))
     if any(cells):
         yield [words.said, *cells]
 
 
+def _is_under_name(statement: Statement, thing: Thing) -> bool:
+    """Whether it is a point of a list whose label is the thing: "**Primary cell:** ..."."""
+    label = _LABEL.match(statement.text) if statement.is_item else None
+    return label is not None and label[1].lower().startswith(thing.name.lower())
+
+
+def _point_of(first: Statement, found: Sequence[Statement]) -> list[Statement]:
+    """The sentences of a point of a list that begins with this one, as far as they fit into a cell."""
+    point, room = [first], CELL_COLUMNS - columns(first.text)
+    behind = [s for s in found if s.source is first.source and s.position > first.position]
+    for statement in takewhile(lambda s: s.heading == first.heading and not (s.is_item or s.is_row), behind):
+        room -= columns(statement.text)
+        if room < 0:
+            break
+        point.append(statement)
+    return point
+
+
 def _given_table(source: Source, things: tuple[Thing, Thing], tokenizer: Tokenizer, words: Wording) -> str | None:
-    """The columns of both things from a table of the source itself."""
+    """What a table of the source itself says of both things, which are two of its columns or two of its rows."""
     for given in tables(source.text.splitlines()):
-        places = [_column(given.head, thing, tokenizer) for thing in things]
-        if None in places or places[0] == places[1] or 0 in places:
-            continue
-        wanted = [p for p in places if p is not None]
-        rows = [[cells[0], *(cite(cells[p], source.number, words) for p in wanted)] for cells in given.rows]
-        return table([given.head[0] or words.aspect, *(given.head[p] for p in wanted)], rows[:MAX_ROWS])
+        places = [_place(given.head, thing, tokenizer) for thing in things]
+        if None not in places and places[0] != places[1] and 0 not in places:
+            wanted = [p for p in places if p is not None]
+            rows = [[cells[0], *(cite(cells[p], source.number, words) for p in wanted)] for cells in given.rows]
+            return table([given.head[0] or words.aspect, *(given.head[p] for p in wanted)], rows[:MAX_ROWS])
+        names = [cells[0] for cells in given.rows]
+        places = [_place_of_row(names, thing, other, tokenizer) for thing, other in (things, things[::-1])]
+        if None not in places and places[0] != places[1]:
+            said = [given.rows[p] for p in places if p is not None]
+            cells = [[cite(row[at], source.number, words) for row in said] for at in range(1, len(given.head))]
+            rows = [[name, *row] for name, row in zip(given.head[1:], cells, strict=True)]
+            return table([given.head[0] or words.aspect, *(row[0] for row in said)], rows[:MAX_ROWS])
     return None
 
 
-def _column(head: Sequence[str], thing: Thing, tokenizer: Tokenizer) -> int | None:
+def _place(head: Sequence[str], thing: Thing, tokenizer: Tokenizer) -> int | None:
     return next((at for at, cell in enumerate(head) if thing.words <= set(tokenizer.words(cell))), None)
+
+
+def _place_of_row(names: Sequence[str], thing: Thing, other: Thing, tokenizer: Tokenizer) -> int | None:
+    """The row that is named after this thing and not the other one; None where several are, or none is.
+
+    A word that both have, such as "access", may be missing from the names of the rows: it is what the table is about.
+    """
+    own, foreign = thing.words - other.words, other.words - thing.words
+    places = []
+    for at, name in enumerate(names):
+        said = set(tokenizer.words(name))
+        is_named = own <= said if own else bool(thing.words & said) and not foreign & said
+        if is_named and not (foreign and foreign <= said):
+            places.append(at)
+    return places[0] if len(places) == 1 else None
 
 
 Script = Literal["zh", "zht", "en"]

@@ -1,7 +1,8 @@
 """Answers that a document already gives in one piece: a list, or the section whose heading is the question (A2, A4).
 
 "What triggers X?" under the heading "Triggers of X" is answered by its list, "The four steps of X?" by its
-subsections, "Q: How far does X reach?" by what stands below it. Only sections whose heading, with the title of the
+subsections, "Q: How far does X reach?" by what stands below it. A sentence that announces a list or a table ("There
+are three types of X:") counts as the heading of that list. Only sections whose heading, with the title of the
 document, holds every content word of the question count.
 """
 
@@ -13,10 +14,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 
+from ragcore.extractive.answer_patterns import cue_kind
 from ragcore.extractive.sentences import Statement, is_question, plain_sentences, strip_question_mark
 from ragcore.ports import Tokenizer
 from ragcore.text.markdown import Table, is_row, plain_text, tables
 from ragcore.text.scripts import columns
+from ragcore.text.sentences import split_sentences
 from ragcore.text.tokenise import stop_words
 from ragcore.text.word_lists import read_spaced_words
 from ragcore.types import Source
@@ -27,10 +30,14 @@ MAX_SENTENCES = 3  # of a section's text
 MAX_COLUMNS = 1100  # of an answer by a section
 MAX_LIST_COLUMNS = 900  # of an answer by a list
 MIN_PRECISION = 0.5  # share of the heading's own content words that the question asks for
+MAX_ANNOUNCING = 120  # columns of a sentence that announces a list or a table
+DERIVED_LETTERS = 4  # that a word has at least from which another one is derived
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*\S)")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,3}[.)])\s+(.*\S)")
 _OPAQUE = ("`", "$", "~", "![", ">")  # code, formulas, pictures and quotations
+_DERIVED = re.compile(r"(?:ure?|ments?|at|ation|ion|er|or|ance?|ence?|iti|ity|ive?|ing|ed)")  # endings of stems
+_COUNT = re.compile(r"[一二两兩三四五六七八九十]+[种種类類个個项項]|two|three|four|five|six")
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[一二三四五六七八九十]+、)\s*")
 
 
@@ -72,6 +79,7 @@ class Section:
     lines: list[str] = field(default_factory=list)
     children: list[Section] = field(default_factory=list)
     is_document: bool = False  # the heading is that of the whole document
+    is_announced: bool = False  # the title is a sentence of the text that ends in a colon
 
     def prose(self) -> list[str]:
         """Its sentences before any list or table."""
@@ -131,35 +139,61 @@ def find_section_answer(
     `with_parts`: whether its subsections may stand for a list. The text alone answers only under a question or a
     heading that says nothing else.
     """
-    asked = _content_words(question, tokenizer)
-    if not asked:
+    asked = _asked_words(question, tokenizer)
+    if not asked.things:
         return None
-    best: tuple[float, Section] | None = None
-    for section in list(_sections(sources)):  # all lines must be read before a table is looked for
-        precision = _precision(section, asked, tokenizer)
-        if precision >= MIN_PRECISION and (best is None or precision > best[0]):
-            best = (precision, section)
-    return _answer_of(best[1], with_parts=with_parts, says_nothing_else=best[0] == 1) if best is not None else None
+    best: tuple[float, bool, Section] | None = None
+    read = list(_sections(sources))  # all lines must be read before a table is looked for
+    for section in [*read, *chain.from_iterable(map(_announced_lists, read))]:
+        precision, is_part = _precision(section, asked, tokenizer), not section.is_document
+        if precision >= MIN_PRECISION and (best is None or (precision, is_part) > best[:2]):
+            best = (precision, is_part, section)
+    return _answer_of(best[2], with_parts=with_parts, says_nothing_else=best[0] == 1) if best is not None else None
 
 
-def _precision(section: Section, asked: frozenset[str], tokenizer: Tokenizer) -> float:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Content words of a question or a heading: which thing, and which side of it ("why", "steps")."""
+
+    things: frozenset[str]
+    sides: frozenset[str]
+    cue: str  # answer_patterns.cue_kind
+
+
+def _precision(section: Section, asked: _Asked, tokenizer: Tokenizer) -> float:
     """Share of the heading's words that are asked for; 0 where heading and title lack a word of the question.
 
-    A table whose first column is named in the question ("Which types of X are there?") counts as a heading that says
-    twice as much.
+    A side that both name ("Why do we need X?", "Why X") counts as one more word of both. A table whose first column is
+    named in the question ("Which types of X are there?") counts as a heading that says twice as much.
     """
-    heading = _content_words(section.title, tokenizer)
-    about = _content_words(section.source.passage.title, tokenizer)
-    if asked & heading and asked <= heading | about:
-        return len(asked & heading) / len(heading)
+    heading = _asked_words(section.title, tokenizer)
+    if {heading.cue, asked.cue} == {"reason", "manner"}:
+        return 0.0  # "How X works" does not say why
+    about = _asked_words(section.source.passage.title, tokenizer).things
+    common = _shared(heading.things, asked.things)
+    if common and _shared(asked.things, heading.things | about) == asked.things:
+        sides = len(heading.sides & asked.sides)
+        return (len(common) + sides) / (len(heading.things) + sides)
     given = next(tables(section.lines), None)
-    named = _content_words(given.head[0], tokenizer) if given is not None else frozenset()
-    asked_for = named & asked
-    return MIN_PRECISION if asked_for and asked <= named | heading | about else 0.0
+    named = _asked_words(given.head[0], tokenizer).things if given is not None else frozenset()
+    asked_for = named & asked.things
+    return MIN_PRECISION if asked_for and asked.things <= named | heading.things | about else 0.0
+
+
+def _shared(words: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    """The words that are among the others, themselves or as a derivation: "fail" and "failur"."""
+    return frozenset(w for w in words if w in others or any(_is_derived(w, other) for other in others))
+
+
+def _is_derived(one: str, other: str) -> bool:
+    """Whether one stem is the other one with an ending."""
+    short, long = sorted((one, other), key=len)
+    is_stem = len(short) >= DERIVED_LETTERS and short.isascii() and short.isalpha() and long.startswith(short)
+    return is_stem and _DERIVED.fullmatch(long[len(short) :]) is not None
 
 
 def _answer_of(section: Section, *, with_parts: bool, says_nothing_else: bool) -> SectionAnswer | None:
-    prose = section.prose()
+    prose = [section.title] if section.is_announced else section.prose()
     intro = tuple(prose[-1:] if prose and prose[-1].endswith((":", "：")) else prose[:1])
     points = [(text, section.source) for text in section.points()]
     for items in (points, section.parts() if with_parts else []):
@@ -220,9 +254,34 @@ def _follows(before: Source, after: Source) -> bool:
     return same and after.passage.ordinal == before.passage.ordinal + 1
 
 
-def _content_words(text: str, tokenizer: Tokenizer) -> frozenset[str]:
-    words = set(tokenizer.words(_unnumbered(text)))
-    return frozenset(word for word in words - stop_words() - _aspects() if not word.isdigit())
+def _announced_lists(section: Section) -> Iterator[Section]:
+    """The lists and tables of a section that a sentence with a colon announces, each below that sentence."""
+    paragraph: list[str] = []
+    announced: Section | None = None
+    for line in section.lines:
+        is_listed = _ITEM.match(line) is not None or is_row(line)
+        if is_listed and announced is None and (title := _announcing(paragraph)):
+            announced = Section(section.source, section.level + 1, title, is_announced=True)
+        if announced is not None and (is_listed or not line.strip() or announced.lines[-1].strip()):
+            announced.lines.append(line)
+            continue
+        if announced is not None:
+            yield announced
+            announced = None
+        paragraph = [*paragraph, line] if line.strip() and not is_listed else paragraph if not line.strip() else []
+    if announced is not None:
+        yield announced
+
+
+def _announcing(paragraph: Sequence[str]) -> str:
+    """The sentence with a colon that a paragraph ends with; "" for any other end."""
+    last = plain_text(next(reversed(split_sentences("\n".join(paragraph))), ""))
+    return last if last.endswith((":", "：")) and columns(last) <= MAX_ANNOUNCING else ""
+
+
+def _asked_words(text: str, tokenizer: Tokenizer) -> _Asked:
+    words = frozenset(w for w in tokenizer.words(_unnumbered(text)) if not (w.isdigit() or _COUNT.fullmatch(w)))
+    return _Asked(words - stop_words() - _sides(), words & _sides(), cue_kind(text))
 
 
 def _unnumbered(title: str) -> str:
@@ -230,6 +289,6 @@ def _unnumbered(title: str) -> str:
 
 
 @cache
-def _aspects() -> frozenset[str]:
+def _sides() -> frozenset[str]:
     """Words that say which side of a thing is asked for, not which thing."""
     return frozenset(read_spaced_words("ragcore.extractive", "aspects.txt"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.answers.everyday import QUESTIONS, everyday_answers
 
-LEAST_RIGHT = 46  # of 60, ranked by words alone; the product's ranking finds more
+LEAST_RIGHT = 54  # of 60, ranked by words alone; the product's ranking finds more
 
 
 def test_everyday_questions_are_answered_usefully_or_refused():

@@ -131,3 +131,32 @@ def test_rows_of_dots_and_pointers_to_figures_are_no_statements():
     text = "..11 1...\n\n见图3。\n\n如图 3-1 所示。\n\nSee Figure 5.1.\n\nThe figure shows the mast."
 
     assert [s.text for s in read_statements([source(1, text)], TOKENIZER)] == ["The figure shows the mast."]
+
+
+def test_rows_of_a_table_that_are_the_compared_things_become_its_columns():
+    text = answer(
+        "授权调度和免授权调度有什么区别？",
+        source(
+            1,
+            "| 方式 | 时延 | 场景 |\n|---|---|---|\n| 基于授权 | 较高 | 大包 |\n| 免授权 | 较低 | 小包 |",
+            title="调度",
+        ),
+    )
+
+    assert "| 方式 | 基于授权 | 免授权 |" in text
+    assert "| 时延 | 较高[1] | 较低[1] |" in text
+
+
+def test_the_point_under_the_name_of_a_thing_says_what_it_is():
+    text = answer(
+        "主站和从站有什么不同？",
+        source(
+            1,
+            "- **主站**：终端首先接入的站。它下发配置。\n- **从站**：后来添加的站。\n"
+            "- **汇聚站**：主站和从站的上级。\n\n从站由主站释放。",
+            title="双站组网",
+        ),
+    )
+
+    assert "| 主站：终端首先接入的站。[1]它下发配置。[1] | 从站：后来添加的站。[1] |" in text
+    assert "汇聚站" not in text

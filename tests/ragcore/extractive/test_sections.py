@@ -138,3 +138,51 @@ def test_every_point_of_the_answer_carries_its_marker():
     assert text == (
         "Paging starts in these cases: [3]\n\n- Downlink data arrives. [3]\n- System information changes. [3]"
     )
+
+
+KINDS = """# Relays
+
+## 1 Overview
+
+Relays extend the coverage of a cell.
+By the layer that they work in, relays are divided into two types:
+
+| Type | Works in |
+|---|---|
+| Repeater | layer 1 |
+| Decode and forward | layer 2 |
+
+## 2 How relays are configured
+
+- Set the donor cell.
+- Set the backhaul band.
+
+## 3 Why a relay
+
+Cells end at hills. A relay covers what lies behind them.
+
+## 4 Relay failure
+
+1. The relay reports the failure.
+2. The donor cell releases it.
+"""
+
+
+def test_a_sentence_that_announces_a_table_counts_as_its_heading():
+    answer = find_section_answer("Into which types are relays divided?", [source(KINDS, title="Relays")], TOKENIZER)
+
+    assert answer.sentences == ("By the layer that they work in, relays are divided into two types:",)
+    assert [row[0] for row in answer.table.rows] == ["Repeater", "Decode and forward"]
+
+
+def test_a_heading_that_says_how_does_not_answer_why():
+    answer = find_section_answer("Why do we need a relay?", [source(KINDS, title="Relays")], TOKENIZER)
+
+    assert answer.source.number == 1
+    assert answer.sentences[0] == "Cells end at hills."
+
+
+def test_a_heading_may_name_the_thing_by_a_derived_word():
+    answer = find_section_answer("What happens when a relay fails?", [source(KINDS, title="Relays")], TOKENIZER)
+
+    assert [text for text, _ in answer.items] == ["The relay reports the failure.", "The donor cell releases it."]
