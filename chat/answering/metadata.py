@@ -20,6 +20,7 @@ from chat.answering.stage_ports import AnswerPorts
 from chat.answering.streaming import Draft
 from chat.types import AnswerMetadata, AnswerRecord, AnswerRequest, to_plain
 from knowledge import model_registry
+from ragcore.answerability.unmentioned import unmentioned_words
 from ragcore.answering.pipeline import answer_stage_infos
 from ragcore.llm.usage import UsageEntry, group_by_purpose, total_cost, total_usage
 from ragcore.options import Resolved
@@ -44,7 +45,18 @@ def add_metadata(
     entries = _usage_entries(preparation.state, ports, draft)
     metadata = _metadata(context, preparation, ports, draft, entries, seconds)
     observe_metrics(metadata, record, entries)
-    return replace(record, metadata=metadata, reasoning=build_reasoning(preparation.state, draft))
+    reasoning = {
+        **build_reasoning(preparation.state, draft),
+        "unmentioned_words": _unmentioned(record, preparation.state),
+    }
+    return replace(record, metadata=metadata, reasoning=reasoning)
+
+
+def _unmentioned(record: AnswerRecord, state: AnswerState) -> list[str]:
+    """Words of the question that no cited source has; [] where none is cited."""
+    numbers = {citation.number for citation in record.cited}
+    texts = [f"{one.passage.title}\n{one.text}" for one in state.sources if one.number in numbers]
+    return unmentioned_words(state.standalone, texts, model_registry.tokenizer()) if texts else []
 
 
 def build_reasoning(state: AnswerState, draft: Draft) -> dict[str, Any]:

@@ -11,17 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import chain
 
 from ragcore.extractive.answer_patterns import cue_kind
 from ragcore.extractive.sentences import Statement, is_question, plain_sentences, strip_question_mark
 from ragcore.ports import Tokenizer
 from ragcore.text.markdown import Table, is_row, plain_text, tables
+from ragcore.text.question_sides import question_sides
 from ragcore.text.scripts import columns
 from ragcore.text.sentences import split_sentences
 from ragcore.text.tokenise import stop_words
-from ragcore.text.word_lists import read_spaced_words
 from ragcore.types import Source
 
 MAX_ITEMS = 9
@@ -281,14 +280,8 @@ def _announcing(paragraph: Sequence[str]) -> str:
 
 def _asked_words(text: str, tokenizer: Tokenizer) -> _Asked:
     words = frozenset(w for w in tokenizer.words(_unnumbered(text)) if not (w.isdigit() or _COUNT.fullmatch(w)))
-    return _Asked(words - stop_words() - _sides(), words & _sides(), cue_kind(text))
+    return _Asked(words - stop_words() - question_sides(), words & question_sides(), cue_kind(text))
 
 
 def _unnumbered(title: str) -> str:
     return strip_question_mark(_NUMBER.sub("", title))
-
-
-@cache
-def _sides() -> frozenset[str]:
-    """Words that say which side of a thing is asked for, not which thing."""
-    return frozenset(read_spaced_words("ragcore.extractive", "aspects.txt"))

@@ -1,0 +1,72 @@
+"""What stands beside an answer: the kind of question, what the sources cover, and what other sets have (A2 to A4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chat.models import Message
+from chat.source_lines import SourceLine
+
+MOST_FURTHER = 3  # sources of other sets that are named
+SET_GAP = " · "  # between the names of a source's sets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerSummary:
+    """In the reader's language; "" or () where there is nothing to say."""
+
+    kind: str  # of the question
+    coverage: str  # "3 documents on 2 topics"
+    unmentioned: Sequence[str]  # words of the question that no cited source has
+    further: Sequence[SourceLine]  # the best sources of sets that the answer does not cite
+
+
+def summary_of(message: Message, sources: Sequence[SourceLine]) -> AnswerSummary:
+    """The summary of an answer with its sources as the reader may see them."""
+    reasoning = message.trace.get("reasoning", {})
+    cited = [source for source in sources if source.cited and source.readable]
+    return AnswerSummary(
+        kind=_kinds().get(reasoning.get("query_analysis", {}).get("cue", ""), ""),
+        coverage=_coverage(cited),
+        unmentioned=tuple(reasoning.get("unmentioned_words", ())) if cited else (),
+        further=tuple(_further(cited, sources)) if cited else (),
+    )
+
+
+def _coverage(cited: Sequence[SourceLine]) -> str:
+    if not cited:
+        return ""
+    documents = len({source.title for source in cited})
+    topics = len(_topics(cited))
+    told = ngettext("%(n)s document", "%(n)s documents", documents) % {"n": documents}
+    if topics < 2:
+        return told
+    about = ngettext("%(n)s topic", "%(n)s topics", topics) % {"n": topics}
+    return _("%(documents)s on %(topics)s") % {"documents": told, "topics": about}
+
+
+def _further(cited: Sequence[SourceLine], sources: Sequence[SourceLine]) -> list[SourceLine]:
+    """The best uncited source of each document whose sets are all others than those of the cited ones."""
+    topics = _topics(cited)
+    found: dict[str, SourceLine] = {}
+    for source in sources:
+        if not source.cited and source.readable and source.sets and not topics & _topics([source]):
+            found.setdefault(source.title, source)
+    return list(found.values())[:MOST_FURTHER]
+
+
+def _topics(sources: Sequence[SourceLine]) -> set[str]:
+    return {name for source in sources for name in source.sets.split(SET_GAP) if name}
+
+
+def _kinds() -> dict[str, str]:
+    return {
+        "definition": _("What something is"),
+        "process": _("How something is done"),
+        "comparison": _("A comparison"),
+        "application": _("What something is used for"),
+    }

@@ -1,0 +1,84 @@
+"""The sources below an answer, and how far they bear it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from chat.figures import excerpt_of
+from chat.models import AttachmentCitation, MessageCitation
+from ragcore.answerability import DOUBTFUL_BELOW
+
+RELEVANT_FROM = 0.4  # probability from which a source is said to answer the question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLine:
+    """A source below an answer. An unreadable one keeps its number only."""
+
+    number: int
+    title: str
+    sets: str
+    page: int | None
+    relevance: float | None  # that it answers the question, 0 to 1; None: not judged
+    weak: bool
+    cited: bool
+    readable: bool
+    section: str = ""  # headings above the passage, without the title
+    excerpt: str = ""  # the beginning of the passage, in plain words
+
+    @property
+    def words(self) -> str:
+        """`[1] Title, section, p. 3 (sets)`; an unreadable source keeps its number."""
+        if not self.readable:
+            return f"[{self.number}] {_('This source was removed, or you no longer have access.')}"
+        page = _("p. %(page)s") % {"page": self.page} if self.page else ""
+        where = ", ".join(part for part in (self.title, self.section, page) if part)
+        return f"[{self.number}] {where}" + (f" ({self.sets})" if self.sets else "")
+
+    @property
+    def relevance_level(self) -> str:
+        """high, medium or low."""
+        return relevance_level(self.relevance or 0.0)
+
+
+def source_line(citation: MessageCitation, document: tuple[str, str] | None) -> SourceLine:
+    title, sets = document or ("", "")
+    return SourceLine(
+        number=citation.number,
+        title=title,
+        sets=sets,
+        page=citation.chunk.page if document else None,
+        relevance=citation.relevance,
+        weak=citation.weak,
+        cited=citation.cited,
+        readable=document is not None,
+        section=" › ".join(heading for heading in citation.chunk.heading_path if heading != title) if document else "",
+        excerpt=excerpt_of(citation) if document else "",
+    )
+
+
+def with_files(sources: Sequence[SourceLine], files: Sequence[AttachmentCitation]) -> Sequence[SourceLine]:
+    """The sources and the cited attached files, by number."""
+    lines = [
+        SourceLine(
+            number=row.number,
+            title=row.passage.attachment.name,
+            sets=_("Attached file"),
+            page=row.passage.page,
+            relevance=row.relevance,
+            weak=row.weak,
+            cited=row.cited,
+            readable=True,
+            section=" › ".join(row.passage.heading_path),
+            excerpt=row.excerpt,
+        )
+        for row in files
+    ]
+    return sorted([*sources, *lines], key=lambda line: line.number) if lines else sources
+
+
+def relevance_level(relevance: float) -> str:
+    return "high" if relevance >= RELEVANT_FROM else "medium" if relevance >= DOUBTFUL_BELOW else "low"
