@@ -28,7 +28,8 @@ class AnswerSummary:
 def summary_of(message: Message, sources: Sequence[SourceLine]) -> AnswerSummary:
     """The summary of an answer with its sources as the reader may see them."""
     reasoning = message.trace.get("reasoning", {})
-    cited = [source for source in sources if source.cited and source.readable]
+    is_answer = message.status != "search_results"
+    cited = [source for source in sources if is_answer and source.cited and source.readable]
     return AnswerSummary(
         kind=_kinds().get(reasoning.get("query_analysis", {}).get("cue", ""), ""),
         coverage=_coverage(cited),

@@ -16,12 +16,14 @@ from ragcore.ports import FloatArray, Tokenizer
 from ragcore.text.markdown import tables
 from ragcore.text.question_type import wanted
 from ragcore.text.scripts import columns, is_traditional, language_of
+from ragcore.text.sentences import split_sentences
 from ragcore.text.tokenise import stop_words
 from ragcore.types import Language, Source
 
 MAX_ROWS = 8
 MAX_SAID = 2  # sentences of each thing
 CELL_COLUMNS = 260
+NAME_COLUMNS = 24  # of a point's name that stands in front as a sentence of its own
 
 MAX_COMPARED = 400  # characters of a question in which the two things are looked for
 _THINGS = (
@@ -215,6 +217,17 @@ def cite(text: str, number: int, words: Wording) -> str:
     return f"{text}{words.gap}[{number}]"
 
 
+def cite_sentences(text: str, number: int, words: Wording) -> str:
+    """Every sentence of a text with the marker of its source; a short name in front, "Detection.", shares the next."""
+    told: list[str] = []
+    for sentence in map(str.strip, split_sentences(text)):
+        if told and columns(told[-1]) <= NAME_COLUMNS:
+            told[-1] += f"{words.gap}{sentence}"
+        elif sentence:
+            told.append(sentence)
+    return words.gap.join(cite(sentence, number, words) for sentence in told)
+
+
 def join_cited(group: Iterable[Statement], words: Wording) -> str:
     """Sentences, each with its marker."""
     return words.gap.join(cite(s.text, s.source.number, words) for s in group)
@@ -229,7 +242,8 @@ def supplement(points: Sequence[Sequence[Statement]], words: Wording) -> str:
 def listing(items: Sequence[tuple[str, int]], words: Wording, *, numbered: bool) -> str:
     """Points (text, number of the source), each with its marker; numbered where their order matters."""
     marks = (f"{n}. " if numbered else "- " for n in range(1, len(items) + 1))
-    return "\n".join(f"{mark}{cite(text, number, words)}" for mark, (text, number) in zip(marks, items, strict=True))
+    lines = (cite_sentences(text, number, words) for text, number in items)
+    return "\n".join(f"{mark}{line}" for mark, line in zip(marks, lines, strict=True))
 
 
 def section_blocks(answer: SectionAnswer, words: Wording) -> list[str]:

@@ -73,7 +73,27 @@ def support_states(
         model=model or SupportModel.shipped(),
         threshold=threshold,
     )
-    return [judge.sentence(claim) for claim in claims(text) if squeeze(claim) not in refused]
+    found = [claim for claim in claims(text) if squeeze(claim) not in refused]
+    lent = _lent_markers(text, found)
+    return [judge.sentence(claim, numbers) for claim, numbers in zip(found, lent, strict=True)]
+
+
+def _lent_markers(text: str, found: Sequence[str]) -> list[tuple[int, ...]]:
+    """For each claim without a marker those of the next claim in the same line that has some; () for the others."""
+    lines, position = [], 0
+    for claim in found:
+        start = text.find(claim, position)
+        position = start + len(claim) if start >= 0 else position
+        lines.append(text.count("\n", 0, max(start, 0)))
+    lent: list[tuple[int, ...]] = [()] * len(found)
+    behind: tuple[int, tuple[int, ...]] = (-1, ())
+    for at in range(len(found) - 1, -1, -1):
+        numbers = tuple(int(n) for n in _NUMBER.findall(found[at]))
+        if numbers:
+            behind = (lines[at], numbers)
+        elif behind[0] == lines[at]:
+            lent[at] = behind[1]
+    return lent
 
 
 def claims(text: str) -> Iterator[str]:
@@ -99,9 +119,12 @@ class _Judge:
     model: SupportModel
     threshold: float
 
-    def sentence(self, claim: str) -> Sentence:
+    def sentence(self, claim: str, lent: Sequence[int] = ()) -> Sentence:
+        """`lent`: numbers behind a later sentence of the same line; they prove a sentence that is quoted from there."""
         known = {source.number for source in self.similarity.sources}
         cited = tuple(n for n in dict.fromkeys(int(n) for n in _NUMBER.findall(claim)) if n in known)
+        if not cited and (near := tuple(dict.fromkeys(n for n in lent if n in known))):
+            cited = near if is_quoted(claim, self.similarity.texts.of(near)) else ()
         if cited and is_quoted(claim, self.similarity.texts.of(cited)):
             return Sentence(text=claim, support="supported", citations=cited, quoted=True)
         probability = self.model.probability(self.evidence, claim, cited) if known else 0.0

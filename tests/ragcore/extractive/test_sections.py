@@ -186,3 +186,16 @@ def test_a_heading_may_name_the_thing_by_a_derived_word():
     answer = find_section_answer("What happens when a relay fails?", [source(KINDS, title="Relays")], TOKENIZER)
 
     assert [text for text, _ in answer.items] == ["The relay reports the failure.", "The donor cell releases it."]
+
+
+def test_every_sentence_of_a_point_is_marked_and_a_name_in_front_shares_its_marker():
+    steps = "1. Detection. The device counts. It declares a failure.\n2. Request. It sends a preamble.\n"
+    text = f"# Recovery of a beam\n\n{steps}"
+
+    blocks = ExtractiveGenerator(TOKENIZER).blocks(
+        GenerationRequest(
+            question="What are the steps of the recovery of a beam?", sources=[source(text, title="Beams")]
+        )
+    )
+
+    assert "1. Detection. The device counts. [1] It declares a failure. [1]" in "".join(blocks)

@@ -131,3 +131,17 @@ def test_sentences_stand_in_the_text_as_they_are(sources, tokenizer):
 
     assert all(sentence.text in text for sentence in found)
     assert [sentence.citations for sentence in found] == [(1,), (3,)]
+
+
+def test_a_quoted_sentence_is_proven_by_the_marker_at_the_end_of_its_line(sources, tokenizer):
+    quoted = "The random access procedure has four steps."
+    last = "The preamble is sent on PRACH with 64 sequences [1]."
+
+    assert states(f"- {quoted} {last}", sources, tokenizer) == [("supported", (1,)), ("supported", (1,))]
+    # in another line, from another source or in other words it is not
+    assert states(f"{quoted}\n\n{last}", sources, tokenizer)[0] == ("weak", ())
+    assert states(f"{quoted} Handover moves a terminal from one cell to another [3].", sources, tokenizer)[0] == (
+        "weak",
+        (),
+    )
+    assert states(f"The procedure has four random steps. {last}", sources, tokenizer)[0][1] == ()
