@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chat.answering.context import AnswerContext
 from chat.answering.retrieval import SearchOutcome
@@ -17,6 +17,7 @@ from ragcore.types import Language, Source
 from ragcore.types.answering import AnswerState
 
 LEAST_RATE = 0.01  # of false refusals that were measured
+SURE = 0.4  # probability from which sources answer although no passage is near by words or cosine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,17 +33,17 @@ async def judge_answerability(
 ) -> Verdict:
     """Answerable where a near passage was found and, without a language model, the sources probably answer.
 
-    A language model refuses by itself. The confidence of a quoted answer is at most the square root of that
+    Where none is near, they must answer with more certainty: in a small corpus hardly any word is rare, and a passage
+    that answers may not count as near. A language model refuses by itself what near passages do not answer. The confidence of a quoted answer is at most the square root of that
     probability: quotations are always supported, so their support alone does not say whether they answer the question.
     """
     has_model = model_registry.chat_model() is not None
     if has_model and state.written is not None:
         return Verdict(is_answerable=True)
-    if not outcome.retrieved.relevant:
-        return Verdict(is_answerable=False)
-    if has_model:
+    if has_model and outcome.retrieved.relevant:
         return Verdict(is_answerable=True)
-    return await run_cpu(_probability_verdict, context, state, outcome, sources)
+    verdict = await run_cpu(_probability_verdict, context, state, outcome, sources)
+    return replace(verdict, most_confidence=1.0) if has_model else verdict
 
 
 def _probability_verdict(
@@ -57,7 +58,7 @@ def _probability_verdict(
 def verdict_by_sources(
     question: str, sources: Sequence[Source], *, retrieved: Retrieved, language: Language, rate: float
 ) -> Verdict:
-    """Whether sources probably answer, at this rate of false refusals; 0 refuses nothing."""
+    """Whether sources probably answer, at this rate of false refusals; 0 refuses nothing that is near (D23)."""
     judged = score_answerability(
         question,
         sources,
@@ -66,5 +67,5 @@ def verdict_by_sources(
         idf=retrieved.state.query.weights,
     )
     least = threshold_for(language, retrieved.searched, max(rate, LEAST_RATE)) if rate else 0.0
-    is_answerable = judged.is_answerable(least, retrieved.searched)
+    is_answerable = judged.is_answerable(least, retrieved.searched) if retrieved.relevant else judged.score >= SURE
     return Verdict(is_answerable=is_answerable, most_confidence=math.sqrt(judged.score))
