@@ -33,17 +33,27 @@ async def judge_answerability(
 ) -> Verdict:
     """Answerable where a near passage was found and, without a language model, the sources probably answer.
 
-    Where none is near, they must answer with more certainty: in a small corpus hardly any word is rare, and a passage
-    that answers may not count as near. A language model refuses by itself what near passages do not answer. The confidence of a quoted answer is at most the square root of that
-    probability: quotations are always supported, so their support alone does not say whether they answer the question.
+    Where none is near by the default thresholds, the sources must answer with more certainty: in a small corpus hardly
+    any word is rare, and a passage that answers may not count as near. Thresholds that somebody has set are kept to.
+    A language model refuses by itself what near passages do not answer. The confidence of a quoted answer is at most
+    the square root of that probability: quotations are always supported, so their support alone does not say whether
+    they answer the question.
     """
     has_model = model_registry.chat_model() is not None
     if has_model and state.written is not None:
         return Verdict(is_answerable=True)
+    if not outcome.retrieved.relevant and _has_own_thresholds(outcome.retrieved):
+        return Verdict(is_answerable=False)
     if has_model and outcome.retrieved.relevant:
         return Verdict(is_answerable=True)
     verdict = await run_cpu(_probability_verdict, context, state, outcome, sources)
     return replace(verdict, most_confidence=1.0) if has_model else verdict
+
+
+def _has_own_thresholds(retrieved: Retrieved) -> bool:
+    """Whether site, set or request say from where on a passage is near."""
+    origin = retrieved.options.origin if retrieved.options is not None else {}
+    return any(origin.get(name, "default") != "default" for name in ("min_match", "min_cosine"))
 
 
 def _probability_verdict(

@@ -204,7 +204,10 @@ class RetrievalOptions:
     min_match: float = option(
         1.5,
         _("Keyword answer threshold"),
-        _("Search results are shown where the match ratios to both thresholds add up to less than 1. 0: never."),
+        _(
+            "Search results are shown where the match ratios to both thresholds add up to less than 1. 0: never. "
+            "With both at their defaults, passages that surely answer are answered from all the same."
+        ),
         low=0,
         high=10,
     )
