@@ -136,7 +136,7 @@ def find_section_answer(
     """What the best section says whose heading asks the question; None in most cases.
 
     `with_parts`: whether its subsections may stand for a list. The text alone answers only under a question or a
-    heading that says nothing else.
+    heading that says nothing else; to why and how also where it is short.
     """
     asked = _asked_words(question, tokenizer)
     if not asked.things:
@@ -147,7 +147,10 @@ def find_section_answer(
         precision, is_part = _precision(section, asked, tokenizer), not section.is_document
         if precision >= MIN_PRECISION and (best is None or (precision, is_part) > best[:2]):
             best = (precision, is_part, section)
-    return _answer_of(best[2], with_parts=with_parts, says_nothing_else=best[0] == 1) if best is not None else None
+    if best is None:
+        return None
+    explains = asked.cue in ("reason", "manner")
+    return _answer_of(best[2], with_parts=with_parts, says_nothing_else=best[0] == 1, explains=explains)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,7 @@ def _is_derived(one: str, other: str) -> bool:
     return is_stem and _DERIVED.fullmatch(long[len(short) :]) is not None
 
 
-def _answer_of(section: Section, *, with_parts: bool, says_nothing_else: bool) -> SectionAnswer | None:
+def _answer_of(section: Section, *, with_parts: bool, says_nothing_else: bool, explains: bool) -> SectionAnswer | None:
     prose = [section.title] if section.is_announced else section.prose()
     intro = tuple(prose[-1:] if prose and prose[-1].endswith((":", "：")) else prose[:1])
     points = [(text, section.source) for text in section.points()]
@@ -207,7 +210,8 @@ def _answer_of(section: Section, *, with_parts: bool, says_nothing_else: bool) -
         and _width(*sentences, *chain(given.head, *given.rows)) <= MAX_COLUMNS
     ):
         return SectionAnswer(section.source, sentences, table=given)
-    is_asked = says_nothing_else or is_question(section.title)
+    is_short = len(prose) <= MAX_SENTENCES and not section.is_document
+    is_asked = says_nothing_else or (explains and is_short) or is_question(section.title)
     return SectionAnswer(section.source, sentences) if sentences and is_asked else None
 
 
