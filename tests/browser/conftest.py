@@ -202,8 +202,14 @@ def browser(live_site: LiveSite) -> Iterator[Browser]:
         chromium.close()
 
 
+@pytest.fixture(scope="module")
+def signed_in() -> dict[str, Any]:
+    """User → the cookie of a session. Signing in once for each file saves the slow check of a password."""
+    return {}
+
+
 @pytest.fixture
-def open_page(browser: Browser, live_site: LiveSite) -> Iterator[Any]:
+def open_page(browser: Browser, live_site: LiveSite, signed_in: dict[str, Any]) -> Iterator[Any]:
     """`open_page(user=…, width=…, …)` → a page of someone who has signed in; errors of scripts fail the test."""
     with ExitStack() as stack:
         faults: list[str] = []
@@ -216,11 +222,18 @@ def open_page(browser: Browser, live_site: LiveSite) -> Iterator[Any]:
             page.set_default_timeout(WAIT_MS)
             page.on("pageerror", lambda error: faults.append(str(error)))
             page.on("console", lambda message: faults.append(message.text) if _is_fault(message) else None)
+            if user in signed_in:
+                context.add_cookies([signed_in[user]])
+                page.goto(f"{live_site.url}/")
+                if page.url == f"{live_site.url}/":
+                    return page  # otherwise the session has ended since
             page.goto(f"{live_site.url}/sign-in")
             page.locator("#id_username").fill(user)
             page.locator("#id_password").fill(PASSWORD)
             page.locator("#id_password").press("Enter")
             page.wait_for_url(f"{live_site.url}/")
+            cookies = {cookie["name"]: cookie for cookie in context.cookies()}
+            signed_in[user] = cookies[settings.SESSION_COOKIE_NAME]
             return page
 
         yield opened
