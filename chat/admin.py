@@ -12,7 +12,7 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
@@ -223,7 +223,9 @@ class StrategyStatisticsAdmin(ReviewerAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """A single row says nothing that the table does not."""
+        """A single row says nothing that the table does not. Raises Http404 for a row that the person does not have."""
+        if self.get_object(request, object_id) is None:
+            raise Http404
         return self.changelist_view(request, extra_context)
 
 
