@@ -19,10 +19,13 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, is_administrator
 from accounts.error_messages import stored_message
 from accounts.roles import REVIEW_PERMISSION
+from chat.announcements.admin import AnnouncementAdmin
 from chat.error_messages import answer_html
 from chat.models import Conversation, Message, StrategyStatistics
 from chat.turns.strategy_statistics import PERIODS, strategy_figures
 from knowledge.selectors import documents_readable
+
+__all__ = ["AnnouncementAdmin"]  # registered by being imported
 
 STATUS_COLOURS = {
     "answered": "success",

@@ -334,6 +334,16 @@ class Permits:
 
     _chat_messagecitation = _chat_attachmentcitation = _of_message
 
+    def _chat_announcement(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self.rules.administers(who, change.row["tenant_id"])
+
+    def _chat_announcementdismissal(self, who: Person, change: Change, fresh: Any) -> bool:
+        if change.row["user_id"] == who.pk:
+            return True
+        row = self.facts.rows["announcement"].get(change.row["announcement_id"])
+        gone = row is not None and self.rules.administers(who, row["tenant_id"])
+        return change.after is None and (gone or self._person(who, change.row["user_id"]))
+
     def _chat_attachment(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._of_user(who, change, fresh)
 

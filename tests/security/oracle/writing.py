@@ -248,6 +248,7 @@ class Acts:
         table: dict[str, list[dict[str, Any]]] = {
             "rename": [form(title="mine")],
             "pin": [form(pinned="on")],
+            "announcement_dismiss": [form()],
             "move": [form(folder="mine")],
             "archive": [form(archived="on")],
             "link_revoke": [form()],
