@@ -283,8 +283,10 @@ class Announcement(models.Model):
         help_text=_("Shown in the Chinese interface. Empty: the other text in both."),
     )
     level = models.CharField(_("level"), max_length=8, choices=Level.choices, default=Level.INFO)
-    begins = models.DateTimeField(_("from"), null=True, blank=True, help_text=_("Empty: at once."))
-    ends = models.DateTimeField(_("until"), null=True, blank=True, help_text=_("Empty: until it is switched off."))
+    begins = models.DateTimeField(_("shown from"), null=True, blank=True, help_text=_("Empty: at once."))
+    ends = models.DateTimeField(
+        _("shown until"), null=True, blank=True, help_text=_("Empty: until it is switched off.")
+    )
     is_active = models.BooleanField(_("switched on"), default=True)
     is_dismissible = models.BooleanField(
         _("can be dismissed"),
