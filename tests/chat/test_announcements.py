@@ -77,7 +77,7 @@ def test_it_is_dismissed_by_one_person_until_its_words_change(db):
 
     address = reverse("admin:chat_announcement_change", args=[row.pk])
     values = {**FORM, "text": "first", "text_zh": "", "level": "info", "tenant": row.tenant_id}
-    signed_in(admin).post(address, {**values, "ends_0": "2099-01-01", "ends_1": "00:00"})
+    signed_in(admin).post(address, {**values, "ends": "2099-01-01T00:00"})
     assert shown(user) == []
     signed_in(admin).post(address, {**values, "text": "second"})
     assert shown(user) == ["<p>second</p>"]
@@ -132,7 +132,7 @@ def test_administrators_write_announcements_of_their_tenant_only(db):
 def test_an_announcement_says_something_and_ends_after_it_begins(db):
     admin = make_admin()
     values = {**FORM, "text": " ", "text_zh": "", "tenant": admin.tenant_id}
-    values |= {"begins_0": "2099-01-02", "begins_1": "00:00", "ends_0": "2099-01-01", "ends_1": "00:00"}
+    values |= {"begins": "2099-01-02T00:00", "ends": "2099-01-01T00:00"}
 
     answer = signed_in(admin).post(reverse("admin:chat_announcement_add"), values)
 
