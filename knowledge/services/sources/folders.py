@@ -156,7 +156,7 @@ def archive_upload(
     for member in members_in_sandbox(file.chunks(), name=name):
         arrival = Arrival(
             name=PurePosixPath(member.path).name,
-            content=member.content,
+            content=File(member.file),
             sets=owned,
             external_id=f"{external_id or name}{INSIDE}{member.path}"[-512:],
             clearance=clearance,
@@ -165,7 +165,6 @@ def archive_upload(
             sent_as=member.path,
         )
         unpacking.take(member.path, arrival)
-        del member, arrival  # before the next one is read: each may be large
     return unpacking.done()
 
 
