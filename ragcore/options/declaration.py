@@ -86,7 +86,7 @@ class OptionField:
         low, high, known = self.option.low, self.option.high, self.option.values
         if known and value not in known:
             return f"must be one of {', '.join(word or '(empty)' for word in known)}"
-        if self.kind is str and not known and len(value) > self.option.longest:
+        if self.kind is str and not known and len(str(value)) > self.option.longest:
             return f"must have at most {self.option.longest} characters"
         if low is not None and high is not None and not low <= float(value) <= high:
             return f"must be between {low:g} and {high:g}"
