@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from django.db.models import Count, prefetch_related_objects
 from django.utils.translation import gettext as _
@@ -21,6 +22,7 @@ from chat.models import AttachmentCitation, Conversation, Message, MessageCitati
 from chat.rendering import claim_at
 from knowledge.models import Document, KnowledgeSet, name_in_language
 from knowledge.selectors import documents_askable, documents_readable, sets_curated, sets_listed, sets_readable
+from knowledge.selectors.reviews import due_dates
 from knowledge.view_models import SourceView, source_view
 from ragcore.answerability import DOUBTFUL_BELOW
 from ragcore.extractive.generator import ExtractiveGenerator
@@ -72,6 +74,7 @@ class SourceLine:
     readable: bool
     section: str = ""  # headings above the passage, without the title
     excerpt: str = ""  # the beginning of the passage, in plain words
+    review_due: date | None = None  # by when its document was to be reviewed, where that is past
 
     @property
     def words(self) -> str:
@@ -296,17 +299,32 @@ def text_lang(text: str) -> str:
     return "zh-Hans" if cjk_share(text) > 0.2 else "en"
 
 
-def _documents(*, scope: Scope, ids: set[int]) -> dict[int, tuple[str, str]]:
-    """Readable documents among these: id → title, names of readable sets."""
+@dataclass(frozen=True, slots=True)
+class _KnownDocument:
+    """What a source line says of a document that the asker may read."""
+
+    title: str
+    sets: str  # names of readable sets
+    review_due: date | None
+
+
+def _documents(*, scope: Scope, ids: set[int]) -> dict[int, _KnownDocument]:
+    """Readable documents among these, by id."""
+    due = due_dates(scope=scope, document_ids=ids)
     names = dict(sets_readable(scope=scope).values_list("pk", name_in_language()))
     rows = documents_readable(scope=scope).filter(pk__in=ids).prefetch_related("sets")
-    return {row.pk: (row.title, " · ".join(names[s.pk] for s in row.sets.all() if s.pk in names)) for row in rows}
+    return {
+        row.pk: _KnownDocument(
+            row.title, " · ".join(names[s.pk] for s in row.sets.all() if s.pk in names), due.get(row.pk)
+        )
+        for row in rows
+    }
 
 
 def _turn_view(
     message: Message,
     citations: list[MessageCitation],
-    known: dict[int, tuple[str, str]],
+    known: dict[int, _KnownDocument],
     filters: FilterSummary | None,
 ) -> TurnView:
     seconds, understood = message.metadata.get("total_time"), message.metadata.get("understood") or ""
@@ -343,8 +361,8 @@ def _without_repetition(form: str) -> str:
     return " ".join(words)
 
 
-def _source(citation: MessageCitation, document: tuple[str, str] | None) -> SourceLine:
-    title, sets = document or ("", "")
+def _source(citation: MessageCitation, document: _KnownDocument | None) -> SourceLine:
+    title, sets = (document.title, document.sets) if document else ("", "")
     return SourceLine(
         number=citation.number,
         title=title,
@@ -356,6 +374,7 @@ def _source(citation: MessageCitation, document: tuple[str, str] | None) -> Sour
         readable=document is not None,
         section=" › ".join(heading for heading in citation.chunk.heading_path if heading != title) if document else "",
         excerpt=excerpt_of(citation) if document else "",
+        review_due=document.review_due if document else None,
     )
 
 

@@ -12,6 +12,7 @@ ACTIONS = {
     "document.change": _("Changed document"),
     "document.clearance": _("Changed document clearance"),
     "document.readers": _("Changed readers of document"),
+    "document.review": _("Reviewed document or set its review date"),
     "document.security": _("Source changed who may read a document"),
     "place.give": _("Gave folder or host to tenant"),
     "place.change": _("Changed folder or host of tenant"),

@@ -149,6 +149,11 @@ class Permits:
     def _knowledge_documentversion(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._by_document(who, change.row["document_id"], fresh)
 
+    def _knowledge_documentreview(self, who: Person, change: Change, fresh: Any) -> bool:
+        if change.before is not None and change.columns == {"reviewed_by_id"}:
+            return self._person(who, change.before["reviewed_by_id"])  # who did it is gone
+        return self._by_document(who, change.row["document_id"], fresh)
+
     def _knowledge_documentnames(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._by_document(who, change.row["document_id"], fresh)
 
