@@ -361,6 +361,7 @@ class Permits:
         return self._of_user(who, change, fresh) and self._of_message(who, change, fresh)
 
     _feedback_signal = _feedback_vote
+    _feedback_answercheck = _of_message
 
     def _feedback_badcase(self, who: Person, change: Change, fresh: Any) -> bool:
         if self._of_message(who, change, fresh) and change.columns <= {"*", "state", "closed", "assignee_id"}:
