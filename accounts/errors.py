@@ -50,6 +50,7 @@ class NotFoundError(PermanentError):
         "golden_set": "There is no such golden set.",
         "notification": "There is no such notification.",
         "access_request": "There is no such request for access, or you may not see it.",
+        "announcement": "There is no such announcement, or it cannot be dismissed.",
         "session": "This session has ended already.",
         "any_document": "There is no such document, or you may not see it.",
     }

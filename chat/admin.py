@@ -12,17 +12,20 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, badge, is_administrator
 from accounts.error_messages import stored_message
 from accounts.roles import REVIEW_PERMISSION
+from chat.announcements.admin import AnnouncementAdmin
 from chat.error_messages import answer_html
 from chat.models import Conversation, Message, StrategyStatistics
 from chat.turns.strategy_statistics import PERIODS, strategy_figures
 from knowledge.selectors import documents_readable
+
+__all__ = ["AnnouncementAdmin"]  # registered by being imported
 
 STATUS_COLOURS = {
     "answered": "success",
@@ -223,7 +226,9 @@ class StrategyStatisticsAdmin(ReviewerAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """A single row says nothing that the table does not."""
+        """A single row says nothing that the table does not. Raises Http404 for a row that the person does not have."""
+        if self.get_object(request, object_id) is None:
+            raise Http404
         return self.changelist_view(request, extra_context)
 
 

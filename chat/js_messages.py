@@ -29,6 +29,7 @@ def _turn() -> dict[str, str]:
         "unsupported": _("Not supported by the sources. Check it before you use it."),
         "share_failed": _("The link could not be created. Please try again."),
         "version_failed": _("The other version could not be shown. Please try again."),
+        "dismiss_failed": _("The announcement could not be dismissed. Please try again."),
         "failed_safe": _("Your question is kept. Try again in a moment."),
     }
 

@@ -1,10 +1,11 @@
-"""The durable copy of conversations, messages and citations (D16), and figures of strategies by day (V9)."""
+"""Conversations, messages and citations (D16), announcements, and figures of strategies by day (V9)."""
 
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 from pathlib import PurePath
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from django.conf import settings
 from django.db import models
@@ -258,6 +259,74 @@ class AskingPreferences(models.Model):
 
     def __str__(self) -> str:
         return str(self.user_id)
+
+
+class Announcement(models.Model):
+    """A message of administrators above the chat of everybody in their tenant."""
+
+    class Level(models.TextChoices):
+        INFO = "info", _("Information")
+        WARNING = "warning", _("Warning")
+        URGENT = "urgent", _("Urgent")
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", verbose_name=_("tenant"))
+    text = models.TextField(
+        _("text"),
+        max_length=1000,
+        blank=True,
+        help_text=_("One or two sentences. Markdown: **bold**, *italic*, `code`, lists and [links](https://…)."),
+    )
+    text_zh = models.TextField(
+        _("Chinese text"),
+        max_length=1000,
+        blank=True,
+        help_text=_("Shown in the Chinese interface. Empty: the other text in both."),
+    )
+    level = models.CharField(_("level"), max_length=8, choices=Level.choices, default=Level.INFO)
+    begins = models.DateTimeField(_("shown from"), null=True, blank=True, help_text=_("Empty: at once."))
+    ends = models.DateTimeField(
+        _("shown until"), null=True, blank=True, help_text=_("Empty: until it is switched off.")
+    )
+    is_active = models.BooleanField(_("switched on"), default=True)
+    is_dismissible = models.BooleanField(
+        _("can be dismissed"),
+        default=True,
+        help_text=_("Each user hides it for themselves. A changed text comes back."),
+    )
+    edition = models.PositiveIntegerField(default=1, editable=False)  # grows when the words or the level change
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("announcement")
+        verbose_name_plural = _("announcements")
+        ordering: ClassVar = ["-pk"]
+
+    def __str__(self) -> str:
+        return (self.text or self.text_zh)[:80]
+
+    def state_at(self, now: datetime) -> Literal["shown", "planned", "over", "off"]:
+        """Whether it is shown at a moment, and if not, why."""
+        if not self.is_active:
+            return "off"
+        if self.begins is not None and self.begins > now:
+            return "planned"
+        return "over" if self.ends is not None and self.ends <= now else "shown"
+
+
+class AnnouncementDismissal(models.Model):
+    """That somebody has dismissed an announcement, in the words that it had then."""
+
+    announcement = models.ForeignKey(Announcement, on_delete=models.CASCADE, related_name="dismissals")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    edition = models.PositiveIntegerField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["announcement", "user"], name="chat_dismissal_once_a_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.announcement_id} {self.user_id}"
 
 
 class StrategyStatistics(models.Model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from django.utils.translation import gettext as _
 
@@ -28,6 +29,7 @@ class SourceLine:
     readable: bool
     section: str = ""  # headings above the passage, without the title
     excerpt: str = ""  # the beginning of the passage, in plain words
+    review_due: date | None = None  # by when its document was to be reviewed, where that is past
 
     @property
     def words(self) -> str:
@@ -44,8 +46,17 @@ class SourceLine:
         return relevance_level(self.relevance or 0.0)
 
 
-def source_line(citation: MessageCitation, document: tuple[str, str] | None) -> SourceLine:
-    title, sets = document or ("", "")
+@dataclass(frozen=True, slots=True)
+class KnownDocument:
+    """What a source line says of a document that the asker may read."""
+
+    title: str
+    sets: str  # names of readable sets
+    review_due: date | None
+
+
+def source_line(citation: MessageCitation, document: KnownDocument | None) -> SourceLine:
+    title, sets = (document.title, document.sets) if document else ("", "")
     return SourceLine(
         number=citation.number,
         title=title,
@@ -57,6 +68,7 @@ def source_line(citation: MessageCitation, document: tuple[str, str] | None) -> 
         readable=document is not None,
         section=" › ".join(heading for heading in citation.chunk.heading_path if heading != title) if document else "",
         excerpt=excerpt_of(citation) if document else "",
+        review_due=document.review_due if document else None,
     )
 
 

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from chat import composer_views, conversation_views, sharing_views, views
+from chat.announcements.views import dismiss
 
 app_name = "chat"
 urlpatterns = [
@@ -10,6 +11,7 @@ urlpatterns = [
     path("suggestions", composer_views.suggest, name="suggestions"),
     path("examples", composer_views.examples, name="examples"),
     path("preferences", composer_views.preferences, name="preferences"),
+    path("announcements/<int:announcement_id>/dismiss", dismiss, name="announcement_dismiss"),
     path("conversations", conversation_views.conversations, name="conversations"),
     path("c/<uuid:conversation_id>", views.conversation, name="conversation"),
     path("c/<uuid:conversation_id>/rename", views.rename, name="rename"),

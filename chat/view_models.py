@@ -20,9 +20,10 @@ from chat.figures import FigureLine, figures_of
 from chat.filter_summary import FilterSummary, filter_summaries
 from chat.models import Conversation, Message, MessageCitation
 from chat.rendering import claim_at
-from chat.source_lines import SourceLine, relevance_level, source_line, with_files
+from chat.source_lines import KnownDocument, SourceLine, relevance_level, source_line, with_files
 from knowledge.models import Document, KnowledgeSet, name_in_language
 from knowledge.selectors import documents_askable, documents_readable, sets_curated, sets_listed, sets_readable
+from knowledge.selectors.reviews import due_dates
 from knowledge.view_models import SourceView, source_view
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.text.scripts import cjk_share
@@ -271,17 +272,23 @@ def text_lang(text: str) -> str:
     return "zh-Hans" if cjk_share(text) > 0.2 else "en"
 
 
-def _documents(*, scope: Scope, ids: set[int]) -> dict[int, tuple[str, str]]:
-    """Readable documents among these: id → title, names of readable sets."""
+def _documents(*, scope: Scope, ids: set[int]) -> dict[int, KnownDocument]:
+    """Readable documents among these, by id."""
+    due = due_dates(scope=scope, document_ids=ids)
     names = dict(sets_readable(scope=scope).values_list("pk", name_in_language()))
     rows = documents_readable(scope=scope).filter(pk__in=ids).prefetch_related("sets")
-    return {row.pk: (row.title, " · ".join(names[s.pk] for s in row.sets.all() if s.pk in names)) for row in rows}
+    return {
+        row.pk: KnownDocument(
+            row.title, " · ".join(names[s.pk] for s in row.sets.all() if s.pk in names), due.get(row.pk)
+        )
+        for row in rows
+    }
 
 
 def _turn_view(
     message: Message,
     citations: list[MessageCitation],
-    known: dict[int, tuple[str, str]],
+    known: dict[int, KnownDocument],
     filters: FilterSummary | None,
 ) -> TurnView:
     seconds, understood = message.metadata.get("total_time"), message.metadata.get("understood") or ""

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import page
 from accounts.scope import Scope
 from chat import selectors, view_models
+from chat.announcements.banner import announcements_shown
 from chat.asking import AGAIN, asking_view
 from chat.attachments.files import attachments_listed
 from chat.attachments.panels import attached_panel, original_of, serialize_attachment
@@ -223,6 +224,7 @@ def _chat(
     axes = view_models.set_choices(scope=scope, conversation=conversation)
     context = {
         "conversation": conversation,
+        "announcements": announcements_shown(scope=scope),
         "shown": shown,
         "recap": conversation.summary if conversation else "",
         "turns": view_models.turn_views(scope=scope, messages=shown.messages),

@@ -1,7 +1,7 @@
 """Cases without a complaint (D35): rewordings, stopped answers, unsupported sentences, refusals with a title near.
 
-Answers are looked at every minute, and the last days again at night. What has been seen once is not opened again: a
-case that a reviewer has closed stays closed until somebody complains.
+An answer is looked at once, when the time in which a next question counts as its rewording is over; those that were
+missed are looked at at night. A case that a reviewer has closed stays closed until somebody complains.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from django.utils import timezone
 from accounts.selectors import scope_for
 from chat.models import Conversation, Message
 from feedback.features import answer_features
-from feedback.models import BadCase, Signal
+from feedback.models import AnswerCheck, BadCase, Signal
 from feedback.services import case_ensure
 from knowledge import model_registry
 from knowledge.services.suggestions import titles_suggested
 from ragcore.text.matching import cosine, keywords
-from ragcore.understanding.rewording import is_rewording
+from ragcore.understanding.rewording import is_repeated, is_rewording
 
 logger = logging.getLogger(__name__)
 
 REWORDED_WITHIN = timedelta(minutes=2)
 LEAST_UNSUPPORTED = 2  # sentences
-LOOKED_BACK = timedelta(minutes=5)  # every minute
+LOOKED_BACK = timedelta(minutes=10)  # every minute; more than a worker that is restarted misses
 LOOKED_BACK_AT_NIGHT = timedelta(days=2)
 MOST_ANSWERS = 5000  # of one look, the latest
 TITLES = 40
@@ -35,9 +35,13 @@ NEAR_TITLE = 0.7  # of a title's keywords that stand in the question
 
 
 def answers_check(*, since: datetime | None = None) -> int:
-    """Open the cases of answers that ended since then; returns how many are new. Safe to run twice."""
-    begin = since or timezone.now() - LOOKED_BACK
-    rows = Message.objects.filter(finished__gte=begin, conversation__user__record_use=True, bad_case=None)
+    """Look at answers that ended since then and were not looked at yet; returns how many cases are new.
+
+    Answers of the last two minutes wait: the next question may still come. Safe to run twice, also at once.
+    """
+    now = timezone.now()
+    ended = {"finished__gte": since or now - LOOKED_BACK, "finished__lt": now - REWORDED_WITHIN}
+    rows = Message.objects.filter(**ended, conversation__user__record_use=True, bad_case=None, answer_check=None)
     ids = list(rows.order_by("-finished").values_list("pk", flat=True)[:MOST_ANSWERS])
     opened = 0
     for pk in ids:
@@ -53,6 +57,8 @@ def answers_check(*, since: datetime | None = None) -> int:
 
 @transaction.atomic
 def _check(message: Message) -> bool:
+    if not AnswerCheck.objects.get_or_create(message=message)[1]:
+        return False
     origin = next(_origins(message), None)
     return origin is not None and case_ensure(message=message, origin=origin)
 
@@ -86,7 +92,7 @@ def _reworded(message: Message) -> Message | None:
     if conversation.channel != Conversation.Channel.WEB:  # programs ask similar questions one after the other
         later = later.filter(conversation=conversation)
     again = later.order_by("created").only("question").first()
-    if again is None:
+    if again is None or is_repeated(message.question, again.question):
         return None
     one, other = model_registry.embedder().embed_queries([message.question, again.question])
     same = is_rewording(

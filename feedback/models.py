@@ -146,3 +146,15 @@ class CaseMove(models.Model):
 
     def __str__(self) -> str:
         return f"{self.before} → {self.after}"
+
+
+class AnswerCheck(models.Model):
+    """An answer that was looked at once for a case without a complaint (feedback.answer_checks)."""
+
+    message = models.OneToOneField(
+        "chat.Message", on_delete=models.CASCADE, primary_key=True, related_name="answer_check"
+    )
+    at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return str(self.message_id)

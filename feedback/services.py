@@ -33,7 +33,8 @@ from notifications.kinds import notification_kind
 from notifications.services import notification_send
 
 CASE_REOPENED = notification_kind(
-    "case_reopened", gettext_noop("A user is still not satisfied: the closed feedback case “{question}” is open again.")
+    "case_reopened",
+    gettext_noop("A user is still not satisfied: the closed feedback case “%(question)s” is open again."),
 )
 
 BEST, WORST = 5.0, 1.0

@@ -23,12 +23,14 @@ from notifications.kinds import notification_kind
 from notifications.services import notification_send
 
 CASE_ANSWERED = notification_kind(
-    "case_answered", gettext_noop("A reviewer has looked at your question “{question}”: {answer}")
+    "case_answered", gettext_noop("A reviewer has looked at your question “%(question)s”: %(answer)s")
 )
 CASE_LOOKED_AT = notification_kind(
-    "case_looked_at", gettext_noop("A reviewer has looked at your question “{question}”. Please ask it again.")
+    "case_looked_at", gettext_noop("A reviewer has looked at your question “%(question)s”. Please ask it again.")
 )
-CASE_ASSIGNED = notification_kind("case_assigned", gettext_noop("The feedback case “{question}” was assigned to you."))
+CASE_ASSIGNED = notification_kind(
+    "case_assigned", gettext_noop("The feedback case “%(question)s” was assigned to you.")
+)
 MOST_TOLD = 1000  # characters of the right answer
 
 

@@ -22,6 +22,7 @@ RUN_SYNC = "knowledge.run_sync"
 START_DUE_SOURCES = "knowledge.start_due_sources"
 SETTLE_SOURCE = "knowledge.settle_source"
 APPLY_BACKEND_CHANGES = "knowledge.apply_backend_changes"
+TELL_REVIEWS = "knowledge.tell_reviews"
 RETRY_REPRESENTATIONS = "knowledge.retry_representations"
 
 QUEUES = {
@@ -36,6 +37,7 @@ QUEUES = {
     START_DUE_SOURCES: "nightly",
     SETTLE_SOURCE: "nightly",
     RETRY_REPRESENTATIONS: "nightly",
+    TELL_REVIEWS: "nightly",
     APPLY_BACKEND_CHANGES: "chat",  # short, and people wait to find what they have uploaded
 }
 

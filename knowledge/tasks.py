@@ -18,7 +18,9 @@ from knowledge.queue import (
     SETTLE_SOURCE,
     START_DUE_SOURCES,
     SWEEP_INGEST_LEASES,
+    TELL_REVIEWS,
 )
+from knowledge.services.reviews import reviews_tell
 
 
 @shared_task(name=ADVANCE_INGESTION)
@@ -92,3 +94,9 @@ def retry_representations() -> None:
 def purge_deleted() -> None:
     """Remove what was deleted long ago from tables, index, files and the other search backend."""
     services.deleted_purge()
+
+
+@shared_task(name=TELL_REVIEWS)
+def tell_reviews() -> None:
+    """Tell owners which of their documents have become due for review."""
+    reviews_tell()

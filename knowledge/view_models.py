@@ -19,10 +19,19 @@ from django.utils.safestring import SafeString
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge import selectors
-from knowledge.models import Chunk, Document, DocumentPicture, DocumentVersion, KnowledgeSet, name_in_language
+from knowledge.models import (
+    Chunk,
+    Document,
+    DocumentPicture,
+    DocumentReview,
+    DocumentVersion,
+    KnowledgeSet,
+    name_in_language,
+)
 from knowledge.page_picture import BoxOnPage, page_png
 from knowledge.rendering import markdown_html, marked_places, sentence_texts
 from knowledge.selectors.keeping import OriginalsWithheldError
+from knowledge.selectors.reviews import review_of
 
 CHUNKS_A_PAGE = 60
 PICTURES_KEPT = 2000  # files of about 100 KB
@@ -64,6 +73,7 @@ class SourceView:
     pictures: tuple[int, ...]  # pages that can be shown as pictures
     marks: tuple[int, ...]  # numbers of the marked sentences, for `page_picture`
     has_original: bool
+    review: DocumentReview | None  # by when it is to be reviewed, and when it last was
     withheld: str  # "": nothing; set: of this set only cited passages are shown; version: of this version
 
 
@@ -76,6 +86,7 @@ class DocumentView:
     sets: tuple[str, ...]
     page: Page[Chunk]
     is_curated: bool  # whether the asker may change it on the desk
+    review: DocumentReview | None
     chunks: tuple[ChunkView, ...]
 
 
@@ -100,6 +111,7 @@ def source_view(*, scope: Scope, chunk_id: int, claim: str = "", is_cited: bool 
         pictures=() if withheld else picture_pages(chunk),
         marks=marked_places(chunk.text, claim),
         has_original=bool(version.file) and not withheld,
+        review=review_of(scope=scope, document=document),
         withheld=withheld,
     )
 
@@ -140,6 +152,7 @@ def document_view(*, scope: Scope, document_id: int, number: int, chunk_id: int 
         page=page,
         is_curated=selectors.sets_curated(scope=scope).filter(documents=document).exists(),
         chunks=tuple(_view(chunk) for chunk in page),
+        review=review_of(scope=scope, document=document),
     )
 
 

@@ -31,6 +31,7 @@ from knowledge.admin.jobs import SILENT_AFTER
 from knowledge.models import Document, IngestItem
 from knowledge.selectors import sets_curated
 from knowledge.selectors.dashboard import documents_managed, items_shown
+from knowledge.selectors.reviews import reviews_due
 
 # ── who may ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -60,6 +61,11 @@ def users_active(request: HttpRequest) -> int:
     people = User.objects.filter(is_active=True)
     everything = admin_scope(request).administers == "everything"
     return (people if everything else people.filter(tenant=admin_scope(request).tenant_id)).count()
+
+
+def reviews_open(request: HttpRequest) -> int:
+    """Documents that the person manages and whose review is due."""
+    return reviews_due(documents=documents_managed(scope=admin_scope(request))).count()
 
 
 failed_documents = partial(documents_in, state=Document.State.FAILED)
@@ -126,6 +132,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("User groups"), "group", "accounts_usergroup_changelist", is_administrator),
             Entry(_("API keys"), "key", "accounts_apikey_changelist", is_administrator),
             Entry(_("Tenants"), "apartment", "accounts_tenant_changelist", is_administrator),
+            Entry(_("Announcements"), "feedback", "chat_announcement_changelist", is_administrator),
             Entry(_("Folders and hosts"), "storage", "knowledge_sourceplace_changelist", is_administrator),
             Entry(_("Audit log"), "history", "accounts_auditevent_changelist", is_administrator),
         ],
@@ -169,6 +176,7 @@ class Figure:
 
 FIGURES = [
     Figure(_("Failed documents"), "knowledge_document", is_curator, failed_documents, "?hands=failed", hands=True),
+    Figure(_("Reviews due"), "knowledge_document", is_curator, reviews_open, "?review=due", hands=True),
     Figure(_("Open feedback cases"), "feedback_badcase", judges, cases_open, "?case=open", hands=True),
     Figure(_("Processing"), "knowledge_ingestitem", is_curator, items_open, "?progress=open"),
     Figure(

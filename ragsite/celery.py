@@ -62,7 +62,7 @@ app.conf.beat_schedule = {
 }
 
 
-NIGHTLY = ("chat.maintain", "feedback.maintain", "knowledge.purge", "notifications.maintain")
+NIGHTLY = ("chat.maintain", "feedback.maintain", "knowledge.purge", "knowledge.tell_reviews", "notifications.maintain")
 
 
 @app.on_after_configure.connect

@@ -51,6 +51,8 @@ def _values(field: OptionField) -> str:
     option = field.option
     if option.choices:
         return ", ".join(f"`{value}`" if value else "empty" for value in option.values)
+    if field.kind is str:
+        return f"up to {option.longest} characters"
     if option.low is None or option.high is None:
         return "on, off"
     return f"{option.low:,} to {option.high:,} {option.unit}".strip()

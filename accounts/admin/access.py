@@ -19,7 +19,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from accounts.access_events import access_ended_publish
-from accounts.admin.base import AdministratorAdmin, admin_user
+from accounts.admin.base import AdministratorAdmin, admin_user, is_administrator
 from accounts.admin.person_setup import setup_view
 from accounts.admin.privacy import PrivacyActions
 from accounts.models import User, UserGroup
@@ -102,6 +102,10 @@ class PersonAdmin(PrivacyActions, UserAdmin, AdministratorAdmin):  # type: ignor
     )
 
     list_before_template = "admin/accounts/user/list_top.html"
+
+    def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
+        """Staff who only complete names find nobody by what a name does not show, such as a mail address."""
+        return self.search_fields if is_administrator(request) else ("username", "first_name", "last_name")
 
     def get_urls(self) -> list[URLPattern]:
         setup = path("setup/", self.admin_site.admin_view(self.setup), name="accounts_user_setup")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import cast
 
 from django.conf import settings
@@ -16,7 +16,7 @@ from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_readable
 from knowledge.selectors.options import site_options
 from knowledge.types import RetrievalMode
-from ragcore.options import AnswerOptions, Resolved, options_sha256, resolve
+from ragcore.options import AnswerOptions, Resolved, VoiceOptions, options_sha256, resolve
 from ragcore.presets import mode_layers, preset, preset_retrieval_mode
 from ragcore.prompts import load
 
@@ -31,6 +31,7 @@ class AnswerConfig:
     origin: Mapping[str, str] = field(default_factory=dict)  # option -> the layer that it came from
     persona: str = ""
     template: str = ""  # headings and order of the answer, of the set that is asked alone (V5)
+    voice: VoiceOptions = field(default_factory=VoiceOptions)  # house style, behind the rules of the prompt
     system_prompt: str = ""  # behind the product's, where every set that is asked permits it (V5)
     is_free_only: bool = False  # the client allows no cost at all; options.max_cost of 0 is no limit (U10)
     retrieval: Mapping[str, object] = field(default_factory=dict)  # the set's own options of the search
@@ -41,13 +42,17 @@ class AnswerConfig:
     def sha256(self) -> str:
         """Fingerprint of everything but the question that shapes an answer, stored with it and part of cache keys."""
         model = model_registry.chat_model()
-        prompts = [load(name).sha256 for name in ("answer_system", "answer_user", f"style_{self.options.style}")]
+        prompts = [
+            load(name).sha256
+            for name in ("answer_system", "answer_user", "answer_voice", f"style_{self.options.style}")
+        ]
         used = ConfigFingerprint(
             model=model.name if model else "",
             embedder=settings.EMBEDDER,
             reranker=settings.RERANKER,
             prompts=tuple(prompts),
             persona=self.persona,
+            voice=asdict(self.voice),
             template=self.template,
             system_prompt=self.system_prompt,
             is_free_only=self.is_free_only,
@@ -65,6 +70,7 @@ class ConfigFingerprint:
     reranker: str
     prompts: tuple[str, ...]  # fingerprints
     persona: str
+    voice: Mapping[str, str]
     template: str
     system_prompt: str
     is_free_only: bool
@@ -95,6 +101,7 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
         origin=resolved.origin,
         persona=alone.persona if alone else "",
         template=alone.answer_template if alone else "",
+        voice=_voice(site_options(tenant_id=scope.tenant_id), alone),
         system_prompt=_own_prompt(scope, request, resolve(AnswerOptions, site).value.own_prompts),
         is_free_only=request.constraints.max_cost_per_query == 0,
         retrieval=alone.options.get("retrieval", {}) if alone else {},
@@ -102,6 +109,12 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
         retrieval_mode=cast("RetrievalMode | None", preset_retrieval_mode(word)),
         preset_retrieval=chosen.get("retrieval", {}),
     )
+
+
+def _voice(site: Mapping[str, Mapping[str, object]], alone: KnowledgeSet | None) -> VoiceOptions:
+    """The house style of the site, below that of the set that is asked alone. Requests do not change it."""
+    own = alone.options.get("voice", {}) if alone else {}
+    return resolve(VoiceOptions, ("site", site.get("voice", {})), ("set", own)).value
 
 
 def only_set(*, scope: Scope, sets: Sequence[int]) -> KnowledgeSet | None:

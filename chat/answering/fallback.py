@@ -8,14 +8,17 @@ from typing import get_args
 
 from chat.types import Style
 from ragcore.llm.client import LlmClient
+from ragcore.options import VoiceOptions
 from ragcore.ports import Tokenizer
 from ragcore.prompts.refusals import refusal
+from ragcore.prompts.voice import named
 from ragcore.text.markdown import without_pictures
 from ragcore.text.matching import keywords
 from ragcore.text.scripts import language_of
 from ragcore.types import Language, Source
 from ragcore.types.answering import Question, Turn
 
+ASSISTANT = "You are the assistant of an organisation's knowledge base."
 SHOWN_TURNS = 10
 SHOWN_CHARACTERS = 300  # of an answer, for the model
 GREETING = {
@@ -150,13 +153,17 @@ def _escaped(text: str) -> str:
 # ── small talk ──────────────────────────────────────────────────────────────────────────────────
 
 
-async def small_talk_reply(question: Question, *, llm: LlmClient | None) -> tuple[str, str]:
+async def small_talk_reply(question: Question, *, llm: LlmClient | None, voice: VoiceOptions) -> tuple[str, str]:
     """The reply and the model that wrote it; without a model the questions so far, or a greeting."""
     language = "zh" if question.language == "zh" else "en"
     turns = question.history[-SHOWN_TURNS:]
     if llm is not None:
         reply = await llm.text(
-            "conversation", temperature=0.3, conversation=_conversation(turns), question=question.text
+            "conversation",
+            temperature=0.3,
+            persona=named(voice, ASSISTANT),
+            conversation=_conversation(turns),
+            question=question.text,
         )
         if reply and reply.strip():
             return reply.strip(), llm.model.name

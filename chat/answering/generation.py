@@ -73,7 +73,7 @@ async def show_search_results(context: AnswerContext, sources: Sequence[Source])
 async def reply_to_small_talk(context: AnswerContext, ports: AnswerPorts) -> Draft:
     """A reply to what needs no documents (V10)."""
     await ports.report_context(0)
-    text, model = await small_talk_reply(context.question, llm=ports.stage_ports.llm)
+    text, model = await small_talk_reply(context.question, llm=ports.stage_ports.llm, voice=context.config.voice)
     if context.stop.is_set():
         return Draft(model=model, stopped=True)
     return Draft(text=await show_text(context, text, (), known=()), model=model)

@@ -23,6 +23,7 @@ from ragcore.llm.usage import CostBudget, MeteredStream, UsageEntry
 from ragcore.ports import ChatMessage, GenerationRequest, LLMGenerator
 from ragcore.prompts import load
 from ragcore.prompts.refusals import refusal
+from ragcore.prompts.voice import named, voice_prompt
 from ragcore.text.scripts import language_of
 from ragcore.types import Source, Usage
 
@@ -73,7 +74,7 @@ def build_messages(
     """
     config, language = context.config, language_of(query)
     system = load("answer_system").render(
-        persona=config.persona or PERSONA,
+        persona=named(config.voice, config.persona or PERSONA),
         refusal=refusal(config.options.style, language),
         style=load(f"style_{config.options.style}").text,
         language=LANGUAGE_NAMES.get(language, OTHER_LANGUAGE),
@@ -90,6 +91,8 @@ def build_messages(
         for turn in turns
         for role, content in (("user", turn.question), ("assistant", turn.answer))
     ]
+    if voice := voice_prompt(config.voice):
+        system = f"{system}\n\n{voice}"
     if config.template:
         system = f"{system}\n\n{load('answer_template').render(template=config.template)}"
     if config.system_prompt:

@@ -57,7 +57,7 @@ def _raise_on_conflicts(scope: Scope, sets: tuple[int, ...], sent: Mapping[str, 
     if alone := only_set(scope=scope, sets=sets):
         layers.append((f"set {alone.code}", alone.options))
     groups: dict[str, Resolved[Any]] = {
-        code: resolve(group, *((name, own.get(code, {})) for name, own in layers), (REQUEST, sent[code]))
+        code: resolve(group, *((name, own.get(code, {})) for name, own in layers), (REQUEST, sent.get(code, {})))
         for code, group in QUERY_GROUPS.items()
     }
     names = {f"{code}.{name}" for code, values in sent.items() for name in values}

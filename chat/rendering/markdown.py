@@ -49,6 +49,7 @@ _FORMULA = re.compile(  # prices are none (`$5 and $10`, `US$ and A$`), nor is a
 _TAGS = (
     "a p br hr h1 h2 h3 h4 h5 h6 strong em s ul ol li blockquote pre code table thead tbody tr th td img span button"
 )
+_NOTICE_TAGS = {"a", "p", "br", "strong", "em", "s", "ul", "ol", "li", "code"}
 _ATTRIBUTES = {
     "a": {"href", "title"},
     "img": {"src", "alt", "title"},
@@ -79,6 +80,22 @@ def render_markdown(
     env = {"citations": frozenset(citations), "addresses": frozenset(addresses)}
     rendered = _PLACES.sub("", _parser().render(_with_places(marked) if with_places else marked, env))
     return _sanitize(_SPAN.sub(lambda match: _span_tag(match, spans), rendered))
+
+
+def render_notice(text: str) -> str:
+    """Sanitised HTML of words that administrators write: emphasis, lists, code, and links to http and https addresses.
+
+    Pictures, headings, tables and everything else lose their marks and keep their words.
+    """
+    tokens = [child for token in _parser().parse(text) for child in token.children or ()]
+    addresses = {str(child.attrGet("href")) for child in tokens if child.type == "link_open"}
+    return nh3.clean(
+        render_markdown(text, addresses=addresses),
+        tags=_NOTICE_TAGS,
+        attributes={"a": {"href"}},
+        url_schemes={"http", "https"},
+        link_rel="noopener noreferrer",
+    )
 
 
 def claim_at(text: str, place: int) -> str:

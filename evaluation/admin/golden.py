@@ -195,7 +195,7 @@ class GoldenSetAdmin(KeptGoldenAdmin):
                 chosen = golden_set.versions.filter(number=int(number) if number.isdecimal() else 0).first()
                 if chosen is None:
                     raise Http404
-                version_restore(version=chosen, actor=admin_user(request))
+                version_restore(scope=admin_scope(request), version=chosen, actor=admin_user(request))
                 messages.success(request, _("Version %(number)s is restored.") % {"number": chosen.number})
             else:
                 kept = version_keep(golden_set=golden_set, actor=admin_user(request))

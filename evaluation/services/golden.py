@@ -19,7 +19,7 @@ from accounts.models import Tenant, User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from evaluation.models import GoldenCase, GoldenSet, GoldenVersion
-from evaluation.selectors import golden_cases
+from evaluation.selectors import cases_withheld, golden_cases, names_hidden
 from evaluation.services.golden_files import GoldenRow, row_json, row_of, row_read
 from knowledge.models import KnowledgeSet
 from knowledge.services import BulkAccepted, documents_bulk
@@ -98,12 +98,21 @@ def cases_sha256(cases: Iterable[dict[str, Any]]) -> str:
 
 
 @transaction.atomic
-def version_restore(*, version: GoldenVersion, actor: User) -> GoldenVersion:
-    """Make the cases of a golden set those of a version again; what was there is kept as a version."""
+def version_restore(*, scope: Scope, version: GoldenVersion, actor: User) -> GoldenVersion:
+    """Make the cases of a golden set those of a version again; what was there is kept as a version.
+
+    Cases that name a document which the actor may not open stay as they are: neither those of the version come back,
+    nor are those of today changed or removed. The caller has checked that the actor keeps the golden set.
+    """
     golden_set = version.golden_set
     version_keep(golden_set=golden_set, actor=actor)
     rows = [row_read(case) for case in version.cases]
-    golden_set.cases.exclude(question__in=[row.question for row in rows]).delete()
+    hidden = names_hidden(scope=scope, names={name for row in rows for name in row.relevant})
+    withheld = cases_withheld(scope=scope, cases=golden_set.cases.all())
+    closed = set(withheld.order_by().values_list("question", flat=True))
+    closed |= {row.question for row in rows if hidden.intersection(row.relevant)}
+    rows = [row for row in rows if row.question not in closed]
+    golden_set.cases.exclude(question__in=[*closed, *(row.question for row in rows)]).delete()
     _rows_put(golden_set, rows)
     kept = version_keep(golden_set=golden_set, actor=actor, note=f"v{version.number}")
     audit_record(actor=actor, action="golden_set.restore", target=golden_set.name, version=version.number)

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import INPUT_CLASSES, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
@@ -21,12 +21,22 @@ from knowledge.admin.source_forms import CapitalLabels, LinesField
 from knowledge.models import Document
 from knowledge.selectors.keeping import documents_kept
 from knowledge.selectors.readers import Readers, readers_of
+from knowledge.selectors.reviews import review_of
 from knowledge.services.documents import MAX_TITLE, document_update
 from knowledge.services.readers import document_readers_clear, document_readers_set
 from knowledge.services.withdrawal import version_withdraw
 from ragcore.errors import RagError
 
 MAX_TAG, MAX_TAGS = 64, 100  # characters; tags of a document
+
+
+class DayWidget(forms.DateInput):
+    """A day, which browsers complete."""
+
+    input_type = "date"
+
+    def __init__(self) -> None:
+        super().__init__(attrs={"class": " ".join(INPUT_CLASSES)}, format="%Y-%m-%d")
 
 
 class DocumentForm(forms.Form):
@@ -47,8 +57,20 @@ class DocumentForm(forms.Form):
         ),
     )
 
+    review_by = forms.DateField(
+        label=_("Review by"),
+        required=False,
+        widget=DayWidget,
+        help_text=_(
+            "From this day readers see that the review is due, and its owners are notified once. Empty: never."
+        ),
+    )
+    reviewed = forms.BooleanField(label=_("Reviewed now"), required=False, widget=UnfoldBooleanSwitchWidget)
+
     def __init__(self, *args: Any, document: Document, scope: Scope, **options: Any) -> None:
+        review = review_of(scope=scope, document=document)
         first = {"title": document.title, "tags": document.tags, "clearance": document.clearance}
+        first["review_by"] = review.review_by if review else None
         super().__init__(*args, **{**options, "initial": first})
         most = max(scope.clearance, document.clearance)
         levels = [(value, f"{value} {label}") for value, label in ClearanceLevel.choices if value <= most]

@@ -23,6 +23,7 @@ from knowledge.selectors.comparisons import version_diff
 from knowledge.selectors.keeping import versions_listed
 from knowledge.selectors.options import group_label, option_label, pipeline_options, pipeline_origin
 from knowledge.selectors.passages import entries_counted
+from knowledge.selectors.reviews import review_of
 
 REPRESENTATIONS = {
     "body": gettext_lazy("text of passages"),
@@ -64,7 +65,11 @@ def attributes_of(*, scope: Scope, document: Document, version: DocumentVersion 
     own[Attribute.Group.MANAGEMENT] += [(k, _text(v)) for k, v in sorted(document.metadata.items()) if k not in known]
     built_in = {
         Attribute.Group.BASIC: _basic(document, version),
-        Attribute.Group.MANAGEMENT: [(_("tags"), ", ".join(document.tags)), (_("series"), document.series)],
+        Attribute.Group.MANAGEMENT: [
+            (_("tags"), ", ".join(document.tags)),
+            (_("series"), document.series),
+            *_review(scope, document),
+        ],
         Attribute.Group.KNOWLEDGE: _axes(document),
         Attribute.Group.RECALL: [(_("weight"), formats.number_format(document.weight)), *_recall(scope, version)],
     }
@@ -74,6 +79,18 @@ def attributes_of(*, scope: Scope, document: Document, version: DocumentVersion 
         )
         for group in GROUPS
     ]
+
+
+def _review(scope: Scope, document: Document) -> list[Fact]:
+    """By when it is to be reviewed, and who did it last."""
+    row = review_of(scope=scope, document=document)
+    if row is None:
+        return []
+    found = [(_("review by"), formats.date_format(row.review_by))] if row.review_by else []
+    if row.reviewed:
+        day = formats.date_format(timezone.localtime(row.reviewed), "DATE_FORMAT")
+        found.append((_("last reviewed"), f"{day} · {row.reviewed_by}" if row.reviewed_by else day))
+    return found
 
 
 GROUPS = tuple(Attribute.Group)

@@ -6,6 +6,7 @@ Nothing is edited here behind the services' back: rows are read-only; every butt
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin, messages
@@ -14,6 +15,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -42,6 +45,7 @@ from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors.dashboard import documents_managed, items_shown
 from knowledge.selectors.keeping import is_kept, versions_listed
 from knowledge.selectors.representation_retries import retries_of_document
+from knowledge.selectors.reviews import SOON, due_condition
 from knowledge.services.reading import document_read_record
 from knowledge.services.reingest import document_rebuild
 from ragcore.errors import RagError
@@ -71,13 +75,28 @@ class HandsFilter(StateListFilter):
         return rows.filter(state=choice)
 
 
+class ReviewFilter(StateListFilter):
+    """By the date by which a document is to be reviewed."""
+
+    title = _("review")
+    parameter_name = "review"
+
+    def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("due", _("Due")), ("soon", _("Due within 30 days")), ("planned", _("With a date"))]
+
+    def narrowed(self, rows: QuerySet[Document], choice: str) -> QuerySet[Document]:
+        if choice == "planned":
+            return rows.filter(review__review_by__isnull=False)
+        return rows.filter(due_condition(within=SOON if choice == "soon" else timedelta(0)))
+
+
 @admin.register(Document)
 class DocumentAdmin(CuratorAdmin):
     """See the module."""
 
     list_display = ("title", "state_badge", "trouble", "in_sets", "came_from", "changed")
-    list_filter = (HandsFilter, "sets", "source", "clearance")
-    list_select_related = ("source",)
+    list_filter = (HandsFilter, ReviewFilter, "sets", "source", "clearance")
+    list_select_related = ("source", "review")
     search_fields = ("title", "external_id")
     search_help_text = _("Title or external id")
     show_full_result_count = False
@@ -126,7 +145,11 @@ class DocumentAdmin(CuratorAdmin):
 
     @admin.display(description=_("changed"), ordering="updated")
     def changed(self, document: Document) -> SafeString:
-        return ago(document.updated)
+        day = getattr(getattr(document, "review", None), "review_by", None)
+        if day is None or day > timezone.localdate():
+            return ago(document.updated)
+        due = _("review due since %(day)s") % {"day": date_format(day, "SHORT_DATE_FORMAT")}
+        return format_html('{}<br><span class="rs-trouble">{}</span>', ago(document.updated), due)
 
     @admin.display(description=_("knowledge sets"))
     def in_sets(self, document: Document) -> SafeString | str:

@@ -24,7 +24,7 @@ from accounts.scope import Scope
 from knowledge import services
 from knowledge.admin.curation import CuratorAdmin, run_action
 from knowledge.models import IngestItem, IngestJob
-from knowledge.selectors.dashboard import items_of_job, items_shown, jobs_counted
+from knowledge.selectors.dashboard import items_named, items_of_job, items_shown, jobs_counted
 from knowledge.selectors.jobs import items_progress
 from knowledge.services.jobs import job_cancel, job_pause, job_resume, job_retry
 
@@ -266,13 +266,22 @@ class IngestJobAdmin(CuratorAdmin):
     list_display = ("name", "content", "kind_label", "state_badge", "total", "live", "failed", "created_by", "started")
     list_filter = ("kind",)
     list_select_related = ("created_by", "source")
-    search_fields = ("items__version__document__title", "items__version__file_name")
+    search_fields = ("items__version__document__title", "items__version__file_name")  # see get_search_results
     ordering = ("-id",)
     show_full_result_count = False
     change_form_template = "admin/knowledge/ingestjob/report.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestJob]:
         return jobs_counted(scope=admin_scope(request)).order_by(*self.get_ordering(request))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[IngestJob], search_term: str
+    ) -> tuple[QuerySet[IngestJob], bool]:
+        """Jobs by titles and file names of documents that the person may see."""
+        if not search_term.strip():
+            return queryset, False
+        items = items_named(scope=admin_scope(request), words=search_term.split())
+        return queryset.filter(pk__in=items.order_by().values("job")), False
 
     def get_urls(self) -> list[URLPattern]:
         act = self.admin_site.admin_view(self.act)

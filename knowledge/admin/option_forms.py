@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from knowledge.selectors.options import OptionGroupShown, OptionShown, Stored, choice_label
+from ragcore.options.declaration import LINE
 
 YES, NO = "true", "false"
 EMPTY_WORD = "-"  # the choice of an empty word; an empty field inherits
@@ -53,6 +54,22 @@ class OptionsForm(forms.Form):
         return {g.code: {o.name: data[f"{g.code}.{o.name}"] for o in g.options} for g in self.groups}
 
 
+class TextField(forms.CharField):
+    """Free words; empty inherits, and a hyphen alone stands for no words where others would be inherited."""
+
+    def __init__(self, option: OptionShown, **common: Any) -> None:
+        if option.inherited:
+            common["help_text"] = " ".join(filter(None, (common["help_text"], _("“-” stands for none."))))
+        attributes: dict[str, Any] = {"placeholder": option.inherited}
+        is_long = option.longest > LINE
+        widget = forms.Textarea({**attributes, "rows": 2}) if is_long else forms.TextInput(attributes)
+        super().__init__(max_length=option.longest, empty_value=None, widget=widget, **common)
+
+    def clean(self, value: Any) -> str | None:
+        found = super().clean(value)
+        return None if found is None else _word(found)
+
+
 def field_for(option: OptionShown) -> forms.Field:
     """A field that refuses what the option refuses."""
     common: dict[str, Any] = {"required": False, "label": option.label, "help_text": option.help}
@@ -66,9 +83,7 @@ def field_for(option: OptionShown) -> forms.Field:
         choices = [("", inherited), *words]
         return forms.TypedChoiceField(choices=choices, coerce=_word, empty_value=None, **common)
     if option.kind == "str":
-        return forms.CharField(
-            max_length=64, empty_value=None, widget=forms.TextInput({"placeholder": option.inherited}), **common
-        )
+        return TextField(option, **common)
     kind, step = (forms.IntegerField, "1") if option.kind == "int" else (forms.FloatField, "any")
     number = forms.NumberInput({"placeholder": f"{option.inherited:g}", "step": step, "inputmode": "decimal"})
     return kind(min_value=option.low, max_value=option.high, widget=number, **common)  # type: ignore[arg-type]

@@ -16,10 +16,11 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.admin.base import admin_scope, admin_user, ago, badge
 from accounts.error_messages import error_message, stored_message
+from accounts.scope import Scope
 from knowledge.admin.curation import OwnerAdmin, run_action
 from knowledge.admin.source_forms import LinesField, PairsField, SourceForm
 from knowledge.models import IngestJob, KnowledgeSet, SetSource, Source
-from knowledge.selectors import sets_managed
+from knowledge.selectors import jobs_readable, sets_managed
 from knowledge.selectors.sets import set_sources, source_list, sources_managed, sources_usable
 from knowledge.services.composition import set_sources_put
 from knowledge.services.registration import DEFAULT_SOURCE
@@ -167,7 +168,7 @@ class SourceAdmin(OwnerAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         source = self.get_object(request, object_id)
-        extra = {} if source is None else _runs_of(source)
+        extra = {} if source is None else _runs_of(source, scope=admin_scope(request))
         page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
         return page
 
@@ -186,20 +187,26 @@ class SourceAdmin(OwnerAdmin):
         return compose_page(request, set_id=set_id, context=self.admin_site.each_context(request))
 
 
-def _runs_of(source: Source) -> dict[str, Any]:
+def _runs_of(source: Source, *, scope: Scope) -> dict[str, Any]:
     """What stands below the form: the sets of the source and its runs."""
     composed = source.set_sources.select_related("knowledge_set").order_by("knowledge_set__name")
     return {
         "source": source,
-        "runs": _runs(source),
+        "runs": _runs(source, scope=scope),
         "may_run": source.kind in LISTED_KINDS,
         "composed": [one.knowledge_set for one in composed],
     }
 
 
-def _runs(source: Source) -> list[dict[str, Any]]:
-    """The latest runs with their figures, for people."""
-    jobs = IngestJob.objects.filter(source=source).exclude(report={}).order_by("-id")[:10]
+def _runs(source: Source, *, scope: Scope) -> list[dict[str, Any]]:
+    """The latest runs with their figures, for people: of a source that others manage, those that the person started.
+
+    A report names files of the source.
+    """
+    jobs = IngestJob.objects.filter(source=source)
+    if not sources_managed(scope=scope).filter(pk=source.pk).exists():
+        jobs = jobs_readable(scope=scope).filter(source=source)
+    jobs = jobs.exclude(report={}).order_by("-id")[:10]
     return [
         {
             "job": job,

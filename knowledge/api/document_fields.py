@@ -29,6 +29,7 @@ class UploadBody(StrictSerializer):
     clearance = serializers.IntegerField(min_value=0, max_value=MAX_CLEARANCE, default=0)
     metadata = Attributes(required=False)
     tags = serializers.ListField(child=Text(max_length=64), max_length=100, required=False)
+    review_by = serializers.DateField(required=False, help_text="By when it is to be reviewed.")
     unpack = serializers.BooleanField(default=False, help_text="Each file of a .zip becomes a document of its own.")
 
 
@@ -38,6 +39,8 @@ class DocumentBody(StrictSerializer):
     title = Text(max_length=512, required=False)
     tags = serializers.ListField(child=Text(max_length=64), max_length=100, required=False)
     clearance = serializers.IntegerField(min_value=0, max_value=MAX_CLEARANCE, required=False)
+    review_by = serializers.DateField(required=False, allow_null=True, help_text="Null: no date.")
+    reviewed = serializers.BooleanField(required=False, help_text="True: it was reviewed now.")
 
 
 class ReadersBody(StrictSerializer):
@@ -100,6 +103,7 @@ class BulkLine(serializers.Serializer[Any]):
     tags = serializers.ListField(child=serializers.CharField(), required=False)
     source = serializers.CharField(required=False)  # type: ignore[assignment]
     tenant = serializers.CharField(required=False)
+    review_by = serializers.DateField(required=False)
 
 
 class RejectedFields(serializers.Serializer[Any]):
@@ -124,6 +128,7 @@ class DocumentQuery(PageQuery):
 
     set = Identifier(required=False)
     state = serializers.ChoiceField(STATES, required=False)
+    review = serializers.ChoiceField(["due"], required=False, help_text="Those whose review is due.")
     q = Text(max_length=200, required=False, help_text="Looked for in title, external id and text.")
     external_id = Text(max_length=512, required=False)
 
@@ -159,6 +164,8 @@ class DocumentFields(serializers.ModelSerializer[Document]):
 
     source = serializers.CharField(source="source.name", read_only=True)  # type: ignore[assignment]
     sets: Any = serializers.PrimaryKeyRelatedField(many=True, read_only=True)
+    review_by = serializers.DateField(source="review.review_by", read_only=True, allow_null=True)
+    reviewed = serializers.DateTimeField(source="review.reviewed", read_only=True, allow_null=True)
     error = serializers.SerializerMethodField()
 
     class Meta:
@@ -174,6 +181,8 @@ class DocumentFields(serializers.ModelSerializer[Document]):
             "tags",
             "metadata",
             "weight",
+            "review_by",
+            "reviewed",
             "created",
             "updated",
             "error",

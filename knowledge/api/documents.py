@@ -38,6 +38,7 @@ from knowledge.api.document_fields import (
 from knowledge.selectors import chunks_of, document_get, document_list, document_openable
 from knowledge.selectors.keeping import versions_listed
 from knowledge.selectors.readers import readers_of
+from knowledge.selectors.reviews import reviews_due
 from knowledge.services.bulk import documents_bulk
 from knowledge.services.bulk_lines import MAX_LINE_BYTES
 from knowledge.services.documents import (
@@ -143,7 +144,8 @@ class DocumentViewSet(ResourceViewSet):
             q=wanted.get("q"),
             external_id=wanted.get("external_id"),
         )
-        return self.page(rows.select_related("source").prefetch_related("sets"), DocumentFields)
+        rows = reviews_due(documents=rows) if wanted.get("review") else rows
+        return self.page(rows.select_related("source", "review").prefetch_related("sets"), DocumentFields)
 
     @extend_schema(
         request={"multipart/form-data": UploadBody},
@@ -199,7 +201,7 @@ class DocumentViewSet(ResourceViewSet):
 
     @extend_schema(request=DocumentBody, responses=DocumentDetailFields)
     def partial_update(self, request: Request, document_id: int) -> Response:
-        """Change title, tags (all of them at once) and clearance of a document that you keep.
+        """Change title, tags (all of them at once), clearance and review date of a document that you keep.
 
         A clearance above your own is refused.
         """

@@ -25,6 +25,7 @@ from knowledge.models.index import (
 from knowledge.models.jobs import IngestItem, IngestJob, QueueTurn, SyncRun
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
+from knowledge.models.reviews import DocumentReview
 from knowledge.models.sets import KnowledgeSet, OptionsChange, SiteOptions, name_in_language
 from knowledge.models.sources import Attribute, HandlerRule, SetSource, Source, SourceHandler
 
@@ -38,6 +39,7 @@ __all__ = [
     "Document",
     "DocumentNames",
     "DocumentPicture",
+    "DocumentReview",
     "DocumentVersion",
     "DuplicatePair",
     "HandlerRule",

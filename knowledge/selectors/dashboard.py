@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -128,6 +129,16 @@ def items_of_job(*, scope: Scope, job_id: int) -> QuerySet[IngestItem]:
     """Items of a job that the person started or administers."""
     jobs = jobs_readable(scope=scope).filter(pk=job_id)
     return items_shown(scope=scope).filter(job__in=jobs).order_by("id")
+
+
+def items_named(*, scope: Scope, words: Sequence[str]) -> QuerySet[IngestItem]:
+    """Items of documents that the person may see, each word in their title or their file name."""
+    is_admin = scope.administers != "nothing"
+    seen = documents_managed(scope=scope, deleted=True) if is_admin else documents_readable(scope=scope)
+    rows = IngestItem.objects.filter(version__document__in=seen.order_by().values("pk"))
+    for word in words:
+        rows = rows.filter(Q(version__document__title__icontains=word) | Q(version__file_name__icontains=word))
+    return rows
 
 
 def jobs_counted(*, scope: Scope) -> QuerySet[IngestJob]:

@@ -29,7 +29,7 @@ from ragcore.options import (
 from ragcore.text.request_cache import cached
 
 GROUPS: Mapping[str, type] = {code: group.options for code, group in OPTION_GROUPS.items()}
-QUERY_GROUPS: Mapping[str, type] = {code: GROUPS[code] for code in ("retrieval", "answer")}
+QUERY_GROUPS: Mapping[str, type] = {code: GROUPS[code] for code in ("retrieval", "answer", "voice")}
 PIPELINE_GROUPS: Mapping[str, type] = {code: group for code, group in GROUPS.items() if code not in QUERY_GROUPS}
 
 Layer = tuple[str, Mapping[str, Any]]
@@ -68,6 +68,7 @@ class OptionShown:
     high: float | None = None
     is_basic: bool = False
     choices: tuple[tuple[str, str], ...] = ()  # the values that it may have, each with its label
+    longest: int = 64  # characters of a free text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +188,7 @@ def _options_shown(
             high=declared.high,
             is_basic=name in OPTION_GROUPS[code].basic,
             choices=tuple((choice.value, gettext(choice.label)) for choice in declared.choices),
+            longest=declared.longest,
         )
 
 

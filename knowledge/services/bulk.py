@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from django.db import OperationalError, transaction
@@ -21,6 +22,7 @@ from knowledge.services.bulk_lines import ENDINGS, LineRefusal, LineSpool, Numbe
 from knowledge.services.documents import items_add, job_hold, job_start, job_work, upload_check
 from knowledge.services.registration import DEFAULT_SOURCE, Arrival, Registration, clearance_check, source_ensure
 from knowledge.services.registration_batch import Addressed, documents_register
+from knowledge.services.reviews import reviews_arrived
 from ragcore.errors import PermanentError
 
 logger = logging.getLogger(__name__)
@@ -161,12 +163,16 @@ def _lines_register(
     outcomes.update(zip(arrivals, done, strict=True))
     versions: dict[int, DocumentVersion] = {}
     rejected: list[LineRefusal] = []
+    reviews: dict[int, date] = {}
     for number, outcome in sorted(outcomes.items()):
         if isinstance(outcome, PermanentError):
             rejected.append(LineRefusal.of(number, outcome))
             continue
+        if (review_by := arrivals[number].arrival.review_by) is not None:
+            reviews[outcome.document.pk] = review_by
         context.merged |= {outcome.document.tenant_id} if outcome.merged else set()
         versions.update({outcome.version.pk: outcome.version} if outcome.version else {})
+    reviews_arrived(arrived=reviews)
     return list(versions.values()), rejected
 
 
@@ -206,4 +212,5 @@ def _arrival(row: Mapping[str, Any], sets: list[KnowledgeSet]) -> Arrival:
         clearance=row.get("clearance") or 0,
         metadata=row.get("metadata") or {},
         tags=row.get("tags") or (),
+        review_by=date.fromisoformat(row["review_by"]) if row.get("review_by") else None,
     )

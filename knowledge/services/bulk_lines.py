@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import islice
 from tempfile import SpooledTemporaryFile
 from types import TracebackType
@@ -23,7 +25,20 @@ SHOWN = 100  # refused lines that an answer names
 SHOWN_FAULTS = 5  # of one line
 SHOWN_CHARACTERS = 300  # of what is wrong with one line
 ENDINGS = {"text": ".txt", "markdown": ".md", "html": ".html"}
-FIELDS = {"external_id", "title", "text", "format", "sets", "clearance", "metadata", "tags", "tenant", "source"}
+FIELDS = {
+    "external_id",
+    "title",
+    "text",
+    "format",
+    "sets",
+    "clearance",
+    "metadata",
+    "tags",
+    "tenant",
+    "source",
+    "review_by",
+}
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 HEAD = struct.Struct("<QQ")  # number and length of a line in the spool
 
 Numbered = tuple[int, bytes]
@@ -122,6 +137,17 @@ class LineSpool:
             yield batch
 
 
+def is_day(value: object) -> bool:
+    """Whether it is a day of the calendar as YYYY-MM-DD."""
+    if not isinstance(value, str) or DAY.fullmatch(value) is None:
+        return False
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
 CHECKS: Mapping[str, Any] = {
     "external_id": lambda v: isinstance(v, str) and 0 < len(v) <= 512,
     "title": lambda v: v is None or isinstance(v, str),
@@ -133,6 +159,7 @@ CHECKS: Mapping[str, Any] = {
     "tags": lambda v: v is None or (isinstance(v, list) and all(isinstance(x, str) and len(x) <= 64 for x in v)),
     "tenant": lambda v: v is None or isinstance(v, str),
     "source": lambda v: v is None or (isinstance(v, str) and len(v) <= 128),
+    "review_by": lambda v: v is None or is_day(v),
 }
 
 

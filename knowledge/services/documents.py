@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from django.conf import settings
@@ -33,6 +34,7 @@ from knowledge.services.registration import (
     sets_owned,
     source_ensure,
 )
+from knowledge.services.reviews import Keep, review_change, reviews_arrived
 from ragcore.errors import EmptyDocumentError
 from ragcore.parsing import format_of
 
@@ -61,6 +63,7 @@ def document_upload(
     clearance: int = 0,
     metadata: Mapping[str, Any] | None = None,
     tags: Sequence[str] = (),
+    review_by: date | None = None,
 ) -> UploadResult:
     """Store a file once per tenant and queue its ingestion. A file is read in pieces, never as a whole.
 
@@ -83,10 +86,13 @@ def document_upload(
             clearance=clearance,
             metadata=metadata or {},
             tags=tags,
+            review_by=review_by,
         )
         found = document_register(
             scope=scope, actor=actor, arrival=arrival, source=source_ensure(tenant_id=tenant_id, name=source)
         )
+        if review_by is not None:
+            reviews_arrived(arrived={found.document.pk: review_by})
         if found.merged:
             epoch_advance(tenant_id=tenant_id, documents=[found.document.pk])
         job = job_start(tenant_id=tenant_id, actor=actor, versions=[found.version]) if found.version else None
@@ -172,9 +178,12 @@ def document_update(
     title: str | None = None,
     tags: Sequence[str] | None = None,
     clearance: int | None = None,
+    review_by: date | None | Keep = "keep",
+    reviewed: bool = False,
 ) -> Document:
     """Change title, tags and clearance of a document; None keeps one. In force for every search with the commit.
 
+    `review_by`: by when it is to be reviewed, None for no date; `reviewed`: it was reviewed now.
     A title that a person gave stays when the source brings the document again. Each changed field is recorded; a
     clearance in an event of its own.
     Raises NotFoundError, NotAllowedError, InvalidTitleError; ClearanceTooHighError where the old or the new clearance
@@ -186,6 +195,7 @@ def document_update(
         clearance_check(scope=scope, clearance=max(document.clearance, clearance))
         if clearance < (floor := source_floor(document.source)):
             raise ClearanceTooLowError("floor", floor=floor)
+    review_change(actor=actor, document=document, review_by=review_by, is_reviewed=reviewed)
     wanted: dict[str, Any] = {"title": title_checked(title), "tags": tags_sorted(tags), "clearance": clearance}
     before = {name: getattr(document, name) for name in wanted}
     changed = [name for name, value in wanted.items() if value is not None and value != before[name]]

@@ -17,7 +17,9 @@ from knowledge.errors import IngestionCancelledError, JobOverError, error_column
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob, SyncRun
 from knowledge.queue import RUN_SYNC, advance_enqueue, enqueue_on_commit
 from knowledge.selectors import jobs_readable
+from knowledge.selectors.documents import manageable_condition
 from knowledge.selectors.keepers import keeper_condition
+from knowledge.selectors.keeping import documents_kept
 from knowledge.selectors.sets import sources_managed
 from knowledge.services.documents import document_managed, job_start
 from knowledge.services.ingestion.item_state import document_error_set
@@ -54,11 +56,14 @@ def job_resume(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
 
 @transaction.atomic
 def job_cancel(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
-    """Cancel the items that are not live yet; documents keep their versions. Raises NotFoundError, JobOverError.
+    """Cancel the items that are not live yet; documents keep their versions.
 
+    Raises NotFoundError, JobOverError; NotAllowedError where an item is of a document that the asker does not keep.
     Documents are locked before items, as publishing does; what was published by then stays live.
     """
     job = _open_job(scope=scope, job_id=job_id)
+    if _has_items_of_others(job, scope=scope):
+        raise NotAllowedError("job_of_others")
     job.cancelled = timezone.now()
     job.save(update_fields=["cancelled"])
     _open_runs(job).update(finished=job.cancelled, lease_until=None)  # a worker loses it at its next sign of life
@@ -80,7 +85,7 @@ def job_cancel(*, scope: Scope, actor: User, job_id: int) -> IngestJob:
 def job_retry(*, scope: Scope, actor: User, job_id: int) -> IngestJob | None:
     """Ingest the failed and cancelled versions of a job again, in a new job, if they are still the newest.
 
-    Documents that the asker does not keep any more are left out.
+    Documents that the asker does not keep any more, or may not open, are left out.
 
     None if there are no such versions, or all of them are being ingested already. Raises NotFoundError.
     """
@@ -88,7 +93,7 @@ def job_retry(*, scope: Scope, actor: User, job_id: int) -> IngestJob | None:
     newer = DocumentVersion.objects.filter(document=OuterRef("document"), number__gt=OuterRef("number"))
     at_work = IngestItem.objects.filter(version=OuterRef("pk"), finished=None)
     over = Q(items__job=job, items__stage__in=(Stage.FAILED, Stage.CANCELLED))
-    mine = Document.objects.filter(keeper_condition(scope=scope), deleted=None).order_by()
+    mine = documents_kept(scope=scope).order_by()
     rows = DocumentVersion.objects.filter(over, ~Exists(newer), ~Exists(at_work), live_for=None, withdrawn=None)
     versions = list(rows.filter(document__in=mine.values("pk")).only("document").order_by("pk"))
     if not versions:
@@ -146,14 +151,23 @@ def _open_job(*, scope: Scope, job_id: int) -> IngestJob:
 
 
 def _is_of_others(job: IngestJob, *, scope: Scope) -> bool:
-    """Whether the job works on documents or sources that the asker, who started it, does not keep any more."""
+    """Whether the job works on documents or sources that the asker, who started it, does not keep any more.
+
+    Administrators pause and resume every job of their tenant: that changes no document.
+    """
     if scope.administers != "nothing":
         return False
-    mine = Document.objects.filter(keeper_condition(scope=scope)).order_by()
-    if job.items.filter(finished=None).exclude(version__document__in=mine.values("pk")).exists():
+    if _has_items_of_others(job, scope=scope):
         return True
     wanted = {pk for run in _open_runs(job) for pk in run.pending_sources}
     return sources_managed(scope=scope).filter(pk__in=wanted).count() < len(wanted)
+
+
+def _has_items_of_others(job: IngestJob, *, scope: Scope) -> bool:
+    """Whether an open item is of a document that the asker does not keep, or that is closed to them."""
+    conditions = keeper_condition(scope=scope) & manageable_condition(scope=scope)
+    mine = Document.objects.filter(conditions).order_by()  # deleted ones, too: ending their work changes nothing
+    return job.items.filter(finished=None).exclude(version__document__in=mine.values("pk")).exists()
 
 
 def _open_runs(job: IngestJob) -> QuerySet[SyncRun]:

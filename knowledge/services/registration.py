@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any
@@ -47,6 +48,7 @@ class Arrival:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tags: Sequence[str] = ()
     sent_as: str = ""  # path in its source
+    review_by: date | None = None  # None: as it was
 
     @property
     def size_bytes(self) -> int:

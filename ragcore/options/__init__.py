@@ -21,6 +21,7 @@ from ragcore.options.groups import (
     ParsingOptions,
     RepresentationOptions,
     RetrievalOptions,
+    VoiceOptions,
 )
 from ragcore.options.layers import Conflict, Resolved, conflicts, options_sha256, resolve
 
@@ -43,6 +44,7 @@ __all__ = [
     "RepresentationOptions",
     "Resolved",
     "RetrievalOptions",
+    "VoiceOptions",
     "conflicts",
     "find_option",
     "option_fields",

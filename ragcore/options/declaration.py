@@ -14,6 +14,7 @@ from typing import Any, TypeVar, get_type_hints
 
 T = TypeVar("T")
 _KEY = "option"  # of the declaration in the metadata of a field
+LINE = 64  # characters of a free text that fits into a field of one line
 Kind = type[bool] | type[int] | type[float] | type[str]
 
 
@@ -40,6 +41,7 @@ class Option:
     high: float | None = None
     unit: str = ""  # tokens or seconds; "": a plain number
     choices: tuple[Choice, ...] = ()  # the only values of a str
+    longest: int = 64  # characters of a str without choices; over LINE it has a field of several lines
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -60,9 +62,10 @@ def option(
     high: float | None = None,
     unit: str = "",
     choices: tuple[Choice, ...] = (),
+    longest: int = 64,
 ) -> T:
     """A dataclass field with this default and its declaration."""
-    declared = Option(label, help, low=low, high=high, unit=unit, choices=choices)
+    declared = Option(label, help, low=low, high=high, unit=unit, choices=choices, longest=longest)
     return field(default=default, metadata={_KEY: declared})
 
 
@@ -83,6 +86,8 @@ class OptionField:
         low, high, known = self.option.low, self.option.high, self.option.values
         if known and value not in known:
             return f"must be one of {', '.join(word or '(empty)' for word in known)}"
+        if self.kind is str and not known and len(str(value)) > self.option.longest:
+            return f"must have at most {self.option.longest} characters"
         if low is not None and high is not None and not low <= float(value) <= high:
             return f"must be between {low:g} and {high:g}"
         return None

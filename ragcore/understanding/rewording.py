@@ -8,6 +8,7 @@ from __future__ import annotations
 from ragcore.grounding.facts import figures, names, plain_figure
 from ragcore.ports import Tokenizer
 from ragcore.text.matching import keywords
+from ragcore.text.normalise import squeeze
 from ragcore.text.question_type import wanted
 
 LEAST_LIKENESS = 0.55  # cosine, or share of common keywords; over it stand most rewordings and few follow-ups
@@ -17,13 +18,21 @@ def is_rewording(earlier: str, later: str, *, cosine: float, tokenizer: Tokenize
     """`cosine`: of the vectors of both questions, -1 to 1.
 
     Questions with other figures, other identifiers or another kind of answer are different questions, however alike.
+    The same words again are no rewording: people repeat a question for a fresh answer or another depth.
     """
+    if is_repeated(earlier, later):
+        return False
     if _figures(earlier) != _figures(later) or _identifiers(earlier) != _identifiers(later):
         return False
     kinds = {wanted(earlier), wanted(later)} - {"any"}
     if len(kinds) > 1 or (len(kinds) == 1 and "number" in kinds and _is_definition(earlier, later)):
         return False
     return max(cosine, _common(earlier, later, tokenizer)) >= LEAST_LIKENESS
+
+
+def is_repeated(earlier: str, later: str) -> bool:
+    """Whether both are the same but for case, punctuation and spaces."""
+    return squeeze(earlier) == squeeze(later)
 
 
 def _is_definition(earlier: str, later: str) -> bool:

@@ -1,6 +1,7 @@
 // The chat page: brings its parts together.
 
 import * as actions from "./actions.js";
+import * as announcements from "./announcements.js";
 import * as asking from "./asking.js";
 import * as attachments from "./attachments.js";
 import * as branches from "./branches.js";
@@ -238,7 +239,7 @@ function commands() {
   return [...radios, { name: "in", label: words("command_in"), run: () => byId("sets-button").click() }];
 }
 
-for (const part of [popover, choices, evidence, tooltip, actions, dwell, time, earlier, start, share]) part.start();
+for (const part of [popover, choices, evidence, tooltip, actions, dwell, time, earlier, start, share, announcements]) part.start();
 startTurns();
 attachments.start({ conversation });
 composer.start({

@@ -121,3 +121,15 @@ def test_a_first_visit_of_a_chinese_browser_is_in_chinese(client, db):
 
     assert '<html lang="zh-Hans">' in page
     assert "登录" in page
+
+
+def test_staff_complete_names_of_people_by_nothing_that_a_name_does_not_show(owner, administrator):
+    make_user("hidden", email="mole@example.org", department="Research")
+    query = {"app_label": "accounts", "model_name": "user", "field_name": "service_owner"}
+
+    def found(person, term):
+        rows = signed_in(person).get(reverse("admin:autocomplete"), {**query, "term": term}).json()["results"]
+        return [row["text"] for row in rows]
+
+    assert [found(owner, term) for term in ("mole", "Research", "hidden")] == [[], [], ["hidden"]]
+    assert found(administrator, "mole") == ["hidden"]

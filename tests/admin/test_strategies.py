@@ -72,3 +72,11 @@ def test_only_reviewers_open_the_page_and_nobody_writes(owner, own_set, administ
     assert signed_in(administrator).get(reverse("admin:chat_strategystatistics_add")).status_code == 403
     delete = reverse("admin:chat_strategystatistics_delete", args=[kept.pk])
     assert signed_in(administrator).post(delete, {"post": "yes"}).status_code == 403
+
+
+@pytest.mark.parametrize("which", ["own", "foreign", "0", "1' OR '1'='1"])
+def test_a_row_that_is_not_there_has_no_page(reviewer, stranger, which):
+    rows = {"own": row(reviewer.tenant).pk, "foreign": row(stranger.tenant).pk}
+    address = reverse("admin:chat_strategystatistics_change", args=[rows.get(which, which)])
+
+    assert signed_in(reviewer).get(address).status_code == (200 if which == "own" else 404)

@@ -14,7 +14,7 @@ from evaluation.errors import InvalidGoldenFileError
 from evaluation.models import GoldenSet
 from evaluation.services.golden import golden_import, version_changes, version_keep, version_restore
 from evaluation.services.golden_files import GoldenRow, csv_file_lines, golden_file_parse, jsonl_lines, row_of
-from tests.factories import make_user
+from tests.factories import ingest, make_set, make_user, scope_of
 
 
 def faults(name: str, text: str) -> list[tuple[int, str]]:
@@ -187,7 +187,29 @@ def test_versions_say_what_changed_and_can_be_restored(db):
     ]
     assert version_keep(golden_set=golden_set).number == 4  # nothing has changed since
 
-    kept = version_restore(version=golden_set.versions.get(number=2), actor=actor)
+    kept = version_restore(scope=scope_of(actor), version=golden_set.versions.get(number=2), actor=actor)
 
     assert [row_of(case) for case in golden_set.cases.order_by("question")] == first
     assert (kept.number, kept.note) == (5, "v2")
+
+
+def test_restoring_leaves_cases_of_documents_that_one_may_not_open_as_they_are(db):
+    tenant, boss, judge = tenant_ensure_default(), make_user(), make_user(clearance=0)
+    ingest(boss, make_set(owners=[boss]), clearance=3, secret="The site closes in May.")
+    open_case, closed, gone = (
+        GoldenRow(question=q, answers=("x",), relevant=r)
+        for q, r in (("open?", ()), ("closed?", ("secret",)), ("gone?", ("secret",)))
+    )
+    golden_set = golden_import(tenant=tenant, name="g", rows=[open_case, closed, gone]).golden_set
+    golden_set.cases.filter(question="gone?").delete()
+    golden_set.cases.update(answers=["later"])
+    golden_set.cases.create(question="fresh?", answers=["x"])
+    golden_set.cases.create(question="fresh and closed?", answers=["x"], relevant=["secret"])
+    first = golden_set.versions.get(number=2)
+
+    version_restore(scope=scope_of(judge), version=first, actor=judge)
+
+    answers = dict(golden_set.cases.values_list("question", "answers"))
+    assert answers == {"open?": ["x"], "closed?": ["later"], "fresh and closed?": ["x"]}
+    version_restore(scope=scope_of(boss), version=first, actor=boss)
+    assert set(golden_set.cases.values_list("question", flat=True)) == {"open?", "closed?", "gone?"}

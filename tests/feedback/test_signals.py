@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.selectors import scope_for
+from feedback import answer_checks
 from feedback.answer_checks import answers_check
 from feedback.models import BadCase, Signal, Vote
 from feedback.services import case_move, signal_record, vote_record
@@ -26,7 +27,7 @@ MADE = {
 }
 
 
-def finished(user, question="Why?", *, seconds_ago=60, **values):
+def finished(user, question="Why?", *, seconds_ago=180, **values):
     """An answer that ended so long ago."""
     at = timezone.now() - timedelta(seconds=seconds_ago)
     message = message_make(user, question=question, **{**MADE, **values}, finished=at)
@@ -110,8 +111,8 @@ def test_a_reported_source_is_kept_all_the_same(world, bob):
 
 
 def test_a_question_asked_again_in_other_words_is_a_case(world):
-    first = finished(world.bob, "How do I reset my VPN password?", seconds_ago=100)
-    again = finished(world.bob, "VPN password forgotten, how to set a new one", seconds_ago=50)
+    first = finished(world.bob, "How do I reset my VPN password?", seconds_ago=200)
+    again = finished(world.bob, "VPN password forgotten, how to set a new one", seconds_ago=130)
     for message in (first, again):
         message.conversation.channel = "web"
         message.conversation.save()
@@ -126,13 +127,14 @@ def test_a_question_asked_again_in_other_words_is_a_case(world):
 @pytest.mark.parametrize(
     ("later", "seconds_ago"),
     [
-        ("Which VPN client do we use on Linux?", 50),  # another question
-        ("How do I reset my VPN password 2?", 50),  # another figure
-        ("VPN password forgotten, how to set a new one", -100),  # too late
+        ("Which VPN client do we use on Linux?", 130),  # another question
+        ("How do I reset my VPN password 2?", 130),  # another figure
+        ("how do I reset my  VPN password", 130),  # the same once more
+        ("VPN password forgotten, how to set a new one", 30),  # too late
     ],
 )
 def test_another_question_is_none(world, later, seconds_ago):
-    first = finished(world.bob, "How do I reset my VPN password?", seconds_ago=100)
+    first = finished(world.bob, "How do I reset my VPN password?", seconds_ago=200)
     again = finished(world.bob, later, seconds_ago=seconds_ago)
     for message in (first, again):
         message.conversation.channel = "web"
@@ -141,9 +143,22 @@ def test_another_question_is_none(world, later, seconds_ago):
     assert answers_check() == 0
 
 
+def test_an_answer_is_looked_at_once_and_not_before_the_next_question_can_have_come(world, monkeypatch):
+    looked: list[str] = []
+    monkeypatch.setattr(answer_checks, "_origins", lambda message: looked.append(message.question) or iter(()))
+    finished(world.bob, "Now?", seconds_ago=30)
+    finished(world.bob, "Then?", seconds_ago=180)
+
+    for _minute in range(3):
+        answers_check()
+    answers_check(since=timezone.now() - timedelta(days=2))
+
+    assert looked == ["Then?"]
+
+
 def test_programs_that_ask_alike_do_not_reword(world):
-    finished(world.bob, "How do I reset my VPN password?", seconds_ago=100)
-    finished(world.bob, "VPN password forgotten, how to set a new one", seconds_ago=50)
+    finished(world.bob, "How do I reset my VPN password?", seconds_ago=200)
+    finished(world.bob, "VPN password forgotten, how to set a new one", seconds_ago=130)
 
     assert answers_check() == 0
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.utils import timezone
 
-from knowledge.models import Document, IngestItem, KnowledgeSet
+from accounts.errors import NotAllowedError
+from accounts.models import User
+from knowledge.models import Document, IngestItem, IngestJob, KnowledgeSet
 from knowledge.selectors import items_progress, items_readable, job_get
-from knowledge.selectors.dashboard import documents_rebuildable, items_shown, jobs_counted, sets_counted
+from knowledge.selectors.dashboard import documents_rebuildable, items_named, items_shown, jobs_counted, sets_counted
 from knowledge.services import document_delete, documents_bulk, versions_compare
+from knowledge.services.jobs import job_cancel, job_retry
 from knowledge.services.sources import source_create, source_update
 from ragcore.errors import UrlNotAllowedError
+from tests.admin.conftest import signed_in
 from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, run_job, scope_of
 from tests.knowledge.uploads import upload
 
@@ -56,13 +61,30 @@ def test_errors_of_a_job_name_no_document_that_one_may_not_see_any_more(guessed)
     assert [error["external_id"] for error in job_get(scope=scope_of(guesser), job_id=job_id).errors] == [""]
 
 
-def test_ones_own_documents_keep_their_names_also_after_deletion():
+@pytest.mark.parametrize("asks", ["owner", "administrator"])
+def test_a_deleted_document_has_no_name_in_the_items_of_its_job(asks):
     owner = make_user()
     done = upload(owner, make_set(owners=[owner]), name="mine.md")
     run_job(done.job.pk)
     document_delete(scope=scope_of(owner), actor=owner, document_id=done.document.pk)
 
-    assert names(owner, done.job.pk) == [("mine", "mine.md")]
+    assert names(owner if asks == "owner" else make_admin(), done.job.pk) == [("", "")]
+
+
+def test_a_job_is_not_found_by_the_title_of_a_document_that_one_may_not_see():
+    keeper, guesser = make_user(), make_user(clearance=0)
+    desk = make_set(owners=[keeper, guesser])
+    job = upload(guesser, desk, name="plan.md", content=SECRET).job
+    Document.objects.update(title="Closing Aarau", clearance=4)
+
+    found = {
+        one.pk: IngestJob.objects.filter(
+            pk=job.pk, items__in=items_named(scope=scope_of(one), words=["aarau"])
+        ).exists()
+        for one in (keeper, guesser)
+    }
+
+    assert found == {keeper.pk: True, guesser.pk: False}
 
 
 def test_a_load_over_several_tenants_shows_nobody_the_documents_of_another_one():
@@ -144,3 +166,54 @@ def test_other_pages_of_the_same_host_stay_allowed(handed_over):
 
 def change(person, source, **values):
     return source_update(scope=scope_of(person), actor=person, source_id=source.pk, values=values)
+
+
+# ── trying again, ending ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def raised():
+    """A failed and a waiting document of one job, raised above the clearance of the person who keeps their set."""
+    clerk = make_user(clearance=2)
+    desk = make_set(owners=[clerk])
+    rows = [{"external_id": name, "text": f"About {name}.", "sets": [desk.pk]} for name in ("failed", "waiting")]
+    job_id = documents_bulk(scope=scope_of(clerk), actor=clerk, lines=[json.dumps(r).encode() for r in rows]).job_id
+    failed = IngestItem.objects.filter(job=job_id, version__document__external_id="failed")
+    failed.update(stage="failed", error_code="worker_lost", finished=timezone.now())
+    Document.objects.update(clearance=3)
+    return clerk, job_id
+
+
+@pytest.mark.parametrize("asks", ["who started it", "administrator of the tenant"])
+def test_a_job_tries_nothing_again_that_one_may_not_open(raised, asks):
+    clerk, job_id = raised
+    if asks != "who started it":
+        tenant = make_tenant()
+        User.objects.filter(pk=clerk.pk).update(is_staff=True, is_superuser=True, tenant=tenant)
+        for model in (IngestJob, Document):
+            model.objects.update(tenant=tenant)
+        clerk = User.objects.get(pk=clerk.pk)
+
+    assert job_retry(scope=scope_of(clerk), actor=clerk, job_id=job_id) is None
+    with pytest.raises(NotAllowedError):
+        job_cancel(scope=scope_of(clerk), actor=clerk, job_id=job_id)
+
+    assert IngestItem.objects.filter(finished=None).count() == 1
+    assert job_retry(scope=scope_of(make_admin()), actor=make_admin(), job_id=job_id) is not None
+
+
+def test_words_of_runs_are_for_those_who_manage_the_source_or_started_the_run():
+    keeper, user = make_user(is_staff=True), make_user(is_staff=True)
+    make_set(owners=[keeper])
+    make_set(owners=[user])
+    values = {"name": "wiki", "kind": "url", "location": "https://93.184.216.34/", "options": {"shared": True}}
+    source = source_create(scope=scope_of(keeper), actor=keeper, values=values)
+    for person, path in ((keeper, "salaries.xlsx"), (user, "mine.md")):
+        report = {"refused": [{"path": path, "code": "x", "message": "x"}], "found": 1}
+        IngestJob.objects.create(tenant=user.tenant, created_by=person, kind="sync", source=source, report=report)
+
+    pages = [
+        signed_in(one).get(f"/admin/knowledge/source/{source.pk}/change/").content.decode() for one in (keeper, user)
+    ]
+
+    assert [("salaries.xlsx" in page, "mine.md" in page) for page in pages] == [(True, True), (False, True)]

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -32,6 +33,7 @@ from knowledge.services.registration import (
     sets_owned,
     source_ensure,
 )
+from knowledge.services.reviews import reviews_arrived
 from knowledge.services.sources.sync_items import FetchedItem, Item, Stamp, UnreadableItem
 from knowledge.services.sources.sync_runs import RunReport
 from ragcore.errors import RagError
@@ -139,6 +141,7 @@ def archive_upload(
     clearance: int = 0,
     metadata: Mapping[str, Any] | None = None,
     tags: Sequence[str] = (),
+    review_by: date | None = None,
 ) -> ArchiveUpload:
     """Register every file of an archive under one job; external ids are `name!/path`, so a newer one replaces it.
 
@@ -156,16 +159,16 @@ def archive_upload(
     for member in members_in_sandbox(file.chunks(), name=name):
         arrival = Arrival(
             name=PurePosixPath(member.path).name,
-            content=member.content,
+            content=File(member.file),
             sets=owned,
             external_id=f"{external_id or name}{INSIDE}{member.path}"[-512:],
             clearance=clearance,
             metadata={**(metadata or {}), "archive": name},
             tags=tags,
             sent_as=member.path,
+            review_by=review_by,
         )
         unpacking.take(member.path, arrival)
-        del member, arrival  # before the next one is read: each may be large
     return unpacking.done()
 
 
@@ -202,6 +205,8 @@ class _Unpacking:
         if self._job is not None:
             job_hold(self._job)
         done = document_register(scope=self._scope, actor=self._actor, arrival=arrival, source=self._source)
+        if arrival.review_by is not None:
+            reviews_arrived(arrived={done.document.pk: arrival.review_by})
         if done.version is not None:
             self._add(done.version)
         if done.merged:

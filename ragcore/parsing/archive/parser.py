@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
-from tempfile import TemporaryFile
+from tempfile import SpooledTemporaryFile, TemporaryFile
 from typing import IO
 
 from ragcore.errors import CorruptDocumentError, EmptyDocumentError, PasswordProtectedError, UnsafeArchiveError
@@ -19,6 +19,7 @@ from ragcore.parsing.sandbox.serialization import load_document
 from ragcore.types import ParsedDocument
 
 MAX_DOCUMENT_MEMBERS = 500  # as one document; larger archives are unpacked into separate ones
+IN_MEMORY_BYTES = 1024 * 1024  # of a member; the rest of a larger one is on disk
 UNPACK_LIMITS = SandboxLimits(memory_bytes=768 * 1024 * 1024, output_bytes=300 * 1024 * 1024)
 
 
@@ -28,6 +29,14 @@ class Member:
 
     path: str  # relative, "/" between folders; those of an inner archive begin with its path
     content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberFile:
+    """A file of an archive, open at its beginning until the next one is asked for."""
+
+    path: str  # as in Member
+    file: IO[bytes] = field(repr=False)
 
 
 class ArchiveParser:
@@ -107,7 +116,8 @@ def unpack_in_sandbox(
 
     Raises what `archive_members` raises, and ResourceLimitError.
     """
-    return list(members_in_sandbox([content], name=name, limits=limits, archive=archive))
+    members = members_in_sandbox([content], name=name, limits=limits, archive=archive)
+    return [Member(path=one.path, content=one.file.read()) for one in members]
 
 
 def members_in_sandbox(
@@ -116,8 +126,8 @@ def members_in_sandbox(
     name: str,
     limits: SandboxLimits = UNPACK_LIMITS,
     archive: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS,
-) -> Iterator[Member]:
-    """`unpack_in_sandbox` for large archives: takes the archive in pieces, and has one member in memory at a time."""
+) -> Iterator[MemberFile]:
+    """`unpack_in_sandbox` for large archives: takes it in pieces, and gives members as files, large ones on disk."""
     with TemporaryFile() as source, TemporaryFile() as target:
         source.writelines(content)
         source.seek(0)
@@ -129,7 +139,7 @@ def members_in_sandbox(
             raise CorruptDocumentError(name=name, problem="the unpacking process gave no answer") from problem
 
 
-def _read_members(answer: IO[bytes], most_bytes: int) -> Iterator[Member]:
+def _read_members(answer: IO[bytes], most_bytes: int) -> Iterator[MemberFile]:
     """The members that the process reported; it may have been taken over by the archive, so sizes are checked."""
     head = answer.readline(most_bytes)
     said = json.loads(head)
@@ -142,4 +152,13 @@ def _read_members(answer: IO[bytes], most_bytes: int) -> Iterator[Member]:
             raise ValueError("not a member of the unpacking process")
         left -= size
     for path, size in sizes:
-        yield Member(path=path, content=answer.read(size))
+        with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
+            _copy(answer, file, size)
+            file.seek(0)
+            yield MemberFile(path=path, file=file)  # type: ignore[arg-type]  # a file in all but its class
+
+
+def _copy(source: IO[bytes], target: SpooledTemporaryFile[bytes], size: int) -> None:
+    while size > 0 and (piece := source.read(min(size, IN_MEMORY_BYTES))):
+        target.write(piece)
+        size -= len(piece)

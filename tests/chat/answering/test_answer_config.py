@@ -182,3 +182,20 @@ def test_a_set_that_is_asked_alone_says_the_form_of_its_answers(owner):
     assert both.template == ""
     assert asked(owner, sets=(closed.pk,))[1].template == ""
     assert alone.sha256() != asked(owner, sets=(plain.pk,))[1].sha256()
+
+
+# ── house style ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_set_that_is_asked_alone_says_its_house_style_below_that_of_the_site(owner):
+    voices = {"tone": "friendly", "assistant_name": "Bea"}
+    SiteOptions.objects.create(tenant=owner.tenant, options={"voice": {"tone": "formal", "audience": "engineers"}})
+    own = make_set(owners=[owner], options={"voice": voices})
+    closed = make_set(owners=[make_user()], visibility="members", options={"voice": {"assistant_name": "Secret"}})
+
+    alone, everywhere = asked(owner, sets=(own.pk,))[1], asked(owner)[1]
+
+    assert (alone.voice.tone, alone.voice.assistant_name, alone.voice.audience) == ("friendly", "Bea", "engineers")
+    assert (everywhere.voice.tone, everywhere.voice.assistant_name) == ("formal", "")
+    assert asked(owner, sets=(closed.pk,))[1].voice == everywhere.voice
+    assert alone.sha256() != everywhere.sha256()

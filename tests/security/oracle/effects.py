@@ -149,6 +149,11 @@ class Permits:
     def _knowledge_documentversion(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._by_document(who, change.row["document_id"], fresh)
 
+    def _knowledge_documentreview(self, who: Person, change: Change, fresh: Any) -> bool:
+        if change.before is not None and change.columns == {"reviewed_by_id"}:
+            return self._person(who, change.before["reviewed_by_id"])  # who did it is gone
+        return self._by_document(who, change.row["document_id"], fresh)
+
     def _knowledge_documentnames(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._by_document(who, change.row["document_id"], fresh)
 
@@ -334,6 +339,16 @@ class Permits:
 
     _chat_messagecitation = _chat_attachmentcitation = _of_message
 
+    def _chat_announcement(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self.rules.administers(who, change.row["tenant_id"])
+
+    def _chat_announcementdismissal(self, who: Person, change: Change, fresh: Any) -> bool:
+        if change.row["user_id"] == who.pk:
+            return True
+        row = self.facts.rows["announcement"].get(change.row["announcement_id"])
+        gone = row is not None and self.rules.administers(who, row["tenant_id"])
+        return change.after is None and (gone or self._person(who, change.row["user_id"]))
+
     def _chat_attachment(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._of_user(who, change, fresh)
 
@@ -346,6 +361,7 @@ class Permits:
         return self._of_user(who, change, fresh) and self._of_message(who, change, fresh)
 
     _feedback_signal = _feedback_vote
+    _feedback_answercheck = _of_message
 
     def _feedback_badcase(self, who: Person, change: Change, fresh: Any) -> bool:
         if self._of_message(who, change, fresh) and change.columns <= {"*", "state", "closed", "assignee_id"}:

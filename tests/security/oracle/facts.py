@@ -98,6 +98,7 @@ KINDS = {  # kind → model
     "conversation": "chat.Conversation",
     "message": "chat.Message",
     "attachment": "chat.Attachment",
+    "announcement": "chat.Announcement",
     "statistics": "chat.StrategyStatistics",
     "case": "feedback.BadCase",
     "golden": "evaluation.GoldenSet",

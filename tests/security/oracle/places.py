@@ -16,6 +16,7 @@ from django.utils import timezone
 from accounts.models import User, UserGroup
 from accounts.services import audit_record
 from chat.models import (
+    Announcement,
     Attachment,
     AttachmentCitation,
     AttachmentPassage,
@@ -413,6 +414,10 @@ class Place:
                 knowledge_set=self.sets[set_name], user=self.person(role), state=state, **words
             )
             self.world.tell("request", row, **words)
+        for is_active in (True, False):
+            words = self.words("text", "text_zh")
+            shown = Announcement.objects.create(tenant=self.tenant, is_active=is_active, **words)
+            self.world.tell("announcement", shown, **words)
         for role in ("admin", "owner", "reader", "keeper"):
             said = self.world.word()
             note = Notification.objects.create(

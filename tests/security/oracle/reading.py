@@ -178,6 +178,13 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
         nobody,
     ),
     "message": (_reviewers, lambda r, w, pk: r.reviews_message(w, pk), _no, nobody, nobody),
+    "announcement": (
+        _admins,
+        _tenant_of("announcement"),
+        _admins,
+        _tenant_of("announcement"),
+        _tenant_of("announcement"),
+    ),
     "statistics": (_reviewers, lambda r, w, pk: _of_tenant(r, w, "statistics", pk), _no, nobody, nobody),
     "case": (_judges, lambda r, w, pk: r.reviews_case(w, pk), _no, nobody, nobody),
     "golden": (
@@ -275,6 +282,7 @@ API_ONLY_POST = {
     *("notifications-read-all", "signals-list", "sources-run", "users-list", "webhooks-list"),
     *(
         "preferences",
+        "announcement_dismiss",
         "move",
         "archive",
         "show_branch",
@@ -330,8 +338,6 @@ def opens(rules: Rules, who: Person, target: Target) -> bool | None:
     if route.tail == "delete":
         return is_open and row(rules, who, pk) and delete(rules, who, pk)
     if route.tail in ("change", "history"):
-        if route.name == "chat_strategystatistics_change":
-            return is_open  # one table for all rows of the tenant
         return is_open and row(rules, who, pk)
     raise KeyError(route.name)
 

@@ -26,6 +26,7 @@ OF_PARAMETER = {
     "conversation_id": "conversation",
     "message_id": "message",
     "attachment_id": "attachment",
+    "announcement_id": "announcement",
     "version_id": "version",
     "chunk_id": "chunk",
     "edit_id": "edit",

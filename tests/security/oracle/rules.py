@@ -305,6 +305,12 @@ class Rules:
     def _notification(self, who: Person, pk: int, facet: str, way: str) -> bool:
         return bool(self.facts.row("notification", pk)["recipient_id"] == who.pk)
 
+    def _announcement(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        """Everybody of the tenant while it is shown; one that is switched off its administrators only."""
+        row = self.facts.row("announcement", pk)
+        shown = row["is_active"] and row["tenant_id"] == who.tenant
+        return bool(shown) or self.administers(who, row["tenant_id"])
+
     def _attachment(self, who: Person, pk: str, facet: str, way: str) -> bool:
         """Its person, and nobody else whatever the role."""
         return bool(self.facts.row("attachment", pk)["user_id"] == who.pk)

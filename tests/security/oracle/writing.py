@@ -129,6 +129,7 @@ class Acts:
                     body({"clearance": rng.randrange(who.clearance + 1)}),
                     lambda: r.keeps(who, get("document")),
                 ),
+                ("patch", body({"review_by": "2030-01-01", "reviewed": True}), lambda: r.keeps(who, get("document"))),
                 ("delete", {}, lambda: r.keeps(who, get("document"))),
             ],
             "documents/<int:document_id>/readers": [
@@ -248,6 +249,7 @@ class Acts:
         table: dict[str, list[dict[str, Any]]] = {
             "rename": [form(title="mine")],
             "pin": [form(pinned="on")],
+            "announcement_dismiss": [form()],
             "move": [form(folder="mine")],
             "archive": [form(archived="on")],
             "link_revoke": [form()],
@@ -281,7 +283,9 @@ class Acts:
             "knowledge_document_weigh": [form(ids=ids, weight="2")],
             "knowledge_document_retry": [form(stage="received")],
             "knowledge_document_rebuild": [form()],
-            "knowledge_document_edit": [form(title="Renamed", tags="a\nb", clearance=str(rng.randrange(5)))],
+            "knowledge_document_edit": [
+                form(title="Renamed", tags="a\nb", clearance=str(rng.randrange(5)), reviewed="on")
+            ],
             "knowledge_document_readers": [
                 form(who=rng.choice(("all", "named")), users=self.name("user", "username"), groups="")
             ],
