@@ -15,6 +15,8 @@ from accounts.selectors import person_name
 from accounts.services import audit_record
 from evaluation.models import WantedDocument
 from feedback.models import BadCase
+from feedback.selectors import cases_reviewable
+from feedback.services import is_reviewing
 from knowledge.selectors import sets_managed, sets_readable
 from knowledge.services.access_requests import deciders_of
 from notifications.kinds import notification_kind
@@ -56,8 +58,16 @@ def wanted_document_ask(*, scope: Scope, actor: User, case: BadCase | None, set_
 
 @transaction.atomic
 def wanted_document_withdraw(*, scope: Scope, actor: User, wanted_id: int) -> None:
-    """Take an open request back. Raises NotFoundError for a request of somebody else."""
-    _close(_locked(scope, wanted_id), actor=actor, state=State.WITHDRAWN)
+    """Take an open request of one's own back, or one of a case that one reviews. Raises NotFoundError."""
+    wanted = WantedDocument.objects.select_for_update().filter(pk=wanted_id).first()
+    if wanted is None or (wanted.asked_by_id != actor.pk and not _reviews(scope, actor, wanted)):
+        raise NotFoundError
+    _close(wanted, actor=actor, state=State.WITHDRAWN)
+
+
+def _reviews(scope: Scope, actor: User, wanted: WantedDocument) -> bool:
+    found = cases_reviewable(scope=scope, is_reviewer=is_reviewing(actor))
+    return wanted.case_id is not None and found.filter(pk=wanted.case_id).exists()
 
 
 @transaction.atomic

@@ -6,8 +6,9 @@ import pytest
 
 from accounts.models import AuditEvent
 from evaluation.errors import DraftNotMeasuredError, DraftWorseError, RemedyNotOfferedError
-from evaluation.models import GoldenCase, GoldenSet, OptionsDraft, RemedyApplication, WantedDocument
+from evaluation.models import Diagnosis, GoldenCase, GoldenSet, OptionsDraft, RemedyApplication, WantedDocument
 from evaluation.services import options_drafts
+from evaluation.services.bearing import Wanted
 from evaluation.services.case_desk import case_test_again
 from evaluation.services.case_remedies import (
     case_draft_measure,
@@ -17,6 +18,7 @@ from evaluation.services.case_remedies import (
     remedy_apply,
     remedy_undo,
 )
+from evaluation.services.diagnosis import diagnosis_store
 from evaluation.services.remedies import synonym
 from evaluation.services.wanted_documents import wanted_document_close, wanted_documents_shown
 from feedback.models import BadCase
@@ -57,12 +59,24 @@ def case_of(message, document=None, ordinal=None, accepted=("64",)) -> BadCase:
 
 
 def diagnose_with(reviewer, case) -> None:
-    from evaluation.services.bearing import Wanted
-    from evaluation.services.diagnosis import diagnosis_store
-
     name = f"#{case.marked_document_id}" if case.marked_document_id else ""
     found = diagnosed(reviewer, case.message, passage=name, answers=tuple(case.accepted))
     diagnosis_store(actor=None, diagnosed=found, wanted=Wanted(passage=name, answers=tuple(case.accepted)))
+
+
+def told(case, document, cause="retrieval", remedy="add_synonym", detail="missing synonym", **evidence) -> None:
+    """A diagnosis as it is stored; a corpus of four documents finds everything by its vectors."""
+    Diagnosis.objects.create(
+        message=case.message,
+        document=document,
+        ordinal=0,
+        cause=cause,
+        subcause="missed retrieval",
+        detail=detail,
+        confidence=0.9,
+        remedy=remedy,
+        evidence=evidence,
+    )
 
 
 def apply(reviewer, case, kind, **values) -> RemedyApplication:
@@ -90,7 +104,7 @@ def work_off() -> None:
 def test_a_question_in_other_words_is_added_to_the_passage_and_taken_out_again(reviewer, documents, asker):
     question = "zyqax zyqbx per zelle?"
     case = case_of(asked(asker, question), documents["rach"], 0)
-    diagnose_with(reviewer, case)
+    told(case, documents["rach"])
     assert offered(reviewer, case)["add_question"]
     assert not is_answered(reviewer, case)
     chunk = Chunk.objects.get(version=documents["rach"].live_version)
@@ -105,7 +119,7 @@ def test_a_question_in_other_words_is_added_to_the_passage_and_taken_out_again(r
     undo(reviewer, case, application)
     undo(reviewer, case, application)  # twice changes nothing more
     assert ChunkEdit.objects.get().questions == ["an older one?"]
-    assert not is_answered(reviewer, case)
+    assert offered(reviewer, case)["add_question"]
     words = set(AuditEvent.objects.values_list("action", flat=True))
     assert {"remedy.apply", "remedy.undo", "passage.questions"} <= words
 
@@ -254,7 +268,7 @@ def test_a_synonym_is_offered_only_where_a_lexicon_has_joined(reviewer, document
             self.words.pop(stored_id, None)
 
     case = case_of(asked(asker, "zyqax zyqbx per zelle?"), documents["rach"], 0)
-    diagnose_with(reviewer, case)
+    told(case, documents["rach"], words=["zyqax"])
     assert "add_synonym" not in offered(reviewer, case)
 
     monkeypatch.setattr(synonym, "_joined", [])

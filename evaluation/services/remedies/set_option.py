@@ -61,9 +61,7 @@ class ChangeOption(Remedy):
                     name="change",
                     label=_("setting"),
                     value=value,
-                    choices=tuple(
-                        (key, f"{option_label('retrieval', n)}: {_shown(key)}") for key, n in changes.items()
-                    ),
+                    choices=tuple((key, _label(key, name)) for key, name in changes.items()),
                 ),
             ),
             is_advised=about.wanted_remedy == self.code,
@@ -112,6 +110,7 @@ def _changes(row: KnowledgeSet) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _shown(key: str) -> Any:
+def _label(key: str, name: str) -> str:
     text = key.partition("=")[2]
-    return {"True": _("on"), "False": _("off")}.get(text, text)
+    shown = {"True": _("on"), "False": _("off")}.get(text, text)
+    return f"{option_label('retrieval', name)}: {shown}"

@@ -25,7 +25,8 @@ class WithdrawVersion(Remedy):
 
     def apply(self, about: About, values: Values) -> Done:
         document = about.document
-        assert document is not None and document.live_version is not None  # it was offered
+        assert document is not None
+        assert document.live_version is not None  # it was offered
         number = document.live_version.number
         job = version_withdraw(scope=about.scope, actor=about.actor, document_id=document.pk, number=number)
         return Done(before={"number": number}, document=document.pk, job=job.pk if job else None)
