@@ -100,6 +100,7 @@ KINDS = {  # kind → model
     "attachment": "chat.Attachment",
     "statistics": "chat.StrategyStatistics",
     "case": "feedback.BadCase",
+    "wanted": "evaluation.WantedDocument",
     "golden": "evaluation.GoldenSet",
     "golden_case": "evaluation.GoldenCase",
     "run": "evaluation.EvaluationRun",

@@ -24,7 +24,7 @@ from chat.models import (
     MessageCitation,
     StrategyStatistics,
 )
-from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
+from evaluation.models import EvaluationRun, GoldenCase, GoldenSet, WantedDocument
 from feedback.models import BadCase, Signal, Vote
 from knowledge.models import (
     AccessRequest,
@@ -401,6 +401,11 @@ class Place:
                 finished=timezone.now(),
             )
             self.world.tell("golden", golden, **words)
+            wish = self.words("text")
+            wanted = WantedDocument.objects.create(
+                knowledge_set=self.sets[set_name], text=wish["text"], asked_by=self.person("reviewer")
+            )
+            self.world.tell("wanted", wanted, **wish)
 
     def _requests(self) -> None:
         for role, set_name, state in (

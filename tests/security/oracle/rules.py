@@ -327,5 +327,14 @@ class Rules:
         own = facet == "comment" and self.facts.row("message", self.facts.cases[pk])["user_id"] == who.pk
         return own or self.reviews_case(who, pk)
 
+    def sees_wanted(self, who: Person, pk: int) -> bool:
+        """Who asked for the document, and who owns the set."""
+        row = self.facts.row("wanted", pk)
+        mine = row["asked_by_id"] == who.pk and self.of_tenant(who, self.facts.sets[row["knowledge_set_id"]].tenant)
+        return mine or self.manages_set(who, row["knowledge_set_id"])
+
+    def _wanted(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        return self.sees_wanted(who, pk)
+
     def _golden(self, who: Person, pk: int, facet: str, way: str) -> bool:
         return self.judges(who, self.facts.row("golden", pk)["tenant_id"])
