@@ -105,6 +105,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
         _("Reviews"),
         [
             Entry(_("Feedback cases"), "rule", "feedback_badcase_changelist", judges, cases_open),
+            Entry(_("Approved answers"), "verified_user", "chat_approvedanswer_changelist", judges),
             Entry(_("Wanted documents"), "note_add", "evaluation_wanteddocument_changelist", judges),
             Entry(_("Questions and answers"), "forum", "chat_message_changelist", is_reviewer),
             Entry(_("Conversations"), "chat", "chat_conversation_changelist", is_reviewer),

@@ -50,6 +50,8 @@ ACTIONS = {
     "document.rebuild": _("Re-processed document"),
     "document.recut": _("Changed passage sizes of document"),
     "conversation.delete": _("Deleted conversation"),
+    "answer.approve": _("Approved answer"),
+    "answer.unapprove": _("Withdrew approved answer"),
     "answer.share": _("Shared answer"),
     "answer.unshare": _("Revoked shared link"),
     "answer.open_shared": _("Opened shared answer"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from accounts.scope import Scope
 from accounts.selectors import scope_for
+from chat.answering.approved import approved_record
 from chat.answering.context import AnswerContext, build_context
 from chat.answering.pipeline import compute_answer
 from chat.executors import run_db
@@ -22,7 +23,7 @@ NOT_ASKED_AGAIN = ("filters", "constraints", "history", "given", "conversation_i
 
 
 async def answer_again(*, message: Message, viewer: Scope, with_old_options: bool = False) -> AnswerRecord:
-    """Search and write anew; nothing is stored, no cache is read or filled.
+    """Search and write anew, or take the answer that is approved by now; nothing is stored, no cache is read or filled.
 
     The question stands alone, as it was understood then, with what the client sent. Settings of site and knowledge set
     are those of today, or with `with_old_options` those of then. Everything that is found may be read by the asker and
@@ -36,7 +37,9 @@ async def answer_again(*, message: Message, viewer: Scope, with_old_options: boo
         context = await build_context(scope=scope, user=asker, request=request, message=message, events=ignore_event)
         within = viewer if viewer.user_id != scope.user_id else None
         context = replace(context, within=within, attached=None, summary="", message_id=None, renders_blocks=False)
-        return await compute_answer(_as_then(context, message) if with_old_options else context)
+        if with_old_options:
+            return await compute_answer(_as_then(context, message))
+        return await approved_record(context, counts=False) or await compute_answer(context)
 
 
 def _request_of(message: Message, scope: Scope) -> AnswerRequest:

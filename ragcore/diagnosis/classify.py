@@ -77,6 +77,7 @@ def _made(
         confidence=round(RELIABILITY[rule] * certainty, 3),
         evidence={name: value for name, value in evidence.items() if value not in (None, "", ())},
         remedy=remedy,
+        rule=rule,
     )
 
 

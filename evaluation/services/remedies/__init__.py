@@ -8,10 +8,12 @@ from evaluation.services.remedies import recut
 from evaluation.services.remedies import withdraw
 from evaluation.services.remedies import weight
 from evaluation.services.remedies import set_option
+from evaluation.services.remedies import approve
 from evaluation.services.remedies import ask_owner
 from evaluation.services.remedies import golden_case
 
 __all__ = [
+    "approve",
     "ask_owner",
     "enable",
     "golden_case",

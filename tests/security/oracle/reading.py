@@ -195,6 +195,7 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
         lambda r, w, pk: r.keeps_golden(w, _golden_case(r, w, pk)),
     ),
     "run": (_judges, _judged("run"), _no, nobody, nobody),
+    "approved": (_judges, lambda r, w, pk: _judges(r, w) and r.reads_approved(w, pk), _no, nobody, nobody),
     "wanted": (_judges, lambda r, w, pk: _judges(r, w) and r.sees_wanted(w, pk), _no, nobody, nobody),
     "document": (_curators, _document, _no, nobody, _document),
     "pair": (_curators, lambda r, w, pk: r.sees_pair(w, pk), _no, nobody, nobody),
@@ -382,6 +383,11 @@ LISTS: dict[str, tuple[str, str, Opens]] = {  # address → kind, facet, who fin
     "/admin/knowledge/source/": ("source", "name", lambda r, w, pk: _keepers(r, w) and r.sees_source(w, pk)),
     "/admin/chat/message/": ("message", "question", lambda r, w, pk: r.reviews_message(w, pk)),
     "/admin/feedback/badcase/": ("message", "question", lambda r, w, pk: _case_listed(r, w, pk)),
+    "/admin/chat/approvedanswer/": (
+        "approved",
+        "question",
+        lambda r, w, pk: _judges(r, w) and r.reads_approved(w, pk),
+    ),
     "/admin/evaluation/wanteddocument/": (
         "wanted",
         "text",
