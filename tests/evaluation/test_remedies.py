@@ -106,7 +106,6 @@ def test_a_question_in_other_words_is_added_to_the_passage_and_taken_out_again(r
     case = case_of(asked(asker, question), documents["rach"], 0)
     told(case, documents["rach"])
     assert offered(reviewer, case)["add_question"]
-    assert not is_answered(reviewer, case)
     chunk = Chunk.objects.get(version=documents["rach"].live_version)
     chunk_questions_set(scope=scope_of(reviewer), actor=reviewer, chunk_id=chunk.pk, questions=["an older one?"])
 
@@ -277,3 +276,18 @@ def test_a_synonym_is_offered_only_where_a_lexicon_has_joined(reviewer, document
     assert Kept.words == {1: ("preambles", "zyqax")}
     undo(reviewer, case, application)
     assert Kept.words == {}
+
+
+def test_the_right_answer_is_published_as_approved_and_withdrawn_again(reviewer, documents, asker):
+    case = case_of(asked(asker), documents["rach"], 0)
+    case.right_answer = "Sixty-four, all told."
+    case.accepted = ["Sixty-four"]
+    case.save()
+    assert not is_answered(reviewer, case)
+
+    application = apply(reviewer, case, "approve", paraphrases="How many preambles are in a cell?")
+
+    assert is_answered(reviewer, case)
+    assert "approve" not in offered(reviewer, case)
+    undo(reviewer, case, application)
+    assert not is_answered(reviewer, case)
