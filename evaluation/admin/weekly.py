@@ -8,12 +8,20 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.admin.base import admin_scope
 from chat.admin import is_reviewer
 from evaluation.admin.diagnosis_words import REMEDIES
 from evaluation.services.weekly_report import DAYS, WeeklyReport, cause_label, report_csv, weekly_report
 
+TYPES = {  # of questions, see ragcore.text.question_type
+    "definition": gettext_lazy("Definition"),
+    "process": gettext_lazy("How to do something"),
+    "comparison": gettext_lazy("Comparison"),
+    "application": gettext_lazy("What something is for"),
+    "general": gettext_lazy("Other facts"),
+}
 RANGES = (7, 28, 91)  # days
 
 
@@ -30,7 +38,7 @@ def report_page(request: HttpRequest, *, context: dict[str, Any]) -> HttpRespons
         "tables": [
             (_("By cause"), [(cause_label(row.name), row) for row in report.by_cause]),
             (_("By knowledge set"), [(row.name, row) for row in report.by_set]),
-            (_("By type of question"), [(row.name or "–", row) for row in report.by_type]),
+            (_("By type of question"), [(TYPES.get(row.name, row.name or "–"), row) for row in report.by_type]),
         ],
         "clusters": [(cluster, cause_label(cluster.cause)) for cluster in report.clusters],
         "recommendations": [

@@ -88,7 +88,7 @@ class Tally:
 class Cluster:
     """Questions that ask about the same, by their keywords."""
 
-    words: tuple[str, ...]
+    question: str  # the shortest of them
     cases: tuple[ReportCase, ...]
     cause: str  # the most frequent one
 
@@ -208,8 +208,8 @@ def report_summary(report: WeeklyReport) -> str:
                 gettext("most frequent cause: %(cause)s (%(n)d)") % {"cause": cause_label(top.name), "n": top.now}
             )
         if report.clusters:
-            words = ", ".join(report.clusters[0].words)
-            parts.append(gettext("most frequent questions: %(words)s") % {"words": words})
+            question = report.clusters[0].question[:100]
+            parts.append(gettext("most frequent question: %(question)s") % {"question": question})
         if report.wanted or report.gaps:
             missing = len(report.wanted) + len(report.gaps)
             parts.append(ngettext("%(n)d document is missing", "%(n)d documents are missing", missing) % {"n": missing})
@@ -228,15 +228,23 @@ def _cases(scope: Scope, rows: QuerySet[BadCase]) -> Iterator[ReportCase]:
     found = list(rows.prefetch_related("message__conversation__sets")[:MOST_CASES])
     shown = Diagnosis.objects.filter(diagnosis_shown(scope=scope), message__in=[case.message_id for case in found])
     latest: dict[Any, Diagnosis] = {}
-    for diagnosis in shown.order_by("created", "pk"):
+    for diagnosis in shown.prefetch_related("document__sets").order_by("created", "pk"):
         latest[diagnosis.message_id] = diagnosis
     for case in found:
         yield ReportCase(
             case=case,
             diagnosis=latest.get(case.message_id),
-            sets=tuple(row.name for row in case.message.conversation.sets.all()),
+            sets=tuple(_set_names(case, latest.get(case.message_id))),
             kind=str(case.features.get("query_type") or ""),
         )
+
+
+def _set_names(case: BadCase, diagnosis: Diagnosis | None) -> list[str]:
+    """Sets that were asked; where all were, those of the document with the answer."""
+    asked = [row.name for row in case.message.conversation.sets.all()]
+    if asked or diagnosis is None or diagnosis.document is None:
+        return asked
+    return [row.name for row in diagnosis.document.sets.all()]
 
 
 def _tallies(cases: Sequence[ReportCase], before: Sequence[ReportCase], names: Any) -> tuple[Tally, ...]:
@@ -272,10 +280,9 @@ def _clusters(cases: Sequence[ReportCase]) -> Iterator[Cluster]:
     for group in sorted(groups.values(), key=len, reverse=True)[:MOST_ROWS]:
         if len(group) < LEAST_CLUSTER:
             return
-        counted = Counter(word for at in group for word in words[at])
         mine = tuple(cases[at] for at in group)
         yield Cluster(
-            words=tuple(word for word, _n in counted.most_common(4)),
+            question=min((one.case.message.question for one in mine), key=len),
             cases=mine,
             cause=Counter(one.cause for one in mine).most_common(1)[0][0],
         )
