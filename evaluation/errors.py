@@ -91,3 +91,10 @@ class DraftWorseError(PermanentError):
 
     code = "draft_worse"
     default_message = "The golden cases of the knowledge set lose with this draft."
+
+
+class NoRightAnswerKnownError(PermanentError):
+    """Where an answer recovers can only be found out with a passage and an accepted answer."""
+
+    code = "no_right_answer_known"
+    default_message = "Mark the passage and an accepted answer first."

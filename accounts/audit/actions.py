@@ -40,6 +40,7 @@ ACTIONS = {
     "case.mark": _("Marked right answer of case"),
     "case.tell": _("Told user about case"),
     "case.test": _("Tested case again"),
+    "case.recover": _("Checked where answer recovers"),
     "remedy.apply": _("Applied remedy"),
     "remedy.undo": _("Undid remedy"),
     "options_draft.publish": _("Published draft of settings"),

@@ -29,6 +29,7 @@ from evaluation.services.case_remedies import (
     remedy_test_note,
     remedy_undo,
 )
+from evaluation.services.counterfactual import case_recover
 from evaluation.services.diagnosis import answer_diagnose, diagnosis_store
 from feedback.models import BadCase, Vote
 from feedback.selectors import moves_of
@@ -192,6 +193,10 @@ def _act_measure(request: HttpRequest, case: BadCase) -> None:
     case_draft_measure(scope=admin_scope(request), actor=admin_user(request), case=case, draft_id=chosen)
 
 
+def _act_recover(request: HttpRequest, case: BadCase) -> None:
+    case_recover(scope=admin_scope(request), viewer=admin_user(request), case=case, is_reviewer=is_reviewer(request))
+
+
 def _act_publish(request: HttpRequest, case: BadCase) -> None:
     chosen = next(iter(ids_of([request.POST.get("draft", "")])), 0)
     case_draft_publish(scope=admin_scope(request), actor=admin_user(request), case=case, draft_id=chosen)
@@ -206,6 +211,7 @@ ACTS: Mapping[str, tuple[Callable[[HttpRequest, BadCase], None], Any]] = {
     "remedy": (_act_remedy, _("Applied. Test the question again to see what it changes.")),
     "undo": (_act_undo, _("Undone.")),
     "measure": (_act_measure, _("Measured.")),
+    "recover": (_act_recover, _("Checked. The result stands with the diagnosis.")),
     "publish": (_act_publish, _("Published.")),
 }
 

@@ -319,6 +319,7 @@ class Acts:
                 form(act="remedy", kind="ask_owner", set=str(self.any("set")), text="wanted"),
                 form(act="remedy", kind="golden_case", golden_set=str(self.any("golden"))),
                 form(act="remedy", kind="approve", answer="because", sources=f"#{self.any('document')}"),
+                form(act="recover"),
                 form(act="undo", application="1"),
                 form(act="measure", draft="1"),
                 form(act="publish", draft="1"),
