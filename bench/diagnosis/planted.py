@@ -318,7 +318,7 @@ class _BadSplitter:
     counter: TokenCounter
     answer: str
 
-    def split(self, document: ParsedDocument) -> Sequence[ChunkDraft]:
+    def split(self, document: ParsedDocument) -> list[ChunkDraft]:
         pieces: list[ChunkDraft] = []
         for draft in self.splitter.split(document):
             at = draft.text.find(self.answer)
@@ -356,7 +356,7 @@ def demoted(world: World, case: Case) -> Planted:
 
 def limited(world: World, case: Case) -> Planted:
     broken = scores_changed(case.document.pk, lambda own, best: best - 0.01)
-    few = {"top_k": 1, "max_chunks": 1}
+    few: dict[str, object] = {"top_k": 1, "max_chunks": 1}
     return Planted(cause=("reranking", "low recall", "limit"), broken=broken, request=few, loses_source=True)
 
 

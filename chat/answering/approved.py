@@ -83,9 +83,9 @@ def _found(context: AnswerContext, question: str, *, counts: bool) -> AnswerReco
 
 def _may_find(context: AnswerContext, sources: list[ApprovedSource]) -> bool:
     cited = [(source.chunk_id, source.version_id, source.document_id) for source in sources]
-    asked = {"cited": cited, "sets": context.request.sets, "filters": context.request.filters}
+    sets, filters = context.request.sets, context.request.filters
     scopes = [context.scope] if context.within is None else [context.scope, context.within]
-    return all(citations_askable(scope=scope, **asked) for scope in scopes)
+    return all(citations_askable(scope=scope, cited=cited, sets=sets, filters=filters) for scope in scopes)
 
 
 def _record(row: ApprovedAnswer, sources: list[ApprovedSource]) -> AnswerRecord:

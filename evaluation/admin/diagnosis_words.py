@@ -138,7 +138,7 @@ def _facts(stored: Diagnosis, *, shows_answer: bool) -> Iterator[tuple[str, str]
         yield _now("Numbers that the source does not have"), ", ".join(figures)
     if points := evidence.get("points"):
         yield _now("Missing"), "; ".join(points)
-    if place := RECOVERS.get(evidence.get("recovers", "")):
-        yield _now("The answer recovers"), str(place)
+    if recovers := RECOVERS.get(evidence.get("recovers", "")):
+        yield _now("The answer recovers"), str(recovers)
     if shows_answer and (sentences := evidence.get("sentences")):
         yield str(pgettext_lazy("sentences of an answer", "Not supported")), " ".join(sentences)

@@ -72,8 +72,10 @@ def _intervention(place: str, passage: Passage) -> Intervention:
 
 def _passage(scope: Scope, diagnosis: Diagnosis) -> Passage | None:
     """The passage of the diagnosis in the live version, also one that was taken out of searches."""
+    if diagnosis.document_id is None or diagnosis.ordinal is None:
+        return None
     readable = documents_readable(scope=scope).filter(pk=diagnosis.document_id).first()
-    if readable is None or diagnosis.ordinal is None:
+    if readable is None:
         return None
     rows = Chunk.objects.filter(version=readable.live_version_id, ordinal=diagnosis.ordinal)
     chunk = rows.filter(retired=None).first() or rows.order_by("-pk").first()

@@ -50,7 +50,9 @@ def draft_measure(
         sets=asked,
         configurations=configurations,
     )
-    now, then = ({"rank": _rank(run, document) if readable else None} for run in result.runs)
+    ranks = [_rank(run, document) if readable else None for run in result.runs]
+    now: dict[str, Any] = {"rank": ranks[0]}
+    then: dict[str, Any] = {"rank": ranks[1]}
     figures: dict[str, Any] = {"now": now, "draft": then, "cases": 0}
     if golden:
         cases = _golden_cases(scope, draft.knowledge_set)

@@ -280,11 +280,11 @@ def _clusters(cases: Sequence[ReportCase]) -> Iterator[Cluster]:
     for group in sorted(groups.values(), key=len, reverse=True)[:MOST_ROWS]:
         if len(group) < LEAST_CLUSTER:
             return
-        mine = tuple(cases[at] for at in group)
+        alike = tuple(cases[at] for at in group)
         yield Cluster(
-            question=min((one.case.message.question for one in mine), key=len),
-            cases=mine,
-            cause=Counter(one.cause for one in mine).most_common(1)[0][0],
+            question=min((one.case.message.question for one in alike), key=len),
+            cases=alike,
+            cause=Counter(one.cause for one in alike).most_common(1)[0][0],
         )
 
 
