@@ -32,6 +32,13 @@ class AnswerTimeoutError(TransientError):
     }
 
 
+class NotApprovableError(PermanentError):
+    """An answer was to be approved without a question, a text or a source."""
+
+    code = "not_approvable"
+    default_message = "An approved answer needs a question, an answer and at least one source."
+
+
 class AttachmentNotReadyError(PermanentError):
     """A question names an attached file that is still being read, or could not be read."""
 

@@ -351,3 +351,21 @@ class StrategyStatistics(models.Model):
 
     def __str__(self) -> str:
         return f"{self.strategy} {self.day}"
+
+
+from chat.approved_models import ApprovedAnswer, ApprovedSource  # noqa: E402  # models of this app
+
+__all__ = [
+    "AskingPreferences",
+    "Attachment",
+    "AttachmentCitation",
+    "AttachmentPassage",
+    "ApprovedAnswer",
+    "ApprovedSource",
+    "CitationValues",
+    "Conversation",
+    "Message",
+    "MessageCitation",
+    "SharedLink",
+    "StrategyStatistics",
+]

@@ -39,7 +39,7 @@ _PUBLIC_METADATA = (
     *("total_time", "rewrite_time", "retrieve_time", "rerank_time", "generate_time", "first_token_time"),
     *("chunks_found", "model", "tier", "choice", "usage", "usage_by_purpose", "cost", "strategy", "mode_used"),
     *("cache", "rewritten_queries", "options_sha256", "error_message", "stopped", "is_cut", "unused_options"),
-    *("stage_times", "skipped_stages", "notes"),
+    *("stage_times", "skipped_stages", "notes", "approved"),
 )
 
 

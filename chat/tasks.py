@@ -6,6 +6,7 @@ import uuid
 
 from celery import shared_task
 
+from chat.approved_answers import approved_check
 from chat.attachments.reading import attachment_read, attachments_expire, attachments_sweep
 from chat.conversations.retention import retention_run
 from chat.conversations.summaries import summary_refresh
@@ -23,9 +24,10 @@ def sweep_turns() -> None:
 
 @shared_task(name=MAINTAIN)
 def maintain() -> None:
-    """Remove what is older than the settings keep."""
+    """Remove what is older than the settings keep, and withdraw approved answers that are not right any more."""
     retention_run()
     attachments_expire()
+    approved_check()
 
 
 @shared_task(name=SUMMARISE)

@@ -70,3 +70,31 @@ class GoldenLineError(PermanentError):
             "has %(field)s of more than %(limit)s character", "has %(field)s of more than %(limit)s characters", "limit"
         ),
     }
+
+
+class RemedyNotOfferedError(PermanentError):
+    """A remedy that cannot be applied to this case by this person, or not any more."""
+
+    code = "remedy_not_offered"
+    default_message = "This cannot be applied to the case, or has been applied already."
+
+
+class DraftNotMeasuredError(PermanentError):
+    """A draft of settings was to be published before it was measured."""
+
+    code = "draft_not_measured"
+    default_message = "Measure the draft before you publish it."
+
+
+class DraftWorseError(PermanentError):
+    """A draft of settings with which the golden cases of the set are answered worse."""
+
+    code = "draft_worse"
+    default_message = "The golden cases of the knowledge set lose with this draft."
+
+
+class NoRightAnswerKnownError(PermanentError):
+    """Where an answer recovers can only be found out with a passage and an accepted answer."""
+
+    code = "no_right_answer_known"
+    default_message = "Mark the passage and an accepted answer first."

@@ -228,3 +228,18 @@ class DiagnosisRun(models.Model):
     def tried(self) -> int:
         """Cases that are done or have failed."""
         return self.done + self.failed
+
+
+from evaluation.remedy_models import OptionsDraft, RemedyApplication, WantedDocument  # noqa: E402  # models of this app
+
+__all__ = [
+    "Diagnosis",
+    "DiagnosisRun",
+    "EvaluationRun",
+    "GoldenCase",
+    "GoldenSet",
+    "GoldenVersion",
+    "OptionsDraft",
+    "RemedyApplication",
+    "WantedDocument",
+]

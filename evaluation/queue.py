@@ -3,8 +3,10 @@
 ADVANCE_DIAGNOSIS = "evaluation.advance_diagnosis"
 DIAGNOSE_AT_NIGHT = "evaluation.diagnose_at_night"
 RESUME_DIAGNOSIS = "evaluation.resume_diagnosis"
+SEND_REPORTS = "evaluation.send_reports"
 QUEUES = {
     ADVANCE_DIAGNOSIS: "diagnosis",
     DIAGNOSE_AT_NIGHT: "diagnosis",
+    SEND_REPORTS: "nightly",
     RESUME_DIAGNOSIS: "chat",  # short, and not behind what it watches
 }

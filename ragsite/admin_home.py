@@ -111,6 +111,8 @@ PAGES: list[tuple[Any, list[Entry]]] = [
         _("Reviews"),
         [
             Entry(_("Feedback cases"), "rule", "feedback_badcase_changelist", judges, cases_open),
+            Entry(_("Approved answers"), "check_circle", "chat_approvedanswer_changelist", judges),
+            Entry(_("Wanted documents"), "inbox", "evaluation_wanteddocument_changelist", judges),
             Entry(_("Questions and answers"), "forum", "chat_message_changelist", is_reviewer),
             Entry(_("Conversations"), "chat", "chat_conversation_changelist", is_reviewer),
             Entry(_("Answer statistics"), "query_stats", "chat_strategystatistics_changelist", is_reviewer),

@@ -3,7 +3,8 @@
 DIR holds corpus.jsonl, queries.jsonl with answers, and qrels.tsv. One stage is broken for each question, on a database
 of its own; the diagnosis knows the document and its accepted answers, as a golden case does, and no language model.
 The last line is one JSON object: `class_accuracy`, `subcause_accuracy`, `ece` (expected calibration error of the
-confidence, ten bins), `remedied` (null: no remedy is applied here), `cases`.
+confidence, ten bins), `remedied` (share of the failures with a remedy that can be clicked whose question is answered
+after the click, with what is broken still broken; null without any), `cases`. `--calibrate` adds a line for each rule.
 """
 
 from __future__ import annotations
@@ -23,25 +24,30 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path, help="public retrieval sets with answers")
     parser.add_argument("--each", type=int, default=16, help="failures of each kind, over all sets")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--show", action="store_true", help="print every case that was not named rightly")
+    parser.add_argument("--show", action="store_true", help="print every case that was not named rightly or not mended")
+    parser.add_argument("--calibrate", action="store_true", help="print how often each rule was right")
     arguments = parser.parse_args()
     require_sets(arguments.folders)
     with ExitStack() as stack:
         prepare(stack)
-        print(run(folders=arguments.folders, each=arguments.each, seed=arguments.seed, show=arguments.show))
+        options = {"show": arguments.show, "calibrate": arguments.calibrate}
+        print(run(folders=arguments.folders, each=arguments.each, seed=arguments.seed, **options))
 
 
-def run(*, folders: Sequence[Path], each: int, seed: int, show: bool = False) -> str:
+def run(*, folders: Sequence[Path], each: int, seed: int, show: bool = False, calibrate: bool = False) -> str:
     """Tables of right classes and sub-causes by kind of failure, and the JSON line; needs services and Django."""
-    from bench.diagnosis.figures import figures_of, table
+    from bench.diagnosis.figures import figures_of, reliabilities, table
     from bench.diagnosis.planted import World
 
     world = World.loaded(folders)
     outcomes = list(world.outcomes(each=each, seed=seed))
     if show:
         for outcome in outcomes:
-            if not outcome.is_exact:
+            if not outcome.is_exact or outcome.is_remedied is False:
                 print(outcome.described(), file=sys.stderr, flush=True)
+    if calibrate:
+        for rule, (cases, share, sure) in reliabilities(outcomes).items():
+            print(f"rule {rule}: {cases} cases, {share} right, certainty {sure}", file=sys.stderr, flush=True)
     return f"{table(outcomes)}\n\n{json.dumps(figures_of(outcomes))}"
 
 

@@ -18,8 +18,12 @@ class Outcome:
     question: str
     planted: tuple[str, str, str]
     found: tuple[str, str, str]
-    rule: str  # where the passage was seen last
+    where: str  # where the passage was seen last
     confidence: float
+    rule: str = ""  # of the diagnosis
+    certainty: float = 1.0  # of the passage, a factor of the confidence
+    remedy: str = ""  # that was applied; "" where none can be
+    is_remedied: bool | None = None  # the question was answered after it; None: none was applied
 
     @property
     def is_class(self) -> bool:
@@ -31,7 +35,8 @@ class Outcome:
         return self.found[:2] == self.planted[:2]
 
     def described(self) -> str:
-        return f"{self.kind}: {self.question[:80]!r} planted {self.planted}, found {self.found} at {self.rule!r}"
+        said = f"planted {self.planted}, found {self.found} at {self.where!r}"
+        return f"{self.kind}: {self.question[:80]!r} {said}, remedy {self.remedy or '-'} {self.is_remedied}"
 
 
 def figures_of(outcomes: Sequence[Outcome]) -> dict[str, float | int | None]:
@@ -42,9 +47,26 @@ def figures_of(outcomes: Sequence[Outcome]) -> dict[str, float | int | None]:
         "class_accuracy": round(float(np.mean([o.is_class for o in outcomes])), 4),
         "subcause_accuracy": round(float(np.mean([o.is_exact for o in outcomes])), 4),
         "ece": round(calibration_error([o.confidence for o in outcomes], [o.is_class for o in outcomes]), 4),
-        "remedied": None,
+        "remedied": remedied(outcomes),
         "cases": len(outcomes),
     }
+
+
+def remedied(outcomes: Sequence[Outcome]) -> float | None:
+    """Share answered after the click, of failures with a remedy that can be clicked; None without any."""
+    tried = [outcome.is_remedied for outcome in outcomes if outcome.is_remedied is not None]
+    return round(float(np.mean(tried)), 4) if tried else None
+
+
+def reliabilities(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, float, float]]:
+    """Rule -> (cases, share of right classes, mean certainty of the passages), to calibrate the rules with."""
+    rules = sorted({outcome.rule for outcome in outcomes})
+    found = {}
+    for rule in rules:
+        mine = [outcome for outcome in outcomes if outcome.rule == rule]
+        share, sure = np.mean([o.is_class for o in mine]), np.mean([o.certainty for o in mine])
+        found[rule] = (len(mine), round(float(share), 3), round(float(sure), 3))
+    return found
 
 
 def calibration_error(confidences: Sequence[float], right: Sequence[bool]) -> float:
@@ -57,10 +79,19 @@ def calibration_error(confidences: Sequence[float], right: Sequence[bool]) -> fl
 
 def table(outcomes: Sequence[Outcome]) -> str:
     """One row for each kind of failure."""
-    rows = ["| planted | class and sub-cause | cases | class right | sub-cause right |", "|---|---|---|---|---|"]
+    rows = [
+        "| planted | class and sub-cause | cases | class right | sub-cause right | remedy | answered after it |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for kind in dict.fromkeys(outcome.kind for outcome in outcomes):
         mine = [outcome for outcome in outcomes if outcome.kind == kind]
         shares = [float(np.mean([o.is_class for o in mine])), float(np.mean([o.is_exact for o in mine]))]
         cells = [kind, ", ".join(mine[0].planted[:2]), str(len(mine)), *(f"{share:.2f}" for share in shares)]
+        clicked = [o for o in mine if o.is_remedied is not None]
+        cells += [", ".join(sorted({o.remedy for o in clicked})) or "–", _answered(clicked)]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
+
+
+def _answered(clicked: Sequence[Outcome]) -> str:
+    return f"{sum(bool(o.is_remedied) for o in clicked)} of {len(clicked)}" if clicked else "–"

@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from unittest import mock
@@ -20,6 +20,7 @@ from accounts.errors import NotFoundError
 from accounts.models import User
 from accounts.selectors import scope_for
 from bench.diagnosis.figures import Outcome
+from bench.diagnosis.remedied import mended
 from bench.retrieval import note, work_off
 from chat.models import Message
 from chat.turns.lifecycle import answer_now
@@ -33,13 +34,15 @@ from knowledge.models import Chunk, Document, KnowledgeSet
 from knowledge.services import document_delete, documents_bulk, indexes_refresh
 from knowledge.services.documents import document_update
 from knowledge.services.edits import chunk_disable
+from ragcore.chunking import splitter_for
 from ragcore.metrics.quality import contains_gold
-from ragcore.ports import RerankInput, RerankScore
+from ragcore.options import ChunkingOptions
+from ragcore.ports import ChunkSplitter, RerankInput, RerankScore, TokenCounter
 from ragcore.reranking.linear import LinearReranker
 from ragcore.text.matching import keywords
 from ragcore.text.normalise import normalise_query, squeeze
 from ragcore.text.sentences import split_sentences
-from ragcore.types import Query
+from ragcore.types import ChunkDraft, ParsedDocument, Query
 
 MOST_PLACES = 4  # of a good source in the answer, so that a text could have used it
 TRIES = 6  # questions that are looked at for each failure that is planted
@@ -75,6 +78,7 @@ class Planted:
     answered: Callable[[Message], None] = lambda message: None
     document: Document | None = None  # in place of the case's
     keeps_sources: bool = False  # it is a failure only if the passage was among the sources
+    loses_source: bool = False  # it is a failure only if the passage was not
     needs_other: bool = False  # and another document, too
 
 
@@ -126,6 +130,8 @@ class World:
             note(f"{kind}: {planted}")
 
     def _outcome(self, kind: str, plant: Plant, case: Case) -> Outcome | None:
+        if not contains_gold(self._asked(case.question).answer, case.answers):
+            return None  # not answered before anything was broken
         broken = plant(self, case)
         if broken is None:
             return None
@@ -133,19 +139,27 @@ class World:
             message = self._asked(broken.question or case.question, **broken.request)
             if broken.keeps_sources and not _has_source(message, case, also_other=broken.needs_other):
                 return None
+            if broken.loses_source and message.citations.filter(document=case.document).exists():
+                return None
             broken.answered(message)
             message.refresh_from_db()
-            found = self._diagnosed(message, case, document=broken.document or case.document)
-        diagnosis = found.diagnosis
-        if diagnosis.cause == "none":  # the answer was right in spite of what was broken: no failure
-            return None
+            document = broken.document or case.document
+            wanted, found = self._diagnosed(message, case, document=document)
+            diagnosis = found.diagnosis
+            if diagnosis.cause == "none":  # the answer was right in spite of what was broken: no failure
+                return None
+            clicked = mended(self.admin, message, wanted, found)
         return Outcome(
             kind=kind,
             question=message.question,
             planted=broken.cause,
             found=(diagnosis.cause, diagnosis.subcause, diagnosis.detail),
-            rule=f"{found.passage.whereabouts} {found.passage.stage}" if found.passage else "no passage",
+            where=f"{found.passage.whereabouts} {found.passage.stage}" if found.passage else "no passage",
             confidence=diagnosis.confidence,
+            rule=diagnosis.rule,
+            certainty=found.passage.certainty if found.passage else 1.0,
+            remedy=clicked[0] if clicked else "",
+            is_remedied=clicked[1] if clicked else None,
         )
 
     def _asked(self, question: str, **request: object) -> Message:
@@ -154,12 +168,13 @@ class World:
         stored = async_to_sync(answer_now)(scope=scope_for(self.asker), user=self.asker, request=asked)
         return Message.objects.get(pk=stored.message.pk)
 
-    def _diagnosed(self, message: Message, case: Case, *, document: Document) -> DiagnosedAnswer:
+    def _diagnosed(self, message: Message, case: Case, *, document: Document) -> tuple[Wanted, DiagnosedAnswer]:
         """As with a golden case: the document is known, unless it is gone."""
+        named, unnamed = Wanted(passage=f"#{document.pk}", answers=case.answers), Wanted(answers=case.answers)
         try:
-            return self._diagnose(message, Wanted(passage=f"#{document.pk}", answers=case.answers))
+            return named, self._diagnose(message, named)
         except NotFoundError:
-            return self._diagnose(message, Wanted(answers=case.answers))
+            return unnamed, self._diagnose(message, unnamed)
 
     def _diagnose(self, message: Message, wanted: Wanted) -> DiagnosedAnswer:
         return answer_diagnose(
@@ -268,19 +283,49 @@ def _plain(case: Case) -> str:
 
 
 def split(world: World, case: Case) -> Planted | None:
-    """The document comes again, in small passages and with a new paragraph in the middle of its answer."""
+    """The document comes again, and a bad splitter cuts it in the middle of its answer."""
     answer = max((a for a in case.answers if a in case.chunk.text), key=len, default="")
     if len(answer) < 6:
         return None
-    cut = case.chunk.text.index(answer) + len(answer) // 2
-    text = f"{case.chunk.text[:cut]}\n\n{case.chunk.text[cut:]}"
+    text = case.chunk.text
     document_delete(scope=scope_for(world.admin), actor=world.admin, document_id=case.document.pk)
-    load(world.admin, [case.row(text, [world.small.pk])])
+    with cut_within(answer):
+        load(world.admin, [case.row(text, [world.small.pk])])
     again = Document.objects.filter(external_id=case.document.external_id, deleted=None).first()
     texts = list(Chunk.objects.filter(version=again.live_version_id).values_list("text", flat=True)) if again else []
     if again is None or any(contains_gold(one, case.answers) for one in texts):
         return None
     return Planted(cause=("chunking", "overchunking", "split"), document=again)
+
+
+@contextmanager
+def cut_within(answer: str) -> Iterator[None]:
+    """Whatever is ingested meanwhile is cut in the middle of this answer, too."""
+    module = "knowledge.services.ingestion.chunk_and_represent.splitter_for"
+
+    def bad(options: ChunkingOptions, counter: TokenCounter) -> ChunkSplitter:
+        return _BadSplitter(splitter_for(options, counter), counter, answer)
+
+    with mock.patch(module, bad):
+        yield
+
+
+@dataclass(frozen=True)
+class _BadSplitter:
+    """Cuts as another splitter does, and in the middle of an answer."""
+
+    splitter: ChunkSplitter
+    counter: TokenCounter
+    answer: str
+
+    def split(self, document: ParsedDocument) -> list[ChunkDraft]:
+        pieces: list[ChunkDraft] = []
+        for draft in self.splitter.split(document):
+            at = draft.text.find(self.answer)
+            cut = at + len(self.answer) // 2 if at >= 0 else len(draft.text)
+            texts = [text for text in (draft.text[:cut], draft.text[cut:]) if text]
+            pieces += [replace(draft, text=text, tokens=self.counter.count(text)) for text in texts]
+        return [replace(piece, ordinal=ordinal) for ordinal, piece in enumerate(pieces)]
 
 
 # ── the ranking ───────────────────────────────────────────────────────────────────────────────────
@@ -311,7 +356,8 @@ def demoted(world: World, case: Case) -> Planted:
 
 def limited(world: World, case: Case) -> Planted:
     broken = scores_changed(case.document.pk, lambda own, best: best - 0.01)
-    return Planted(cause=("reranking", "low recall", "limit"), broken=broken, request={"top_k": 1, "max_chunks": 1})
+    few: dict[str, object] = {"top_k": 1, "max_chunks": 1}
+    return Planted(cause=("reranking", "low recall", "limit"), broken=broken, request=few, loses_source=True)
 
 
 # ── the text ──────────────────────────────────────────────────────────────────────────────────────

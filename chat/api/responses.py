@@ -87,6 +87,12 @@ class UsageOut(Out):
     total_tokens: int
 
 
+class ApprovedOut(Out):
+    id: str
+    by: str = Field(description="Name of the reviewer; empty where the account is gone.")
+    at: str = Field(description="Date, YYYY-MM-DD.")
+
+
 class MetadataOut(Out):
     """Times in seconds; what did not happen is null or empty."""
 
@@ -108,6 +114,7 @@ class MetadataOut(Out):
     strategy: str
     mode_used: str
     cache: str = Field(description="none, exact or semantic.")
+    approved: ApprovedOut | None = Field(description="Who has approved this answer; null for a computed one.")
     rewritten_queries: list[str]
     options_sha256: str
     error_message: str | None

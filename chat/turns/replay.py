@@ -3,40 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
+
+import numpy as np
 
 from accounts.scope import Scope
 from accounts.selectors import scope_for
+from chat.answering.approved import approved_record
 from chat.answering.context import AnswerContext, build_context
 from chat.answering.pipeline import compute_answer
-from chat.executors import run_db
+from chat.attachments.search import Attached
+from chat.executors import run_cpu, run_db
 from chat.models import Message
 from chat.types import AnswerRecord, AnswerRequest, Constraints, ignore_event
+from knowledge import model_registry
 from knowledge.selectors import sets_listed
 from knowledge.types import Filters
 from ragcore.options import AnswerOptions
 from ragcore.text.request_cache import request_cache
+from ragcore.types import Passage
 
+MOST_PASSAGES = 20  # of an answer without cut-off: what a prompt has room for
 NOT_ASKED_AGAIN = ("filters", "constraints", "history", "given", "conversation_id")
 
 
-async def answer_again(*, message: Message, viewer: Scope, with_old_options: bool = False) -> AnswerRecord:
-    """Search and write anew; nothing is stored, no cache is read or filled.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intervention:
+    """What is changed about a question that is asked again, to see where its answer recovers. Nothing by default."""
+
+    keeps_all: bool = False  # as many passages as possible go on, without a cut-off
+    document: int | None = None  # alone in the search
+    passage: Passage | None = None  # among the sources, before all others; its `chunk` is below 0
+
+
+async def answer_again(
+    *, message: Message, viewer: Scope, with_old_options: bool = False, intervention: Intervention | None = None
+) -> AnswerRecord:
+    """Search and write anew, or take the answer that is approved by now; nothing is stored, no cache is read or filled.
 
     The question stands alone, as it was understood then, with what the client sent. Settings of site and knowledge set
     are those of today, or with `with_old_options` those of then. Everything that is found may be read by the asker and
-    by the viewer. `message`: with its conversation and user; the caller has checked that the viewer may see it.
+    by the viewer. An `intervention` changes how the question is computed; no approved answer is taken then.
+    `message`: with its conversation and user; the caller has checked that the viewer may see it.
     Raises what `chat.answering.pipeline.compute_answer` raises.
     """
     asker = message.conversation.user
     scope = await run_db(scope_for, asker)
     request = await run_db(_request_of, message, scope)
+    if intervention is not None:
+        request = _changed(request, intervention)
     with request_cache():
         context = await build_context(scope=scope, user=asker, request=request, message=message, events=ignore_event)
         within = viewer if viewer.user_id != scope.user_id else None
         context = replace(context, within=within, attached=None, summary="", message_id=None, renders_blocks=False)
-        return await compute_answer(_as_then(context, message) if with_old_options else context)
+        if intervention is not None:
+            attached = await run_cpu(_attached, intervention.passage) if intervention.passage is not None else None
+            return await compute_answer(replace(context, attached=attached))
+        if with_old_options:
+            return await compute_answer(_as_then(context, message))
+        return await approved_record(context, counts=False) or await compute_answer(context)
 
 
 def _request_of(message: Message, scope: Scope) -> AnswerRequest:
@@ -53,6 +79,20 @@ def _request_of(message: Message, scope: Scope) -> AnswerRequest:
         given=frozenset(stored.get("given") or ()),
         cache=False,
     )
+
+
+def _changed(request: AnswerRequest, intervention: Intervention) -> AnswerRequest:
+    if intervention.keeps_all:
+        given = request.given | {"top_k", "max_chunks"}
+        return replace(request, top_k=MOST_PASSAGES, max_chunks=MOST_PASSAGES, given=given)
+    if intervention.document is not None:
+        return replace(request, filters=Filters(documents=(intervention.document,)), sets=())
+    return request
+
+
+def _attached(passage: Passage) -> Attached:
+    vector = model_registry.embedder().embed_documents([passage.text])
+    return Attached(passages=[passage], vectors=np.asarray(vector, dtype=np.float32), is_new=True)
 
 
 def stored_filters(stored: Mapping[str, Any]) -> Filters:

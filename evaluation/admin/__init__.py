@@ -1,5 +1,5 @@
 """Admin pages for feedback cases, golden sets and evaluation runs."""
 
-from evaluation.admin import cases, golden, runs
+from evaluation.admin import approved, cases, golden, runs, wanted
 
-__all__ = ["cases", "golden", "runs"]
+__all__ = ["approved", "cases", "golden", "runs", "wanted"]

@@ -20,6 +20,16 @@ from evaluation.selectors import diagnosis_latest, golden_sets_kept
 from evaluation.services.bearing import Wanted
 from evaluation.services.case_desk import CaseReplay, case_mark_passage, case_test_again, case_to_golden
 from evaluation.services.case_diagnosis import marked_passage
+from evaluation.services.case_remedies import (
+    case_draft_measure,
+    case_draft_publish,
+    remedies_applied,
+    remedies_offered,
+    remedy_apply,
+    remedy_test_note,
+    remedy_undo,
+)
+from evaluation.services.counterfactual import case_recover
 from evaluation.services.diagnosis import answer_diagnose, diagnosis_store
 from feedback.models import BadCase, Vote
 from feedback.selectors import moves_of
@@ -77,6 +87,8 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
         "mark_hidden": case.marked_document_id is not None and not mark["passage"],
         "reviewers": reviewers_of(scope=scope, case=case),
         "fix_link": case.fix if case.fix.startswith(("/", "https://", "http://")) and " " not in case.fix else "",
+        "offered": remedies_offered(scope=scope, actor=admin_user(request), case=case),
+        "applied": remedies_applied(case=case),
         "found": diagnosis_view(stored, shows_answer=not answer["withheld"]) if stored else None,
         "is_desk": True,
         "golden_sets": golden_sets_kept(scope=scope, actor=admin_user(request))
@@ -103,6 +115,8 @@ def case_test(request: HttpRequest, case: BadCase) -> dict[str, Any]:
         is_reviewer=is_reviewer(request),
         with_old_options=request.POST.get("options") == "then",
     )
+    if not replay.uses_old_options:
+        remedy_test_note(case=case, is_answered=replay.is_answered)
     return replay_context(replay)
 
 
@@ -158,12 +172,47 @@ def _act_tell(request: HttpRequest, case: BadCase) -> None:
     asker_tell(actor=admin_user(request), case=case)
 
 
+def _act_remedy(request: HttpRequest, case: BadCase) -> None:
+    values = {name: value for name, value in request.POST.items() if isinstance(value, str)}
+    remedy_apply(
+        scope=admin_scope(request),
+        actor=admin_user(request),
+        case=case,
+        kind=request.POST.get("kind", ""),
+        values=values,
+    )
+
+
+def _act_undo(request: HttpRequest, case: BadCase) -> None:
+    chosen = next(iter(ids_of([request.POST.get("application", "")])), 0)
+    remedy_undo(scope=admin_scope(request), actor=admin_user(request), case=case, application_id=chosen)
+
+
+def _act_measure(request: HttpRequest, case: BadCase) -> None:
+    chosen = next(iter(ids_of([request.POST.get("draft", "")])), 0)
+    case_draft_measure(scope=admin_scope(request), actor=admin_user(request), case=case, draft_id=chosen)
+
+
+def _act_recover(request: HttpRequest, case: BadCase) -> None:
+    case_recover(scope=admin_scope(request), viewer=admin_user(request), case=case, is_reviewer=is_reviewer(request))
+
+
+def _act_publish(request: HttpRequest, case: BadCase) -> None:
+    chosen = next(iter(ids_of([request.POST.get("draft", "")])), 0)
+    case_draft_publish(scope=admin_scope(request), actor=admin_user(request), case=case, draft_id=chosen)
+
+
 ACTS: Mapping[str, tuple[Callable[[HttpRequest, BadCase], None], Any]] = {
     "mark": (_act_mark, _("Saved, and diagnosed with it.")),
     "assign": (_act_assign, _("Assigned.")),
     "fix": (_act_fix, _("Saved.")),
     "golden": (_act_golden, _("Saved as a golden case.")),
     "tell": (_act_tell, _("The user was told.")),
+    "remedy": (_act_remedy, _("Applied. Test the question again to see what it changes.")),
+    "undo": (_act_undo, _("Undone.")),
+    "measure": (_act_measure, _("Measured.")),
+    "recover": (_act_recover, _("Checked. The result stands with the diagnosis.")),
+    "publish": (_act_publish, _("Published.")),
 }
 
 

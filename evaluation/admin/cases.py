@@ -21,6 +21,7 @@ from accounts.error_messages import error_message
 from chat.admin import ReviewerAdmin, is_reviewer
 from evaluation.admin.case_filters import CASE_FILTERS, CLOSED_LAST, with_cause
 from evaluation.admin.case_page import ACTS, CaseMoveForm, case_act, case_context, case_test
+from evaluation.admin.weekly import report_file, report_page
 from evaluation.models import Diagnosis
 from evaluation.selectors import diagnosis_run_latest
 from evaluation.services.case_diagnosis import cases_without_diagnosis, diagnosis_run_start
@@ -71,6 +72,8 @@ class BadCaseAdmin(ReviewerAdmin):
             path("<int:pk>/again/", view(self.again), name="feedback_badcase_again"),
             path("<int:pk>/act/", view(self.act), name="feedback_badcase_act"),
             path("diagnose/", view(self.diagnose), name="feedback_badcase_diagnose"),
+            path("report/", view(self.report), name="feedback_badcase_report"),
+            path("report.csv", view(self.report_csv), name="feedback_badcase_report_csv"),
         ]
         return [*own, *super().get_urls()]
 
@@ -91,6 +94,18 @@ class BadCaseAdmin(ReviewerAdmin):
         if request.method == "POST":
             diagnosis_run_start(scope=admin_scope(request), actor=admin_user(request))
         return redirect(reverse("admin:feedback_badcase_changelist"))
+
+    def report(self, request: HttpRequest) -> HttpResponseBase:
+        """GET: the weekly report."""
+        if not self.has_module_permission(request):
+            raise PermissionDenied
+        return report_page(request, context=self.admin_site.each_context(request))
+
+    def report_csv(self, request: HttpRequest) -> HttpResponseBase:
+        """GET: its cases as CSV."""
+        if not self.has_module_permission(request):
+            raise PermissionDenied
+        return report_file(request)
 
     # ── columns ─────────────────────────────────────────────────────────────────────────────────
 

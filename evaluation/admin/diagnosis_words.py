@@ -69,6 +69,15 @@ STEPS: tuple[tuple[Any, frozenset[str]], ...] = (
 )
 
 
+RECOVERS: Mapping[str, Any] = {  # see evaluation.services.counterfactual
+    "as_it_is": _("today, without any change"),
+    "cutoff": _("when no passage of the ranking is cut off"),
+    "search": _("when only its document is searched"),
+    "context": _("when the passage is among the sources"),
+    "nowhere": _("not even with the passage among the sources"),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One step on the way of the passage: passed, the one that failed, or not reached."""
@@ -129,5 +138,7 @@ def _facts(stored: Diagnosis, *, shows_answer: bool) -> Iterator[tuple[str, str]
         yield _now("Numbers that the source does not have"), ", ".join(figures)
     if points := evidence.get("points"):
         yield _now("Missing"), "; ".join(points)
+    if recovers := RECOVERS.get(evidence.get("recovers", "")):
+        yield _now("The answer recovers"), str(recovers)
     if shows_answer and (sentences := evidence.get("sentences")):
         yield str(pgettext_lazy("sentences of an answer", "Not supported")), " ".join(sentences)

@@ -105,6 +105,8 @@ def layer_label(origin: str, option: OptionShown | None = None) -> str:
         return _("default")
     if origin == "site":
         return _("site default")
+    if origin == "document":
+        return _("this document")
     return _("knowledge set %(code)s") % {"code": origin.removeprefix("set ")}
 
 

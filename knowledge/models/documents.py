@@ -66,6 +66,8 @@ class Document(models.Model):
     handled = models.JSONField(default=dict, blank=True, editable=False)
     series = models.CharField(_("series"), max_length=256, blank=True)  # of which only the latest is kept (D10)
     is_whole = models.BooleanField(_("keep in one piece"), default=False)
+    # passage sizes of this document in place of those of its sets (ragcore.options.ChunkingOptions); {}: as they say
+    chunking = models.JSONField(default=dict, blank=True, editable=False, db_default={})
     metadata = models.JSONField(_("attributes"), default=dict, blank=True)
     weight = models.FloatField(
         _("weight"),

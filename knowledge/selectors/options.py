@@ -127,7 +127,11 @@ def pipeline_origin(*, scope: Scope, document: Document) -> dict[str, Resolved[A
     del scope  # the document was found with it
     sets = _sets_by_document([document]).get(document.pk, ())
     site = site_options(tenant_id=document.tenant_id)
-    return {code: resolve(group, *_layers(code, site, sets)) for code, group in PIPELINE_GROUPS.items()}
+    own = [("document", document.chunking)] if document.chunking else []
+    return {
+        code: resolve(group, *_layers(code, site, sets), *(own if code == "chunking" else ()))
+        for code, group in PIPELINE_GROUPS.items()
+    }
 
 
 def _sets_by_document(documents: Iterable[Document]) -> dict[int, tuple[KnowledgeSet, ...]]:
@@ -150,6 +154,9 @@ def _layers(group: str, site: Stored, sets: Iterable[KnowledgeSet]) -> list[Laye
 
 def _pipeline(document: Document, site: Stored, sets: Sequence[KnowledgeSet]) -> PipelineOptions:
     made: Any = {code: resolve(group, *_layers(code, site, sets)).value for code, group in PIPELINE_GROUPS.items()}
+    if document.chunking:
+        layers = [*_layers("chunking", site, sets), ("document", document.chunking)]
+        made["chunking"] = resolve(ChunkingOptions, *layers).value
     if document.is_whole:
         made["chunking"] = replace(made["chunking"], split=False)
     return PipelineOptions(**made)

@@ -53,7 +53,7 @@ def chunk_replace(*, scope: Scope, actor: User, chunk_id: int, text: str) -> Chu
     text = normalise_text(text)
     if not text.strip():
         raise EmptyDocumentError("passage")
-    fresh = passage_prepare(passage_successor(chunk, text=text), questions=_questions(chunk))
+    fresh = passage_prepare(passage_successor(chunk, text=text), questions=passage_questions(chunk))
     with transaction.atomic():
         totals = passage_lock(chunk, fresh=fresh)
         fresh.chunk.edit = _edit_store(chunk, actor=actor, kind=Kind.REPLACE, text=text)
@@ -97,14 +97,14 @@ def edit_undo(*, scope: Scope, actor: User, edit_id: int) -> Chunk | None:
     """
     edit = edit_get(scope=scope, edit_id=edit_id)
     document = document_managed(scope=scope, document_id=edit.document_id)
-    chunk = _chunk_of(edit)
+    chunk = edit_passage(edit)
     fresh = None if chunk is None else _without(chunk, edit)
     with transaction.atomic():
         if chunk is not None:
             totals = passage_lock(chunk, fresh=fresh)
         else:
             statistics_lock(tenant_id=document.tenant_id)
-            if _chunk_of(edit_get(scope=scope, edit_id=edit_id)) is not None:  # it has come back meanwhile
+            if edit_passage(edit_get(scope=scope, edit_id=edit_id)) is not None:  # it has come back meanwhile
                 raise PassageChangedError
         audit_record(actor=actor, action="passage.undo", target=document.title, edit=edit.pk, kind=edit.kind)
         edit.delete()
@@ -163,7 +163,7 @@ def _edit_store(chunk: Chunk, *, actor: User, kind: str, text: str = "", questio
     )[0]
 
 
-def _questions(chunk: Chunk) -> Sequence[str]:
+def passage_questions(chunk: Chunk) -> Sequence[str]:
     """The questions of owners for a passage."""
     rows = ChunkEdit.objects.filter(document_id=chunk.version.document_id, kind=Kind.QUESTIONS)
     found = rows.filter(anchor_sha256=text_sha256(_anchor(chunk))).first()
@@ -172,10 +172,10 @@ def _questions(chunk: Chunk) -> Sequence[str]:
 
 def passage_is_edited(chunk: Chunk) -> bool:
     """Whether owners have replaced the text of a passage or given it questions."""
-    return chunk.edit_id is not None or bool(_questions(chunk))
+    return chunk.edit_id is not None or bool(passage_questions(chunk))
 
 
-def _chunk_of(edit: ChunkEdit) -> Chunk | None:
+def edit_passage(edit: ChunkEdit) -> Chunk | None:
     """The passage of the live version that an edit replaced, disabled or gave questions."""
     chunks = Chunk.objects.select_related("version__document", "edit")
     mine = chunks.filter(version_id=edit.document.live_version_id)
@@ -192,12 +192,12 @@ def _without(chunk: Chunk, edit: ChunkEdit) -> PreparedPassage | None:
     if edit.kind == Kind.QUESTIONS:
         return passage_prepare(passage_successor(chunk, text=chunk.text, edit=chunk.edit), questions=())
     if edit.kind == Kind.REPLACE:
-        return passage_prepare(passage_successor(chunk, text=edit.anchor_text), questions=_questions(chunk))
+        return passage_prepare(passage_successor(chunk, text=edit.anchor_text), questions=passage_questions(chunk))
     if Chunk.objects.filter(version=chunk.version, ordinal=chunk.ordinal, retired=None).exists():
         return None
     same = ChunkEdit.objects.filter(document_id=edit.document_id, anchor_sha256=edit.anchor_sha256)
     shown = same.filter(kind=Kind.REPLACE).first()
-    return passage_prepare(passage_successor(chunk, text=chunk.text, edit=shown), questions=_questions(chunk))
+    return passage_prepare(passage_successor(chunk, text=chunk.text, edit=shown), questions=passage_questions(chunk))
 
 
 # ── single passages of a live version in the index ────────────────────────────────────────────────

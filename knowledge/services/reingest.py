@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
@@ -26,6 +26,7 @@ from knowledge.selectors import set_owned
 from knowledge.selectors.dashboard import documents_rebuildable
 from knowledge.services.composition import batches
 from knowledge.services.documents import document_managed, items_add, job_hold, job_start, job_work
+from ragcore.options import ChunkingOptions, resolve
 from ragcore.types import ChunkDraft
 
 BATCH = 500  # documents a transaction
@@ -42,6 +43,26 @@ def document_rebuild(*, scope: Scope, actor: User, document_id: int) -> IngestJo
     job = job_start(tenant_id=document.tenant_id, actor=actor, versions=versions, kind=IngestJob.Kind.REBUILD)
     audit_record(actor=actor, action="document.rebuild", target=document.title, document=document.pk)
     return job
+
+
+@transaction.atomic
+def document_recut(*, scope: Scope, actor: User, document_id: int, chunking: Mapping[str, Any]) -> IngestJob:
+    """Give a document passage sizes of its own ({}: those of its sets again) and ingest it again with them.
+
+    `chunking`: options of ragcore.options.ChunkingOptions. Raises NotFoundError, NotAllowedError, InvalidOptionsError.
+    """
+    document = document_managed(scope=scope, document_id=document_id)
+    resolve(ChunkingOptions, ("document", chunking))
+    audit_record(
+        actor=actor,
+        action="document.recut",
+        target=document.title,
+        document=document.pk,
+        before=document.chunking,
+        after=dict(chunking),
+    )
+    Document.objects.filter(pk=document.pk).update(chunking=dict(chunking))
+    return document_rebuild(scope=scope, actor=actor, document_id=document_id)
 
 
 def set_rebuild(*, scope: Scope, actor: User, set_id: int) -> IngestJob:

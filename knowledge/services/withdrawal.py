@@ -56,6 +56,31 @@ def version_withdraw(*, scope: Scope, actor: User, document_id: int, number: int
     return job
 
 
+@transaction.atomic
+def version_return(*, scope: Scope, actor: User, document_id: int, number: int) -> IngestJob | None:
+    """Take back the withdrawal of a version: its bytes are ingested again as the newest version, under the job.
+
+    None where it is not withdrawn. Raises NotFoundError, NotAllowedError.
+    """
+    document = document_managed(scope=scope, document_id=document_id)
+    statistics_lock(tenant_id=document.tenant_id)
+    document = Document.objects.select_for_update().get(pk=document.pk)
+    version = document.versions.defer("markdown", "sketch").filter(number=number).first()
+    if version is None:
+        raise NotFoundError("version", document=document_id)
+    if version.withdrawn is None:
+        return None
+    version.withdrawn = None
+    version.save(update_fields=["withdrawn"])
+    document.sha256 = version.sha256
+    if document.live_version_id is None:
+        document.state = Document.State.PROCESSING
+    document.save(update_fields=["sha256", "state", "updated"])
+    audit_record(actor=actor, action="version.return", target=document.title, document=document.pk, version=number)
+    fresh = version_again(version)
+    return job_start(tenant_id=document.tenant_id, actor=actor, versions=[fresh], kind=IngestJob.Kind.REBUILD)
+
+
 def _items_cancel(version: DocumentVersion) -> None:
     """End what works on the version; its document is locked."""
     items = list(IngestItem.objects.select_for_update().filter(version=version, finished=None).order_by("pk"))

@@ -93,3 +93,4 @@ class Diagnosis:
     confidence: float
     evidence: Mapping[str, object] = field(default_factory=dict)
     remedy: Remedy = "none"
+    rule: str = ""  # that found it, by which its confidence is calibrated

@@ -392,6 +392,35 @@ class Permits:
     def _evaluation_diagnosisrun(self, who: Person, change: Change, fresh: Any) -> bool:
         return who.is_staff and who.reviews and change.row["tenant_id"] == who.tenant
 
+    def _chat_approvedanswer(self, who: Person, change: Change, fresh: Any) -> bool:
+        row = change.row
+        if change.before is None:
+            return row["approved_by_id"] == who.pk and self.rules.of_tenant(who, row["tenant_id"])
+        follows = {"approved_by_id", "message_id", "used", "last_used", "withdrawn", "withdrawal"}
+        if change.after is not None and change.columns <= follows - {"withdrawn", "withdrawal"}:
+            return True  # with a person or a message, or counted
+        return self.rules.reads_approved(who, row["id"]) or row["withdrawal"] != "by_hand"
+
+    def _chat_approvedsource(self, who: Person, change: Change, fresh: Any) -> bool:
+        return ("chat_approvedanswer", change.row["answer_id"]) in fresh or change.after is None
+
+    def _evaluation_remedyapplication(self, who: Person, change: Change, fresh: Any) -> bool:
+        case = change.row["case_id"]
+        left = change.before is not None and change.columns <= {"applied_by_id", "undone_by_id", "document_id"}
+        return case not in self.facts.cases or self.rules.reviews_case(who, case) or left
+
+    def _evaluation_optionsdraft(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self.rules.manages_set(who, change.row["knowledge_set_id"]) or change.after is None
+
+    def _evaluation_wanteddocument(self, who: Person, change: Change, fresh: Any) -> bool:
+        row = change.row
+        if change.before is None:
+            return row["asked_by_id"] == who.pk and self.rules.reads_set(who, row["knowledge_set_id"])
+        gone = {"asked_by_id", "closed_by_id", "case_id"}
+        if change.after is None or change.columns <= gone:
+            return True  # with its set, its case or a person
+        return self.rules.sees_wanted(who, row["id"])
+
     def _evaluation_goldenset(self, who: Person, change: Change, fresh: Any) -> bool:
         if change.before is None:
             return self.rules.judges(who, change.row["tenant_id"])

@@ -9,7 +9,7 @@ from typing import Any
 from django.apps import apps
 
 from accounts.models import User
-from chat.models import Conversation, Message, MessageCitation
+from chat.models import ApprovedSource, Conversation, Message, MessageCitation
 from evaluation.models import GoldenSet
 from feedback.models import BadCase
 from knowledge.models import Document, DocumentVersion, KnowledgeSet
@@ -65,6 +65,7 @@ class Facts:
     rows: dict[str, dict[int | str, Row]] = field(default_factory=dict)  # by kind of object
     cited: dict[str, set[int]] = field(default_factory=dict)  # message → documents
     cited_versions: dict[int, set[int]] = field(default_factory=dict)  # person → versions that own answers cite
+    approved: dict[int, set[int]] = field(default_factory=dict)  # approved answer → documents
     cases: dict[int, str] = field(default_factory=dict)  # case → message
     golden_sets: dict[int, set[int]] = field(default_factory=dict)  # golden set → knowledge sets
 
@@ -101,6 +102,8 @@ KINDS = {  # kind → model
     "announcement": "chat.Announcement",
     "statistics": "chat.StrategyStatistics",
     "case": "feedback.BadCase",
+    "approved": "chat.ApprovedAnswer",
+    "wanted": "evaluation.WantedDocument",
     "golden": "evaluation.GoldenSet",
     "golden_case": "evaluation.GoldenCase",
     "run": "evaluation.EvaluationRun",
@@ -126,6 +129,7 @@ def facts_of(roles: dict[int, str]) -> Facts:
     for message, user, document, version in cited:
         facts.cited.setdefault(str(message), set()).add(document)
         facts.cited_versions.setdefault(user, set()).add(version)
+    facts.approved = _pairs(ApprovedSource, "answer_id", "document_id")
     facts.cases = {pk: str(message) for pk, message in BadCase.objects.values_list("pk", "message_id")}
     facts.golden_sets = _pairs(GoldenSet.sets.through, "goldenset_id", "knowledgeset_id")
     for row in facts.rows["message"].values():

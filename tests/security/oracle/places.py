@@ -15,8 +15,10 @@ from django.utils import timezone
 
 from accounts.models import User, UserGroup
 from accounts.services import audit_record
+from chat.approved_answers import question_key
 from chat.models import (
     Announcement,
+    ApprovedAnswer,
     Attachment,
     AttachmentCitation,
     AttachmentPassage,
@@ -25,7 +27,7 @@ from chat.models import (
     MessageCitation,
     StrategyStatistics,
 )
-from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
+from evaluation.models import EvaluationRun, GoldenCase, GoldenSet, WantedDocument
 from feedback.models import BadCase, Signal, Vote
 from knowledge.models import (
     AccessRequest,
@@ -357,12 +359,27 @@ class Place:
             self.world.tell("conversation", talk, title=words.pop("title"))
             self.world.tell("message", message, **words)
             self._attached(talk, message)
+            self._approved(chunk)
             said = self.words("comment", "note")
             Vote.objects.create(message=message, user=self.person(role), vote="down", comment=said["comment"])
             Signal.objects.create(message=message, user=self.person(role), kind="copy")
             case = BadCase.objects.create(message=message, note=said["note"])
             self.world.tell("case", case, **said)
         StrategyStatistics.objects.create(tenant=self.tenant, strategy="standard", day=timezone.now().date(), answers=3)
+
+    def _approved(self, chunk: Chunk) -> None:
+        words, document = self.words("question", "answer"), chunk.version.document
+        row = ApprovedAnswer.objects.create(
+            tenant=self.tenant,
+            question=words["question"],
+            keys=[question_key(words["question"])],
+            answer=words["answer"],
+            source_count=1,
+            approved_by=self.person("reviewer"),
+            expires=timezone.now() + timedelta(days=9),
+        )
+        row.sources.create(number=1, chunk=chunk, version=chunk.version, document=document)
+        self.world.tell("approved", row, **words)
 
     def _attached(self, talk: Conversation, message: Message) -> None:
         """A file that the answer quotes, too."""
@@ -402,6 +419,11 @@ class Place:
                 finished=timezone.now(),
             )
             self.world.tell("golden", golden, **words)
+            wish = self.words("text")
+            wanted = WantedDocument.objects.create(
+                knowledge_set=self.sets[set_name], text=wish["text"], asked_by=self.person("reviewer")
+            )
+            self.world.tell("wanted", wanted, **wish)
 
     def _requests(self) -> None:
         for role, set_name, state in (

@@ -56,10 +56,12 @@ HANGS_ON = {  # kinds without a tenant of their own: column, kind of what they h
     "case": ("message_id", "message"),
     "golden_case": ("golden_set_id", "golden"),
     "run": ("golden_set_id", "golden"),
+    "wanted": ("knowledge_set_id", "set"),
 }
 OWNED = {  # kinds that belong to one person: column
     **dict.fromkeys(("key", "request", "conversation", "message", "attachment"), "user_id"),
     "notification": "recipient_id",
+    "wanted": "asked_by_id",
 }
 FORGED = ("0", "999999999", "9223372036854775807", "-1", "1' OR '1'='1", "00000000-0000-0000-0000-000000000001", "%00")
 REGEX = re.compile(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")

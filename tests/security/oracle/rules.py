@@ -333,5 +333,25 @@ class Rules:
         own = facet == "comment" and self.facts.row("message", self.facts.cases[pk])["user_id"] == who.pk
         return own or self.reviews_case(who, pk)
 
+    def reads_approved(self, who: Person, pk: int) -> bool:
+        """Reviewers and owners of its documents, and who approved it; nobody who may not open every source."""
+        row, sources = self.facts.row("approved", pk), self.facts.approved.get(pk, set())
+        if not self.of_tenant(who, row["tenant_id"]) or not all(self.sees(who, one) for one in sources):
+            return False
+        near = any(self.manages_set(who, s) for one in sources for s in self.facts.documents[one].sets)
+        return who.is_staff and (who.reviews or who.administers or near or row["approved_by_id"] == who.pk)
+
+    def _approved(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        return self.reads_approved(who, pk)
+
+    def sees_wanted(self, who: Person, pk: int) -> bool:
+        """Who asked for the document, and who owns the set."""
+        row = self.facts.row("wanted", pk)
+        mine = row["asked_by_id"] == who.pk and self.of_tenant(who, self.facts.sets[row["knowledge_set_id"]].tenant)
+        return mine or self.manages_set(who, row["knowledge_set_id"])
+
+    def _wanted(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        return self.sees_wanted(who, pk)
+
     def _golden(self, who: Person, pk: int, facet: str, way: str) -> bool:
         return self.judges(who, self.facts.row("golden", pk)["tenant_id"])

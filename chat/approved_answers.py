@@ -1,0 +1,195 @@
+"""Publish and withdraw answers that reviewers have approved for a question and its paraphrases (D36).
+
+An approved answer is shown only to people who may find all its sources at that moment, and only as long as every source
+is the passage that it was when the answer was approved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+
+from accounts.errors import NotFoundError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from chat.errors import NotApprovableError
+from chat.models import ApprovedAnswer, ApprovedSource, Message
+from knowledge.models import Chunk
+from knowledge.selectors import documents_readable, sets_managed
+from notifications.kinds import notification_kind
+from notifications.services import notification_send
+from ragcore.grounding.source_texts import MARKER
+from ragcore.text.normalise import normalise_query
+from ragcore.understanding.same_question import question_form
+
+APPROVED_WITHDRAWN = notification_kind(
+    "approved_withdrawn",
+    gettext_noop("Your approved answer to “%(question)s” is not shown any more: a source has changed or was deleted."),
+)
+MOST_SOURCES = 10
+MOST_PARAPHRASES = 20
+LONGEST_ANSWER = 4000  # characters
+LONGEST_DAYS, DEFAULT_DAYS = 730, 180
+Withdrawal = ApprovedAnswer.Withdrawal
+
+
+def question_key(text: str) -> str:
+    """What a question asks, by the rules of the semantic cache: equal keys mean the same question.
+
+    A question that those rules cannot compare has the key of its own words.
+    """
+    form = question_form(text)
+    plain = " ".join(form) if form is not None else normalise_query(text).casefold()
+    return hashlib.sha256(f"{'form' if form is not None else 'words'} {plain}".encode()).hexdigest()
+
+
+def approved_in_force() -> QuerySet[ApprovedAnswer]:
+    """Answers that are neither withdrawn nor expired."""
+    return ApprovedAnswer.objects.filter(withdrawn=None, expires__gt=timezone.now())
+
+
+def approved_listed(*, scope: Scope, is_reviewer: bool) -> QuerySet[ApprovedAnswer]:
+    """Approved answers that the person may read whole: reviewers those of their tenant, owners those that rest on
+    documents of their sets, and their own. One on a document that they may not open does not exist for them.
+    """
+    rows = ApprovedAnswer.objects.select_related("approved_by")
+    if scope.administers != "everything":
+        rows = rows.filter(tenant_id=scope.tenant_id)
+    sources = ApprovedSource.objects.filter(answer=OuterRef("pk"))
+    readable = documents_readable(scope=scope).order_by().values("pk")
+    rows = rows.filter(~Exists(sources.exclude(document__in=readable)))
+    if is_reviewer or scope.administers != "nothing":
+        return rows
+    mine = sets_managed(scope=scope).order_by().values("pk")
+    return rows.filter(Q(approved_by=scope.user_id) | Exists(sources.filter(document__sets__in=mine)))
+
+
+@transaction.atomic
+def answer_approve(
+    *,
+    scope: Scope,
+    actor: User,
+    question: str,
+    answer: str,
+    chunks: Sequence[Chunk],
+    message: Message | None = None,
+    paraphrases: Sequence[str] = (),
+    days: int = DEFAULT_DAYS,
+) -> ApprovedAnswer:
+    """Publish an answer with its sources, in their order; one to the same question is replaced.
+
+    The caller has checked that the person reviews the question. Raises NotApprovableError without question, answer or
+    sources, and NotFoundError for a source that the person may not open or that is not live.
+    """
+    question, answer = " ".join(question.split()), answer.strip()[:LONGEST_ANSWER]
+    if not question or not answer or not chunks:
+        raise NotApprovableError
+    sources = list(dict.fromkeys(chunks))[:MOST_SOURCES]
+    readable = set(
+        documents_readable(scope=scope)
+        .filter(pk__in=[chunk.version.document_id for chunk in sources])
+        .values_list("pk", flat=True)
+    )
+    for chunk in sources:
+        if chunk.version.document_id not in readable or not _is_live(chunk):
+            raise NotFoundError("any_document")
+    asked = [line for raw in paraphrases if (line := " ".join(raw.split()))][:MOST_PARAPHRASES]
+    keys = list(dict.fromkeys(question_key(text) for text in (question, *asked)))
+    for earlier in approved_in_force().filter(tenant_id=scope.tenant_id, keys__overlap=[keys[0]]):
+        _withdraw(earlier, Withdrawal.BY_HAND)
+    approved = ApprovedAnswer.objects.create(
+        tenant_id=scope.tenant_id,
+        question=question,
+        paraphrases=asked,
+        keys=keys,
+        answer=_with_markers(answer, len(sources)),
+        source_count=len(sources),
+        message=message,
+        approved_by=actor,
+        expires=timezone.now() + timedelta(days=max(1, min(days, LONGEST_DAYS))),
+    )
+    ApprovedSource.objects.bulk_create(
+        ApprovedSource(
+            answer=approved,
+            number=number,
+            chunk=chunk,
+            version_id=chunk.version_id,
+            document_id=chunk.version.document_id,
+        )
+        for number, chunk in enumerate(sources, 1)
+    )
+    audit_record(actor=actor, action="answer.approve", target=question[:200], answer=approved.pk)
+    return approved
+
+
+@transaction.atomic
+def approved_withdraw(*, scope: Scope, actor: User, answer_id: int, is_reviewer: bool) -> ApprovedAnswer:
+    """Stop showing an approved answer; twice changes nothing more. Raises NotFoundError."""
+    found = approved_listed(scope=scope, is_reviewer=is_reviewer).filter(pk=answer_id).first()
+    if found is None:
+        raise NotFoundError
+    if _withdraw(found, Withdrawal.BY_HAND):
+        audit_record(actor=actor, action="answer.unapprove", target=found.question[:200], answer=found.pk)
+    return found
+
+
+def approved_check() -> int:
+    """Withdraw answers whose sources have changed and those that have expired; how many. Their owners are told."""
+    rows = ApprovedAnswer.objects.filter(withdrawn=None)
+    live = Q(sources__version__live_for__isnull=False, sources__document__deleted=None, sources__chunk__retired=None)
+    counted = rows.annotate(live=Count("sources", filter=live)).exclude(live=F("source_count"))
+    found = [row for row in counted.select_related("approved_by") if source_gone(row)]
+    expired = rows.filter(expires__lte=timezone.now()).update(withdrawn=timezone.now(), withdrawal=Withdrawal.EXPIRED)
+    return len(found) + expired
+
+
+@transaction.atomic
+def source_gone(row: ApprovedAnswer) -> bool:
+    """Withdraw an answer because a source is not what it was, and tell its owner; whether it was in force."""
+    if not _withdraw(row, Withdrawal.SOURCE):
+        return False
+    people = [row.approved_by] if row.approved_by is not None else []
+    link = reverse("admin:chat_approvedanswer_changelist")
+    notification_send(recipients=people, kind=APPROVED_WITHDRAWN, data={"question": row.question[:200]}, link=link)
+    return True
+
+
+def approved_count(*, answer_id: int) -> None:
+    """Count one use."""
+    ApprovedAnswer.objects.filter(pk=answer_id).update(used=F("used") + 1, last_used=timezone.now())
+
+
+def is_live(source: ApprovedSource) -> bool:
+    """Whether a source is the live passage that it was when the answer was approved."""
+    return (
+        source.document.deleted is None
+        and source.document.live_version_id == source.version_id
+        and not (source.chunk.retired)
+    )
+
+
+def _is_live(chunk: Chunk) -> bool:
+    document = chunk.version.document
+    return document.deleted is None and document.live_version_id == chunk.version_id and chunk.retired is None
+
+
+def _withdraw(row: ApprovedAnswer, reason: str) -> bool:
+    changed = ApprovedAnswer.objects.filter(pk=row.pk, withdrawn=None).update(
+        withdrawn=timezone.now(), withdrawal=reason
+    )
+    return changed > 0
+
+
+def _with_markers(answer: str, sources: int) -> str:
+    """The answer with a marker for each source, where it has none."""
+    if MARKER.search(answer):
+        return answer
+    return f"{answer} {''.join(f'[{number}]' for number in range(1, sources + 1))}"

@@ -1,0 +1,148 @@
+"""Remedies of a case: what is offered, applied, tested and undone, each kept with its person and time (D22, D36)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.errors import NotFoundError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from evaluation.errors import RemedyNotOfferedError
+from evaluation.models import OptionsDraft, RemedyApplication
+from evaluation.services import remedies as _all_of_them  # noqa: F401  # each registers itself
+from evaluation.services.options_drafts import draft_measure, draft_publish
+from evaluation.services.remedies.base import REMEDIES, About, Offer, Remedy, chosen
+from feedback.models import BadCase
+from feedback.selectors import case_get
+from feedback.services import is_reviewing
+from knowledge.models import IngestItem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedRemedy:
+    """A remedy with its form, for one case."""
+
+    remedy: Remedy
+    offer: Offer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedRemedy:
+    """A remedy that was applied to a case. `is_pending`: its document is still being processed."""
+
+    application: RemedyApplication
+    label: Any
+    draft: OptionsDraft | None
+    is_pending: bool
+
+
+def remedies_offered(*, scope: Scope, actor: User, case: BadCase) -> list[OfferedRemedy]:
+    """What the person can apply to a case that they review; what the diagnosis asks for comes first."""
+    about = About(scope=scope, actor=actor, case=case)
+    found = [
+        OfferedRemedy(remedy=one, offer=offer) for one in REMEDIES.values() if (offer := one.offer(about)) is not None
+    ]
+    return sorted(found, key=lambda row: not row.offer.is_advised)
+
+
+def remedies_applied(*, case: BadCase) -> list[AppliedRemedy]:
+    """What was applied to a case that the caller has got from `case_get`, the latest first."""
+    rows = list(RemedyApplication.objects.filter(case=case).select_related("applied_by", "undone_by", "draft"))
+    busy = IngestItem.objects.filter(version__document__in=[r.document_id for r in rows], finished=None)
+    pending = set(busy.values_list("version__document_id", flat=True))
+    return [
+        AppliedRemedy(
+            application=row,
+            label=REMEDIES[row.kind].label if row.kind in REMEDIES else row.kind,
+            draft=getattr(row, "draft", None),
+            is_pending=row.document_id in pending,
+        )
+        for row in rows
+    ]
+
+
+def remedy_apply(
+    *, scope: Scope, actor: User, case: BadCase, kind: str, values: Mapping[str, str]
+) -> RemedyApplication:
+    """Apply a remedy to a case with the rights of the person, and record it.
+
+    Raises NotFoundError without the right to review the case, RemedyNotOfferedError, and what the change itself raises.
+    """
+    about = _about(scope, actor, case)
+    remedy = REMEDIES.get(kind)
+    offer = remedy.offer(about) if remedy is not None else None
+    if remedy is None or offer is None:
+        raise RemedyNotOfferedError
+    given = chosen(offer.fields, values)
+    done = remedy.apply(about, given)
+    with transaction.atomic():
+        application = RemedyApplication.objects.create(
+            case=case,
+            kind=kind,
+            values=given,
+            before=done.before,
+            document_id=done.document,
+            applied_by=actor,
+        )
+        audit_record(actor=actor, action="remedy.apply", target=str(case.message), case=case.pk, kind=kind)
+    remedy.applied(about, application)
+    return application
+
+
+def remedy_undo(*, scope: Scope, actor: User, case: BadCase, application_id: int) -> RemedyApplication:
+    """Take back what a remedy did; twice changes nothing more. Raises NotFoundError and what the change raises."""
+    about = _about(scope, actor, case)
+    application = RemedyApplication.objects.filter(case=case, pk=application_id).first()
+    if application is None or application.kind not in REMEDIES:
+        raise NotFoundError
+    if application.undone is not None:
+        return application
+    REMEDIES[application.kind].undo(about, application)
+    with transaction.atomic():
+        application.undone, application.undone_by = timezone.now(), actor
+        application.save(update_fields=["undone", "undone_by"])
+        audit_record(actor=actor, action="remedy.undo", target=str(case.message), case=case.pk, kind=application.kind)
+    return application
+
+
+def remedy_test_note(*, case: BadCase, is_answered: bool) -> None:
+    """Keep what a test after a remedy has shown, with every remedy of the case that is in force."""
+    rows = RemedyApplication.objects.filter(case=case, undone=None)
+    rows.update(is_answered=is_answered, tested=timezone.now())
+
+
+def case_draft_measure(*, scope: Scope, actor: User, case: BadCase, draft_id: int) -> OptionsDraft:
+    """Measure a draft of the case with the golden cases of its set. Raises NotFoundError and what a search raises."""
+    draft = _draft(scope, actor, case, draft_id)
+    draft_measure(scope=scope, viewer=actor, draft=draft, case=case)
+    return draft
+
+
+def case_draft_publish(*, scope: Scope, actor: User, case: BadCase, draft_id: int) -> OptionsDraft:
+    """Publish a draft of the case. Raises what `draft_publish` raises."""
+    return draft_publish(scope=scope, actor=actor, draft=_draft(scope, actor, case, draft_id))
+
+
+def case_drafts(*, case: BadCase) -> Sequence[OptionsDraft]:
+    """Open drafts of a case, the latest first."""
+    return list(OptionsDraft.objects.filter(application__case=case, state=OptionsDraft.State.OPEN))
+
+
+def _about(scope: Scope, actor: User, case: BadCase) -> About:
+    found = case_get(scope=scope, case_id=case.pk, is_reviewer=is_reviewing(actor))
+    return About(scope=scope, actor=actor, case=found)
+
+
+def _draft(scope: Scope, actor: User, case: BadCase, draft_id: int) -> OptionsDraft:
+    about = _about(scope, actor, case)
+    rows = OptionsDraft.objects.filter(application__case=about.case, state=OptionsDraft.State.OPEN)
+    found = rows.select_related("knowledge_set").filter(pk=draft_id).first()
+    if found is None:
+        raise NotFoundError
+    return found

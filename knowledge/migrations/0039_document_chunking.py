@@ -1,0 +1,13 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("knowledge", "0028_set_chinese_name")]
+
+    operations = [
+        migrations.AddField(
+            model_name="document",
+            name="chunking",
+            field=models.JSONField(blank=True, db_default={}, default=dict, editable=False),
+        ),
+    ]

@@ -1,0 +1,293 @@
+"""Remedies of a case: offered, applied with the rights of the person, tested, and taken back (D22, D36)."""
+
+from __future__ import annotations
+
+import pytest
+
+from accounts.models import AuditEvent
+from evaluation.errors import DraftNotMeasuredError, DraftWorseError, RemedyNotOfferedError
+from evaluation.models import Diagnosis, GoldenCase, GoldenSet, OptionsDraft, RemedyApplication, WantedDocument
+from evaluation.services import options_drafts
+from evaluation.services.bearing import Wanted
+from evaluation.services.case_desk import case_test_again
+from evaluation.services.case_remedies import (
+    case_draft_measure,
+    case_draft_publish,
+    remedies_applied,
+    remedies_offered,
+    remedy_apply,
+    remedy_undo,
+)
+from evaluation.services.diagnosis import diagnosis_store
+from evaluation.services.remedies import synonym
+from evaluation.services.wanted_documents import wanted_document_close, wanted_documents_shown
+from feedback.models import BadCase
+from knowledge.models import Chunk, ChunkEdit, IngestItem, OptionsChange
+from knowledge.services.edits import chunk_disable, chunk_questions_set
+from notifications.models import Notification
+from tests.api.world import message_make
+from tests.evaluation.test_diagnosis import QUESTION, TEXTS, asked, diagnosed
+from tests.factories import ingest, make_admin, make_set, make_user, run_job, scope_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def reviewer():
+    return make_admin("reviewer")
+
+
+@pytest.fixture
+def radio(reviewer):
+    return make_set("radio", owners=[reviewer])
+
+
+@pytest.fixture
+def documents(reviewer, radio):
+    return ingest(reviewer, radio, **TEXTS)
+
+
+@pytest.fixture
+def asker(db):
+    return make_user("asker", clearance=1)
+
+
+def case_of(message, document=None, ordinal=None, accepted=("64",)) -> BadCase:
+    return BadCase.objects.create(
+        message=message, marked_document=document, marked_ordinal=ordinal, accepted=list(accepted)
+    )
+
+
+def diagnose_with(reviewer, case) -> None:
+    name = f"#{case.marked_document_id}" if case.marked_document_id else ""
+    found = diagnosed(reviewer, case.message, passage=name, answers=tuple(case.accepted))
+    diagnosis_store(actor=None, diagnosed=found, wanted=Wanted(passage=name, answers=tuple(case.accepted)))
+
+
+def told(case, document, cause="retrieval", remedy="add_synonym", detail="missing synonym", **evidence) -> None:
+    """A diagnosis as it is stored; a corpus of four documents finds everything by its vectors."""
+    Diagnosis.objects.create(
+        message=case.message,
+        document=document,
+        ordinal=0,
+        cause=cause,
+        subcause="missed retrieval",
+        detail=detail,
+        confidence=0.9,
+        remedy=remedy,
+        evidence=evidence,
+    )
+
+
+def apply(reviewer, case, kind, **values) -> RemedyApplication:
+    return remedy_apply(scope=scope_of(reviewer), actor=reviewer, case=case, kind=kind, values=values)
+
+
+def undo(reviewer, case, application) -> None:
+    remedy_undo(scope=scope_of(reviewer), actor=reviewer, case=case, application_id=application.pk)
+
+
+def offered(user, case) -> dict[str, bool]:
+    rows = remedies_offered(scope=scope_of(user), actor=user, case=case)
+    return {row.remedy.code: row.offer.is_advised for row in rows}
+
+
+def is_answered(reviewer, case) -> bool:
+    return case_test_again(scope=scope_of(reviewer), viewer=reviewer, case=case, is_reviewer=True).is_answered
+
+
+def work_off() -> None:
+    for job in set(IngestItem.objects.filter(finished=None).values_list("job", flat=True)):
+        run_job(job)
+
+
+def test_a_question_in_other_words_is_added_to_the_passage_and_taken_out_again(reviewer, documents, asker):
+    question = "zyqax zyqbx per zelle?"
+    case = case_of(asked(asker, question), documents["rach"], 0)
+    told(case, documents["rach"])
+    assert offered(reviewer, case)["add_question"]
+    chunk = Chunk.objects.get(version=documents["rach"].live_version)
+    chunk_questions_set(scope=scope_of(reviewer), actor=reviewer, chunk_id=chunk.pk, questions=["an older one?"])
+
+    application = apply(reviewer, case, "add_question")
+
+    assert is_answered(reviewer, case)
+    assert "add_question" not in offered(reviewer, case)
+    with pytest.raises(RemedyNotOfferedError):
+        apply(reviewer, case, "add_question")
+    undo(reviewer, case, application)
+    undo(reviewer, case, application)  # twice changes nothing more
+    assert ChunkEdit.objects.get().questions == ["an older one?"]
+    assert offered(reviewer, case)["add_question"]
+    words = set(AuditEvent.objects.values_list("action", flat=True))
+    assert {"remedy.apply", "remedy.undo", "passage.questions"} <= words
+
+
+def test_a_passage_that_was_excluded_is_included_and_excluded_again(reviewer, documents, asker):
+    chunk = Chunk.objects.get(version=documents["rach"].live_version)
+    chunk_disable(scope=scope_of(reviewer), actor=reviewer, chunk_id=chunk.pk)
+    case = case_of(asked(asker), documents["rach"], 0)
+    diagnose_with(reviewer, case)
+    assert offered(reviewer, case)["enable"]
+
+    application = apply(reviewer, case, "enable")
+
+    assert is_answered(reviewer, case)
+    undo(reviewer, case, application)
+    assert Chunk.objects.filter(version__document=documents["rach"], retired=None).count() == 0
+
+
+def test_a_document_is_cut_anew_with_sizes_of_its_own(reviewer, asker):
+    small = make_set(
+        "small", owners=[reviewer], options={"chunking": {"max_tokens": 64, "min_tokens": 32, "overlap": 0}}
+    )
+    text = "\n\n".join(
+        f"Paragraph {n} speaks of cells and of {n} other things at some length, as is usual here." * 2 for n in range(8)
+    )
+    document = ingest(reviewer, small, long=text)["long"]
+    pieces = Chunk.objects.filter(version=document.live_version).count()
+    case = case_of(asked(asker), document, 2)
+
+    application = apply(reviewer, case, "recut", size="larger")
+    assert remedies_applied(case=case)[0].is_pending
+    work_off()
+
+    document.refresh_from_db()
+    case.refresh_from_db()
+    assert Chunk.objects.filter(version=document.live_version).count() < pieces
+    assert case.marked_ordinal is None  # passages are counted anew
+    undo(reviewer, case, application)
+    work_off()
+    document.refresh_from_db()
+    case.refresh_from_db()
+    assert (document.chunking, case.marked_ordinal) == ({}, 2)
+    assert Chunk.objects.filter(version=document.live_version).count() == pieces
+
+
+def test_the_newest_version_is_withdrawn_and_returned(reviewer, radio, documents, asker):
+    ingest(reviewer, radio, rach="The terminal chooses one of them at random. Nothing else is said here.")
+    case = case_of(asked(asker), documents["rach"])
+    diagnose_with(reviewer, case)
+
+    application = apply(reviewer, case, "withdraw_version")
+    work_off()
+
+    assert is_answered(reviewer, case)
+    undo(reviewer, case, application)
+    work_off()
+    documents["rach"].refresh_from_db()
+    assert "Nothing else" in Chunk.objects.get(version=documents["rach"].live_version, retired=None).text
+
+
+def test_a_draft_of_a_setting_is_measured_published_and_taken_back(reviewer, radio, documents, asker, monkeypatch):
+    case = case_of(asked(asker), documents["rach"], 0)
+    golden = GoldenSet.objects.create(tenant=reviewer.tenant, name="g")
+    golden.sets.add(radio)
+    GoldenCase.objects.create(golden_set=golden, question=QUESTION, relevant=["rach"])
+
+    application = apply(reviewer, case, "option", change="top_k=20")
+    draft = OptionsDraft.objects.get()
+    assert draft.figures["draft"]["rank"] == 1
+    radio.refresh_from_db()
+    assert radio.options == {}  # a draft changes nothing
+    act = {"scope": scope_of(reviewer), "actor": reviewer, "case": case, "draft_id": draft.pk}
+    with pytest.raises(DraftNotMeasuredError):
+        case_draft_publish(**act)
+
+    case_draft_measure(**act)
+    OptionsDraft.objects.update(figures={"now": {"ndcg": 0.9}, "draft": {"ndcg": 0.5}})
+    with pytest.raises(DraftWorseError):
+        case_draft_publish(**act)
+    assert case_draft_measure(**act).figures["cases"] == 1
+    case_draft_publish(**act)
+
+    radio.refresh_from_db()
+    assert radio.options == {"retrieval": {"top_k": 20}}
+    undo(reviewer, case, application)
+    radio.refresh_from_db()
+    assert radio.options.get("retrieval", {}) == {}
+    assert list(OptionsChange.objects.order_by("pk").values_list("kind", flat=True)) == ["edit", "undo"]
+    assert options_drafts.WORSE < 0.01
+
+
+def test_owners_are_asked_for_a_document_and_say_what_became_of_it(reviewer, radio, documents, asker):
+    case = case_of(message_make(asker, question="Who won the curling?", answer="–", status="refused"), accepted=())
+    apply(reviewer, case, "ask_owner", set=str(radio.pk), text="Results of the curling cup")
+
+    wanted = WantedDocument.objects.get()
+    owner = scope_of(reviewer)
+    assert list(wanted_documents_shown(scope=owner)) == [wanted]
+    assert not wanted_documents_shown(scope=scope_of(asker)).exists()
+    assert Notification.objects.filter(kind="document_wanted", recipient=reviewer).count() == 1
+    wanted_document_close(scope=owner, actor=reviewer, wanted_id=wanted.pk, state="added")
+    wanted.refresh_from_db()
+    assert (wanted.state, wanted.closed_by) == ("added", reviewer)
+
+
+def test_a_golden_case_is_made_and_removed_unless_somebody_has_worked_on_it(reviewer, documents, asker):
+    golden = GoldenSet.objects.create(tenant=reviewer.tenant, name="g")
+    case = case_of(asked(asker), documents["rach"], 0)
+    first = apply(reviewer, case, "golden_case", golden_set=str(golden.pk))
+    undo(reviewer, case, first)
+    assert not golden.cases.exists()
+
+    second = apply(reviewer, case, "golden_case", golden_set=str(golden.pk))
+    golden.cases.update(answers=["64", "sixty-four"])
+    undo(reviewer, case, second)
+    assert golden.cases.count() == 1
+
+
+def test_nothing_is_offered_beyond_the_rights_of_the_reviewer(reviewer, radio, documents, asker):
+    owner = make_user("other", is_staff=True)
+    kitchen = make_set("kitchen", owners=[owner])
+    message = asked(asker, sets=())
+    message.conversation.sets.add(kitchen)
+    message.citations.all().delete()
+    case = case_of(message, documents["rach"], 0)
+
+    found = offered(owner, case)
+
+    assert not {"add_question", "recut", "enable", "weight", "withdraw_version"} & found.keys()
+    with pytest.raises(RemedyNotOfferedError):
+        apply(owner, case, "add_question")
+
+
+def test_a_synonym_is_offered_only_where_a_lexicon_has_joined(reviewer, documents, asker, monkeypatch):
+    class Kept:
+        words: dict[int, tuple[str, str]] = {}
+
+        def may_change(self, *, scope, actor):
+            return True
+
+        def synonym_add(self, *, scope, actor, term, synonym):
+            self.words[1] = (term, synonym)
+            return 1
+
+        def synonym_remove(self, *, scope, actor, stored_id):
+            self.words.pop(stored_id, None)
+
+    case = case_of(asked(asker, "zyqax zyqbx per zelle?"), documents["rach"], 0)
+    told(case, documents["rach"], words=["zyqax"])
+    assert "add_synonym" not in offered(reviewer, case)
+
+    monkeypatch.setattr(synonym, "_joined", [])
+    synonym.lexicon_join(Kept())
+    application = apply(reviewer, case, "add_synonym", term="preambles", synonym="zyqax")
+    assert Kept.words == {1: ("preambles", "zyqax")}
+    undo(reviewer, case, application)
+    assert Kept.words == {}
+
+
+def test_the_right_answer_is_published_as_approved_and_withdrawn_again(reviewer, documents, asker):
+    case = case_of(asked(asker), documents["rach"], 0)
+    case.right_answer = "Sixty-four, all told."
+    case.accepted = ["Sixty-four"]
+    case.save()
+    assert not is_answered(reviewer, case)
+
+    application = apply(reviewer, case, "approve", paraphrases="How many preambles are in a cell?")
+
+    assert is_answered(reviewer, case)
+    assert "approve" not in offered(reviewer, case)
+    undo(reviewer, case, application)
+    assert not is_answered(reviewer, case)
