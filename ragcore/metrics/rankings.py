@@ -21,7 +21,7 @@ def documents(case: MeasuredCase) -> tuple[Sequence[str], Mapping[Hashable, floa
 
 
 def _gains(gains: Mapping[str, float]) -> Mapping[Hashable, float]:
-    return {**gains}
+    return dict(gains.items())
 
 
 def quoted(ranking: Sequence[RankedText], quotations: Mapping[str, float]) -> list[str]:
