@@ -3,7 +3,11 @@
 ADVANCE_DIAGNOSIS = "evaluation.advance_diagnosis"
 DIAGNOSE_AT_NIGHT = "evaluation.diagnose_at_night"
 RESUME_DIAGNOSIS = "evaluation.resume_diagnosis"
+ADVANCE_RUN = "evaluation.advance_run"
+RESUME_RUNS = "evaluation.resume_runs"
 QUEUES = {
+    ADVANCE_RUN: "diagnosis",
+    RESUME_RUNS: "chat",  # as below
     ADVANCE_DIAGNOSIS: "diagnosis",
     DIAGNOSE_AT_NIGHT: "diagnosis",
     RESUME_DIAGNOSIS: "chat",  # short, and not behind what it watches

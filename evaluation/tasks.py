@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from evaluation.queue import ADVANCE_DIAGNOSIS, DIAGNOSE_AT_NIGHT, RESUME_DIAGNOSIS
+from evaluation.queue import ADVANCE_DIAGNOSIS, ADVANCE_RUN, DIAGNOSE_AT_NIGHT, RESUME_DIAGNOSIS, RESUME_RUNS
 from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
+from evaluation.services.runs import run_advance, runs_resume
 
 
 @shared_task(name=ADVANCE_DIAGNOSIS)
@@ -24,3 +25,15 @@ def diagnose_at_night() -> None:
 def resume_diagnosis() -> None:
     """Call a worker to runs that lost theirs."""
     diagnosis_runs_resume()
+
+
+@shared_task(name=ADVANCE_RUN)
+def advance_run(*, run_id: int) -> None:
+    """Ask the next cases of an evaluation run."""
+    run_advance(run_id=run_id)
+
+
+@shared_task(name=RESUME_RUNS)
+def resume_runs() -> None:
+    """Call a worker to evaluation runs that lost theirs."""
+    runs_resume()

@@ -26,6 +26,7 @@ from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import filters_check
 from knowledge.selectors.options import site_options
+from knowledge.selectors.options_draft import set_options_in_force
 from knowledge.selectors.visibility import visible_to
 from knowledge.services.filters import filters_explained
 from knowledge.services.merging import merge_results
@@ -170,7 +171,7 @@ def retrieval_options(
         ("site", site_options(tenant_id=scope.tenant_id).get("retrieval", {})),
     ]
     if len(sets) == 1:
-        layers.append((f"set {sets[0].code}", sets[0].options.get("retrieval", {})))
+        layers.append((f"set {sets[0].code}", set_options_in_force(sets[0]).get("retrieval", {})))
     if request.mode != "hybrid":
         layers.append((f"mode {request.mode}", {"rerank": False}))
     asked = {"top_k": request.top_k, "rerank": request.rerank, "cliff": request.cliff, **request.options}

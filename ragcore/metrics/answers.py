@@ -104,7 +104,7 @@ class SupportedShare:
     """Share of the checked sentences that the sources support; a weak one counts half. 0 to 1."""
 
     def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
-        if case.answer is None or case.is_refused or not case.support:
+        if case.is_refused or not case.support:
             return None
         worth = {"supported": 1.0, "weak": 0.5}
         return sum(worth.get(one, 0.0) for one in case.support) / len(case.support)
