@@ -303,6 +303,7 @@ def comparison_export(request: HttpRequest, *, run: EvaluationRun) -> HttpRespon
     comparison = configurations_compare(first, second)
     name = slugify(f"{run.golden_set.name}-{first.name}-{second.name}") or f"run-{run.pk}"
     audit_record(actor=admin_user(request), action="run.export", target=run.golden_set.name, run=run.pk)
+    content: str | bytes
     if request.GET.get("as") == "junit":
         content = comparison_junit(comparison, name=run.golden_set.name, floors=run.golden_set.floors, candidate=second)
         kind, ending = "application/xml; charset=utf-8", "xml"

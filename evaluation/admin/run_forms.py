@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from math import isfinite
+from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
@@ -11,13 +12,12 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, U
 
 from accounts.error_messages import error_message
 from evaluation.models import GoldenSet, RunConfiguration
+from evaluation.services.configuration_text import plan_read
 from evaluation.services.runs import MOST_CONFIGURATIONS, ConfigurationPlan
-from knowledge.services.options import options_merge
-from knowledge.types import RetrievalMode
+from knowledge.admin.source_forms import CapitalLabels, PairsField
 from ragcore.errors import InvalidOptionsError
-from ragcore.options import OPTION_GROUPS, option_fields
+from ragcore.metrics.registry import all_metrics
 
-SEARCH_MODE = "search.mode"  # not an option of a set, but of one question
 READY: dict[str, tuple[Any, ConfigurationPlan]] = {
     "live": (_("Live settings"), ConfigurationPlan(name="live")),
     **{
@@ -120,38 +120,28 @@ def _with(plan: ConfigurationPlan, component: str) -> ConfigurationPlan:
     )
 
 
-def plan_read(name: str, text: str, component: str) -> ConfigurationPlan:
-    """A configuration of lines `group.option = value`; `search.mode` is hybrid, vector or bm25.
+class FloorsField(PairsField):
+    """One `metric = value` a line."""
 
-    Raises InvalidOptionsError that names every fault.
-    """
-    options: dict[str, dict[str, Any]] = {}
-    mode: RetrievalMode = "hybrid"
-    faults = []
-    for line in filter(None, map(str.strip, text.splitlines())):
-        key, sign, raw = (part.strip() for part in line.partition("="))
-        group, _dot, option = key.partition(".")
-        if key == SEARCH_MODE and raw in get_args(RetrievalMode) and raw != "graph":
-            mode = raw  # type: ignore[assignment]
-        elif not sign or group not in OPTION_GROUPS or option not in option_fields(OPTION_GROUPS[group].options):
-            faults.append(f"{line!r} is not an option with a value")
-        else:
-            options.setdefault(group, {})[option] = _value_of(
-                option_fields(OPTION_GROUPS[group].options)[option].kind, raw
-            )
-    if faults:
-        raise InvalidOptionsError("faults", faults=faults)
-    options_merge({}, options, layer=name)
-    return ConfigurationPlan(name=name, component=component, retrieval_mode=mode, options=options)
-
-
-def _value_of(kind: type, raw: str) -> Any:
-    """The value as its type; what cannot be read stays a text, which the option then refuses."""
-    if kind is bool:
-        return {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}.get(raw.lower(), raw)
-    if kind in (int, float):
+    def to_python(self, value: Any) -> Any:
+        pairs = super().to_python(value)
+        unknown = [name for name in pairs if name not in all_metrics()]
+        if unknown:
+            known = ", ".join(all_metrics())
+            raise forms.ValidationError(_("Unknown figures. There are: %(known)s.") % {"known": known})
         try:
-            return kind(raw)
-        except ValueError:
-            return raw
-    return raw
+            floors = {name: float(number) for name, number in pairs.items()}
+            if not all(isfinite(floor) for floor in floors.values()):
+                raise ValueError
+            return floors
+        except ValueError as error:
+            raise forms.ValidationError(_("Each line is a figure, an equals sign and a number.")) from error
+
+
+class GoldenSetForm(CapitalLabels, forms.ModelForm):  # type: ignore[type-arg]
+    """A golden set with the lowest values that settings may have."""
+
+    floors = FloorsField(
+        label=_("lowest values"),
+        help_text=_("One per line, such as ndcg@10 = 0.8. Settings with a lower value are not published."),
+    )

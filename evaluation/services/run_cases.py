@@ -25,7 +25,7 @@ from ragcore.metrics.registry import (
 )
 from ragcore.text.question_type import question_type
 from ragcore.text.scripts import language_of
-from ragcore.types import State
+from ragcore.types import Candidate, State
 
 logger = logging.getLogger(__name__)
 
@@ -137,6 +137,14 @@ class _Names:
                 name = document_name(external_id, document, self.wanted)
                 found.append(RankedText(document=name, text=texts.get(chunk, text)))
         return found
+
+
+def ranked_documents(candidates: Sequence[Candidate], *, named: Iterable[str]) -> list[str]:
+    """Documents of a ranking of passages, best first, each once, named as the case names them."""
+    wanted = set(named)
+    external = (c.passage.external_id if c.passage else "" for c in candidates)
+    names = (document_name(given, c.document, wanted) for given, c in zip(external, candidates, strict=True))
+    return list(dict.fromkeys(names))
 
 
 def document_name(external_id: str, document_id: int, wanted: set[str]) -> str:
