@@ -12,10 +12,9 @@ from django.core.management import call_command
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from evaluation.models import GoldenSet
+from evaluation.models import GoldenSet, RunConfiguration
 from evaluation.services.golden import benchmark_load, golden_import
 from evaluation.services.golden_files import golden_file_parse
-from evaluation.models import RunConfiguration
 from evaluation.services.runs import ConfigurationPlan, evaluation_run
 from knowledge.demo import GOLDEN
 from knowledge.models import IngestItem, IngestJob, KnowledgeSet

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evaluation.models import RunConfiguration
 from evaluation.services.run_figures import ordered
 from evaluation.services.runs import run_cases
-from ragcore.metrics.comparison import PairedDifference, compare
+from ragcore.metrics.comparison import PairedDifference, compare, holm
 from ragcore.metrics.registry import metric_info
 
 Scores = Mapping[str, float]
@@ -109,13 +109,15 @@ def gate_judge(
     """Passed if no primary metric is significantly worse than the baseline and none is below its floor.
 
     `means`: of the candidate. A metric with a floor that was not measured is a fault: otherwise a change could pass by
-    not being measured. None: there is no baseline.
+    not being measured. p-values are corrected for the primary metrics alone, which decide. `comparison`: None without
+    a baseline.
     """
     faults = []
     compared = comparison.metrics if comparison is not None else {}
     primary = [name for name in compared if (info := metric_info(name)) is not None and info.is_primary]
+    corrected = holm({name: compared[name].p for name in primary})
     for name in primary:
-        one = compared[name]
+        one = replace(compared[name], p_corrected=corrected[name])
         is_worse = one.difference < 0 if is_higher_better(name) else one.difference > 0
         if is_worse and one.is_significant:
             faults.append(GateFault(metric=name, reason="worse", value=one.second, limit=one.first, p=one.p_corrected))

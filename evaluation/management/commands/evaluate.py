@@ -25,6 +25,7 @@ from evaluation.services.configuration_text import plan_read
 from evaluation.services.gates import guarding_sets
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import golden_file_parse
+from evaluation.services.run_figures import ordered
 from evaluation.services.run_files import (
     baseline_compare,
     baseline_read,
@@ -197,7 +198,8 @@ class Command(BaseCommand):
     def _print(self, golden_set: GoldenSet, configuration: RunConfiguration) -> None:
         self.stdout.write(f"{golden_set.name}, run {configuration.run_id}")
         self.stdout.write(f"{'figure':<24}{'value':>10}{'95 % interval':>22}{'deviation':>12}{'cases':>8}")
-        for name, figure in configuration.figures.items():
+        for name in ordered(configuration.figures):
+            figure = configuration.figures[name]
             digits = 0 if name.endswith("_ms") else 3
             value, low, high, deviation = (f"{figure[key]:.{digits}f}" for key in ("value", "low", "high", "sd"))
             self.stdout.write(f"{name:<24}{value:>10}{f'{low} – {high}':>22}{deviation:>12}{figure['cases']:>8}")

@@ -395,7 +395,9 @@ class Place:
                 golden_set=golden, question=words["question"], answers=[words["answer"]], relevant=[words["found"]]
             )
             version = golden.versions.create(
-                number=1, sha256="x", cases=[{"id": case.pk, "question": words["question"], "relevant": [words["found"]]}]
+                number=1,
+                sha256="x",
+                cases=[{"id": case.pk, "question": words["question"], "relevant": [words["found"]]}],
             )
             run = EvaluationRun.objects.create(
                 golden_set=golden,
