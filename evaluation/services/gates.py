@@ -164,9 +164,10 @@ def change_results(*, change: GatedChange) -> list[GateResult]:
 
 def run_judge(run: EvaluationRun) -> GateResult:
     """The verdict on the second configuration of a run against its first."""
-    if run.state != EvaluationRun.State.DONE:
+    pair = list(run.configurations.all()[:2])
+    if run.state != EvaluationRun.State.DONE or len(pair) < 2:
         return GateResult(run=run, comparison=None, verdict=None)
-    live, draft = run.configurations.all()[:2]
+    live, draft = pair
     comparison = configurations_compare(live, draft)
     verdict = gate_judge(means=configuration_means(draft), floors=run.golden_set.floors, comparison=comparison)
     return GateResult(run=run, comparison=comparison, verdict=verdict)
