@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.services import audit_record
-from evaluation.admin.lab_labels import stage_label
+from evaluation.admin.lab_labels import ranking_label
 from evaluation.models import CaseOutcome, EvaluationRun, RunConfiguration
 from evaluation.selectors import runs_of
 from evaluation.services.comparison import ComparedCase, Comparison, configurations_compare, is_higher_better
@@ -282,7 +282,7 @@ def case_page(request: HttpRequest, *, run: EvaluationRun, case: int, context: d
 def _stages(rankings: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
     """Rankings from the last to the first, each with its name."""
     known = [name for name in reversed(STAGES) if rankings.get(name)]
-    return [(name, _("Result") if name == "final" else stage_label(name), rankings[name]) for name in known]
+    return [(name, _("Result") if name == "final" else ranking_label(name), rankings[name]) for name in known]
 
 
 def _score_rows(stored: Mapping[int, CaseOutcome], pair: list[RunConfiguration]) -> list[dict[str, Any]]:

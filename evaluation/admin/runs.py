@@ -21,6 +21,7 @@ from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
 from evaluation.admin.comparison import comparison_urls
 from evaluation.admin.golden import EvaluationAdmin
+from evaluation.admin.lab_labels import ranking_label
 from evaluation.admin.run_forms import RunForm
 from evaluation.models import EvaluationRun, GoldenCase, RunConfiguration
 from evaluation.selectors import golden_sets_kept, golden_sets_listed, run_get
@@ -49,6 +50,14 @@ DIMENSIONS = {
     "level": _("Level"),
     "type": _("Question type"),
     "language": _("Language"),
+}
+TIME_LABELS = {"p50_ms": _("Median time"), "p95_ms": _("95th percentile of time")}
+TYPES = {
+    "definition": _("Definition"),
+    "process": _("Procedure"),
+    "comparison": _("Comparison"),
+    "application": _("Application"),
+    "general": _("Other question"),
 }
 COLOURS = {"running": "info", "paused": "warning", "done": "success", "cancelled": "danger", "failed": "danger"}
 
@@ -178,10 +187,10 @@ def figure_rows(configurations: Iterable[RunConfiguration]) -> list[dict[str, An
     return [
         {
             "metric": name,
-            "label": gettext(first.label) if first.label else name,
+            "label": str(TIME_LABELS.get(name) or gettext(first.label)),
             "help": gettext(first.help) if first.help else "",
             "is_primary": first.is_primary,
-            "stage": name.partition(".")[2],
+            "stage": ranking_label(stage) if (stage := name.partition(".")[2]) else "",
             "values": [figure_shown(name, one.figures[name]) if name in one.figures else None for one in every],
         }
         for name in names
@@ -216,8 +225,9 @@ def dimension_tables(configurations: Iterable[RunConfiguration]) -> list[dict[st
 
 def _value_label(dimension: str, value: str) -> str:
     choices = {"style": GoldenCase.Style.choices, "level": GoldenCase.Level.choices}.get(dimension, [])
-    languages = {"zh": _("Chinese"), "en": _("English"), "other": _("Other")} if dimension == "language" else {}
-    return str(dict(choices).get(value) or languages.get(value) or value or "–")
+    languages = {"zh": _("Chinese"), "en": _("English"), "other": _("Other")}
+    words = {"language": languages, "type": TYPES}.get(dimension, {})
+    return str(dict(choices).get(value) or words.get(value) or value or "–")
 
 
 def _worst(request: HttpRequest, configuration: RunConfiguration, rows: dict[int, GoldenRow]) -> list[dict[str, Any]]:
