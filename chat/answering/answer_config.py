@@ -13,9 +13,9 @@ from chat.answering.stage_plans import is_loop_off
 from chat.types import AnswerRequest
 from knowledge import model_registry
 from knowledge.models import KnowledgeSet
+from knowledge.options_draft import set_options_in_force
 from knowledge.selectors import sets_readable
 from knowledge.selectors.options import site_options
-from knowledge.selectors.options_draft import set_options_in_force
 from knowledge.types import RetrievalMode
 from ragcore.options import AnswerOptions, Resolved, options_sha256, resolve
 from ragcore.presets import mode_layers, preset, preset_retrieval_mode

@@ -31,10 +31,10 @@ from evaluation.services.run_cases import CaseResult, case_dimensions, case_run
 from evaluation.services.run_components import AskedCase
 from evaluation.services.run_figures import CaseScores, dimension_figures, run_figures
 from knowledge.models import KnowledgeSet
+from knowledge.options_draft import OptionsDraft, options_draft
 from knowledge.queue import enqueue_on_commit
 from knowledge.selectors import sets_listed
 from knowledge.selectors.options import site_options
-from knowledge.selectors.options_draft import OptionsDraft, options_draft
 from knowledge.services.options import options_merge
 from knowledge.types import RetrievalMode
 from ragcore.options import options_sha256

@@ -13,7 +13,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import Tenant
 from accounts.scope import Scope
 from knowledge.models import Document, KnowledgeSet, OptionsChange, SiteOptions
-from knowledge.selectors.options_draft import site_draft
+from knowledge.options_draft import site_draft
 from knowledge.selectors.sets import set_get, set_owned, sets_managed
 from ragcore.options import (
     OPTION_GROUPS,

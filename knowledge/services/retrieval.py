@@ -23,10 +23,10 @@ from knowledge.indexes.statements import run_concurrently, statement_timeout
 from knowledge.indexes.visibility import Visible
 from knowledge.indexes.visible_passages import passages_load, passages_of_sections
 from knowledge.models import KnowledgeSet
+from knowledge.options_draft import set_options_in_force
 from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import filters_check
 from knowledge.selectors.options import site_options
-from knowledge.selectors.options_draft import set_options_in_force
 from knowledge.selectors.visibility import visible_to
 from knowledge.services.filters import filters_explained
 from knowledge.services.merging import merge_results

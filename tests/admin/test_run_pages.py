@@ -131,7 +131,9 @@ def test_both_ways_to_a_case_stand_side_by_side(reviewer, administrator, golden_
 
 def test_who_may_not_read_a_source_sees_that_there_is_one_and_not_what(reviewer, administrator, golden_set):
     closed = make_document("secret-plan", make_set("closed", owners=[administrator], visibility="members"))
-    hidden_chunk = Chunk.objects.create(version=closed.live_version, ordinal=9, tokens=5, text="The tower falls on Monday.")
+    hidden_chunk = Chunk.objects.create(
+        version=closed.live_version, ordinal=9, tokens=5, text="The tower falls on Monday."
+    )
     hidden = golden_set.cases.create(question="What is planned?", relevant=["secret-plan"], key_points=["a tower"])
     trace = {
         "ranks": {"final": [hidden_chunk.pk]},
