@@ -52,6 +52,8 @@ class NotFoundError(PermanentError):
         "access_request": "There is no such request for access, or you may not see it.",
         "announcement": "There is no such announcement, or it cannot be dismissed.",
         "session": "This session has ended already.",
+        "evaluation_run": "There is no such evaluation run.",
+        "measured_change": "There is no such measured change.",
         "any_document": "There is no such document, or you may not see it.",
     }
 

@@ -12,19 +12,21 @@ from django.core.management import call_command
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from evaluation.models import GoldenSet
+from evaluation.models import GoldenSet, RunConfiguration
 from evaluation.services.golden import benchmark_load, golden_import
 from evaluation.services.golden_files import golden_file_parse
-from evaluation.services.runs import EvaluationOptions, evaluation_run
+from evaluation.services.runs import ConfigurationPlan, evaluation_run
 from knowledge.demo import GOLDEN
 from knowledge.models import IngestItem, IngestJob, KnowledgeSet
 from knowledge.services import indexes_refresh, ingestion_advance
 
+ALONE = RunConfiguration.Component.RETRIEVAL
+UNRANKED = {"retrieval": {"rerank": False}}
 ARMS = {
-    "BM25": EvaluationOptions(mode="bm25", rerank=False),
-    "vectors": EvaluationOptions(mode="vector", rerank=False),
-    "fused": EvaluationOptions(rerank=False),
-    "fused and reranked": EvaluationOptions(),
+    "BM25": ConfigurationPlan(name="BM25", retrieval_mode="bm25", component=ALONE, options=UNRANKED),
+    "vectors": ConfigurationPlan(name="vectors", retrieval_mode="vector", component=ALONE, options=UNRANKED),
+    "fused": ConfigurationPlan(name="fused", component=ALONE, options=UNRANKED),
+    "fused and reranked": ConfigurationPlan(name="fused and reranked", component=ALONE),
 }
 SHOWN = ("recall@1", "recall@10", "ndcg@10", "p50_ms", "p95_ms")
 
@@ -37,8 +39,8 @@ def run(*, folders: Sequence[Path], limit: int) -> str:
     rows = ["| set | arm | r@1 | r@10 | nDCG@10 (95 %) | p50 ms | p95 ms |", "|---|---|---|---|---|---|---|"]
     for golden, documents, seconds in _sets(scope=scope, admin=admin, folders=folders):
         note(f"{golden.name}: {documents} documents live in {seconds:.1f} s ({documents / seconds:.1f}/s)")
-        for arm, options in ARMS.items():
-            rows.append(_row(scope=scope, admin=admin, golden=golden, arm=arm, options=options, limit=limit))
+        for arm, plan in ARMS.items():
+            rows.append(_row(scope=scope, admin=admin, golden=golden, arm=arm, plan=plan, limit=limit))
             note(rows[-1])
     return "\n".join(rows)
 
@@ -69,9 +71,8 @@ def work_off(job_id: int) -> int:
     return done
 
 
-def _row(*, scope: Scope, admin: User, golden: GoldenSet, arm: str, options: EvaluationOptions, limit: int) -> str:
-    options = EvaluationOptions(mode=options.mode, rerank=options.rerank, limit=limit)
-    figures = evaluation_run(scope=scope, user=admin, golden_set=golden, options=options).figures
+def _row(*, scope: Scope, admin: User, golden: GoldenSet, arm: str, plan: ConfigurationPlan, limit: int) -> str:
+    figures = evaluation_run(scope=scope, user=admin, golden_set=golden, configurations=[plan], limit=limit).figures
     recall1, recall10, ndcg, p50, p95 = (figures[name] for name in SHOWN)
     interval = f"{ndcg['value']:.3f} ({ndcg['low']:.3f}–{ndcg['high']:.3f})"
     cells = [golden.name, arm, f"{recall1['value']:.3f}", f"{recall10['value']:.3f}", interval]

@@ -98,3 +98,44 @@ class NoRightAnswerKnownError(PermanentError):
 
     code = "no_right_answer_known"
     default_message = "Mark the passage and an accepted answer first."
+
+
+class NothingForComponentError(PermanentError):
+    """A golden case does not say what a component needs: relevant documents, or an accepted answer."""
+
+    code = "nothing_for_component"
+    default_message = "This case has nothing for the component that runs."
+
+
+class RunNotOpenError(PermanentError):
+    """A run is over and cannot be paused, resumed or cancelled."""
+
+    code = "run_not_open"
+    default_message = "This run is over."
+
+
+class TooManyConfigurationsError(PermanentError):
+    """A run has no configuration, or more than it may."""
+
+    code = "too_many_configurations"
+    default_message = "A run needs between 1 and 6 configurations with different names."
+
+
+class ChangeNotDecidableError(PermanentError):
+    """A measured change cannot be published or discarded now."""
+
+    code = "change_not_decidable"
+    default_message = "This change is over."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "measuring": "This change is still being measured.",
+        "over": "This change is over.",
+        "reason": "Publishing a change that has not passed needs a reason.",
+        "stale": "The settings have changed since this change was measured. Save them again to measure anew.",
+    }
+
+
+class InvalidBaselineError(PermanentError):
+    """A file is not a baseline that `evaluate --output` has written."""
+
+    code = "invalid_baseline"
+    default_message = "This file is not a baseline that evaluate --output has written."

@@ -22,6 +22,17 @@ class GoldenSet(models.Model):
     sets = models.ManyToManyField(
         "knowledge.KnowledgeSet", blank=True, related_name="golden_sets", verbose_name=_("knowledge sets")
     )
+    guards = models.BooleanField(
+        _("guards publishing"),
+        default=True,
+        help_text=_("New settings of its knowledge set are published only when these cases do not get worse."),
+    )
+    floors = models.JSONField(
+        _("lowest values"),
+        default=dict,
+        blank=True,
+        help_text=_("One per line, such as ndcg@10 = 0.8. Settings with a lower value are not published."),
+    )  # metric -> value
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
@@ -140,25 +151,150 @@ class GoldenVersion(models.Model):
 
 
 class EvaluationRun(models.Model):
-    """Figures of one run with one configuration."""
+    """A version of a golden set, asked once with each of some configurations, with the rights of who started it."""
+
+    class State(models.TextChoices):
+        RUNNING = "running", pgettext_lazy("state of an evaluation run", "Running")
+        PAUSED = "paused", pgettext_lazy("state of an evaluation run", "Paused")
+        DONE = "done", pgettext_lazy("state of an evaluation run", "Finished")
+        CANCELLED = "cancelled", pgettext_lazy("state of an evaluation run", "Cancelled")
+        FAILED = "failed", pgettext_lazy("state of an evaluation run", "Failed")
 
     golden_set = models.ForeignKey(
         "evaluation.GoldenSet", on_delete=models.CASCADE, related_name="runs", verbose_name=_("golden set")
     )
-    options = models.JSONField(_("options"), default=dict)
+    version = models.ForeignKey(GoldenVersion, null=True, editable=False, on_delete=models.CASCADE, related_name="+")
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        verbose_name=_("started by"),
+    )  # whose rights hold; without this person a run cannot go on
+    state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.DONE)
+    limit = models.PositiveIntegerField(null=True)  # the first cases only
+    total = models.PositiveIntegerField(default=0)  # cases × configurations
+    leased_until = models.DateTimeField(null=True)  # by the worker that holds it
+    options = models.JSONField(_("options"), default=dict)  # of the first configuration
     options_sha256 = models.CharField(max_length=64)
-    figures = models.JSONField(_("figures"), default=dict)  # metric -> value in 0..1 or milliseconds
-    cases = models.JSONField(default=list)  # per case: id, recall, ndcg, contains, milliseconds
+    figures = models.JSONField(_("figures"), default=dict)  # of the first configuration
     started = models.DateTimeField(_("started"), auto_now_add=True)
     finished = models.DateTimeField(_("finished"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("evaluation run")
         verbose_name_plural = _("evaluation runs")
-        ordering: ClassVar = ["-started"]
+        ordering: ClassVar = ["-started", "-pk"]
 
     def __str__(self) -> str:
         return f"{self.golden_set} {self.started:%Y-%m-%d %H:%M}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether cases are still to be asked."""
+        return self.state in (self.State.RUNNING, self.State.PAUSED)
+
+
+class RunConfiguration(models.Model):
+    """One of the configurations of a run: options over those that are live, and which part of the product runs."""
+
+    class Component(models.TextChoices):
+        ANSWER = "answer", pgettext_lazy("what a run asks", "Whole answer")
+        RETRIEVAL = "retrieval", pgettext_lazy("what a run asks", "Retrieval alone")
+        REWRITING = "rewriting", pgettext_lazy("what a run asks", "Query rewriting alone")
+        RERANK = "rerank", pgettext_lazy("what a run asks", "Reranking alone")
+        COMPRESSION = "compression", pgettext_lazy("what a run asks", "Context compression alone")
+        GENERATION = "generation", pgettext_lazy("what a run asks", "Generation alone, from the relevant documents")
+        SUPPORT = "support", pgettext_lazy("what a run asks", "Support check alone, of the accepted answer")
+
+    run = models.ForeignKey(EvaluationRun, on_delete=models.CASCADE, related_name="configurations")
+    position = models.PositiveSmallIntegerField(default=0)
+    name = models.CharField(_("name"), max_length=100)
+    component = models.CharField(max_length=16, choices=Component.choices, default=Component.ANSWER)
+    retrieval_mode = models.CharField(max_length=8, default="hybrid")
+    options = models.JSONField(default=dict)  # group -> option -> value; null: as the layer below says
+    options_sha256 = models.CharField(max_length=64)
+    figures = models.JSONField(default=dict)  # metric -> value, low, high, sd, cases
+    dimensions = models.JSONField(default=dict)  # dimension -> its value -> metric -> value, sd, cases
+    failed = models.PositiveIntegerField(default=0)  # cases
+
+    class Meta:
+        ordering: ClassVar = ["run", "position"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "position"], name="evaluation_configuration_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class CaseOutcome(models.Model):
+    """What one configuration did with one case. Written once."""
+
+    configuration = models.ForeignKey(RunConfiguration, on_delete=models.CASCADE, related_name="outcomes")
+    case = models.BigIntegerField()  # id in the version of the golden set; the case itself may be gone
+    scores = models.JSONField(default=dict)  # metric -> value
+    trace = models.JSONField(default=dict)  # what was found and answered; documents and passages by id
+    seconds = models.FloatField(default=0.0)
+    error = models.CharField(max_length=64, blank=True)  # code; such a case counts as 0
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["configuration", "case"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["configuration", "case"], name="evaluation_outcome_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.configuration_id} {self.case}"
+
+
+class GatedChange(models.Model):
+    """A change that is published only when the golden sets that guard it do not get worse (D34, B8)."""
+
+    class Kind(models.TextChoices):
+        SET_OPTIONS = "set_options", pgettext_lazy("what a change publishes", "Settings of a knowledge set")
+
+    class State(models.TextChoices):
+        MEASURING = "measuring", pgettext_lazy("state of a change", "Being measured")
+        PASSED = "passed", pgettext_lazy("state of a change", "Passed")
+        FAILED = "failed", pgettext_lazy("state of a change", "Not passed")
+        PUBLISHED = "published", pgettext_lazy("state of a change", "Published")
+        OVERRIDDEN = "overridden", pgettext_lazy("state of a change", "Published all the same")
+        DISCARDED = "discarded", pgettext_lazy("state of a change", "Discarded")
+
+    kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.SET_OPTIONS)
+    knowledge_set = models.ForeignKey(
+        "knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="+", verbose_name=_("knowledge set")
+    )
+    payload = models.JSONField(default=dict)  # what is published, as the kind reads it
+    base_sha256 = models.CharField(max_length=64)  # of what was live when it was measured
+    note = models.CharField(max_length=256, blank=True)
+    state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.MEASURING)
+    runs = models.ManyToManyField(EvaluationRun, related_name="gated_changes")  # live against draft
+    reason = models.CharField(_("reason"), max_length=500, blank=True)  # of publishing all the same
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
+    )
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
+    )
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    decided = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name = _("measured change")
+        verbose_name_plural = _("measured changes")
+        ordering: ClassVar = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.knowledge_set_id}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody has still to decide."""
+        return self.state in (self.State.MEASURING, self.State.PASSED, self.State.FAILED)
 
 
 class Diagnosis(models.Model):

@@ -4,7 +4,11 @@ ADVANCE_DIAGNOSIS = "evaluation.advance_diagnosis"
 DIAGNOSE_AT_NIGHT = "evaluation.diagnose_at_night"
 RESUME_DIAGNOSIS = "evaluation.resume_diagnosis"
 SEND_REPORTS = "evaluation.send_reports"
+ADVANCE_RUN = "evaluation.advance_run"
+RESUME_RUNS = "evaluation.resume_runs"
 QUEUES = {
+    ADVANCE_RUN: "diagnosis",
+    RESUME_RUNS: "chat",  # as below
     ADVANCE_DIAGNOSIS: "diagnosis",
     DIAGNOSE_AT_NIGHT: "diagnosis",
     SEND_REPORTS: "nightly",

@@ -13,7 +13,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from chat.models import Message
 from evaluation.models import Diagnosis, DiagnosisRun, EvaluationRun, GoldenCase, GoldenSet
-from knowledge.models import Document
+from knowledge.models import Chunk, Document
 from knowledge.selectors import documents_readable, sets_managed
 
 NUMBERED = re.compile(r"#\d{1,12}")
@@ -73,10 +73,9 @@ def cases_withheld(*, scope: Scope, cases: QuerySet[GoldenCase]) -> QuerySet[Gol
 
 
 def runs_of(*, scope: Scope, golden_set: GoldenSet | None = None) -> QuerySet[EvaluationRun]:
-    """Runs over golden sets that the asker sees, newest first, without the figures of each case."""
+    """Runs over golden sets that the asker sees, newest first."""
     rows = EvaluationRun.objects.filter(golden_set__in=golden_sets_listed(scope=scope)).select_related("golden_set")
-    rows = rows if golden_set is None else rows.filter(golden_set=golden_set)
-    return rows.defer("cases")
+    return rows if golden_set is None else rows.filter(golden_set=golden_set)
 
 
 def diagnosis_latest(*, scope: Scope, message: Message) -> Diagnosis | None:
@@ -97,3 +96,34 @@ def diagnosis_shown(*, scope: Scope) -> Q:
 def diagnosis_run_latest(*, scope: Scope) -> DiagnosisRun | None:
     """The latest run over the cases of the asker's tenant."""
     return DiagnosisRun.objects.filter(tenant_id=scope.tenant_id).select_related("requested_by").first()
+
+
+def documents_named(*, scope: Scope, names: Iterable[str]) -> list[int]:
+    """Ids of the documents of these names (external ids, #numbers) that the asker may open."""
+    wanted = set(names)
+    numbers = {int(name[1:]) for name in wanted if NUMBERED.fullmatch(name)}
+    rows = documents_readable(scope=scope).filter(Q(external_id__in=wanted) | Q(pk__in=numbers))
+    return list(rows.order_by("pk").values_list("pk", flat=True))
+
+
+def chunks_named(*, scope: Scope, chunks: Iterable[int]) -> dict[int, tuple[int, str, str]]:
+    """Passage -> (document, its external id, text), of those that the asker may open."""
+    rows = Chunk.objects.filter(pk__in=list(chunks), version__document__in=documents_readable(scope=scope))
+    found = rows.order_by().values_list("pk", "version__document_id", "version__document__external_id", "text")
+    return {pk: (document, external_id, text) for pk, document, external_id, text in found}
+
+
+def chunks_titled(*, scope: Scope, chunks: Iterable[int]) -> dict[int, tuple[int, str, str, str]]:
+    """Passage -> (document, its external id, title, text), of those that the asker may open."""
+    rows = Chunk.objects.filter(pk__in=list(chunks), version__document__in=documents_readable(scope=scope))
+    names = ("pk", "version__document_id", "version__document__external_id", "version__document__title", "text")
+    return {pk: (document, external, title, text) for pk, document, external, title, text in rows.values_list(*names)}
+
+
+def run_get(*, scope: Scope, run_id: int) -> EvaluationRun:
+    """A run over a golden set that the asker sees. Raises NotFoundError."""
+    rows = runs_of(scope=scope).select_related("version", "requested_by")
+    found = rows.filter(pk=run_id).first()
+    if found is None:
+        raise NotFoundError("evaluation_run")
+    return found

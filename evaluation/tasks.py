@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from evaluation.queue import ADVANCE_DIAGNOSIS, DIAGNOSE_AT_NIGHT, RESUME_DIAGNOSIS, SEND_REPORTS
+from evaluation.queue import (
+    ADVANCE_DIAGNOSIS,
+    ADVANCE_RUN,
+    DIAGNOSE_AT_NIGHT,
+    RESUME_DIAGNOSIS,
+    RESUME_RUNS,
+    SEND_REPORTS,
+)
 from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
+from evaluation.services.runs import run_advance, runs_resume
 from evaluation.services.weekly_report import weekly_reports_send
 
 
@@ -31,3 +39,15 @@ def resume_diagnosis() -> None:
 def send_reports() -> None:
     """Send reviewers and owners the weekly report."""
     weekly_reports_send()
+
+
+@shared_task(name=ADVANCE_RUN)
+def advance_run(*, run_id: int) -> None:
+    """Ask the next cases of an evaluation run."""
+    run_advance(run_id=run_id)
+
+
+@shared_task(name=RESUME_RUNS)
+def resume_runs() -> None:
+    """Call a worker to evaluation runs that lost theirs."""
+    runs_resume()

@@ -363,3 +363,10 @@ def error_columns(error: RagError | None) -> dict[str, Any]:
     if error is None:
         return {"error_code": "", "error_message": "", "error_data": {}}
     return {"error_code": error.code, "error_message": error.message[:512], "error_data": error.message_data()}
+
+
+class MeasuredFirstError(PermanentError):
+    """Options of a set are measured before they are published; `data["change"]` is the id of what is measured."""
+
+    code = "measured_first"
+    default_message = "These settings are measured on the golden sets of this knowledge set before they are published."

@@ -54,6 +54,11 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"queue": "chat", "expires": 60},
     },
+    "find a worker for evaluation runs that lost theirs": {
+        "task": "evaluation.resume_runs",
+        "schedule": 60.0,
+        "options": {"queue": "chat", "expires": 60},
+    },
     "keep index statistics": {
         "task": "knowledge.refresh_indexes",
         "schedule": crontab(minute="*/5"),

@@ -35,6 +35,7 @@ from ragcore.errors import ModelUnavailableError, PermanentError, RagError
 logger = logging.getLogger(__name__)
 
 STATUS_OF_CODE: Mapping[str, int] = {
+    "measured_first": 409,
     "malformed": 422,
     "invalid": 422,
     "not_authenticated": 401,

@@ -13,6 +13,7 @@ from chat.answering.stage_plans import is_loop_off
 from chat.types import AnswerRequest
 from knowledge import model_registry
 from knowledge.models import KnowledgeSet
+from knowledge.options_draft import set_options_in_force
 from knowledge.selectors import sets_readable
 from knowledge.selectors.options import site_options
 from knowledge.types import RetrievalMode
@@ -85,7 +86,8 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     """
     alone = only_set(scope=scope, sets=request.sets)
     site = ("site", site_options(tenant_id=scope.tenant_id).get("answer", {}))
-    own = (f"set {alone.code}", alone.options.get("answer", {})) if alone else ("set", {})
+    own_options = set_options_in_force(alone) if alone else {}
+    own = (f"set {alone.code}" if alone else "set", own_options.get("answer", {}))
     sent = ("request", sent_options(request))
     word = resolve(AnswerOptions, site, own, sent).value.preset
     chosen = preset(word)
@@ -104,7 +106,7 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
         voice=_voice(site_options(tenant_id=scope.tenant_id), alone),
         system_prompt=_own_prompt(scope, request, resolve(AnswerOptions, site).value.own_prompts),
         is_free_only=request.constraints.max_cost_per_query == 0,
-        retrieval=alone.options.get("retrieval", {}) if alone else {},
+        retrieval=own_options.get("retrieval", {}),
         mode_retrieval=mode.get("retrieval", {}),
         retrieval_mode=cast("RetrievalMode | None", preset_retrieval_mode(word)),
         preset_retrieval=chosen.get("retrieval", {}),

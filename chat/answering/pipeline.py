@@ -63,9 +63,9 @@ async def answer(context: AnswerContext) -> AnswerRecord:
     return record
 
 
-async def compute_answer(context: AnswerContext) -> AnswerRecord:
-    """The answer by all steps."""
-    start, ports = time.perf_counter(), AnswerPorts(context=context)
+async def compute_answer(context: AnswerContext, ports: AnswerPorts | None = None) -> AnswerRecord:
+    """The answer by all steps. `ports`: for a caller that reads afterwards what was searched and found."""
+    start, ports = time.perf_counter(), ports or AnswerPorts(context=context)
     state = await understand(context, ports)
     if state.analysis is not None and not state.analysis.needs_retrieval:
         options = context.config.options

@@ -1,5 +1,5 @@
 """Admin pages for feedback cases, golden sets and evaluation runs."""
 
-from evaluation.admin import approved, cases, golden, runs, wanted
+from evaluation.admin import approved, cases, gates, golden, runs, wanted
 
-__all__ = ["approved", "cases", "golden", "runs", "wanted"]
+__all__ = ["approved", "cases", "gates", "golden", "runs", "wanted"]

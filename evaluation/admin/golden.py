@@ -25,6 +25,7 @@ from accounts.services import audit_record
 from chat.admin import is_reviewer
 from evaluation.admin.diagnosis import diagnosis_urls
 from evaluation.admin.lab import lab_urls
+from evaluation.admin.run_forms import GoldenSetForm
 from evaluation.errors import InvalidGoldenCaseError, InvalidGoldenFileError
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
 from evaluation.selectors import cases_withheld, golden_sets_kept
@@ -115,7 +116,8 @@ class GoldenSetAdmin(KeptGoldenAdmin):
     list_select_related = ("tenant",)
     search_fields = ("name",)
     filter_horizontal = ("sets",)
-    fields = ("name", "description", "sets")
+    fields = ("name", "description", "sets", "guards", "floors")
+    form = GoldenSetForm
     change_form_outer_before_template = "admin/evaluation/goldenset/tools.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[GoldenSet]:

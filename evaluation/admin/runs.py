@@ -1,71 +1,178 @@
-"""Admin pages of evaluation runs (D15)."""
+"""Admin pages of evaluation runs: started, followed, and what came of them (D15, B8)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.admin.base import ReadOnlyMixin, admin_scope
-from accounts.scope import Scope
+from accounts.admin.base import ReadOnlyMixin, admin_scope, admin_user, badge
+from accounts.error_messages import error_message
+from accounts.errors import NotFoundError
+from evaluation.admin.comparison import comparison_urls
 from evaluation.admin.golden import EvaluationAdmin
-from evaluation.models import EvaluationRun, GoldenCase
-from evaluation.selectors import names_hidden
-from evaluation.services.runs import SHARES, TIMES
+from evaluation.admin.lab_labels import ranking_label
+from evaluation.admin.run_forms import RunForm
+from evaluation.models import EvaluationRun, GoldenCase, RunConfiguration
+from evaluation.selectors import golden_sets_kept, golden_sets_listed, run_get
+from evaluation.services.golden_files import GoldenRow
+from evaluation.services.run_figures import ordered
+from evaluation.services.run_reading import (
+    FigureShown,
+    cases_hidden,
+    figure_shown,
+    rows_of_run,
+    run_progress,
+)
+from evaluation.services.runs import run_cancel, run_pause, run_resume, run_start
+from knowledge.admin.curation import run_action
+from ragcore.errors import RagError
 
 WORST_CASES = 50
+MOVES = {
+    "pause": (run_pause, _("The run is paused.")),
+    "resume": (run_resume, _("The run goes on.")),
+    "cancel": (run_cancel, _("The run was cancelled.")),
+}
+DIMENSIONS = {
+    "set": _("Knowledge set"),
+    "style": _("Phrasing"),
+    "level": _("Level"),
+    "type": _("Question type"),
+    "language": _("Language"),
+}
+TIME_LABELS = {"p50_ms": _("Median time"), "p95_ms": _("95th percentile of time")}
+TYPES = {
+    "definition": _("Definition"),
+    "process": _("Procedure"),
+    "comparison": _("Comparison"),
+    "application": _("Application"),
+    "general": _("Other question"),
+}
+COLOURS = {"running": "info", "paused": "warning", "done": "success", "cancelled": "danger", "failed": "danger"}
 
 
 @admin.register(EvaluationRun)
 class EvaluationRunAdmin(ReadOnlyMixin, EvaluationAdmin):
-    """Figures with their intervals, and the cases that went worst."""
+    """Runs, newest first; a page of each with figures, dimensions and its worst cases."""
 
     tenant_path = "golden_set__tenant"
-    list_display = ("golden_set", "ndcg", "recall", "contains", "p95", "started", "short_options")
-    list_filter = ("golden_set",)
+    list_display = ("golden_set", "status", "configuration_names", "ndcg", "correctness", "p95", "started")
+    list_filter = ("golden_set", "state")
     list_select_related = ("golden_set",)
-    ordering = ("-started",)
-    fields = ("golden_set", ("started", "finished"), "options", "options_sha256")
-    change_form_outer_after_template = "admin/evaluation/evaluationrun/figures.html"
+    ordering = ("-started", "-pk")
+    list_before_template = "admin/evaluation/evaluationrun/list_top.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[EvaluationRun]:
-        return super().get_queryset(request).defer("cases")
+        return super().get_queryset(request).prefetch_related("configurations")
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        own = [
+            path("new/", view(self.new_view), name="evaluation_evaluationrun_new"),
+            path("<int:pk>/move/", view(self.move_view), name="evaluation_evaluationrun_move"),
+            *comparison_urls(self),
+        ]
+        return [*own, *super().get_urls()]
+
+    def run_of(self, request: HttpRequest, pk: int) -> EvaluationRun:
+        """The run of the address. Raises PermissionDenied, Http404."""
+        if not self.has_module_permission(request):
+            raise PermissionDenied
+        try:
+            return run_get(scope=admin_scope(request), run_id=pk)
+        except NotFoundError as error:
+            raise Http404(error.message) from error
+
+    def new_view(self, request: HttpRequest) -> HttpResponseBase:
+        """GET: what to run with what (`?golden=`: chosen already); POST: start it."""
+        if not self.has_module_permission(request):
+            raise PermissionDenied
+        scope = admin_scope(request)
+        form = RunForm(
+            request.POST or None,
+            golden_sets=golden_sets_listed(scope=scope),
+            initial={"golden_set": request.GET.get("golden")},
+        )
+        if request.method == "POST" and form.is_valid():
+            try:
+                run = run_start(scope=scope, user=admin_user(request), **form.values())
+            except RagError as error:
+                form.add_error(None, error_message(error))
+            else:
+                return redirect("admin:evaluation_evaluationrun_change", run.pk)
+        context = {**self.admin_site.each_context(request), "title": gettext("New evaluation run"), "form": form}
+        return TemplateResponse(request, "admin/evaluation/evaluationrun/new.html", context)
+
+    def move_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST `to`: pause, resume or cancel; for who started the run and who keeps its golden set."""
+        run = self.run_of(request, pk)
+        if not self.may_move(request, run):
+            raise PermissionDenied
+        move = MOVES.get(request.POST.get("to", ""))
+        if request.method == "POST" and move is None:
+            raise Http404
+        act, done = move or MOVES["pause"]
+        back = reverse("admin:evaluation_evaluationrun_change", args=[pk])
+        return run_action(request, lambda: act(run=run, actor=admin_user(request)), done=done, back=back)
+
+    def may_move(self, request: HttpRequest, run: EvaluationRun) -> bool:
+        """Whether the person may pause, resume and cancel a run."""
+        actor = admin_user(request)
+        kept = golden_sets_kept(scope=admin_scope(request), actor=actor)
+        return run.requested_by_id == actor.pk or kept.filter(pk=run.golden_set_id).exists()
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        run = self.get_object(request, object_id)
-        extra = (
-            {}
-            if run is None
-            else {"run": run, "figures": _figures(run), "worst": _worst(run, scope=admin_scope(request))}
-        )
-        page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
-        return page
+        """A page of its own in the place of a form."""
+        run = self.run_of(request, int(object_id) if object_id.isdecimal() and len(object_id) < 18 else 0)
+        configurations = list(run.configurations.all())
+        rows = rows_of_run(run)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": run.golden_set.name,
+            "run": run,
+            "progress": run_progress(run),
+            "may_move": self.may_move(request, run),
+            "configurations": configurations,
+            "figures": figure_rows(configurations),
+            "dimensions": dimension_tables(configurations),
+            "worst": _worst(request, configurations[0], rows) if configurations else [],
+            "changes": run.gated_changes.all(),
+        }
+        return TemplateResponse(request, "admin/evaluation/evaluationrun/page.html", context)
 
     @admin.display(description="nDCG@10", ordering="figures__ndcg@10__value")
     def ndcg(self, run: EvaluationRun) -> str:
         return _value(run, "ndcg@10")
 
-    @admin.display(description="recall@10", ordering="figures__recall@10__value")
-    def recall(self, run: EvaluationRun) -> str:
-        return _value(run, "recall@10")
-
-    @admin.display(description=_("answer found"))
-    def contains(self, run: EvaluationRun) -> str:
-        return _value(run, "contains_answer")
+    @admin.display(description=_("Correctness"), ordering="figures__correctness__value")
+    def correctness(self, run: EvaluationRun) -> str:
+        return _value(run, "correctness")
 
     @admin.display(description=_("p95 (ms)"))
     def p95(self, run: EvaluationRun) -> str:
         figure = run.figures.get("p95_ms")
         return "–" if figure is None else f"{figure['value']:.0f}"
 
-    @admin.display(description=_("options"))
-    def short_options(self, run: EvaluationRun) -> str:
-        return ", ".join(f"{name}={value}" for name, value in run.options.items() if value is not None)
+    @badge(description=_("state"), ordering="state", colours=COLOURS)
+    def status(self, run: EvaluationRun) -> tuple[str, str]:
+        return run.state, run.get_state_display()
+
+    @admin.display(description=_("configurations"))
+    def configuration_names(self, run: EvaluationRun) -> str:
+        return ", ".join(configuration.name for configuration in run.configurations.all())
 
 
 def _value(run: EvaluationRun, metric: str) -> str:
@@ -73,33 +180,70 @@ def _value(run: EvaluationRun, metric: str) -> str:
     return "–" if figure is None else f"{figure['value']:.3f} ({figure['low']:.3f}–{figure['high']:.3f})"
 
 
-def _figures(run: EvaluationRun) -> list[dict[str, Any]]:
-    """Rows of the table in a fixed order: the database does not keep that of JSON objects."""
-    known = (*SHARES, *TIMES)
-    names = sorted(run.figures, key=lambda name: known.index(name) if name in known else len(known))
-    return [{"metric": name, **run.figures[name], "share": name not in TIMES} for name in names]
-
-
-def _worst(run: EvaluationRun, *, scope: Scope) -> list[dict[str, Any]]:
-    """The cases with the lowest nDCG@10, with their questions as they are now.
-
-    Names of documents that the viewer may not open are left out: a run has the rights of the person who started it.
-    """
-    judged = sorted((c for c in run.cases if "ndcg@10" in c), key=lambda c: (c["ndcg@10"], c["id"]))[:WORST_CASES]
-    cases = GoldenCase.objects.in_bulk([c["id"] for c in judged])
-    found = {name for c in judged for name in c["found"][:3]}
-    hidden = names_hidden(scope=scope, names=found.union(*(case.relevant for case in cases.values())))
-
-    def shown(names: list[str]) -> list[str]:
-        return [str(_("(withheld)")) if name in hidden else name for name in names]
-
+def figure_rows(configurations: Iterable[RunConfiguration]) -> list[dict[str, Any]]:
+    """A row for each metric with the figure of each configuration, or None."""
+    every = list(configurations)
+    names = ordered({name for one in every for name in one.figures})
     return [
         {
-            "figures": c,
-            "ndcg": c["ndcg@10"],
-            "found": shown(c["found"][:3]),
-            "expected": shown(cases[c["id"]].relevant) if c["id"] in cases else [],
-            "case": cases.get(c["id"]),
+            "metric": name,
+            "label": str(TIME_LABELS.get(name) or gettext(first.label)),
+            "help": gettext(first.help) if first.help else "",
+            "is_primary": first.is_primary,
+            "stage": ranking_label(stage) if (stage := name.partition(".")[2]) else "",
+            "values": [figure_shown(name, one.figures[name]) if name in one.figures else None for one in every],
         }
-        for c in judged
+        for name in names
+        if (first := _first_figure(name, every))
+    ]
+
+
+def _first_figure(name: str, configurations: list[RunConfiguration]) -> FigureShown:
+    return next(figure_shown(name, one.figures[name]) for one in configurations if name in one.figures)
+
+
+def dimension_tables(configurations: Iterable[RunConfiguration]) -> list[dict[str, Any]]:
+    """For each dimension a table: its values, and the primary figures of each configuration."""
+    every = list(configurations)
+    tables = []
+    for dimension, label in DIMENSIONS.items():
+        values = dict.fromkeys(value for one in every for value in one.dimensions.get(dimension, {}))
+        rows = []
+        for value in values:
+            groups = [one.dimensions.get(dimension, {}).get(value, {}) for one in every]
+            names = ordered({name for group in groups for name in group})
+            for name in names:
+                shown = [figure_shown(name, group[name]) if name in group else None for group in groups]
+                known = next(one for one in shown if one is not None)
+                if known.is_primary or name == "seconds":
+                    words = _value_label(dimension, value)
+                    rows.append({"value": words, "label": gettext(known.label), "values": shown})
+        if rows:
+            tables.append({"label": label, "rows": rows})
+    return tables
+
+
+def _value_label(dimension: str, value: str) -> str:
+    choices = {"style": GoldenCase.Style.choices, "level": GoldenCase.Level.choices}.get(dimension, [])
+    languages = {"zh": _("Chinese"), "en": _("English"), "other": _("Other")}
+    words = {"language": languages, "type": TYPES}.get(dimension, {})
+    return str(dict(choices).get(value) or words.get(value) or value or "–")
+
+
+def _worst(request: HttpRequest, configuration: RunConfiguration, rows: dict[int, GoldenRow]) -> list[dict[str, Any]]:
+    """The cases with the lowest correctness, then nDCG@10. Of those on hidden documents only that they are there."""
+    hidden = cases_hidden(scope=admin_scope(request), rows=rows)
+    outcomes = [one for one in configuration.outcomes.all() if one.scores or one.error]
+    outcomes.sort(key=lambda one: (one.scores.get("correctness", 1.0), one.scores.get("ndcg@10", 1.0), one.case))
+    return [
+        {
+            "case": outcome.case,
+            "question": "" if outcome.case in hidden else rows[outcome.case].question,
+            "is_hidden": outcome.case in hidden,
+            "correctness": outcome.scores.get("correctness"),
+            "ndcg": outcome.scores.get("ndcg@10"),
+            "error": outcome.error,
+        }
+        for outcome in outcomes[:WORST_CASES]
+        if outcome.case in rows
     ]

@@ -1,40 +1,183 @@
-"""Runs of a golden set with the present configuration, and their figures: means with 95 % intervals (D15, D34)."""
+"""Runs of golden sets: started, worked through a few cases at a time, paused, resumed, cancelled (D15, D34, B8).
+
+The rows are the truth: a case of a configuration is done when its outcome is stored, and a constraint lets it be stored
+once. So a worker that is killed loses the case that it had in hand and no other, and none is done twice. One worker at
+a time holds a run, by a lease that it renews with each case and that ends soon after its process has died.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from time import perf_counter
-from typing import Any
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, cast
 
-import numpy as np
-import numpy.typing as npt
-from asgiref.sync import async_to_sync
+from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
 from accounts.scope import Scope
-from chat.turns.lifecycle import answer_now
-from chat.types import AnswerRequest
-from evaluation.errors import NothingToEvaluateError
-from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
-from evaluation.selectors import golden_cases
-from knowledge.services import retrieve
-from knowledge.types import RetrievalMode, RetrievalRequest
-from ragcore.metrics.quality import contains_gold, mrr_at_k, ndcg_at_k, recall_at_k
+from accounts.selectors import scope_for
+from accounts.services import audit_record
+from evaluation.errors import NothingToEvaluateError, RunNotOpenError, TooManyConfigurationsError
+from evaluation.models import CaseOutcome, EvaluationRun, GoldenSet, RunConfiguration
+from evaluation.queue import ADVANCE_RUN, QUEUES
+from evaluation.selectors import documents_named
+from evaluation.services.golden import version_keep
+from evaluation.services.golden_files import GoldenRow, row_read
+from evaluation.services.run_cases import CaseResult, case_dimensions, case_run
+from evaluation.services.run_components import AskedCase
+from evaluation.services.run_figures import CaseScores, dimension_figures, run_figures
+from knowledge.models import KnowledgeSet
+from knowledge.options_draft import OptionsDraft, options_draft
+from knowledge.queue import enqueue_on_commit
+from knowledge.selectors import sets_listed
+from knowledge.selectors.options import site_options
+from knowledge.services.options import options_merge
+from knowledge.types import RetrievalMode
 from ragcore.options import options_sha256
-from ragcore.types import Candidate
+
+SLICE_SECONDS = 10.0  # of one task; what else waits for the worker comes between two tasks
+LEASE = timedelta(minutes=3)  # more than any single case takes
+MOST_CONFIGURATIONS = 6
+State = EvaluationRun.State
+Given = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationOptions:
-    """What a run does with each case."""
+class ConfigurationPlan:
+    """How to ask: `options` by group stand in the place of those that the set has; None takes one back."""
 
-    top_k: int = 10
-    mode: RetrievalMode = "hybrid"
-    rerank: bool = True
-    answers: bool = False  # also generate answers, with the configured model or extractively
-    limit: int | None = None  # the first cases only
+    name: str
+    component: str = RunConfiguration.Component.ANSWER
+    retrieval_mode: RetrievalMode = "hybrid"
+    options: Given = field(default_factory=dict)
+
+
+LIVE = ConfigurationPlan(name="live")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fingerprint:
+    component: str
+    retrieval_mode: str
+    options: Given
+
+
+@transaction.atomic
+def run_start(
+    *,
+    scope: Scope,
+    user: User,
+    golden_set: GoldenSet,
+    configurations: Sequence[ConfigurationPlan],
+    limit: int | None = None,
+    calls_worker: bool = True,
+) -> EvaluationRun:
+    """Queue the cases of a golden set, as they are now, for each configuration; they are asked with the user's rights.
+
+    `limit`: the first cases only. Raises NothingToEvaluateError, TooManyConfigurationsError, InvalidOptionsError.
+    """
+    names = {plan.name for plan in configurations}
+    if not 1 <= len(configurations) <= MOST_CONFIGURATIONS or len(names) < len(configurations):
+        raise TooManyConfigurationsError
+    for plan in configurations:
+        options_merge({}, plan.options, layer=plan.name)
+    version = version_keep(golden_set=golden_set, actor=user)
+    cases = len(version.cases[:limit])
+    if not cases:
+        raise NothingToEvaluateError
+    run = EvaluationRun.objects.create(
+        golden_set=golden_set,
+        version=version,
+        requested_by=user,
+        state=State.RUNNING,
+        limit=limit,
+        total=cases * len(configurations),
+        options=_plain(configurations[0].options),
+        options_sha256=_sha256(configurations[0]),
+    )
+    for position, plan in enumerate(configurations):
+        RunConfiguration.objects.create(
+            run=run,
+            position=position,
+            name=plan.name,
+            component=plan.component,
+            retrieval_mode=plan.retrieval_mode,
+            options=_plain(plan.options),
+            options_sha256=_sha256(plan),
+        )
+    audit_record(
+        actor=user, action="run.start", target=golden_set.name, run=run.pk, cases=cases, configurations=len(names)
+    )
+    if calls_worker:
+        _call_worker(run)
+    return run
+
+
+def run_pause(*, run: EvaluationRun, actor: User) -> EvaluationRun:
+    """The case in hand is finished; the others wait. Raises RunNotOpenError."""
+    return _run_move(run, actor, State.PAUSED, "run.pause")
+
+
+def run_resume(*, run: EvaluationRun, actor: User) -> EvaluationRun:
+    """Go on with the cases that are left. Raises RunNotOpenError."""
+    return _run_move(run, actor, State.RUNNING, "run.resume")
+
+
+def run_cancel(*, run: EvaluationRun, actor: User) -> EvaluationRun:
+    """End the run; figures of the cases that are done are kept. Raises RunNotOpenError."""
+    return _run_move(run, actor, State.CANCELLED, "run.cancel")
+
+
+@transaction.atomic
+def _run_move(run: EvaluationRun, actor: User, state: str, action: str) -> EvaluationRun:
+    row = EvaluationRun.objects.select_for_update().get(pk=run.pk)
+    if not row.is_open:
+        raise RunNotOpenError
+    if row.state != state:
+        row.state = state
+        if state == State.CANCELLED:
+            _figures_store(row)
+            row.finished = timezone.now()
+        row.save(update_fields=["state", "finished"])
+        audit_record(actor=actor, action=action, target=row.golden_set.name, run=row.pk)
+        if state == State.RUNNING:
+            _call_worker(row)
+    return row
+
+
+def runs_resume() -> int:
+    """Call a worker to every run that nobody holds; how many. Safe to run twice."""
+    lost = EvaluationRun.objects.filter(_is_free(), state=State.RUNNING)
+    for run in lost:
+        _call_worker(run)
+    return len(lost)
+
+
+def run_advance(*, run_id: int, seconds: float = SLICE_SECONDS, on_case: Callable[[], None] | None = None) -> bool:
+    """Ask the next cases of a run for so long and call a worker to the rest.
+
+    False where another worker holds it, or it is paused or over. `on_case` is called after each case.
+    """
+    if not _take(run_id):
+        return False
+    run = EvaluationRun.objects.select_related("golden_set", "version", "requested_by__tenant").get(pk=run_id)
+    until = time.monotonic() + seconds
+    if run.requested_by is None or not run.requested_by.is_active:
+        EvaluationRun.objects.filter(pk=run_id).update(state=State.FAILED, finished=timezone.now(), leased_until=None)
+        return True
+    work = _Work(run, run.requested_by)
+    for case in work.pending():
+        work.do(case)
+        if on_case is not None:
+            on_case()
+        if time.monotonic() >= until or not _renew(run_id):
+            break
+    _give_back(run, work)
+    return True
 
 
 def evaluation_run(
@@ -42,161 +185,186 @@ def evaluation_run(
     scope: Scope,
     user: User,
     golden_set: GoldenSet,
-    options: EvaluationOptions,
+    configurations: Sequence[ConfigurationPlan] = (LIVE,),
+    limit: int | None = None,
     on_case: Callable[[int, int], None] | None = None,
 ) -> EvaluationRun:
-    """Ask every case with the rights of `scope` and store the figures; `on_case` hears (done, total).
+    """A whole run in this process; `on_case` hears (done, total). Raises what `run_start` raises."""
+    run = run_start(
+        scope=scope, user=user, golden_set=golden_set, configurations=configurations, limit=limit, calls_worker=False
+    )
+    done = 0
 
-    Raises NothingToEvaluateError and whatever retrieval raises: a run is stored only as a whole.
-    """
-    cases = golden_cases(golden_set=golden_set, limit=options.limit)
-    if not cases:
-        raise NothingToEvaluateError
-    sets = tuple(golden_set.sets.values_list("pk", flat=True))
-    _case_run(scope=scope, user=user, case=cases[0], sets=sets, options=options)  # models load outside the figures
-    started, results = timezone.now(), []
-    for done, case in enumerate(cases, 1):
-        results.append(_case_run(scope=scope, user=user, case=case, sets=sets, options=options))
+    def tell() -> None:
+        nonlocal done
+        done += 1
         if on_case is not None:
-            on_case(done, len(cases))
-    run = EvaluationRun.objects.create(
-        golden_set=golden_set,
-        options=asdict(options),
-        options_sha256=options_sha256(options),
-        figures=run_figures(results),
-        cases=[result.as_json() for result in results],
-        finished=timezone.now(),
-    )
-    EvaluationRun.objects.filter(pk=run.pk).update(started=started)
-    run.started = started
-    return run
+            on_case(done, run.total)
+
+    while run_advance(run_id=run.pk, seconds=float("inf"), on_case=tell):
+        pass
+    return EvaluationRun.objects.get(pk=run.pk)
 
 
-def _case_run(
-    *, scope: Scope, user: User, case: GoldenCase, sets: Sequence[int], options: EvaluationOptions
-) -> CaseResult:
-    request = RetrievalRequest(
-        query=case.question, sets=tuple(sets), top_k=options.top_k, mode=options.mode, rerank=options.rerank
-    )
-    start = perf_counter()
-    candidates = retrieve(scope=scope, request=request).state.candidates
-    milliseconds = (perf_counter() - start) * 1000
-    found = ranked_documents(candidates, named=case.relevant)
-    scores = retrieval_scores(found=found, relevant=case.relevant)
-    if options.answers:
-        scores |= _answer_run(scope=scope, user=user, case=case, sets=sets, options=options)
-    return CaseResult(case=case.pk, milliseconds=milliseconds, found=tuple(found), scores=scores)
+# ── the work ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _answer_run(
-    *, scope: Scope, user: User, case: GoldenCase, sets: Sequence[int], options: EvaluationOptions
-) -> dict[str, float]:
-    """Caches are off: what is measured is the pipeline."""
-    request = AnswerRequest(query=case.question, sets=tuple(sets), top_k=options.top_k, cache=False, personal=False)
-    record = async_to_sync(answer_now)(scope=scope, user=user, request=request).record
-    wanted = set(case.relevant)
-    cited = [_name(citation.external_id, citation.document_id, wanted) for citation in record.cited]
-    return answer_scores(text=record.text, cited=cited, answers=case.answers, relevant=case.relevant)
-
-
-def ranked_documents(candidates: Sequence[Candidate], *, named: Sequence[str]) -> list[str]:
-    """Documents of a ranking of passages, best first, each once, named as the case names them."""
-    wanted = set(named)
-    external = (c.passage.external_id if c.passage else "" for c in candidates)
-    names = (_name(external_id, c.document, wanted) for external_id, c in zip(external, candidates, strict=True))
-    return list(dict.fromkeys(names))
-
-
-def _name(external_id: str, document_id: int, wanted: set[str]) -> str:
-    """`#<document id>` where the case uses it or there is no external id."""
-    by_id = f"#{document_id}"
-    return by_id if by_id in wanted or not external_id else external_id
-
-
-RESAMPLES = 1000
-SEED = 20
-TIMES = {"p50_ms": "p50", "p95_ms": "p95"}
-Sample = npt.NDArray[np.float64]
-STATISTICS: Mapping[str, Callable[[Sample], float]] = {
-    "mean": lambda sample: float(sample.mean()),
-    "p50": lambda sample: float(np.percentile(sample, 50)),
-    "p95": lambda sample: float(np.percentile(sample, 95)),
-}
-SHARES = ("recall@1", "recall@5", "recall@10", "ndcg@10", "mrr@10", "contains_answer", "cites_relevant")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A value with its 95 % interval and the number of cases behind it."""
-
-    value: float
-    low: float
-    high: float
-    cases: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseResult:
-    """Figures of one case; None where the case has nothing to compare with."""
-
+@dataclass(frozen=True, slots=True)
+class _Pending:
     case: int
-    milliseconds: float
-    found: tuple[str, ...]  # documents, best first, each once
-    scores: Mapping[str, float]
-
-    def as_json(self) -> dict[str, Any]:
-        return {"id": self.case, "milliseconds": round(self.milliseconds, 1), "found": list(self.found), **self.scores}
+    row: GoldenRow
+    configuration: RunConfiguration
 
 
-def retrieval_scores(*, found: Sequence[str], relevant: Sequence[str]) -> dict[str, float]:
-    """Figures in 0..1 of one ranking of documents; empty where nothing is known to be relevant."""
-    if not relevant:
+class _Work:
+    """What is left of a run, and doing it."""
+
+    def __init__(self, run: EvaluationRun, user: User) -> None:
+        self.run, self.user, self.scope = run, user, scope_for(user)
+        self.sets = tuple(run.golden_set.sets.order_by("pk").values_list("pk", flat=True))
+        self.configurations = list(run.configurations.all())
+
+    def pending(self) -> Iterator[_Pending]:
+        """Case by case, each with every configuration in turn, so that they share whatever slows the machine."""
+        done = set(
+            CaseOutcome.objects.filter(configuration__run=self.run).order_by().values_list("configuration", "case")
+        )
+        for case, row in run_cases(self.run):
+            for configuration in self.configurations:
+                if (configuration.pk, case) not in done:
+                    yield _Pending(case, row, configuration)
+
+    def do(self, one: _Pending) -> None:
+        """Ask and store; another worker may have stored it meanwhile, then that holds."""
+        mode = cast("RetrievalMode", one.configuration.retrieval_mode)
+        asked = AskedCase(scope=self.scope, user=self.user, row=one.row, sets=self.sets, mode=mode)
+        with options_draft(self.draft(one.configuration)):
+            _warm(asked)
+            result = case_run(asked, component=one.configuration.component)
+        outcome_store(configuration=one.configuration, case=one.case, result=result)
+
+    def draft(self, configuration: RunConfiguration) -> OptionsDraft:
+        """Its options over those of the set that is asked alone (D14), else over those of the site."""
+        return draft_of(scope=self.scope, sets=self.sets, options=configuration.options)
+
+
+def draft_of(*, scope: Scope, sets: Sequence[int], options: Given) -> OptionsDraft:
+    """Options over those that are live: of the set that is asked alone (D14), else of the site."""
+    if not options:
+        return OptionsDraft()
+    alone = sets_listed(scope=scope).filter(pk=sets[0]).first() if len(sets) == 1 else None
+    if alone is not None:
+        return OptionsDraft(sets={alone.pk: options_merge(alone.options, options, layer=f"set {alone.code}")})
+    site = options_merge(site_options(tenant_id=scope.tenant_id), options, layer="site")
+    return OptionsDraft(sites={scope.tenant_id: site})
+
+
+def outcome_store(*, configuration: RunConfiguration, case: int, result: CaseResult) -> None:
+    """Keep what a configuration did with a case; the first one that is stored holds."""
+    outcome = CaseOutcome(
+        configuration=configuration,
+        case=case,
+        scores=dict(result.scores),
+        trace=dict(result.trace),
+        seconds=result.seconds,
+        error=result.error,
+    )
+    CaseOutcome.objects.bulk_create([outcome], ignore_conflicts=True)
+
+
+def run_cases(run: EvaluationRun) -> list[tuple[int, GoldenRow]]:
+    """The cases of a run, by their ids, as they were when it began."""
+    cases = run.version.cases if run.version is not None else []
+    return [(int(case["id"]), row_read(case)) for case in cases[: run.limit]]
+
+
+_warmed: list[bool] = []
+
+
+def _warm(asked: AskedCase) -> None:
+    """Models are loaded outside of the figures, once in a process."""
+    if not _warmed:
+        _warmed.append(True)
+        case_run(asked, component=RunConfiguration.Component.RETRIEVAL)
+
+
+def _figures_store(run: EvaluationRun) -> None:
+    """Figures of every configuration from the outcomes that there are."""
+    named, of_sets = dict(run_cases(run)), _sets_of_cases(run)
+    for configuration in run.configurations.all():
+        outcomes = list(configuration.outcomes.exclude(trace__has_key="skipped"))
+        results = [
+            CaseScores(
+                scores=outcome.scores,
+                seconds=outcome.seconds,
+                dimensions=case_dimensions(named[outcome.case], sets=of_sets.get(outcome.case, "")),
+            )
+            for outcome in outcomes
+            if outcome.case in named
+        ]
+        configuration.figures = run_figures(results)
+        configuration.dimensions = dimension_figures(results)
+        configuration.failed = sum(bool(outcome.error) for outcome in outcomes)
+        configuration.save(update_fields=["figures", "dimensions", "failed"])
+        if configuration.position == 0:
+            EvaluationRun.objects.filter(pk=run.pk).update(figures=configuration.figures)
+
+
+def _sets_of_cases(run: EvaluationRun) -> dict[int, str]:
+    """Case -> the names of the knowledge sets of its relevant documents, where the golden set asks several sets."""
+    sets = {row.pk: row.name for row in run.golden_set.sets.all()}
+    if len(sets) < 2 or run.requested_by is None:
         return {}
-    wanted = set(relevant)
-    return {
-        **{f"recall@{k}": recall_at_k(found, wanted, k) for k in (1, 5, 10)},
-        "ndcg@10": ndcg_at_k(found, wanted, 10),
-        "mrr@10": mrr_at_k(found, wanted, 10),
-    }
+    scope = scope_for(run.requested_by)
+    held = KnowledgeSet.documents.through.objects.filter(knowledgeset_id__in=sets)  # type: ignore[attr-defined]
+    found = {}
+    for case, row in run_cases(run):
+        ids = documents_named(scope=scope, names=row.relevant)
+        its = held.filter(document_id__in=ids).order_by("knowledgeset_id").values_list("knowledgeset_id", flat=True)
+        found[case] = ", ".join(dict.fromkeys(sets[pk] for pk in its))
+    return found
 
 
-def answer_scores(
-    *, text: str, cited: Sequence[str], answers: Sequence[str], relevant: Sequence[str]
-) -> dict[str, float]:
-    """1 or 0: does the answer contain an accepted string; does it cite a relevant document."""
-    scores: dict[str, float] = {}
-    if answers:
-        scores["contains_answer"] = float(contains_gold(text, answers))
-    if relevant:
-        scores["cites_relevant"] = float(bool(set(cited) & set(relevant)))
-    return scores
+# ── the lease ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def run_figures(results: Sequence[CaseResult]) -> dict[str, Any]:
-    """Metric -> {value, low, high, cases}: shares in 0..1, `p50_ms` and `p95_ms` in milliseconds."""
-    figures = {}
-    for name in SHARES:
-        values = [result.scores[name] for result in results if name in result.scores]
-        if values:
-            figures[name] = asdict(bootstrap(values, statistic="mean"))
-    times = [result.milliseconds for result in results]
-    for name, statistic in TIMES.items():
-        figures[name] = asdict(bootstrap(times, statistic=statistic))
-    return figures
+def _is_free() -> Q:
+    return Q(leased_until=None) | Q(leased_until__lt=timezone.now())
 
 
-def bootstrap(values: Sequence[float], *, statistic: str) -> Figure:
-    """The mean, p50 or p95 with its percentile bootstrap interval (Efron 1979); the same values give the same one.
+def _take(run_id: int) -> bool:
+    rows = EvaluationRun.objects.filter(_is_free(), pk=run_id, state=State.RUNNING)
+    return rows.update(leased_until=timezone.now() + LEASE) > 0
 
-    Raises ValueError without values.
-    """
-    if not values:
-        raise ValueError("no values")
-    sample = np.asarray(values, dtype=np.float64)
-    random = np.random.default_rng(SEED)
-    estimate = STATISTICS[statistic]
-    estimates = [estimate(sample[random.integers(0, len(sample), len(sample))]) for _ in range(RESAMPLES)]
-    low, high = np.percentile(estimates, [2.5, 97.5])
-    return Figure(
-        value=round(estimate(sample), 4), low=round(float(low), 4), high=round(float(high), 4), cases=len(sample)
+
+def _renew(run_id: int) -> bool:
+    """False where the run was paused or cancelled meanwhile."""
+    rows = EvaluationRun.objects.filter(pk=run_id, state=State.RUNNING)
+    return rows.update(leased_until=timezone.now() + LEASE) > 0
+
+
+@transaction.atomic
+def _give_back(run: EvaluationRun, work: _Work) -> None:
+    row = EvaluationRun.objects.select_for_update().get(pk=run.pk)
+    row.leased_until = None
+    is_left = next(work.pending(), None) is not None
+    if row.state == State.RUNNING and not is_left:
+        _figures_store(row)
+        row.state, row.finished = State.DONE, timezone.now()
+    row.save(update_fields=["leased_until", "state", "finished"])
+    if row.state == State.RUNNING:
+        _call_worker(row)
+
+
+def _call_worker(run: EvaluationRun) -> None:
+    enqueue_on_commit(ADVANCE_RUN, queue=QUEUES[ADVANCE_RUN], run_id=run.pk)
+
+
+def _plain(options: Given) -> dict[str, dict[str, Any]]:
+    return {code: dict(values) for code, values in options.items() if values}
+
+
+def _sha256(plan: ConfigurationPlan) -> str:
+    return options_sha256(
+        _Fingerprint(component=str(plan.component), retrieval_mode=plan.retrieval_mode, options=_plain(plan.options))
     )

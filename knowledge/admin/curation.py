@@ -13,6 +13,7 @@ from django.shortcuts import redirect
 from accounts.admin.base import ReadOnlyMixin, TenantAdmin, admin_scope, admin_user, is_administrator
 from accounts.error_messages import error_message
 from accounts.selectors import may_create_sets
+from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_curated, sets_managed
 from ragcore.errors import RagError
@@ -88,12 +89,20 @@ def run_action(request: HttpRequest, act: Callable[[], Any], *, done: Any, back:
         return HttpResponseNotAllowed(["POST"])
     try:
         act()
+    except MeasuredFirstError as error:
+        return measured_first(request, error)
     except RagError as error:
         return _refused(request, error, back=back)
     if _is_script(request):
         return JsonResponse({"message": str(done)})
     messages.success(request, done)
     return redirect(back)
+
+
+def measured_first(request: HttpRequest, error: MeasuredFirstError) -> HttpResponse:
+    """To the page where the measuring is followed and the settings are published."""
+    messages.info(request, error_message(error))
+    return redirect("admin:evaluation_gatedchange_change", error.data["change"])
 
 
 def _refused(request: HttpRequest, error: RagError, *, back: str) -> HttpResponse:

@@ -16,15 +16,17 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.error_messages import error_message
 from accounts.models import Tenant
-from knowledge.admin.curation import run_action
+from knowledge.admin.curation import measured_first, run_action
 from knowledge.admin.option_forms import OptionsForm, without
 from knowledge.admin.representation_retries import notice_of
 from knowledge.admin.site_options import Place, history_shown, place_of
+from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet
 from knowledge.selectors.dashboard import documents_rebuildable
 from knowledge.selectors.options import options_shown
 from knowledge.selectors.representation_retries import retries_of_set
 from knowledge.services.chunking_previews import chunking_preview
+from knowledge.services.option_gate import gate_notice
 from knowledge.services.options import ChangeNote, set_options_update, site_options_update
 from knowledge.services.reingest import set_rebuild
 from ragcore.errors import InvalidOptionsError, RagError
@@ -45,6 +47,7 @@ def set_options(request: HttpRequest, row: KnowledgeSet, context: dict[str, Any]
             **context,
             "title": _("%(name)s settings") % {"name": row.shown_name},
             "set": row,
+            "gate": gate_notice(row),
             "retries": notice_of(retries_of_set(scope=who["scope"], set_id=row.pk)),
         },
         place=Place(set_id=row.pk),
@@ -80,8 +83,11 @@ def _options_page(request: HttpRequest, *, save: Save, context: dict[str, Any], 
     if request.method == "POST":
         reset = request.POST.get("reset", "")
         form = OptionsForm(groups, without(request.POST, reset) if reset else request.POST)
-        if form.is_valid() and _saved(request, form, save):
-            return redirect(place.page)
+        try:
+            if form.is_valid() and _saved(request, form, save):
+                return redirect(place.page)
+        except MeasuredFirstError as error:
+            return measured_first(request, error)
     page = {
         **context,
         "form": form,
@@ -103,6 +109,8 @@ def _saved(request: HttpRequest, form: OptionsForm, save: Save) -> bool:
         if not form.errors:
             form.add_error(None, error_message(error))
         return False
+    except MeasuredFirstError:
+        raise
     except RagError as error:
         form.add_error(None, error_message(error))
         return False

@@ -22,8 +22,9 @@ from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from accounts.errors import NotAllowedError, NotFoundError
 from accounts.services import audit_record
-from knowledge.admin.curation import OwnerAdmin, ids_of
+from knowledge.admin.curation import OwnerAdmin, ids_of, measured_first
 from knowledge.admin.option_forms import FORMAT, ImportForm, faults_of, value_label
+from knowledge.errors import MeasuredFirstError
 from knowledge.models import OptionsChange
 from knowledge.selectors.options import (
     Difference,
@@ -226,6 +227,8 @@ def _imported(request: HttpRequest, place: Place, options: Stored, *, note: str)
             set_options_update(set_id=place.set_id, options=options, why=why, **who)
         else:
             site_options_update(tenant_id=place.tenant_id, options=options, why=why, **who)
+    except MeasuredFirstError as error:
+        return measured_first(request, error)
     except RagError as error:
         messages.error(request, error_message(error))
     else:

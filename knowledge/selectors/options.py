@@ -13,6 +13,7 @@ from accounts.errors import NotAllowedError, NotFoundError
 from accounts.models import Tenant
 from accounts.scope import Scope
 from knowledge.models import Document, KnowledgeSet, OptionsChange, SiteOptions
+from knowledge.options_draft import site_draft
 from knowledge.selectors.sets import set_get, set_owned, sets_managed
 from ragcore.options import (
     OPTION_GROUPS,
@@ -119,6 +120,8 @@ def tenant_of_site(*, scope: Scope, tenant_id: int | None = None) -> int:
 
 def site_options(*, tenant_id: int) -> Stored:
     """What the site says, by group; the options of its sets come before. Read once an answer (`computed_once`)."""
+    if (draft := site_draft(tenant_id)) is not None:
+        return draft
     return cached(("site options", tenant_id), lambda: _sites({tenant_id}).get(tenant_id, {}))
 
 

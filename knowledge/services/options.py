@@ -12,10 +12,12 @@ from accounts.errors import NotAllowedError
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
+from knowledge.errors import MeasuredFirstError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet, OptionsChange, SiteOptions
 from knowledge.selectors import set_owned
 from knowledge.selectors.options import GROUPS, options_change_get, site_options, tenant_of_site
+from knowledge.services.option_gate import option_gate
 from ragcore.errors import InvalidOptionsError
 from ragcore.options import Resolved, conflicts, resolve
 
@@ -28,17 +30,34 @@ class ChangeNote:
 
     kind: str = OptionsChange.Kind.EDIT
     note: str = ""
+    is_measured: bool = False  # the gate has let it pass
 
 
-@transaction.atomic
 def set_options_update(
     *, scope: Scope, actor: User, set_id: int, options: Given, replaces: bool = False, why: ChangeNote | None = None
 ) -> KnowledgeSet:
     """Change options of a set; None resets a value. Options not given stay (`replaces`: are inherited again).
 
     Documents stay as they were ingested until they are rebuilt. Raises NotFoundError, NotAllowedError,
-    InvalidOptionsError that names every fault.
+    InvalidOptionsError that names every fault; MeasuredFirstError where they are measured before they are published:
+    restoring earlier options is not.
     """
+    why = why or ChangeNote()
+    gate = option_gate()
+    if gate is not None and not why.is_measured and why.kind != OptionsChange.Kind.UNDO:
+        row = set_owned(scope=scope, set_id=set_id)
+        after = options_merge({} if replaces else row.options, options, layer=f"set {row.code}")
+        _check_together(("site", site_options(tenant_id=row.tenant_id)), (f"set {row.code}", after))
+        change = gate.hold(actor=actor, row=row, options=options, replaces=replaces, note=why.note)
+        if change is not None:
+            raise MeasuredFirstError(change=change)
+    return _set_options_store(scope=scope, actor=actor, set_id=set_id, options=options, replaces=replaces, why=why)
+
+
+@transaction.atomic
+def _set_options_store(
+    *, scope: Scope, actor: User, set_id: int, options: Given, replaces: bool, why: ChangeNote
+) -> KnowledgeSet:
     found = KnowledgeSet.objects.select_for_update().get(pk=set_owned(scope=scope, set_id=set_id).pk)
     before = found.options
     found.options = options_merge({} if replaces else before, options, layer=f"set {found.code}")
@@ -52,7 +71,7 @@ def set_options_update(
             before=before,
             after=found.options,
             row=found,
-            why=why or ChangeNote(),
+            why=why,
         )
         audit_record(actor=actor, action="set.options", target=found.code, set=found.pk, options=_plain(options))
     return found

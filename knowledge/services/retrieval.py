@@ -23,6 +23,7 @@ from knowledge.indexes.statements import run_concurrently, statement_timeout
 from knowledge.indexes.visibility import Visible
 from knowledge.indexes.visible_passages import passages_load, passages_of_sections
 from knowledge.models import KnowledgeSet
+from knowledge.options_draft import set_options_in_force
 from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import filters_check
 from knowledge.selectors.options import site_options
@@ -170,7 +171,7 @@ def retrieval_options(
         ("site", site_options(tenant_id=scope.tenant_id).get("retrieval", {})),
     ]
     if len(sets) == 1:
-        layers.append((f"set {sets[0].code}", sets[0].options.get("retrieval", {})))
+        layers.append((f"set {sets[0].code}", set_options_in_force(sets[0]).get("retrieval", {})))
     if request.mode != "hybrid":
         layers.append((f"mode {request.mode}", {"rerank": False}))
     asked = {"top_k": request.top_k, "rerank": request.rerank, "cliff": request.cliff, **request.options}

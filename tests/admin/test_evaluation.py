@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from accounts.models import AuditEvent
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet
+from evaluation.services.golden import version_keep
 from tests.admin.conftest import make_document, signed_in
 from tests.factories import make_set
 
@@ -60,26 +61,32 @@ def test_a_new_golden_set_belongs_to_the_own_tenant(stranger):
     assert GoldenSet.objects.get(name="theirs").tenant == stranger.tenant
 
 
+def stored_run(golden_set: GoldenSet, outcomes: dict[GoldenCase, dict], **fields) -> EvaluationRun:
+    """A finished run with one configuration."""
+    version = version_keep(golden_set=golden_set)
+    run = EvaluationRun.objects.create(golden_set=golden_set, version=version, total=len(outcomes), **fields)
+    configuration = run.configurations.create(name="live", options_sha256="x", figures=fields.get("figures", {}))
+    for case, outcome in outcomes.items():
+        configuration.outcomes.create(case=case.pk, **outcome)
+    return run
+
+
 def test_a_run_shows_figures_with_intervals_and_the_worst_cases(reviewer, golden_set):
     good, bad = (golden_set.cases.create(question=q, relevant=["doc"]) for q in ("easy?", "hard?"))
-    run = EvaluationRun.objects.create(
-        golden_set=golden_set,
-        options={"mode": "hybrid"},
-        figures={"ndcg@10": FIGURE, "p95_ms": {**FIGURE, "value": 120.4}},
-        cases=[
-            {"id": good.pk, "ndcg@10": 1.0, "found": ["doc"]},
-            {"id": bad.pk, "ndcg@10": 0.0, "found": ["wrong one"]},
-        ],
+    run = stored_run(
+        golden_set,
+        {good: {"scores": {"ndcg@10": 1.0}}, bad: {"scores": {"ndcg@10": 0.0}, "error": "timeout"}},
+        figures={"ndcg@10": {**FIGURE, "sd": 0.25}, "p95_ms": {**FIGURE, "value": 120.4}},
     )
     client = signed_in(reviewer)
 
     page = client.get(reverse("admin:evaluation_evaluationrun_change", args=[run.pk]))
     text = page.content.decode()
 
-    assert "0.700 – 0.900" in text
+    assert "0.700 – 0.900 ± 0.250" in text
     assert "120 ms" in text
-    assert [row["case"].question for row in page.context["worst"]] == ["hard?", "easy?"]
-    assert "wrong one" in text
+    assert [row["question"] for row in page.context["worst"]] == ["hard?", "easy?"]
+    assert "timeout" in text
     assert "0.812 (0.700–0.900)" in client.get(reverse("admin:evaluation_evaluationrun_changelist")).content.decode()
 
 
@@ -128,9 +135,7 @@ def test_of_a_case_on_a_document_that_one_may_not_open_only_the_question_is_show
     make_document("secret-plan", make_set("closed", owners=[administrator], visibility="members"))
     hidden = golden_set.cases.create(question="What is planned?", relevant=["secret-plan"], key_points=["a tower"])
     golden_set.cases.create(question="What is open?", answers=["the door"])
-    run = EvaluationRun.objects.create(
-        golden_set=golden_set, cases=[{"id": hidden.pk, "ndcg@10": 0.0, "found": ["secret-plan"]}]
-    )
+    run = stored_run(golden_set, {hidden: {"scores": {"ndcg@10": 0.0}}})
     client = signed_in(reviewer)
     pages = [
         client.get(reverse("admin:evaluation_goldencase_change", args=[hidden.pk])),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.services.runs import CaseResult, answer_scores, bootstrap, retrieval_scores, run_figures
+from evaluation.services.run_figures import CaseScores, bootstrap, dimension_figures, run_figures
 from tests.forms_plugin import examples
 
 
@@ -37,21 +37,27 @@ def test_no_values_have_no_figure():
         bootstrap([], statistic="mean")
 
 
-def test_a_case_without_known_documents_does_not_count_for_retrieval():
-    results = [
-        CaseResult(case=1, milliseconds=10, found=("a",), scores=retrieval_scores(found=["a"], relevant=["a"])),
-        CaseResult(case=2, milliseconds=30, found=("a",), scores=retrieval_scores(found=["a"], relevant=[])),
-    ]
+def scored(seconds: float = 0.01, style: str = "original", **scores: float) -> CaseScores:
+    return CaseScores(scores=scores, seconds=seconds, dimensions={"style": style})
 
-    figures = run_figures(results)
 
-    assert figures["ndcg@10"]["cases"] == 1
-    assert figures["ndcg@10"]["value"] == 1.0
+def test_a_case_without_a_score_does_not_count_for_its_metric():
+    figures = run_figures([scored(0.01, correctness=1.0), scored(0.03)])
+
+    assert figures["correctness"] == {"value": 1.0, "low": 1.0, "high": 1.0, "cases": 1, "sd": 0.0}
     assert figures["p50_ms"]["value"] == 20
-    assert "contains_answer" not in figures
+    assert "completeness" not in figures
 
 
-def test_an_answer_is_judged_by_what_it_contains_and_cites():
-    scores = answer_scores(text="It is 10 Ω.", cited=["guide"], answers=["10Ω"], relevant=["other"])
+def test_a_figure_has_the_standard_deviation_of_its_cases():
+    assert run_figures([scored(correctness=1.0), scored(correctness=0.0)])["correctness"]["sd"] == 0.7071
 
-    assert scores == {"contains_answer": 1.0, "cites_relevant": 0.0}
+
+def test_figures_are_told_by_dimension_where_there_is_more_than_one_value():
+    results = [scored(correctness=1.0), scored(style="with_errors", correctness=0.0)]
+
+    found = dimension_figures(results)["style"]
+
+    assert found["original"]["correctness"] == {"value": 1.0, "sd": 0.0, "cases": 1}
+    assert found["with_errors"]["correctness"]["value"] == 0.0
+    assert dimension_figures(results[:1]) == {}

@@ -1,23 +1,39 @@
-"""Running a golden set over really ingested documents."""
+"""Running a golden set over really ingested documents: figures, components, failures, pause, loss of a worker."""
 
 from __future__ import annotations
 
-import pytest
-from django.core.management import call_command
+from datetime import timedelta
 
-from accounts.models import User
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.models import AuditEvent, User
 from accounts.selectors import scope_for
-from evaluation.errors import NothingToEvaluateError
-from evaluation.models import EvaluationRun, GoldenSet
+from evaluation.errors import NothingToEvaluateError, RunNotOpenError, TooManyConfigurationsError
+from evaluation.models import CaseOutcome, EvaluationRun, GoldenSet, RunConfiguration
+from evaluation.services import run_components, runs
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
-from evaluation.services.runs import EvaluationOptions, evaluation_run
+from evaluation.services.runs import (
+    ConfigurationPlan,
+    evaluation_run,
+    run_advance,
+    run_cancel,
+    run_pause,
+    run_resume,
+    run_start,
+    runs_resume,
+)
+from knowledge.errors import RetrievalUnavailableError
+from ragcore.errors import InvalidOptionsError
 from tests.factories import ingest, make_admin, make_set, make_user
 
 TEXTS = {
     "ra": "# 随机接入\n\n随机接入是终端与基站建立上行同步的过程。",
     "ca": "# Carrier aggregation\n\nCarrier aggregation lets a device use several component carriers at once.",
 }
+RETRIEVAL = ConfigurationPlan(name="live", component=RunConfiguration.Component.RETRIEVAL)
 
 
 @pytest.fixture
@@ -27,37 +43,107 @@ def admin(db) -> User:
 
 @pytest.fixture
 def golden_set(admin) -> GoldenSet:
-    ingest(admin, make_set("radio", owners=[admin]), **TEXTS)
+    home = make_set("radio", owners=[admin])
+    ingest(admin, home, **TEXTS)
     rows = [
-        GoldenRow(question="随机接入是什么？", answers=("上行同步",), relevant=("ra",)),
-        GoldenRow(question="What is carrier aggregation?", answers=("component carriers",), relevant=("ca",)),
+        GoldenRow(question="随机接入是什么？", answers=("上行同步",), relevant=("ra",), passages=("建立上行同步",)),
+        GoldenRow(
+            question="What is carrier aggregation?",
+            key_points=("several component carriers", "never said anywhere"),
+            relevant=("ca",),
+            grades=(3,),
+            level="multi_hop",
+        ),
     ]
-    return golden_import(tenant=admin.tenant, name="radio", rows=rows).golden_set
+    golden = golden_import(tenant=admin.tenant, name="radio", rows=rows).golden_set
+    golden.sets.add(home)
+    return golden
+
+
+def retrieval_run(admin: User, golden_set: GoldenSet, **options) -> EvaluationRun:
+    return evaluation_run(
+        scope=scope_for(admin), user=admin, golden_set=golden_set, configurations=[RETRIEVAL], **options
+    )
 
 
 @pytest.mark.django_db(transaction=True)  # answers use the database from several threads
-def test_a_run_stores_figures_of_every_case(admin, golden_set):
-    run = evaluation_run(
-        scope=scope_for(admin), user=admin, golden_set=golden_set, options=EvaluationOptions(answers=True)
+def test_a_run_of_whole_answers_judges_the_new_fields_of_each_case(admin, golden_set):
+    refusing = golden_set.cases.create(question="Who painted the ceiling of the chapel?", expects_refusal=True)
+
+    run = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set)
+
+    configuration = run.configurations.get()
+    assert run.state == EvaluationRun.State.DONE
+    assert configuration.figures["recall@1"]["value"] == 1.0
+    assert configuration.figures["correctness"]["value"] == 0.75
+    assert configuration.figures["completeness"]["value"] == 0.5
+    assert configuration.figures["refusal_quality"] == {"value": 1.0, "low": 1.0, "high": 1.0, "cases": 3, "sd": 0.0}
+    assert configuration.figures["cites_relevant"]["value"] == 1.0
+    assert configuration.figures["ndcg@10.fused"]["value"] == 1.0
+    assert configuration.dimensions["level"]["multi_hop"]["correctness"] == {"value": 0.5, "sd": 0.0, "cases": 1}
+    assert set(configuration.dimensions["language"]) == {"en", "zh"}
+    trace = configuration.outcomes.get(case=refusing.pk).trace
+    assert trace["status"] in ("refused", "search_results")
+    assert trace["ranks"]["final"] == trace["ranks"]["final"][:10]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_component_runs_alone(admin, golden_set):
+    components = [one for one in RunConfiguration.Component if one != RunConfiguration.Component.ANSWER]
+    plans = [ConfigurationPlan(name=str(one), component=one) for one in components]
+    plans[components.index(RunConfiguration.Component.COMPRESSION)] = ConfigurationPlan(
+        name="compression",
+        component=RunConfiguration.Component.COMPRESSION,
+        options={"answer": {"compression_method": "sentence_extraction", "compression_ratio": 0.5}},
     )
 
-    stored = EvaluationRun.objects.get(pk=run.pk)
-    assert stored.figures["recall@1"]["value"] == 1.0
-    assert stored.figures["ndcg@10"] == {"value": 1.0, "low": 1.0, "high": 1.0, "cases": 2}
-    assert stored.figures["contains_answer"]["value"] == 1.0
-    assert stored.figures["cites_relevant"]["value"] == 1.0
-    assert [case["found"][0] for case in stored.cases] == ["ra", "ca"]
-    assert stored.started <= stored.finished
+    run = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set, configurations=plans)
+
+    figures = {one.name: one.figures for one in run.configurations.all()}
+    assert [one.failed for one in run.configurations.all()] == [0] * len(plans)
+    assert figures["retrieval"]["passage_recall@10"]["value"] == 1.0
+    assert figures["rerank"]["ndcg@10"]["value"] == 1.0
+    assert "correctness" not in figures["rerank"]
+    assert 0 < figures["compression"]["compression_ratio"]["value"] <= 1
+    assert figures["generation"]["correctness"]["value"] == 0.75
+    assert figures["support"]["supported_share"]["value"] > 0
+    assert figures["rewriting"]["seconds"]["cases"] == 2
+
+
+def test_configurations_are_asked_in_turn_with_options_that_are_published_nowhere(admin, golden_set):
+    plans = [
+        RETRIEVAL,
+        ConfigurationPlan(
+            name="one", component=RETRIEVAL.component, options={"retrieval": {"top_k": 1, "rerank": False}}
+        ),
+    ]
+
+    run = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden_set, configurations=plans)
+
+    live, one = run.configurations.all()
+    assert {len(outcome.trace["ranks"]["final"]) for outcome in one.outcomes.all()} == {1}
+    assert {len(outcome.trace["ranks"]["final"]) for outcome in live.outcomes.all()} == {2}
+    assert "rerank" not in one.outcomes.first().trace["ranks"]
+    assert golden_set.sets.get().options == {}
 
 
 def test_a_run_sees_only_what_its_asker_may_see(admin, golden_set):
     nobody = make_user(clearance=0)
     golden_set.tenant.knowledge_sets.update(visibility="members")
 
-    run = evaluation_run(scope=scope_for(nobody), user=nobody, golden_set=golden_set, options=EvaluationOptions())
+    run = retrieval_run(nobody, golden_set)
 
     assert run.figures["recall@10"]["value"] == 0.0
-    assert [case["found"] for case in run.cases] == [[], []]
+    assert [one.trace["ranks"]["final"] for one in CaseOutcome.objects.all()] == [[], []]
+
+
+def test_cases_on_deleted_documents_score_nothing_and_break_nothing(admin, golden_set):
+    golden_set.cases.create(question="What is gone?", relevant=["gone"], passages=["gone too"])
+
+    run = retrieval_run(admin, golden_set)
+
+    assert run.figures["recall@10"]["value"] == pytest.approx(2 / 3, abs=1e-3)
+    assert run.configurations.get().failed == 0
 
 
 def test_documents_may_be_named_by_their_number(admin, golden_set):
@@ -65,31 +151,137 @@ def test_documents_may_be_named_by_their_number(admin, golden_set):
     rows = [GoldenRow(question="network slices", relevant=(f"#{document.pk}",))]
     numbered = golden_import(tenant=admin.tenant, name="numbered", rows=rows).golden_set
 
-    run = evaluation_run(scope=scope_for(admin), user=admin, golden_set=numbered, options=EvaluationOptions())
+    assert retrieval_run(admin, numbered).figures["recall@1"]["value"] == 1.0
 
-    assert run.figures["recall@1"]["value"] == 1.0
+
+def test_what_fails_is_recorded_with_its_case_and_counts_as_nothing(admin, golden_set, monkeypatch):
+    def fails_once(asked):
+        if "carrier" in asked.row.question:
+            raise RetrievalUnavailableError
+        return run_components._retrieval(asked)
+
+    monkeypatch.setitem(run_components.COMPONENTS, RunConfiguration.Component.RETRIEVAL, fails_once)
+
+    run = retrieval_run(admin, golden_set)
+
+    assert sorted(CaseOutcome.objects.values_list("error", flat=True)) == ["", "retrieval_unavailable"]
+    assert run.figures["recall@1"]["value"] == 0.5
+    assert run.configurations.get().failed == 1
 
 
 def test_a_golden_set_without_cases_cannot_run(admin):
     empty = GoldenSet.objects.create(tenant=admin.tenant, name="empty")
 
     with pytest.raises(NothingToEvaluateError):
-        evaluation_run(scope=scope_for(admin), user=admin, golden_set=empty, options=EvaluationOptions())
+        retrieval_run(admin, empty)
 
 
-def test_the_command_prints_the_figures_and_passes_the_gate(golden_set, capsys):
-    call_command("evaluate", golden="radio", min_ndcg=0.9)
+def test_a_run_refuses_unknown_options_and_two_configurations_of_one_name(admin, golden_set):
+    start = {"scope": scope_for(admin), "user": admin, "golden_set": golden_set}
+    unknown = ConfigurationPlan(name="x", options={"retrieval": {"magic": 1}})
 
-    printed = capsys.readouterr().out
-    assert "ndcg@10" in printed
-    assert "1.000 – 1.000" in printed
+    with pytest.raises(InvalidOptionsError, match="magic"):
+        run_start(configurations=[unknown], **start)
+    with pytest.raises(TooManyConfigurationsError):
+        run_start(configurations=[RETRIEVAL, RETRIEVAL], **start)
+    with pytest.raises(TooManyConfigurationsError):
+        run_start(configurations=[], **start)
 
 
-def test_the_gate_ends_the_command_with_2_when_the_figure_is_too_low(golden_set, capsys):
-    golden_set.cases.update(relevant=["nothing"])
+# ── a worker at a time ──────────────────────────────────────────────────────────────────────────
 
-    with pytest.raises(SystemExit) as ended:
-        call_command("evaluate", golden="radio", min_ndcg=0.5)
 
-    assert ended.value.code == 2
-    assert "below the limit of 0.5" in capsys.readouterr().err
+def started(admin: User, golden_set: GoldenSet) -> EvaluationRun:
+    return run_start(scope=scope_for(admin), user=admin, golden_set=golden_set, configurations=[RETRIEVAL])
+
+
+def test_a_worker_does_a_slice_and_calls_the_next_one(admin, golden_set):
+    run = started(admin, golden_set)
+
+    assert run_advance(run_id=run.pk, seconds=0)
+    run.refresh_from_db()
+    assert (run.state, run.leased_until, CaseOutcome.objects.count()) == ("running", None, 1)
+    assert run_advance(run_id=run.pk)
+    run.refresh_from_db()
+    assert (run.state, CaseOutcome.objects.count()) == ("done", 2)
+    assert not run_advance(run_id=run.pk)
+
+
+def test_a_killed_worker_loses_no_case_and_does_none_twice(admin, golden_set, monkeypatch):
+    run = started(admin, golden_set)
+    store, deaths = runs.outcome_store, [KeyboardInterrupt]  # as the process ends: nothing is given back
+
+    def dies(**values):
+        store(**values)
+        if deaths:
+            raise deaths.pop()
+
+    monkeypatch.setattr(runs, "outcome_store", dies)
+    with pytest.raises(KeyboardInterrupt):
+        run_advance(run_id=run.pk)
+
+    assert not run_advance(run_id=run.pk)  # the lease of the dead holds
+    assert runs_resume() == 0
+    EvaluationRun.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    assert runs_resume() == 1
+    assert run_advance(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert run.state == EvaluationRun.State.DONE
+    assert CaseOutcome.objects.count() == len(set(CaseOutcome.objects.values_list("case", flat=True))) == 2
+
+
+def test_an_outcome_is_stored_once(admin, golden_set):
+    configuration = retrieval_run(admin, golden_set).configurations.get()
+    case = configuration.outcomes.first().case
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        CaseOutcome.objects.create(configuration=configuration, case=case)
+
+
+def test_a_run_is_paused_resumed_and_cancelled(admin, golden_set):
+    run = started(admin, golden_set)
+    run_advance(run_id=run.pk, seconds=0)
+
+    run_pause(run=run, actor=admin)
+    assert not run_advance(run_id=run.pk)
+    assert runs_resume() == 0
+    run_resume(run=run, actor=admin)
+    run = run_cancel(run=run, actor=admin)
+
+    assert (run.state, CaseOutcome.objects.count()) == ("cancelled", 1)
+    assert run.configurations.get().figures["recall@1"]["cases"] == 1
+    with pytest.raises(RunNotOpenError):
+        run_resume(run=run, actor=admin)
+    done = AuditEvent.objects.filter(action__startswith="run.").order_by("pk").values_list("action", flat=True)
+    assert list(done) == ["run.start", "run.pause", "run.resume", "run.cancel"]
+
+
+def test_two_runs_at_once_take_turns_and_both_end(admin, golden_set):
+    first, second = started(admin, golden_set), started(admin, golden_set)
+
+    for run in (first, second, first, second):
+        assert run_advance(run_id=run.pk, seconds=0)
+
+    assert set(EvaluationRun.objects.values_list("state", flat=True)) == {"done"}
+    assert CaseOutcome.objects.count() == 4
+
+
+def test_a_run_cannot_go_on_without_the_person_whose_rights_it_has(admin, golden_set):
+    run = started(admin, golden_set)
+    User.objects.filter(pk=admin.pk).update(is_active=False)
+
+    assert run_advance(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert (run.state, CaseOutcome.objects.count()) == ("failed", 0)
+
+
+def test_a_run_keeps_the_cases_as_they_were_when_it_began(admin, golden_set):
+    run = started(admin, golden_set)
+    golden_set.cases.all().delete()
+
+    run_advance(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert (run.state, run.figures["recall@1"]["value"]) == ("done", 1.0)

@@ -437,8 +437,42 @@ class Permits:
     def _evaluation_goldencase(self, who: Person, change: Change, fresh: Any) -> bool:
         return self._of_golden(who, change.row["golden_set_id"], fresh)
 
-    _evaluation_evaluationrun = _evaluation_goldencase
+    def _evaluation_evaluationrun(self, who: Person, change: Change, fresh: Any) -> bool:
+        """Who judges in the tenant starts one; who started it or keeps its golden set moves it."""
+        if change.before is None:
+            golden = change.row["golden_set_id"]
+            return ("evaluation_goldenset", golden) in fresh or self.rules.judges(
+                who, self.facts.row("golden", golden)["tenant_id"]
+            )
+        left = change.columns <= {"requested_by_id"} and self._person(who, change.row["requested_by_id"])
+        own = change.row["requested_by_id"] == who.pk
+        return left or own or self._of_golden(who, change.row["golden_set_id"], fresh)
+
+    def _of_run(self, who: Person, run: int, fresh: set[tuple[str, Any]]) -> bool:
+        if ("evaluation_evaluationrun", run) in fresh:
+            return True
+        row = self.facts.row("run", run)
+        return row["requested_by_id"] == who.pk or self._of_golden(who, row["golden_set_id"], fresh)
+
+    def _evaluation_runconfiguration(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self._of_run(who, change.row["run_id"], fresh)
+
+    def _evaluation_caseoutcome(self, who: Person, change: Change, fresh: Any) -> bool:
+        return change.after is None  # goes with its run, whose row is judged
+
+    def _evaluation_gatedchange(self, who: Person, change: Change, fresh: Any) -> bool:
+        left = change.columns <= {"requested_by_id", "decided_by_id"}
+        settled = (
+            change.columns <= {"state"} and change.after is not None and change.after["state"] in ("passed", "failed")
+        )
+        return left or settled or self.rules.manages_set(who, change.row["knowledge_set_id"])
+
+    def _evaluation_gatedchange_runs(self, who: Person, change: Change, fresh: Any) -> bool:
+        return change.after is None or ("evaluation_gatedchange", change.row["gatedchange_id"]) in fresh
 
     def _evaluation_goldenversion(self, who: Person, change: Change, fresh: Any) -> bool:
         left = change.columns <= {"created_by_id"} and self._person(who, change.row["created_by_id"])
-        return left or self._of_golden(who, change.row["golden_set_id"], fresh)
+        golden = change.row["golden_set_id"]
+        if change.before is None and golden in self.facts.rows["golden"]:  # a run keeps the cases as they are
+            return self.rules.judges(who, self.facts.row("golden", golden)["tenant_id"])
+        return left or self._of_golden(who, golden, fresh)

@@ -107,6 +107,7 @@ KINDS = {  # kind → model
     "golden": "evaluation.GoldenSet",
     "golden_case": "evaluation.GoldenCase",
     "run": "evaluation.EvaluationRun",
+    "change": "evaluation.GatedChange",
 }
 LARGE = {"markdown", "sketch", "trace", "answer", "answer_html", "text", "anchor_text"}
 

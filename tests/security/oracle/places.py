@@ -28,6 +28,7 @@ from chat.models import (
     StrategyStatistics,
 )
 from evaluation.models import EvaluationRun, GoldenCase, GoldenSet, WantedDocument
+from evaluation.models import EvaluationRun, GatedChange, GoldenCase, GoldenSet
 from feedback.models import BadCase, Signal, Vote
 from knowledge.models import (
     AccessRequest,
@@ -412,12 +413,25 @@ class Place:
             case = GoldenCase.objects.create(
                 golden_set=golden, question=words["question"], answers=[words["answer"]], relevant=[words["found"]]
             )
-            EvaluationRun.objects.create(
+            version = golden.versions.create(
+                number=1,
+                sha256="x",
+                cases=[{"id": case.pk, "question": words["question"], "relevant": [words["found"]]}],
+            )
+            run = EvaluationRun.objects.create(
                 golden_set=golden,
+                version=version,
+                requested_by=self.person(role),
                 options_sha256="x",
-                cases=[{"id": case.pk, "ndcg@10": 0.1, "found": [words["found"]]}],
+                total=1,
                 finished=timezone.now(),
             )
+            configuration = run.configurations.create(name="live", options_sha256="x")
+            configuration.outcomes.create(case=case.pk, scores={"ndcg@10": 0.1}, trace={"ranks": {}})
+            change = GatedChange.objects.create(
+                knowledge_set=self.sets[set_name], base_sha256="x", state="failed", requested_by=self.person(role)
+            )
+            change.runs.add(run)
             self.world.tell("golden", golden, **words)
             wish = self.words("text")
             wanted = WantedDocument.objects.create(

@@ -140,6 +140,11 @@ def _golden_case(rules: Rules, who: Person, pk: Any) -> int:
     return int(rules.facts.row("golden_case", pk)["golden_set_id"])
 
 
+def _change_judged(rules: Rules, who: Person, pk: Any) -> bool:
+    """Its golden sets are of the tenant of its knowledge set."""
+    return rules.judges(who, rules.facts.sets[rules.facts.row("change", pk)["knowledge_set_id"]].tenant)
+
+
 def _judged(kind: str) -> Opens:
     def opens(rules: Rules, who: Person, pk: Any) -> bool:
         golden = pk if kind == "golden" else rules.facts.row(kind, pk)["golden_set_id"]
@@ -204,6 +209,7 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
     "run": (_judges, _judged("run"), _no, nobody, nobody),
     "approved": (_judges, lambda r, w, pk: _judges(r, w) and r.reads_approved(w, pk), _no, nobody, nobody),
     "wanted": (_judges, lambda r, w, pk: _judges(r, w) and r.sees_wanted(w, pk), _no, nobody, nobody),
+    "change": (_judges, _change_judged, _no, nobody, nobody),
     "document": (_curators, _document, _no, nobody, _document),
     "pair": (_curators, lambda r, w, pk: r.sees_pair(w, pk), _no, nobody, nobody),
     "item": (_curators, lambda r, w, pk: w.is_platform or r.sees_item(w, pk), _no, nobody, nobody),
@@ -265,6 +271,10 @@ OWN: dict[str, Opens | None] = {
     "evaluation_goldenset_versions": lambda r, w, pk: _judged("golden")(r, w, pk),
     "feedback_badcase_report": lambda r, w, pk: _judges(r, w),
     "feedback_badcase_report_csv": lambda r, w, pk: _judges(r, w),
+    "evaluation_evaluationrun_new": lambda r, w, pk: _judges(r, w),
+    "evaluation_evaluationrun_compare": lambda r, w, pk: _judged("run")(r, w, pk),
+    "evaluation_evaluationrun_export": lambda r, w, pk: _judged("run")(r, w, pk),
+    "evaluation_evaluationrun_case": None,  # depends on the documents of the case: tests/admin/test_run_rights.py
     "evaluation_lab": lambda r, w, pk: _judges(r, w),
     "evaluation_lab_export": None,  # nothing without a question
     "evaluation_lab_apply": None,
@@ -278,6 +288,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_passage_preview", "knowledge_knowledgeset_enrich", "knowledge_source_run"),
     *("feedback_badcase_move", "feedback_badcase_diagnose", "evaluation_lab_golden"),
     *("feedback_badcase_again", "feedback_badcase_act"),
+    *("evaluation_evaluationrun_move", "evaluation_gatedchange_decide"),
 }
 API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),

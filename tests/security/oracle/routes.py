@@ -34,6 +34,7 @@ OF_PARAMETER = {
 }
 PLAIN = {  # parameters that name no object
     "number": ("1", "2", "9", "20"),
+    "case": ("1", "2"),
     "verb": ("move", "copy", "remove", "steal"),
     "name": ("ragsite", "ragsite/open", "p1.png"),
     "reference": ("0" * 32,),
@@ -57,6 +58,7 @@ HANGS_ON = {  # kinds without a tenant of their own: column, kind of what they h
     "golden_case": ("golden_set_id", "golden"),
     "run": ("golden_set_id", "golden"),
     "wanted": ("knowledge_set_id", "set"),
+    "change": ("knowledge_set_id", "set"),
 }
 OWNED = {  # kinds that belong to one person: column
     **dict.fromkeys(("key", "request", "conversation", "message", "attachment"), "user_id"),

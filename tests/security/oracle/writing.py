@@ -328,6 +328,11 @@ class Acts:
                 form(act="measure", draft="1"),
                 form(act="publish", draft="1"),
             ],
+            "evaluation_evaluationrun_new": [
+                form(golden_set=str(self.any("golden")), component="retrieval", ready=["live", "bm25"])
+            ],
+            "evaluation_evaluationrun_move": [form(to="pause"), form(to="cancel")],
+            "evaluation_gatedchange_decide": [form(to="publish", reason="because"), form(to="discard")],
             "evaluation_goldenset_import": [form(file=SimpleUploadedFile("g.jsonl", b'{"question": "why?"}'))],
             "evaluation_goldenset_versions": [form(), form(version="1")],
             "evaluation_lab_golden": [

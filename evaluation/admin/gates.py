@@ -1,0 +1,160 @@
+"""Admin pages of measured changes: what the golden sets say, published, published all the same, or discarded (B8)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from accounts.admin.base import ReadOnlyMixin, admin_scope, admin_user, badge
+from evaluation.admin.comparison import forest, metric_rows
+from evaluation.admin.golden import EvaluationAdmin
+from evaluation.models import GatedChange
+from evaluation.services.comparison import GateFault
+from evaluation.services.gates import (
+    GateResult,
+    change_discard,
+    change_publish,
+    change_results,
+    change_settle,
+    changes_shown,
+)
+from evaluation.services.run_reading import run_progress
+from knowledge.admin.curation import run_action
+from knowledge.selectors import sets_managed
+from ragcore.metrics.registry import metric_info
+from ragcore.options import find_option
+
+COLOURS = {
+    "measuring": "info",
+    "passed": "success",
+    "failed": "danger",
+    "published": "success",
+    "overridden": "warning",
+    "discarded": "default",
+}
+
+
+@admin.register(GatedChange)
+class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
+    """Changes of settings that were measured, newest first."""
+
+    tenant_path = "knowledge_set__tenant"
+    list_display = ("knowledge_set", "status", "requested_by", "created", "note")
+    list_filter = ("state",)
+    list_select_related = ("knowledge_set", "requested_by")
+    ordering = ("-created", "-pk")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[GatedChange]:
+        shown = changes_shown(scope=admin_scope(request)).order_by().values("pk")
+        return super().get_queryset(request).filter(pk__in=shown)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        own = path("<int:pk>/decide/", view(self.decide_view), name="evaluation_gatedchange_decide")
+        return [own, *super().get_urls()]
+
+    def change_of(self, request: HttpRequest, pk: int) -> GatedChange:
+        """The change of the address. Raises PermissionDenied, Http404."""
+        if not self.has_module_permission(request):
+            raise PermissionDenied
+        found = self.get_queryset(request).select_related("knowledge_set", "requested_by", "decided_by").filter(pk=pk)
+        change = found.first()
+        if change is None:
+            raise Http404
+        return change
+
+    def may_decide(self, request: HttpRequest, change: GatedChange) -> bool:
+        """Who may change the settings of the set may publish them."""
+        return sets_managed(scope=admin_scope(request)).filter(pk=change.knowledge_set_id).exists()
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """What changes, what the golden sets say, and what can be done."""
+        change = self.change_of(request, int(object_id) if object_id.isdecimal() and len(object_id) < 18 else 0)
+        change = change_settle(change=change)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": gettext("Measured settings of %(name)s") % {"name": change.knowledge_set.shown_name},
+            "change": change,
+            "options": _option_rows(change),
+            "results": [_result(one) for one in change_results(change=change)],
+            "live": {"name": gettext("live")},
+            "draft": {"name": gettext("draft")},
+            "may_decide": self.may_decide(request, change) and change.is_open,
+        }
+        return TemplateResponse(request, "admin/evaluation/gatedchange/page.html", context)
+
+    def decide_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """POST `to`: publish (with `reason` also what has not passed) or discard."""
+        change = self.change_of(request, pk)
+        if not self.may_decide(request, change):
+            raise PermissionDenied
+        back = reverse("admin:evaluation_gatedchange_change", args=[pk])
+        if request.method == "POST" and request.POST.get("to") == "discard":
+            discard = lambda: change_discard(change=change, actor=admin_user(request))  # noqa: E731
+            return run_action(request, discard, done=_("The settings were discarded."), back=back)
+        reason = request.POST.get("reason", "").strip()[:500]
+        return run_action(
+            request,
+            lambda: change_publish(scope=admin_scope(request), actor=admin_user(request), change=change, reason=reason),
+            done=_("The settings are published."),
+            back=back,
+        )
+
+    @badge(description=_("state"), ordering="state", colours=COLOURS)
+    def status(self, change: GatedChange) -> tuple[str, str]:
+        return change.state, change.get_state_display()
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        for change in self.get_queryset(request).filter(state=GatedChange.State.MEASURING):
+            change_settle(change=change)
+        return super().changelist_view(request, extra_context)
+
+
+def _option_rows(change: GatedChange) -> list[tuple[str, Any]]:
+    """The settings that change, by their labels; None: inherited again."""
+    rows = []
+    for group, values in change.payload.get("options", {}).items():
+        for name, value in values.items():
+            before = change.knowledge_set.options.get(group, {}).get(name)
+            option = find_option(group, name)
+            if change.is_open and before == value:
+                continue
+            if value is None and not change.is_open:
+                continue
+            rows.append((gettext(option.label) if option is not None else f"{group}.{name}", value))
+    return rows
+
+
+def _result(one: GateResult) -> dict[str, Any]:
+    """A golden set's part of the page."""
+    comparison = one.comparison
+    return {
+        "run": one.run,
+        "progress": run_progress(one.run),
+        "verdict": one.verdict,
+        "faults": [fault_words(fault) for fault in one.verdict.faults] if one.verdict is not None else [],
+        "rows": metric_rows(comparison) if comparison is not None else [],
+        "plot": forest(comparison) if comparison is not None else None,
+    }
+
+
+def fault_words(fault: GateFault) -> str:
+    """Why a metric does not pass, in the language of the reader."""
+    info = metric_info(fault.metric)
+    name = gettext(info.label) if info is not None else fault.metric
+    if fault.value is None:
+        return gettext("%(metric)s was not measured, and has a lowest value.") % {"metric": name}
+    values = {"metric": name, "value": f"{fault.value:.3f}", "limit": f"{fault.limit or 0:.3f}"}
+    if fault.reason == "below":
+        return gettext("%(metric)s is %(value)s, and must not be worse than %(limit)s.") % values
+    return gettext("%(metric)s is %(value)s, significantly worse than %(limit)s now.") % values

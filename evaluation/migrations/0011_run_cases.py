@@ -1,0 +1,6 @@
+from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    dependencies = [("evaluation", "0010_runs_of_before")]
+    operations = [migrations.RemoveField(model_name="evaluationrun", name="cases")]

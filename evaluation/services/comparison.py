@@ -1,0 +1,136 @@
+"""Two configurations of a golden set side by side, and whether the second one may take the place of the first (D34)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from evaluation.models import RunConfiguration
+from evaluation.services.run_figures import ordered
+from evaluation.services.runs import run_cases
+from ragcore.metrics.comparison import PairedDifference, compare, holm
+from ragcore.metrics.registry import metric_info
+
+Scores = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedCase:
+    """One case that both have; empty scores where a configuration had nothing to say of it."""
+
+    case: int
+    question: str
+    first: Scores
+    second: Scores
+
+    def difference(self, metric: str) -> float | None:
+        """Second minus first; None where one of them has no value."""
+        if metric not in self.first or metric not in self.second:
+            return None
+        return self.second[metric] - self.first[metric]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Differences by metric, in the order of tables, with the cases that they come from."""
+
+    metrics: Mapping[str, PairedDifference]
+    cases: tuple[ComparedCase, ...]
+
+    def better(self, metric: str) -> int:
+        """Cases that the second configuration wins."""
+        one = self.metrics[metric]
+        return one.higher if is_higher_better(metric) else one.lower
+
+    def worse(self, metric: str) -> int:
+        """Cases that it loses."""
+        one = self.metrics[metric]
+        return one.lower if is_higher_better(metric) else one.higher
+
+
+def is_higher_better(metric: str) -> bool:
+    """The direction of a metric; of an unknown one higher is better."""
+    info = metric_info(metric)
+    return info is None or info.is_higher_better
+
+
+def configurations_compare(first: RunConfiguration, second: RunConfiguration) -> Comparison:
+    """Pairs the cases that both have done; a case is known by its id in the golden set."""
+    names = {case: row.question for run in (first.run, second.run) for case, row in run_cases(run)}
+    done = [dict(one.outcomes.order_by().values_list("case", "scores")) for one in (first, second)]
+    both = sorted(done[0].keys() & done[1].keys() & names.keys())
+    return scores_compare(
+        ComparedCase(case=case, question=names[case], first=done[0][case], second=done[1][case]) for case in both
+    )
+
+
+def scores_compare(cases: Iterable[ComparedCase]) -> Comparison:
+    """The comparison of cases; figures of earlier stages are not compared, so that fewer metrics are corrected for."""
+    rows = tuple(cases)
+    names = ordered({name for row in rows for name in row.first.keys() & row.second.keys() if "." not in name})
+    first: dict[str, Sequence[float]] = {}
+    second: dict[str, Sequence[float]] = {}
+    for name in names:
+        pairs = [(row.first[name], row.second[name]) for row in rows if name in row.first and name in row.second]
+        first[name], second[name] = [a for a, _ in pairs], [b for _, b in pairs]
+    return Comparison(metrics=compare(first, second), cases=rows)
+
+
+# ── the gate ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateFault:
+    """Why something does not pass: significantly worse than the baseline, below its floor, or not measured at all."""
+
+    metric: str
+    reason: str  # worse | below | missing
+    value: float | None
+    limit: float | None  # the baseline's mean, or the floor
+    p: float | None = None  # corrected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateVerdict:
+    """`checked` names the metrics that decided."""
+
+    faults: tuple[GateFault, ...]
+    checked: tuple[str, ...]
+    cases: int
+
+    @property
+    def has_passed(self) -> bool:
+        return not self.faults
+
+
+def gate_judge(
+    *, means: Mapping[str, float], floors: Mapping[str, float], comparison: Comparison | None
+) -> GateVerdict:
+    """Passed if no primary metric is significantly worse than the baseline and none is below its floor.
+
+    `means`: of the candidate. A metric with a floor that was not measured is a fault: otherwise a change could pass by
+    not being measured. p-values are corrected for the primary metrics alone, which decide. `comparison`: None without
+    a baseline.
+    """
+    faults = []
+    compared = comparison.metrics if comparison is not None else {}
+    primary = [name for name in compared if (info := metric_info(name)) is not None and info.is_primary]
+    corrected = holm({name: compared[name].p for name in primary})
+    for name in primary:
+        one = replace(compared[name], p_corrected=corrected[name])
+        is_worse = one.difference < 0 if is_higher_better(name) else one.difference > 0
+        if is_worse and one.is_significant:
+            faults.append(GateFault(metric=name, reason="worse", value=one.second, limit=one.first, p=one.p_corrected))
+    for name, floor in floors.items():
+        value = means.get(name)
+        if value is None:
+            faults.append(GateFault(metric=name, reason="missing", value=None, limit=floor))
+        elif value < floor if is_higher_better(name) else value > floor:
+            faults.append(GateFault(metric=name, reason="below", value=value, limit=floor))
+    cases = len(comparison.cases) if comparison is not None else 0
+    return GateVerdict(faults=tuple(faults), checked=tuple(dict.fromkeys([*primary, *floors])), cases=cases)
+
+
+def configuration_means(configuration: RunConfiguration) -> dict[str, float]:
+    """Metric -> mean of a configuration whose run is over."""
+    return {name: float(figure["value"]) for name, figure in configuration.figures.items()}

@@ -1,0 +1,220 @@
+"""One case under one configuration: asked, measured, and kept as a trace of ids (D15)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from evaluation.errors import NothingForComponentError
+from evaluation.selectors import chunks_named
+from evaluation.services.golden_files import GoldenRow
+from evaluation.services.lab_rows import STAGES
+from evaluation.services.run_components import AskedCase, Observed, observe
+from knowledge import model_registry
+from ragcore.errors import RagError
+from ragcore.metrics.registry import (
+    MeasuredCase,
+    MeasuredSource,
+    MetricTools,
+    RankedText,
+    measure,
+    metric_info,
+)
+from ragcore.text.question_type import question_type
+from ragcore.text.scripts import language_of
+from ragcore.types import Candidate, State
+
+logger = logging.getLogger(__name__)
+
+DEEPEST = 30  # passages of a ranking that are looked at: ten documents may stand in as many
+KEPT = 10  # passages of a ranking in a trace
+REFUSALS = ("refused", "search_results")
+INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """What is stored of a case. `scores`: metric -> value."""
+
+    scores: Mapping[str, float]
+    seconds: float
+    trace: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+
+
+def case_run(asked: AskedCase, *, component: str) -> CaseResult:
+    """Never raises for the case: what fails is recorded with its code, and counts as 0 where it could be measured."""
+    start = perf_counter()
+    try:
+        observed = observe(asked, component)
+    except NothingForComponentError as error:
+        return CaseResult(scores={}, seconds=0.0, trace={"skipped": error.code})
+    except RagError as error:
+        return _failed(asked.row, error.code, perf_counter() - start)
+    except Exception:
+        logger.exception("a case of an evaluation run failed")
+        return _failed(asked.row, INTERNAL, perf_counter() - start)
+    ranks = stage_ranks(observed.state) if observed.state is not None else {}
+    named = _Names(asked, {chunk for order in ranks.values() for chunk in order})
+    measured = _measured(asked.row, observed, ranks, named)
+    scores = {name: round(value, 6) for name, value in measure(measured, _tools()).items()}
+    return CaseResult(scores=scores, seconds=observed.seconds, trace=_trace(observed, ranks))
+
+
+def case_dimensions(row: GoldenRow, *, sets: str = "") -> dict[str, str]:
+    """By what figures are told apart. `sets`: the names of the knowledge sets of its documents."""
+    return {
+        **({"set": sets} if sets else {}),
+        "style": str(row.style),
+        "level": str(row.level),
+        "type": question_type(row.question),
+        "language": language_of(row.question),
+    }
+
+
+def _tools() -> MetricTools:
+    return MetricTools(tokenizer=model_registry.tokenizer(), embedder=model_registry.embedder())
+
+
+def expected(row: GoldenRow) -> dict[str, Any]:
+    """What a case expects, as a metric is given it."""
+    grades = row.values()["grades"]
+    return {
+        "question": row.question,
+        "language": language_of(row.question),
+        "relevant": {name: float(grades.get(name, 1)) for name in row.relevant},
+        "quotations": {text: float(grades.get(text, 1)) for text in row.passages},
+        "golds": row.answers,
+        "key_points": row.key_points,
+        "expects_refusal": row.refusal,
+    }
+
+
+def _failed(row: GoldenRow, code: str, seconds: float) -> CaseResult:
+    """Every share that the case could have had is 0: a configuration must not gain by failing."""
+    empty = MeasuredCase(**expected(row), ranking=(), answer="", seconds=seconds)
+    scores = {name: 0.0 for name in measure(empty, _tools()) if _is_good_share(name)}
+    return CaseResult(scores={**scores, "seconds": round(seconds, 6)}, seconds=seconds, error=code)
+
+
+def _is_good_share(name: str) -> bool:
+    info = metric_info(name)
+    return info is not None and info.unit == "share" and info.is_higher_better
+
+
+# ── rankings ────────────────────────────────────────────────────────────────────────────────────
+
+
+def stage_ranks(state: State) -> dict[str, list[int]]:
+    """Stage -> its best passages in order: lexical, dense, fused, rerank, and `final` for what is returned."""
+    ranks = {
+        name: list(arm)[:DEEPEST] for name, arm in state.arms.items() if name in ("lexical", "coarse", "dense") and arm
+    }
+    every = {**state.fallen, **{candidate.chunk: candidate for candidate in state.candidates}}.values()
+    for stage, name in STAGES.items():
+        scored = sorted((c for c in every if stage in c.ranks), key=lambda c: c.ranks[stage])
+        if scored:
+            ranks[name] = [candidate.chunk for candidate in scored[:DEEPEST]]
+    ranks["final"] = [candidate.chunk for candidate in state.candidates]
+    return ranks
+
+
+class _Names:
+    """Passages of rankings with their texts and the names of their documents, as the case names them."""
+
+    def __init__(self, asked: AskedCase, chunks: Iterable[int]) -> None:
+        self.wanted = set(asked.row.relevant)
+        self.known = chunks_named(scope=asked.scope, chunks=chunks)
+
+    def ranked(self, chunks: Sequence[int], texts: Mapping[int, str]) -> list[RankedText]:
+        found = []
+        for chunk in chunks:
+            if chunk in self.known:
+                document, external_id, text = self.known[chunk]
+                name = document_name(external_id, document, self.wanted)
+                found.append(RankedText(document=name, text=texts.get(chunk, text)))
+        return found
+
+
+def ranked_documents(candidates: Sequence[Candidate], *, named: Iterable[str]) -> list[str]:
+    """Documents of a ranking of passages, best first, each once, named as the case names them."""
+    wanted = set(named)
+    external = (c.passage.external_id if c.passage else "" for c in candidates)
+    names = (document_name(given, c.document, wanted) for given, c in zip(external, candidates, strict=True))
+    return list(dict.fromkeys(names))
+
+
+def document_name(external_id: str, document_id: int, wanted: set[str]) -> str:
+    """`#<document id>` where the case uses it or there is no external id."""
+    by_id = f"#{document_id}"
+    return by_id if by_id in wanted or not external_id else external_id
+
+
+def _measured(row: GoldenRow, observed: Observed, ranks: Mapping[str, Sequence[int]], named: _Names) -> MeasuredCase:
+    state, record = observed.state, observed.record
+    texts = {c.chunk: c.passage.text for c in state.candidates if c.passage is not None} if state else {}
+    sources = [
+        MeasuredSource(
+            number=citation.number,
+            document=document_name(citation.external_id, citation.document_id, named.wanted),
+            text=texts.get(citation.chunk_id, citation.content),
+            is_cited=citation.cited,
+        )
+        for citation in (record.citations if record else ())
+    ] or [
+        MeasuredSource(
+            number=number,
+            document=document_name(one.passage.external_id, one.passage.document, named.wanted),
+            text=one.passage.text,
+            is_cited=False,
+        )
+        for number, one in enumerate(observed.sources, 1)
+    ]
+    earlier = {stage: named.ranked(order, texts) for stage, order in ranks.items() if stage != "final"}
+    return MeasuredCase(
+        **expected(row),
+        ranking=named.ranked(ranks["final"], texts) if "final" in ranks else None,
+        by_stage=earlier,
+        answer=record.text if record else None,
+        is_refused=record is not None and record.status in REFUSALS,
+        sources=sources,
+        support=[sentence.support for sentence in observed.support],
+        rewrites=observed.rewrites,
+        context=observed.context,
+        seconds=observed.seconds,
+        cost=record.metadata.cost if record else None,
+        stage_seconds=observed.stage_seconds,
+    )
+
+
+# ── the trace ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _trace(observed: Observed, ranks: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+    """Passages by id, so that rights are checked when they are shown; of texts only those that the product wrote."""
+    record = observed.record
+    told: dict[str, Any] = {
+        "ranks": {stage: list(order[:KEPT]) for stage, order in ranks.items()},
+        "stages": {stage: round(seconds * 1000, 1) for stage, seconds in observed.stage_seconds.items()},
+        "rewrites": list(observed.rewrites),
+        "sentences": [[sentence.text, sentence.support] for sentence in observed.support],
+    }
+    if observed.context is not None:
+        told["context"] = observed.context
+    if observed.checked:
+        told["checked"] = observed.checked
+    if record is None:
+        return told | {"sources": [[n, one.passage.chunk, False] for n, one in enumerate(observed.sources, 1)]}
+    return told | {
+        "answer": record.text,
+        "status": record.status,
+        "confidence": record.confidence,
+        "model": record.metadata.model,
+        "mode": record.metadata.mode_used,
+        "strategy": record.metadata.strategy,
+        "understood": record.metadata.understood,
+        "sources": [[citation.number, citation.chunk_id, citation.cited] for citation in record.citations],
+    }

@@ -1,0 +1,126 @@
+"""Comparisons as files: CSV for spreadsheets, JUnit XML for build servers, JSON as a baseline of later runs."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Set
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+from accounts.audit.csv_export import BOM, safe_cell
+from evaluation.errors import InvalidBaselineError
+from evaluation.models import RunConfiguration
+from evaluation.services.comparison import (
+    ComparedCase,
+    Comparison,
+    GateFault,
+    GateVerdict,
+    configuration_means,
+    gate_judge,
+    scores_compare,
+)
+from evaluation.services.runs import run_cases
+
+FORMAT = "ragsite-baseline-1"
+MAX_BYTES = 64 * 1024 * 1024
+
+
+def comparison_csv(comparison: Comparison, *, hidden: Set[int]) -> str:
+    """A line a case with both values of each metric; questions of hidden cases are left out."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    names = list(comparison.metrics)
+    writer.writerow(["case", "question", *(f"{name} {which}" for name in names for which in ("first", "second"))])
+    for row in comparison.cases:
+        values = [scores.get(name, "") for name in names for scores in (row.first, row.second)]
+        writer.writerow([row.case, "" if row.case in hidden else safe_cell(row.question), *values])
+    return BOM + out.getvalue()
+
+
+def comparison_junit(
+    comparison: Comparison, *, name: str, floors: Mapping[str, float], candidate: RunConfiguration
+) -> bytes:
+    """The verdict of the gate as JUnit XML."""
+    verdict = gate_judge(means=configuration_means(candidate), floors=floors, comparison=comparison)
+    return verdict_junit(verdict, name=name, comparison=comparison)
+
+
+def verdict_junit(verdict: GateVerdict, *, name: str, comparison: Comparison | None) -> bytes:
+    """One test case for each metric that decided, failed where it does not pass."""
+    suite = Xml.Element(
+        "testsuite", name=name, tests=str(len(verdict.checked)), failures=str(len({f.metric for f in verdict.faults}))
+    )
+    for metric in verdict.checked:
+        case = Xml.SubElement(suite, "testcase", classname=name, name=metric)
+        for fault in (one for one in verdict.faults if one.metric == metric):
+            Xml.SubElement(case, "failure", type=fault.reason, message=fault_words(fault))
+        if comparison is not None and metric in comparison.metrics:
+            one = comparison.metrics[metric]
+            told = f"{one.first:.4f} -> {one.second:.4f}, difference {one.difference:+.4f}"
+            interval = f"[{one.low:+.4f}, {one.high:+.4f}], p {one.p_corrected:.4f}, {one.cases} cases"
+            Xml.SubElement(case, "system-out").text = f"{told} {interval}"
+    return Xml.tostring(suite, encoding="utf-8", xml_declaration=True)
+
+
+def fault_words(fault: GateFault) -> str:
+    """Why a metric does not pass, in English: for consoles and files."""
+    if fault.value is None:
+        return f"{fault.metric} was not measured, and has a lowest value of {fault.limit:g}"
+    if fault.reason == "below":
+        return f"{fault.metric} is {fault.value:.4f}, beyond its limit of {fault.limit:g}"
+    return f"{fault.metric} is {fault.value:.4f}, significantly worse than {fault.limit:.4f} (p {fault.p:.4f})"
+
+
+# ── baselines ───────────────────────────────────────────────────────────────────────────────────
+
+
+def question_key(question: str) -> str:
+    """How a baseline names a case: it says nothing of the question, and is the same in every database."""
+    return hashlib.sha256(question.encode()).hexdigest()[:32]
+
+
+def scores_by_question(configuration: RunConfiguration) -> dict[str, dict[str, float]]:
+    """The scores of a configuration by question."""
+    outcomes = dict(configuration.outcomes.order_by().values_list("case", "scores"))
+    rows = run_cases(configuration.run)
+    return {question_key(row.question): outcomes[case] for case, row in rows if case in outcomes}
+
+
+def baseline_write(configuration: RunConfiguration) -> str:
+    """The scores of a configuration as JSON."""
+    content = {
+        "format": FORMAT,
+        "golden_set": configuration.run.golden_set.name,
+        "options_sha256": configuration.options_sha256,
+        "cases": scores_by_question(configuration),
+    }
+    return json.dumps(content, indent=1, sort_keys=True) + "\n"
+
+
+def baseline_read(path: Path) -> dict[str, dict[str, float]]:
+    """The scores of a file of `baseline_write`. Raises InvalidBaselineError."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InvalidBaselineError(file=path.name)
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise InvalidBaselineError(file=path.name)
+        return {
+            str(key): {str(name): float(value) for name, value in scores.items()}
+            for key, scores in content["cases"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidBaselineError(file=path.name) from error
+
+
+def baseline_compare(baseline: Mapping[str, Mapping[str, float]], candidate: RunConfiguration) -> Comparison:
+    """A baseline against a configuration: the cases that both have."""
+    own = scores_by_question(candidate)
+    both = sorted(baseline.keys() & own.keys())
+    return scores_compare(
+        ComparedCase(case=place, question=key, first=baseline[key], second=own[key]) for place, key in enumerate(both)
+    )

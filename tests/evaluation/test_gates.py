@@ -1,0 +1,224 @@
+"""The gate: options of a set are measured on its golden set against what is live before they are published."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.models import AuditEvent, User
+from accounts.selectors import scope_for
+from evaluation.errors import ChangeNotDecidableError
+from evaluation.models import EvaluationRun, GatedChange, GoldenSet
+from evaluation.services.comparison import ComparedCase, gate_judge, scores_compare
+from evaluation.services.gates import change_discard, change_publish, change_settle
+from evaluation.services.golden import golden_import
+from evaluation.services.golden_files import GoldenRow
+from evaluation.services.runs import run_advance
+from knowledge.errors import MeasuredFirstError
+from knowledge.models import KnowledgeSet, OptionsChange
+from knowledge.services.options import options_restore, set_options_update
+from tests.factories import ingest, make_admin, make_set
+
+WORDS = ("antenna", "battery", "carrier", "downlink", "encoder", "filter", "gateway", "handover")
+WORSE = {"answer": {"max_chunks": 1}, "retrieval": {"top_k": 1}}
+
+
+@pytest.fixture
+def admin(db) -> User:
+    return make_admin("admin")
+
+
+@pytest.fixture
+def radio(admin) -> KnowledgeSet:
+    home = make_set("radio", owners=[admin])
+    texts = {
+        f"{word}-{n}": f"The {word} unit number {n} is checked by the {word} crew." for word in WORDS for n in (1, 2)
+    }
+    ingest(admin, home, **texts)
+    return home
+
+
+@pytest.fixture
+def golden(admin, radio) -> GoldenSet:
+    """Each question has two relevant documents, so that a search for one passage loses half of them."""
+    rows = [
+        GoldenRow(
+            question=f"Who checks the {word} unit?", relevant=(f"{word}-1", f"{word}-2"), answers=(f"{word} crew",)
+        )
+        for word in WORDS
+    ]
+    found = golden_import(tenant=admin.tenant, name="radio", rows=rows).golden_set
+    found.sets.add(radio)
+    return found
+
+
+def measured(admin: User, radio: KnowledgeSet, options: dict) -> GatedChange:
+    """The change that holds the options back, with its runs worked off."""
+    with pytest.raises(MeasuredFirstError) as held:
+        set_options_update(scope=scope_for(admin), actor=admin, set_id=radio.pk, options=options)
+    change = GatedChange.objects.get(pk=held.value.data["change"])
+    for run in change.runs.all():
+        while run_advance(run_id=run.pk, seconds=60):
+            pass
+    return change_settle(change=change)
+
+
+def test_a_set_without_golden_cases_is_published_as_before(admin, radio):
+    GoldenSet.objects.create(tenant=admin.tenant, name="empty").sets.add(radio)
+
+    assert set_options_update(scope=scope_for(admin), actor=admin, set_id=radio.pk, options=WORSE).options == WORSE
+
+
+def test_a_golden_set_that_does_not_guard_or_asks_other_sets_too_holds_nothing_up(admin, radio, golden):
+    golden.sets.add(make_set("other", owners=[admin]))
+    other = GoldenSet.objects.create(tenant=admin.tenant, name="notes", guards=False)
+    other.sets.add(radio)
+    other.cases.create(question="why?", answers=["so"])
+
+    set_options_update(scope=scope_for(admin), actor=admin, set_id=radio.pk, options=WORSE)
+
+    assert not GatedChange.objects.exists()
+
+
+def test_what_shapes_only_the_reading_of_documents_cannot_be_measured_before(admin, radio, golden):
+    set_options_update(scope=scope_for(admin), actor=admin, set_id=radio.pk, options={"chunking": {"max_tokens": 500}})
+
+    assert not GatedChange.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_that_makes_answers_no_worse_is_published_after_it_was_measured(admin, radio, golden):
+    change = measured(admin, radio, {"retrieval": {"top_k": 12}})
+    radio.refresh_from_db()
+
+    assert (change.state, radio.options) == ("passed", {})
+    published = change_publish(scope=scope_for(admin), actor=admin, change=change)
+    radio.refresh_from_db()
+    assert (published.state, radio.options) == ("published", {"retrieval": {"top_k": 12}})
+    actions = AuditEvent.objects.filter(action__startswith="change.").order_by("pk").values_list("action", flat=True)
+    assert list(actions) == ["change.measure", "change.publish"]
+    with pytest.raises(ChangeNotDecidableError, match="over"):
+        change_publish(scope=scope_for(admin), actor=admin, change=change)
+    options_restore(scope=scope_for(admin), actor=admin, change_id=OptionsChange.objects.latest("pk").pk)
+    radio.refresh_from_db()
+    assert radio.options == {}  # the way back is not held up
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_that_is_significantly_worse_is_published_only_with_a_reason(admin, radio, golden):
+    change = measured(admin, radio, WORSE)
+
+    assert change.state == GatedChange.State.FAILED
+    with pytest.raises(ChangeNotDecidableError, match="needs a reason"):
+        change_publish(scope=scope_for(admin), actor=admin, change=change, reason=" ")
+    published = change_publish(scope=scope_for(admin), actor=admin, change=change, reason="the lab is on fire")
+    radio.refresh_from_db()
+    assert (published.state, published.reason, radio.options) == ("overridden", "the lab is on fire", WORSE)
+    assert AuditEvent.objects.get(action="change.override").data["reason"] == "the lab is on fire"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_is_out_of_date_when_the_settings_have_changed_meanwhile(admin, radio, golden):
+    change = measured(admin, radio, {"retrieval": {"top_k": 12}})
+    KnowledgeSet.objects.filter(pk=radio.pk).update(options={"retrieval": {"top_k": 7}})
+
+    with pytest.raises(ChangeNotDecidableError, match="changed since"):
+        change_publish(scope=scope_for(admin), actor=admin, change=change)
+
+
+def test_a_newer_draft_takes_the_place_of_one_that_is_being_measured(admin, radio, golden):
+    for top_k in (11, 12):
+        with pytest.raises(MeasuredFirstError):
+            set_options_update(
+                scope=scope_for(admin), actor=admin, set_id=radio.pk, options={"retrieval": {"top_k": top_k}}
+            )
+
+    first, second = GatedChange.objects.order_by("pk")
+    assert (first.state, second.state) == ("discarded", "measuring")
+    assert first.runs.get().state == EvaluationRun.State.CANCELLED
+    with pytest.raises(ChangeNotDecidableError, match="still being measured"):
+        change_publish(scope=scope_for(admin), actor=admin, change=second)
+    assert change_discard(change=second, actor=admin).state == GatedChange.State.DISCARDED
+
+
+# ── the verdict ─────────────────────────────────────────────────────────────────────────────────
+
+
+def compared(metric: str, first: list[float], second: list[float]):
+    return scores_compare(
+        ComparedCase(case=n, question="?", first={metric: a}, second={metric: b})
+        for n, (a, b) in enumerate(zip(first, second, strict=True))
+    )
+
+
+def test_only_primary_metrics_decide():
+    worse = ([1.0] * 20, [0.0] * 20)
+
+    assert not gate_judge(means={}, floors={}, comparison=compared("ndcg@10", *worse)).has_passed
+    assert gate_judge(means={}, floors={}, comparison=compared("recall@1", *worse)).has_passed
+
+
+def test_a_floor_holds_without_a_baseline_and_in_the_direction_of_its_metric():
+    def reasons(floors: dict[str, float]) -> list[str]:
+        verdict = gate_judge(means={"ndcg@10": 0.7, "seconds": 2.0}, floors=floors, comparison=None)
+        return [fault.reason for fault in verdict.faults]
+
+    assert reasons({"ndcg@10": 0.6, "seconds": 3.0}) == []
+    assert reasons({"ndcg@10": 0.8}) == ["below"]
+    assert reasons({"seconds": 1.0}) == ["below"]
+    assert reasons({"correctness": 0.1}) == ["missing"]
+
+
+# ── the command ─────────────────────────────────────────────────────────────────────────────────
+
+
+def status(**options) -> int:
+    """The exit status of the command."""
+    try:
+        call_command("evaluate", **options)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    except CommandError as error:
+        return error.returncode
+    return 0
+
+
+def test_the_command_ends_with_0_1_or_2(golden, capsys):
+    assert status(golden="radio", min_ndcg=0.9) == 0
+    assert "1.000 – 1.000" in capsys.readouterr().out
+    golden.floors = {"recall@10": 1.5}
+    golden.save()
+    assert status(golden="radio", gate=True) == 1
+    assert "beyond its limit of 1.5" in capsys.readouterr().err
+    assert status(golden="radio") == 0
+    golden.cases.update(relevant=["nothing"])
+    assert status(golden="radio", min_ndcg=0.5) == 1
+    assert status(golden="no such") == 2
+    assert status() == 2
+    assert status(code="no-such-set", gate=True) == 2
+    assert status(golden="radio", option=["retrieval.magic=1"]) == 2
+    assert status(golden="radio", baseline="/nowhere.json") == 2
+
+
+def test_the_command_gates_a_set_against_a_file_or_a_run(golden, tmp_path, capsys):
+    baseline, report = tmp_path / "baseline.json", tmp_path / "gate.xml"
+    assert status(code="radio", output=baseline) == 0
+    before = EvaluationRun.objects.get()
+
+    assert status(code="radio", gate=True, baseline=str(baseline)) == 0
+    assert status(code="radio", gate=True, baseline=str(before.pk), junit=report, option=["retrieval.top_k=1"]) == 1
+
+    assert "significantly worse" in capsys.readouterr().err
+    assert 'failure type="worse"' in report.read_text()
+    assert "antenna" not in baseline.read_text()  # a baseline says nothing of the questions
+    baseline.write_text(json.dumps({"format": "other", "cases": {}}))
+    assert status(code="radio", gate=True, baseline=str(baseline)) == 2
+
+
+def test_a_set_without_guards_passes_with_a_note(admin, capsys):
+    make_set("bare", owners=[admin])
+
+    assert status(code="bare", gate=True) == 0
+    assert "nothing to measure" in capsys.readouterr().out

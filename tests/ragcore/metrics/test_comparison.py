@@ -1,0 +1,73 @@
+"""Paired differences: intervals, p-values, their correction, wins and losses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragcore.metrics.comparison import compare, holm, paired_difference
+from tests.forms_plugin import examples
+
+
+def test_equal_values_have_no_difference():
+    one = paired_difference([0.2, 0.8], [0.2, 0.8])
+
+    assert (one.difference, one.low, one.high, one.p, one.ties) == (0.0, 0.0, 0.0, 1.0, 2)
+
+
+def test_a_clear_loss_is_significant_and_counted():
+    one = paired_difference([1.0] * 20, [0.0] * 15 + [1.0] * 5)
+
+    assert one.difference == -0.75
+    assert one.low < -0.75 < one.high < 0
+    assert one.p < 0.001
+    assert (one.higher, one.lower, one.ties) == (0, 15, 5)
+
+
+@pytest.mark.parametrize(("cases", "is_significant"), [(1, False), (5, False), (6, True)])
+def test_fewer_than_six_differing_cases_are_never_significant(cases, is_significant):
+    assert paired_difference([1.0] * cases, [0.0] * cases).is_significant is is_significant
+
+
+def test_pairing_finds_what_the_spread_of_the_cases_hides():
+    random = np.random.default_rng(1)
+    first = random.uniform(0, 1, 60)
+    second = np.clip(first + 0.02 + random.normal(0, 0.01, 60), 0, 1)
+
+    assert paired_difference(list(first), list(second)).is_significant
+
+
+def test_chance_alone_is_seldom_significant():
+    random = np.random.default_rng(2)
+    found = [
+        paired_difference(list(random.normal(0, 1, 40)), list(random.normal(0, 1, 40))).p < 0.05 for _ in range(60)
+    ]
+
+    assert sum(found) <= 9  # 3 are expected
+
+
+def test_holm_corrects_for_the_number_of_metrics():
+    corrected = holm({"a": 0.01, "b": 0.04, "c": 0.03})
+
+    assert corrected == pytest.approx({"a": 0.03, "c": 0.06, "b": 0.06})
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(st.dictionaries(st.text(max_size=3), st.floats(0, 1), max_size=8))
+def test_corrected_values_keep_their_order_and_are_never_smaller(values):
+    corrected = holm(values)
+
+    assert all(values[name] <= corrected[name] <= 1 for name in values)
+    order = sorted(values, key=values.__getitem__)
+    assert [corrected[name] for name in order] == sorted(corrected.values())
+
+
+def test_metrics_of_one_side_only_are_left_out():
+    assert list(compare({"a": [1.0], "b": [1.0]}, {"b": [0.0], "c": [1.0]})) == ["b"]
+
+
+def test_lists_that_are_no_pairs_are_refused():
+    with pytest.raises(ValueError, match="paired"):
+        paired_difference([1.0], [])
