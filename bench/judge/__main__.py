@@ -67,9 +67,7 @@ def agreement(folder: Path, judge: AnswerJudge) -> tuple[dict[str, Any], str]:
     plain = {name: differences(rows, measure) for name, measure in baselines(judge).items()}
     best = max(plain, key=lambda name: pearson(plain[name], people["overall"]))
     over, low, high = margin(ours["score"], plain[best], people["overall"])
-    features = [
-        [comparison_parts(judge, judged_answer(row, text)) for text in (row.first, row.second)] for row in rows
-    ]
+    features = [[comparison_parts(judge, judged_answer(row, text)) for text in (row.first, row.second)] for row in rows]
     parts = {name: np.array([b[name] - a[name] for a, b in features]) for name in WEIGHTS}
     validated, weights = cross_validated(parts, people["overall"])
     lines = [("judge, overall", pearson(ours["score"], people["overall"]), spearman(ours["score"], people["overall"]))]
@@ -77,7 +75,8 @@ def agreement(folder: Path, judge: AnswerJudge) -> tuple[dict[str, Any], str]:
         (f"judge, {name}", pearson(ours[name], people[name]), spearman(ours[name], people[name])) for name in ASPECTS
     ]
     lines += [
-        (name, pearson(values, people["overall"]), spearman(values, people["overall"])) for name, values in plain.items()
+        (name, pearson(values, people["overall"]), spearman(values, people["overall"]))
+        for name, values in plain.items()
     ]
     found = {
         "pairs": len(rows),

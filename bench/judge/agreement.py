@@ -98,7 +98,7 @@ def spearman(a: Values, b: Values) -> float:
 
 
 def margin(ours: Values, theirs: Values, people: Values) -> tuple[float, float, float]:
-    """Pearson of ours minus that of theirs with its 95 % percentile bootstrap interval; questions are drawn in pairs."""
+    """Pearson of ours minus that of theirs, with its 95 % percentile bootstrap interval over the rows."""
     random = np.random.default_rng(7)
     drawn = random.integers(0, len(people), size=(RESAMPLES, len(people)))
     found = [pearson(ours[at], people[at]) - pearson(theirs[at], people[at]) for at in drawn]

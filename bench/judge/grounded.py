@@ -1,4 +1,4 @@
-"""The judge on other data: faithfulness of summaries beside people's marks, and answers that were damaged on purpose."""
+"""The judge on other data: faithfulness beside people's marks, and answers that were damaged on purpose."""
 
 from __future__ import annotations
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from ragcore.grounding.facts import figures_offered, negations, plain_figure
 from ragcore.ports import Tokenizer
 from ragcore.text.matching import keywords
 from ragcore.text.normalise import nfkc
+from ragcore.text.word_lists import read_spaced_words
 
-SAME_MATTER = 0.6  # share of the keywords, without figures, that the shorter of both texts has in common with the other
+# Share of the keywords, without figures, that both texts have in common: of the shorter one, for figures and units; of
+# the longer one for a negation, which may belong to words that the other text does not have.
+SAME_MATTER, SAME_STATEMENT = 0.6, 0.75
 
 _MEASURE = re.compile(r"(\d+(?:[.,]\d+)*)\s*([%‰°€$£¥]|[A-Za-zµμΩ]{1,12}(?:/[A-Za-z]{1,8})?|[\u4e00-\u9fff]{1,2})?")
 _PLURAL = re.compile(r"(?<=[a-z]{3})s\Z")
@@ -51,9 +54,11 @@ class Statement:
 
 def contradiction(claim: Statement, other: Statement) -> str | None:
     """The rule by which the claim contradicts the other sentence: "figure", "unit", "negation"; None: by none."""
-    if not _same_matter(claim.words, other.words):
+    least, most = sorted((len(claim.words), len(other.words)))
+    common = len(claim.words & other.words)
+    if least < 2 or common < SAME_MATTER * least:  # a single word says nothing
         return None
-    if claim.is_denied != other.is_denied:
+    if claim.is_denied != other.is_denied and common >= SAME_STATEMENT * most:
         return "negation"
     if not claim.measures or not other.measures:
         return None
@@ -66,11 +71,6 @@ def contradiction(claim: Statement, other: Statement) -> str | None:
     return "figure" if units - {""} else None
 
 
-def _same_matter(words: Collection[str], other: Collection[str]) -> bool:
-    least = min(len(words), len(other))
-    return least >= 2 and len(set(words) & set(other)) / least >= SAME_MATTER
-
-
 def _other_unit(units: Collection[str], other: Collection[str]) -> bool:
     """Whether both name units for a figure, and none in common; case counts (mW, MW)."""
     mine, theirs = set(units) - {""}, set(other) - {""}
@@ -78,12 +78,9 @@ def _other_unit(units: Collection[str], other: Collection[str]) -> bool:
 
 
 def _is_unit(word: str) -> bool:
-    return word in _UNITS or not word.isalpha()
+    return word in _units() or not word.isalpha()
 
 
-_UNITS = frozenset(
-    "s ms us ns sec second min minute h hour day week month year Hz kHz MHz GHz THz bit kbit Mbit Gbit B kB KB MB GB TB "
-    "KiB MiB GiB bps kbps Mbps Gbps W mW kW MW GW V mV kV A mA dB dBm dBi m mm cm km nm µm um inch foot feet mile g mg "
-    "kg t ton l ml L mL K C F Pa kPa MPa bar N J kJ MJ Wh kWh percent USD EUR CNY RMB million billion thousand "
-    "秒 毫秒 分钟 小时 天 日 周 月 年 米 厘米 毫米 公里 千米 克 千克 公斤 吨 升 毫升 元 万元 万 亿 伏 安 瓦 千瓦 度".split()
-)
+@cache
+def _units() -> frozenset[str]:
+    return frozenset(read_spaced_words("ragcore.judging", "units.txt"))

@@ -22,14 +22,15 @@ from ragcore.judging.contradictions import Statement, contradiction
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.prompts.refusals import is_refusal
 from ragcore.text.matching import cosine_matrix, keywords, overlap
+from ragcore.text.normalise import squeeze
 from ragcore.text.sentences import split_sentences
 from ragcore.types import Passage, Source
 
 # Fitted by ridge regression to people's preferences, rounded; `make bench-judge` cross-validates them.
-WEIGHTS = {"coverage": 0.6, "similarity": 0.25, "agreement": 0.15}
+WEIGHTS = {"coverage": 0.5, "similarity": 0.25, "agreement": 0.25}
+LEAST_WORDS = 4  # a reference of fewer key words says little: each of them counts as one of so many
 CONTRADICTED = 0.25  # what the probability of a contradicted claim is multiplied by
 SMOOTHING = 0.05  # of a share before its log odds
-CLAIMED_FROM = 0.5  # probability from which a claim counts as carried
 RELATED = 0.6  # cosine of question and answer from which the answer is about the question as a whole
 
 
@@ -51,7 +52,7 @@ class Judgement:
     score: float | None = None  # beside the reference, as a whole; this one is measured against people
     correctness: float | None = None  # how far what the answer says agrees with the reference
     completeness: float | None = None  # how much of the reference, or of the key points, it says
-    faithfulness: float | None = None  # share of its claims that the contexts carry
+    faithfulness: float | None = None  # whether the contexts carry its claims: mean of all and of the weakest one
     relevance: float | None = None  # whether it is about the question
     coherence: float | None = None
     contradictions: tuple[tuple[str, str], ...] = ()  # claim, rule
@@ -106,7 +107,8 @@ class AnswerJudge:
         texts = [text for text in contexts if text.strip()]
         if not texts:
             return None
-        return float(np.mean([probability >= CLAIMED_FROM for probability in self.carried(said, texts)]))
+        found = self.carried(said, texts)
+        return (float(np.mean(found)) + min(found)) / 2
 
     def _relevance(self, question: str, answer: str) -> float:
         """Mean of the share of the question's keywords that the answer takes up, and of the scaled cosine of both."""
@@ -136,8 +138,10 @@ class _Comparison:
         known = set(keywords(self.question, self.judge.tokenizer))
         every = set(keywords(self.reference, self.judge.tokenizer))
         wanted = (every - known) or every
+        if squeeze(self.reference) in squeeze(self.answer):
+            return 1.0
         shared = len(wanted & set(self.judge.tokenizer.words(self.answer)))
-        return math.log1p(shared) / math.log1p(len(wanted)) if wanted else 0.0
+        return math.log1p(shared) / math.log1p(max(len(wanted), LEAST_WORDS))
 
     @cached_property
     def similarity(self) -> float:
