@@ -11,6 +11,7 @@ from chat.conversations.retention import retention_run
 from chat.conversations.summaries import summary_refresh
 from chat.queue import MAINTAIN, READ_ATTACHMENT, SUMMARISE, SWEEP_TURNS
 from chat.turns.message_store import turns_sweep
+from chat.turns.turn_figures import turn_figures_catch_up
 from ragcore.errors import TransientError
 
 
@@ -23,9 +24,10 @@ def sweep_turns() -> None:
 
 @shared_task(name=MAINTAIN)
 def maintain() -> None:
-    """Remove what is older than the settings keep."""
+    """Remove what is older than the settings keep; store the figures of questions that have none."""
     retention_run()
     attachments_expire()
+    turn_figures_catch_up()
 
 
 @shared_task(name=SUMMARISE)

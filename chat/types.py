@@ -193,6 +193,7 @@ class AnswerMetadata:
     skipped_stages: Mapping[str, str] = field(default_factory=dict)  # stage -> code of its error
     warnings: tuple[FilterWarning, ...] = ()
     notes: tuple[str, ...] = ()  # codes: "unchecked", "other_language"
+    experiment: str = ""  # "id:arm" of the experiment that the question took part in
 
     def to_json(self) -> dict[str, Any]:
         return to_plain(self)

@@ -56,7 +56,8 @@ async def answer(context: AnswerContext) -> AnswerRecord:
     may_share = context.request.cache and context.attached is None  # what an attached file says is nobody else's
     record = await (reply_from_cache(context) if may_share else compute_answer(context))
     metrics.ANSWERS.labels(record.status, record.metadata.cache).inc()
-    return record
+    # a kept answer may have been made in another experiment with the same settings
+    return replace(record, metadata=replace(record.metadata, experiment=context.config.experiment))
 
 
 async def compute_answer(context: AnswerContext) -> AnswerRecord:
