@@ -353,7 +353,10 @@ class TurnFigures(models.Model):
     class Meta:
         verbose_name = _("usage")
         verbose_name_plural = _("usage")
-        indexes: ClassVar = [models.Index(fields=["tenant", "asked"], name="chat_turn_figures_time")]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "asked"], name="chat_turn_figures_time"),
+            models.Index(fields=["-asked"], name="chat_turn_figures_latest"),
+        ]
 
     def __str__(self) -> str:
         return str(self.message_id)

@@ -11,14 +11,15 @@ from chat.conversations.retention import retention_run
 from chat.conversations.summaries import summary_refresh
 from chat.queue import MAINTAIN, READ_ATTACHMENT, SUMMARISE, SWEEP_TURNS
 from chat.turns.message_store import turns_sweep
-from chat.turns.turn_figures import turn_figures_catch_up
+from chat.turns.turn_figures import LOOKED_BACK_AT_NIGHT, turn_figures_catch_up
 from ragcore.errors import TransientError
 
 
 @shared_task(name=SWEEP_TURNS)
 def sweep_turns() -> None:
-    """Mark turns whose web process has died."""
+    """Mark turns whose web process has died; store the figures of those that are over."""
     turns_sweep()
+    turn_figures_catch_up()
     attachments_sweep()
 
 
@@ -27,7 +28,7 @@ def maintain() -> None:
     """Remove what is older than the settings keep; store the figures of questions that have none."""
     retention_run()
     attachments_expire()
-    turn_figures_catch_up()
+    turn_figures_catch_up(back=LOOKED_BACK_AT_NIGHT)
 
 
 @shared_task(name=SUMMARISE)

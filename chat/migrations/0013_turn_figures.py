@@ -101,5 +101,9 @@ class Migration(migrations.Migration):
             model_name='turnfigures',
             index=models.Index(fields=['tenant', 'asked'], name='chat_turn_figures_time'),
         ),
+        migrations.AddIndex(
+            model_name='turnfigures',
+            index=models.Index(fields=['-asked'], name='chat_turn_figures_latest'),
+        ),
         migrations.RunSQL(STORED, migrations.RunSQL.noop, elidable=True),
     ]

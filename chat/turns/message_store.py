@@ -26,7 +26,6 @@ from chat.redis_client import alive_key
 from chat.selectors import conversation_keys, conversations_of
 from chat.turns.strategy_statistics import strategy_count
 from chat.turns.stream_reader import interrupted_message
-from chat.turns.turn_figures import turn_figures_store
 from chat.types import AnswerRecord, AnswerRequest, CitationRecord, to_plain
 from knowledge.models import Chunk
 from knowledge.selectors import sets_listed
@@ -141,7 +140,6 @@ def message_finish(*, message: Message, record: AnswerRecord) -> AnswerRecord:
         )
     count = partial(strategy_count, tenant_id=message.conversation.tenant_id, record=record)
     transaction.on_commit(count, robust=True)  # an answer that is not stored does not count, and none waits for it
-    transaction.on_commit(partial(turn_figures_store, message_id=message.pk), robust=True)
     return record
 
 
@@ -165,8 +163,7 @@ def message_fail(*, message: Message, error: RagError) -> None:
     message.error_code, message.error_message = error.code[:64], error.message[:512]
     message.error_data = error.message_data()
     with transaction.atomic():
-        if _save(message, FAILURE):
-            transaction.on_commit(partial(turn_figures_store, message_id=message.pk), robust=True)
+        _save(message, FAILURE)
 
 
 def _save(message: Message, changed: Sequence[str]) -> bool:
