@@ -107,6 +107,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Feedback cases"), "rule", "feedback_badcase_changelist", judges, cases_open),
             Entry(_("Questions and answers"), "forum", "chat_message_changelist", is_reviewer),
             Entry(_("Conversations"), "chat", "chat_conversation_changelist", is_reviewer),
+            Entry(_("Use and quality"), "insights", "evaluation_usage", judges),
             Entry(_("Answer statistics"), "query_stats", "chat_strategystatistics_changelist", is_reviewer),
         ],
     ),

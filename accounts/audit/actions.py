@@ -108,6 +108,7 @@ ACTIONS = {
     "group.change": _("Changed user group"),
     "group.create": _("Created user group"),
     "group.delete": _("Deleted user group"),
+    "usage.export": _("Exported figures of use"),
     "lab.export": _("Exported result of lab"),
     "options.export": _("Exported settings"),
     "person.erase": _("Erased person"),
