@@ -70,3 +70,17 @@ class GoldenLineError(PermanentError):
             "has %(field)s of more than %(limit)s character", "has %(field)s of more than %(limit)s characters", "limit"
         ),
     }
+
+
+class ExperimentError(PermanentError):
+    """An experiment cannot be started or changed as asked."""
+
+    code = "experiment_refused"
+    default_message = "The experiment cannot be started or changed like this."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "forbidden": "A candidate may change settings of search and answer only, not limits or client prompts.",
+        "nothing": "The candidate has the same settings as the knowledge set.",
+        "running": "An experiment on “%(name)s” is running already.",
+        "share": "The share of people must be from %(least)s to %(most)s percent.",
+        "ended": "The experiment was rolled back.",
+    }

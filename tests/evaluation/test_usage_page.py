@@ -107,7 +107,9 @@ def test_the_csv_has_the_days_and_is_recorded(asked):
 def test_an_owner_estimates_saved_time_and_a_stranger_cannot(asked):
     owner, own = asked
     address = reverse("admin:evaluation_usage_estimate")
-    assert signed_in(owner).post(address, {"set": own.pk, "minutes": 30, "query": "first=2026-01-01"}).status_code == 302
+    assert (
+        signed_in(owner).post(address, {"set": own.pk, "minutes": 30, "query": "first=2026-01-01"}).status_code == 302
+    )
     assert SetEstimate.objects.get().minutes == 30
     assert signed_in(owner).post(address, {"set": own.pk, "minutes": 9999}).status_code == 302
     assert signed_in(owner).get(address).status_code == 405
@@ -128,7 +130,9 @@ def test_people_without_a_role_are_turned_away(asked):
 def test_bars_stand_on_each_other_and_fit_the_plane():
     days = [date(2026, 11, 1), date(2026, 11, 2)]
     chart = bar_chart(
-        "t", days, [Series(name="a", kind="answered", values=[3, 0]), Series(name="b", kind="refused", values=[1, None])]
+        "t",
+        days,
+        [Series(name="a", kind="answered", values=[3, 0]), Series(name="b", kind="refused", values=[1, None])],
     )
 
     first, second = chart.bars
