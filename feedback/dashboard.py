@@ -296,7 +296,7 @@ def _day(
 def _votes_by_day(votes: QuerySet[Vote]) -> dict[date, dict[str, int]]:
     up, down = (Count("pk", filter=Q(vote=direction)) for direction in Vote.Direction)
     rows = votes.annotate(on=TruncDate("message__created")).values("on").annotate(up=up, down=down)
-    return {row.pop("on"): row for row in rows}
+    return {row["on"]: {"up": row["up"], "down": row["down"]} for row in rows}
 
 
 def _models(groups: Mapping[date, Sequence[Group]]) -> list[ModelFigures]:

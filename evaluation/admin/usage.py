@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from evaluation.admin.golden import GoldenCaseAdmin
 
 PAGE = "admin:evaluation_usage"
-COLUMNS = ("day", "questions", "answered", "refused", "searched", "cached", "median_seconds", "p95_seconds")
-COLUMNS += ("cost", "tokens", "up", "down")
+COLUMNS = (
+    *("day", "questions", "answered", "refused", "searched", "cached", "median_seconds", "p95_seconds"),
+    *("cost", "tokens", "up", "down"),
+)
 MOST_SETS = 50  # in an address
 
 View = Callable[..., HttpResponseBase]

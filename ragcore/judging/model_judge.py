@@ -10,7 +10,7 @@ from ragcore.judging.rules import AnswerJudge, JudgedAnswer, Judgement
 from ragcore.llm.client import LlmClient
 from ragcore.prompts.refusals import is_refusal
 
-PROMPT = "judge_answer"
+PROMPT = "score_answer"
 MOST_CHARACTERS = 12_000  # of the contexts together
 NOTHING = "-"
 
