@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -79,6 +79,9 @@ bench-grounding: install-dev ## Which sentences no source supports; DATA="FILE �
 
 bench-diagnosis: install-dev ## Failures planted one stage at a time, and whether the diagnosis names them; DATA="DIR …"
 	$(BIN)/python -m bench.diagnosis $(DATA)
+
+bench-judge: install-dev ## The judge without a model beside people; DATA=DIR, FAITHFUL=DIR and GROUNDED=DIR for two more sets
+	$(BIN)/python -m bench.judge $(DATA) $(if $(FAITHFUL),--faithful $(FAITHFUL)) $(if $(GROUNDED),--grounded $(GROUNDED))
 
 bench-latency: install ## Time to the first word of a running product; URL=http://127.0.0.1:8000 KEY=…
 	$(BIN)/python -m bench.latency --url $(or $(URL),http://127.0.0.1:8000) --key $(KEY)

@@ -43,6 +43,7 @@ class NotFoundError(PermanentError):
         "link": "This link does not exist, has expired or was revoked.",
         "attachment": "There is no such attached file.",
         "citation": "There is no such source.",
+        "experiment": "There is no such experiment.",
         "case": "There is no case %(case)s, or you may not review it.",
         "named_golden_set": "There is no golden set '%(name)s'.",
         "person": "There is no such person.",

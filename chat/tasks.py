@@ -12,22 +12,25 @@ from chat.conversations.retention import retention_run
 from chat.conversations.summaries import summary_refresh
 from chat.queue import MAINTAIN, READ_ATTACHMENT, SUMMARISE, SWEEP_TURNS
 from chat.turns.message_store import turns_sweep
+from chat.turns.turn_figures import LOOKED_BACK_AT_NIGHT, turn_figures_catch_up
 from ragcore.errors import TransientError
 
 
 @shared_task(name=SWEEP_TURNS)
 def sweep_turns() -> None:
-    """Mark turns whose web process has died."""
+    """Mark turns whose web process has died; store the figures of those that are over."""
     turns_sweep()
+    turn_figures_catch_up()
     attachments_sweep()
 
 
 @shared_task(name=MAINTAIN)
 def maintain() -> None:
-    """Remove what is older than the settings keep, and withdraw approved answers that are not right any more."""
+    """Remove what is older than the settings keep, withdraw approved answers that are wrong now, complete statistics."""
     retention_run()
     attachments_expire()
     approved_check()
+    turn_figures_catch_up(back=LOOKED_BACK_AT_NIGHT)
 
 
 @shared_task(name=SUMMARISE)

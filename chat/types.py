@@ -194,6 +194,7 @@ class AnswerMetadata:
     warnings: tuple[FilterWarning, ...] = ()
     notes: tuple[str, ...] = ()  # codes: "unchecked", "other_language"
     approved: Mapping[str, str] | None = None  # id, by (name), at (date): a reviewer has approved this answer
+    experiment: str = ""  # "id:arm" of the experiment that the question took part in
 
     def to_json(self) -> dict[str, Any]:
         return to_plain(self)

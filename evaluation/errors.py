@@ -139,3 +139,17 @@ class InvalidBaselineError(PermanentError):
 
     code = "invalid_baseline"
     default_message = "This file is not a baseline that evaluate --output has written."
+
+
+class ExperimentError(PermanentError):
+    """An experiment cannot be started or changed as asked."""
+
+    code = "experiment_refused"
+    default_message = "The experiment cannot be started or changed like this."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "forbidden": "A candidate may change settings of search and answer only, not limits or client prompts.",
+        "nothing": "The candidate has the same settings as the knowledge set.",
+        "running": "An experiment on “%(name)s” is running already.",
+        "share": "The share of people must be from %(least)s to %(most)s percent.",
+        "ended": "The experiment was rolled back.",
+    }

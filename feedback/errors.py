@@ -10,3 +10,10 @@ class NothingSaidError(PermanentError):
 
     code = "nothing_said"
     default_message = "Give a vote or a rating."
+
+
+class EstimateError(PermanentError):
+    """The minutes that an answer saves are out of range; `data["most"]`."""
+
+    code = "invalid_estimate"
+    default_message = "The estimate must be a whole number of minutes from 0 to 480."

@@ -34,6 +34,7 @@ def answer_features(message: Message) -> dict[str, Any]:
         "stage_seconds": data.get("stage_times") or {},
         "scores": _best_scores(message.trace),
         "options": data.get("options_sha256", ""),
+        "experiment": data.get("experiment", ""),
     }
 
 

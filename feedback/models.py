@@ -158,3 +158,19 @@ class AnswerCheck(models.Model):
 
     def __str__(self) -> str:
         return str(self.message_id)
+
+
+class SetEstimate(models.Model):
+    """How many minutes an answer from a knowledge set saves, as its owner estimates (D45)."""
+
+    knowledge_set = models.OneToOneField(
+        "knowledge.KnowledgeSet", primary_key=True, on_delete=models.CASCADE, related_name="+"
+    )
+    minutes = models.PositiveSmallIntegerField(_("minutes saved by an answer"))  # 0 to 480
+
+    class Meta:
+        verbose_name = _("estimate of saved time")
+        verbose_name_plural = _("estimates of saved time")
+
+    def __str__(self) -> str:
+        return f"{self.knowledge_set_id}: {self.minutes}"

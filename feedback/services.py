@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Avg, Case, Count, Exists, F, FloatField, OuterRef, Value, When
 from django.db.models.functions import Coalesce
@@ -164,14 +162,6 @@ def signal_record(*, scope: Scope, user: User, message_id: UUID, kind: str, valu
         case_ensure(message=message, origin=kind)
     features = answer_features(message)
     return Signal.objects.create(message=message, user=user, kind=kind, value=value, features=features)
-
-
-def signals_expire() -> int:
-    """Remove signals older than KEEP_SIGNALS_DAYS, if that is set; returns how many."""
-    if not settings.KEEP_SIGNALS_DAYS:
-        return 0
-    before = timezone.now() - timedelta(days=settings.KEEP_SIGNALS_DAYS)
-    return Signal.objects.filter(created__lt=before).delete()[0]
 
 
 GIVEN = Coalesce(

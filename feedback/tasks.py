@@ -10,6 +10,7 @@ from django.utils import timezone
 from feedback import services
 from feedback.answer_checks import LOOKED_BACK_AT_NIGHT, answers_check
 from feedback.queue import CHECK_ANSWERS, MAINTAIN, RATE_DOCUMENTS
+from feedback.signal_months import signal_months_make, signals_expire
 
 
 @shared_task(name=RATE_DOCUMENTS)
@@ -26,6 +27,7 @@ def check_answers() -> None:
 
 @shared_task(name=MAINTAIN)
 def maintain() -> None:
-    """Look at the answers of the last days once more; remove signals that are older than the settings keep."""
+    """Look at the answers of the last days once more; months of signals are made ahead, old ones removed."""
     answers_check(since=timezone.now() - LOOKED_BACK_AT_NIGHT)
-    services.signals_expire()
+    signal_months_make()
+    signals_expire()

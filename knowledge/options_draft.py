@@ -34,6 +34,11 @@ def options_draft(draft: OptionsDraft) -> Iterator[None]:
         _draft.reset(token)
 
 
+def is_draft_in_force() -> bool:
+    """Whether this context tries options that are not published."""
+    return _draft.get() is not None
+
+
 def set_options_in_force(row: KnowledgeSet) -> Stored:
     """The options of a set: those of the draft, if there is one, else the stored ones."""
     draft = _draft.get()

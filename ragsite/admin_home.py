@@ -115,6 +115,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Wanted documents"), "inbox", "evaluation_wanteddocument_changelist", judges),
             Entry(_("Questions and answers"), "forum", "chat_message_changelist", is_reviewer),
             Entry(_("Conversations"), "chat", "chat_conversation_changelist", is_reviewer),
+            Entry(_("Use and quality"), "query_stats", "evaluation_usage", judges),
             Entry(_("Answer statistics"), "query_stats", "chat_strategystatistics_changelist", is_reviewer),
         ],
     ),
@@ -125,6 +126,7 @@ PAGES: list[tuple[Any, list[Entry]]] = [
             Entry(_("Golden sets"), "verified", "evaluation_goldenset_changelist", judges),
             Entry(_("Golden cases"), "checklist", "evaluation_goldencase_changelist", judges),
             Entry(_("Evaluation runs"), "monitoring", "evaluation_evaluationrun_changelist", judges),
+            Entry(_("Experiments"), "compare", "evaluation_experiments", keeps_sets),
         ],
     ),
     (

@@ -10,10 +10,10 @@ from django.conf import settings
 
 from accounts.scope import Scope
 from chat.answering.stage_plans import is_loop_off
+from chat.experiments import Assignment, assign
 from chat.types import AnswerRequest
 from knowledge import model_registry
 from knowledge.models import KnowledgeSet
-from knowledge.options_draft import set_options_in_force
 from knowledge.selectors import sets_readable
 from knowledge.selectors.options import site_options
 from knowledge.types import RetrievalMode
@@ -39,6 +39,8 @@ class AnswerConfig:
     mode_retrieval: Mapping[str, object] = field(default_factory=dict)  # below those of site and set
     preset_retrieval: Mapping[str, object] = field(default_factory=dict)  # above them
     retrieval_mode: RetrievalMode | None = None  # of the preset
+    candidate_retrieval: Mapping[str, object] = field(default_factory=dict)  # of an experiment, above the set's own
+    experiment: str = ""  # "id:arm" where one runs on the set that is asked alone; what it changes is in the options
 
     def sha256(self) -> str:
         """Fingerprint of everything but the question that shapes an answer, stored with it and part of cache keys."""
@@ -86,8 +88,8 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     """
     alone = only_set(scope=scope, sets=request.sets)
     site = ("site", site_options(tenant_id=scope.tenant_id).get("answer", {}))
-    own_options = set_options_in_force(alone) if alone else {}
-    own = (f"set {alone.code}" if alone else "set", own_options.get("answer", {}))
+    assigned = assign(scope=scope, asked=alone) if alone else Assignment(options={})
+    own = (f"set {alone.code}", assigned.options.get("answer", {})) if alone else ("set", {})
     sent = ("request", sent_options(request))
     word = resolve(AnswerOptions, site, own, sent).value.preset
     chosen = preset(word)
@@ -106,10 +108,12 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
         voice=_voice(site_options(tenant_id=scope.tenant_id), alone),
         system_prompt=_own_prompt(scope, request, resolve(AnswerOptions, site).value.own_prompts),
         is_free_only=request.constraints.max_cost_per_query == 0,
-        retrieval=own_options.get("retrieval", {}),
+        retrieval=assigned.options.get("retrieval", {}),
         mode_retrieval=mode.get("retrieval", {}),
         retrieval_mode=cast("RetrievalMode | None", preset_retrieval_mode(word)),
         preset_retrieval=chosen.get("retrieval", {}),
+        experiment=assigned.experiment,
+        candidate_retrieval=assigned.retrieval,
     )
 
 

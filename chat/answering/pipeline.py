@@ -60,7 +60,8 @@ async def answer(context: AnswerContext) -> AnswerRecord:
         return approved
     record = await (reply_from_cache(context) if may_share else compute_answer(context))
     metrics.ANSWERS.labels(record.status, record.metadata.cache).inc()
-    return record
+    # a kept answer may have been made in another experiment with the same settings
+    return replace(record, metadata=replace(record.metadata, experiment=context.config.experiment))
 
 
 async def compute_answer(context: AnswerContext, ports: AnswerPorts | None = None) -> AnswerRecord:

@@ -88,7 +88,8 @@ def build_search_request(
     request, config = context.request, context.config
     given = request.given
     mode = request.retrieval_mode if "retrieval_mode" in given or not config.retrieval_mode else config.retrieval_mode
-    preset = {key: value for key, value in config.preset_retrieval.items() if key not in given}
+    above_set = {**config.candidate_retrieval, **config.preset_retrieval}
+    options = {key: value for key, value in above_set.items() if key not in given}
     search = RetrievalRequest(
         query=query,
         sets=request.sets,
@@ -98,7 +99,7 @@ def build_search_request(
         rerank=request.rerank if "rerank" in given else None,
         # the cliff is on for answers (D5), and a context has no room for the same twice (V16)
         defaults={"cliff": True, "deduplicate": True, **config.mode_retrieval},
-        options=preset,
+        options=options,
         style=config.options.style,
     )
     return with_rewrites(search, rewrites)

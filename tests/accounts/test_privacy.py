@@ -19,7 +19,7 @@ from accounts.sign_in.second_factor import second_factor_begin
 from chat.conversations import retention
 from chat.models import Conversation, Message, MessageCitation
 from feedback.models import Signal, Vote
-from feedback.services import signals_expire
+from feedback.signal_months import signals_expire
 from knowledge.models import Document
 from knowledge.services.leftovers import leftovers_count, leftovers_remove
 from notifications.models import Notification

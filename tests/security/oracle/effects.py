@@ -18,7 +18,7 @@ DERIVED = {
     *("knowledge_corpusepoch", "knowledge_setepoch", "knowledge_lexicalstatistics", "knowledge_term"),
     *("knowledge_indexentry", "knowledge_wholevector", "knowledge_tenantvectors", "knowledge_vectorrotation"),
     *("knowledge_tenantbackend", "knowledge_backendchange", "knowledge_sketchband", "chat_strategystatistics"),
-    *("knowledge_representationretry", "knowledge_queueturn"),
+    *("knowledge_representationretry", "knowledge_queueturn", "chat_turnfigures"),
 }
 BESIDE = ("documents.withdraw", "document.security", "source.floor")  # events without an actor, beside an act
 OF_FRAMEWORK = ("django_", "auth_", "axes_", "pgtrigger", "psqlextra")
@@ -420,6 +420,14 @@ class Permits:
         if change.after is None or change.columns <= gone:
             return True  # with its set, its case or a person
         return self.rules.sees_wanted(who, row["id"])
+
+    def _feedback_setestimate(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self._by_set(who, change.row["knowledge_set_id"], fresh)
+
+    def _chat_experiment(self, who: Person, change: Change, fresh: Any) -> bool:
+        if change.columns <= {"created_by_id"} and self._person(who, change.row["created_by_id"]):
+            return True  # who started it is gone
+        return self._by_set(who, change.row["knowledge_set_id"], fresh)
 
     def _evaluation_goldenset(self, who: Person, change: Change, fresh: Any) -> bool:
         if change.before is None:

@@ -27,8 +27,7 @@ from chat.models import (
     MessageCitation,
     StrategyStatistics,
 )
-from evaluation.models import EvaluationRun, GoldenCase, GoldenSet, WantedDocument
-from evaluation.models import EvaluationRun, GatedChange, GoldenCase, GoldenSet
+from evaluation.models import EvaluationRun, GatedChange, GoldenCase, GoldenSet, WantedDocument
 from feedback.models import BadCase, Signal, Vote
 from knowledge.models import (
     AccessRequest,

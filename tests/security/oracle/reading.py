@@ -279,6 +279,10 @@ OWN: dict[str, Opens | None] = {
     "evaluation_lab_export": None,  # nothing without a question
     "evaluation_lab_apply": None,
     "evaluation_diagnosis": None,  # nothing without a question
+    "evaluation_usage": lambda r, w, pk: _judges(r, w),
+    "evaluation_usage_csv": lambda r, w, pk: _judges(r, w),
+    "evaluation_experiments": lambda r, w, pk: _keepers(r, w),
+    "evaluation_experiments_start": None,  # nothing without a set
 }
 ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_ingestitem_retry", "knowledge_ingestjob_pause", "knowledge_ingestjob_resume"),
@@ -289,6 +293,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("feedback_badcase_move", "feedback_badcase_diagnose", "evaluation_lab_golden"),
     *("feedback_badcase_again", "feedback_badcase_act"),
     *("evaluation_evaluationrun_move", "evaluation_gatedchange_decide"),
+    *("feedback_badcase_again", "feedback_badcase_act", "evaluation_usage_estimate", "evaluation_experiments_act"),
 }
 API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),

@@ -339,6 +339,8 @@ class Acts:
                 form(golden_set=str(self.any("golden")), question="why?", relevant=[self.any("document")])
             ],
             "evaluation_lab_apply": [form()],
+            "evaluation_usage_estimate": [form(set=str(self.any("set")), minutes="7")],
+            "evaluation_experiments_act": [form(id=str(rng.randint(1, 3)), act=rng.choice(("stop", "roll_back")))],
             "auth_user_password_change": [form(password1=PASSWORD, password2=PASSWORD, usable_password="true")],  # noqa: S106
         }
         if route.model and route.tail == "delete":

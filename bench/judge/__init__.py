@@ -1,0 +1,1 @@
+"""How well the judge without a model agrees with people."""

@@ -1,0 +1,217 @@
+"""Pages of experiments online: what runs, what came of it, and starting one (D34)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.admin.base import admin_scope, admin_user
+from accounts.error_messages import error_message
+from accounts.errors import NotFoundError
+from chat.experiments import GROUPS, KEPT
+from chat.models import Experiment
+from evaluation.services.experiments import (
+    LEAST_SHARE,
+    MOST_SHARE,
+    Outcome,
+    experiment_outcomes,
+    experiment_publish,
+    experiment_roll_back,
+    experiment_start,
+    experiment_stop,
+    experiments_of,
+)
+from knowledge.admin.curation import keeps_sets
+from knowledge.admin.option_forms import OptionsForm, value_label
+from knowledge.models import KnowledgeSet
+from knowledge.selectors import sets_managed
+from knowledge.selectors.options import OptionGroupShown, option_label, options_shown
+from ragcore.errors import RagError
+
+if TYPE_CHECKING:
+    from evaluation.admin.golden import GoldenCaseAdmin
+
+PAGE = "admin:evaluation_experiments"
+SHOWN = 20
+ACTS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "stop": (experiment_stop, gettext_lazy("The experiment is stopped; everybody gets the current settings again.")),
+    "publish": (experiment_publish, gettext_lazy("The settings of the candidate are now those of the knowledge set.")),
+    "roll_back": (experiment_roll_back, gettext_lazy("Rolled back; everybody gets the settings from before.")),
+}
+VERDICTS = {
+    "too_few": gettext_lazy("too few people yet"),
+    "open": gettext_lazy("not decided"),
+    "better": gettext_lazy("candidate is better"),
+    "worse": gettext_lazy("candidate is worse"),
+}
+View = Callable[..., HttpResponseBase]
+
+
+def experiment_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
+    """The addresses of the pages, below those of golden cases; for those who keep sets."""
+
+    def opened(view: View) -> Any:
+        def checked(request: HttpRequest) -> HttpResponseBase:
+            if not keeps_sets(request):
+                raise PermissionDenied
+            return view(request, context=model_admin.admin_site.each_context(request))
+
+        return model_admin.admin_site.admin_view(checked)
+
+    return [
+        path("experiments/", opened(list_view), name="evaluation_experiments"),
+        path("experiments/start/", opened(start_view), name="evaluation_experiments_start"),
+        path("experiments/act/", opened(act_view), name="evaluation_experiments_act"),
+    ]
+
+
+class StartForm(forms.Form):
+    """What is asked besides the settings."""
+
+    name = forms.CharField(max_length=100, required=False, label=gettext_lazy("Name"))
+    share = forms.IntegerField(min_value=LEAST_SHARE, max_value=MOST_SHARE, initial=50)
+
+
+class ActForm(forms.Form):
+    """One click on an experiment."""
+
+    id = forms.IntegerField(min_value=1, max_value=2**62)
+    act = forms.ChoiceField(choices=[(name, name) for name in ACTS])
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An experiment with what it changes and what came of it."""
+
+    row: Experiment
+    changes: list[tuple[str, str]]
+    outcomes: list[tuple[Outcome, Any]]  # with the verdict in words
+
+    @property
+    def is_running(self) -> bool:
+        return self.row.state == Experiment.State.RUNNING
+
+    @property
+    def is_published(self) -> bool:
+        return self.row.state == Experiment.State.PUBLISHED
+
+    @property
+    def may_publish(self) -> bool:
+        return self.row.state in (Experiment.State.RUNNING, Experiment.State.STOPPED)
+
+
+def list_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """All experiments of the person's sets, running ones first."""
+    rows = list(experiments_of(scope=admin_scope(request))[:SHOWN])
+    rows.sort(key=lambda row: row.state != Experiment.State.RUNNING)
+    page = {
+        **context,
+        "title": _("Experiments"),
+        "experiments": [_shown(row) for row in rows],
+        "sets": sets_managed(scope=admin_scope(request)).order_by("code")[:500],
+    }
+    return TemplateResponse(request, "admin/evaluation/experiment/list.html", page)
+
+
+def start_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """The form of a new experiment on the set of the address; POST starts it."""
+    asked = _set_asked(request)
+    groups = _candidate_groups(request, asked)
+    form, options = StartForm(request.POST or None), OptionsForm(groups, request.POST or None)
+    if request.method == "POST" and form.is_valid() and options.is_valid():
+        given = {
+            code: {name: value for name, value in values.items() if value is not None}
+            for code, values in options.values().items()
+        }
+        try:
+            experiment_start(
+                actor=admin_user(request),
+                set_id=asked.pk,
+                name=form.cleaned_data["name"],
+                options={code: values for code, values in given.items() if values},
+                share=form.cleaned_data["share"],
+            )
+        except RagError as error:
+            messages.error(request, error_message(error))
+        else:
+            messages.success(request, _("The experiment is running."))
+            return redirect(PAGE)
+    page = {
+        **context,
+        "title": _("New experiment on “%(name)s”") % {"name": asked.shown_name},
+        "set": asked,
+        "form": form,
+        "options": options,
+        "share": form["share"].value(),
+        "least": LEAST_SHARE,
+        "most": MOST_SHARE,
+    }
+    return TemplateResponse(request, "admin/evaluation/experiment/start.html", page)
+
+
+def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """Stop, publish or roll back; back to the list."""
+    del context
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    form = ActForm(request.POST)
+    if not form.is_valid():
+        raise Http404
+    act, done = ACTS[form.cleaned_data["act"]]
+    try:
+        act(actor=admin_user(request), experiment_id=form.cleaned_data["id"])
+    except NotFoundError as error:
+        raise Http404 from error
+    except RagError as error:
+        messages.error(request, error_message(error))
+    else:
+        messages.success(request, done)
+    return redirect(PAGE)
+
+
+def _set_asked(request: HttpRequest) -> KnowledgeSet:
+    text = request.GET.get("set", "")
+    found = None
+    if text.isdecimal() and len(text) < 18:
+        found = sets_managed(scope=admin_scope(request)).filter(pk=int(text)).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _candidate_groups(request: HttpRequest, asked: KnowledgeSet) -> list[OptionGroupShown]:
+    """The settings that a candidate may change; empty fields stay as they are in the set."""
+    groups = options_shown(scope=admin_scope(request), set_id=asked.pk)
+    return [
+        replace(
+            group,
+            options=tuple(
+                replace(option, inherited=option.value, own=None)
+                for option in group.options
+                if option.name not in KEPT.get(group.code, frozenset())
+            ),
+        )
+        for group in groups
+        if group.code in GROUPS
+    ]
+
+
+def _shown(row: Experiment) -> Shown:
+    changes = [
+        (option_label(code, name), value_label(code, name, value))
+        for code, values in row.options.items()
+        for name, value in values.items()
+    ]
+    return Shown(row, changes, [(one, VERDICTS[one.comparison.verdict]) for one in experiment_outcomes(row)])

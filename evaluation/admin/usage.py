@@ -1,0 +1,203 @@
+"""The page of use and quality: what was asked, how it ended, how long it took, what it cost, what it saved (D45)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, OuterRef, Subquery
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from accounts.admin.base import admin_scope, admin_user
+from accounts.audit.csv_export import BOM, safe_cell
+from accounts.error_messages import error_message
+from accounts.errors import NotFoundError
+from accounts.services import audit_record
+from chat.admin import is_reviewer
+from evaluation.admin.charts import Chart, Series, bar_chart, line_chart
+from evaluation.models import Diagnosis
+from feedback.dashboard import DEFAULT_MINUTES, Dashboard, Range, Viewer, dashboard, estimates_of
+from feedback.estimates import MOST_MINUTES, estimate_set
+from feedback.selectors import cases_reviewable
+from knowledge.selectors import sets_managed
+from ragcore.errors import RagError
+
+if TYPE_CHECKING:
+    from evaluation.admin.golden import GoldenCaseAdmin
+
+PAGE = "admin:evaluation_usage"
+COLUMNS = (
+    *("day", "questions", "answered", "refused", "searched", "cached", "median_seconds", "p95_seconds"),
+    *("cost", "tokens", "up", "down"),
+)
+MOST_SETS = 50  # in an address
+
+View = Callable[..., HttpResponseBase]
+
+
+def usage_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
+    """The addresses of the page, below those of golden cases."""
+
+    def opened(view: View) -> Any:
+        def checked(request: HttpRequest) -> HttpResponseBase:
+            if not model_admin.has_module_permission(request):
+                raise PermissionDenied
+            return view(request, context=model_admin.admin_site.each_context(request))
+
+        return model_admin.admin_site.admin_view(checked)
+
+    return [
+        path("usage/", opened(usage_view), name="evaluation_usage"),
+        path("usage/csv/", opened(csv_view), name="evaluation_usage_csv"),
+        path("usage/estimate/", opened(estimate_view), name="evaluation_usage_estimate"),
+    ]
+
+
+class RangeForm(forms.Form):
+    """Days and sets of the page; what cannot be read is left out."""
+
+    first = forms.DateField(
+        required=False, label=gettext_lazy("from"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
+    last = forms.DateField(
+        required=False, label=gettext_lazy("to"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
+
+
+class EstimateForm(forms.Form):
+    """Minutes that an answer from one set saves."""
+
+    set = forms.IntegerField(min_value=1, max_value=2**62)
+    minutes = forms.IntegerField(min_value=0, max_value=MOST_MINUTES)
+
+
+def usage_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """The page."""
+    viewer, within = _asked(request)
+    found = dashboard(viewer=viewer, within=within)
+    estimates = estimates_of(scope=viewer.scope)
+    kept = sets_managed(scope=viewer.scope).order_by("code")
+    page = {
+        **context,
+        "title": _("Use and quality"),
+        "found": found,
+        "charts": charts_of(found),
+        "causes": causes_of(request, viewer, within),
+        "sets": [(one, one.pk in viewer.chosen) for one in viewer.choices[:500]],
+        "estimates": [(one, estimates.get(one.pk, DEFAULT_MINUTES), one.pk in estimates) for one in kept[:200]],
+        "query": request.GET.urlencode(),
+        "most_minutes": MOST_MINUTES,
+    }
+    return TemplateResponse(request, "admin/evaluation/usage/page.html", page)
+
+
+def csv_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """The figures of each day as CSV; no question is part of it."""
+    del context
+    viewer, within = _asked(request)
+    found = dashboard(viewer=viewer, within=within)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(COLUMNS)
+    for day in found.days:
+        writer.writerow([safe_cell("" if (value := getattr(day, name)) is None else value) for name in COLUMNS])
+    audit_record(actor=admin_user(request), action="usage.export", target=f"{within.first} – {within.last}")
+    headers = {"Content-Disposition": f'attachment; filename="usage-{within.first}-{within.last}.csv"'}
+    return HttpResponse(BOM + buffer.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def estimate_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBase:
+    """Keep the minutes that an answer saves; back to the page."""
+    del context
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    form = EstimateForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("The estimate must be a whole number of minutes from 0 to 480."))
+        return redirect(PAGE)
+    values = form.cleaned_data
+    try:
+        estimate_set(actor=admin_user(request), set_id=values["set"], minutes=values["minutes"])
+    except NotFoundError as error:
+        raise Http404 from error
+    except RagError as error:
+        messages.error(request, error_message(error))
+    else:
+        messages.success(request, _("The estimate is saved."))
+    query = request.POST.get("query", "")[:2000]
+    return redirect(f"{reverse(PAGE)}?{query}" if query else reverse(PAGE))
+
+
+def charts_of(found: Dashboard) -> list[Chart]:
+    """The charts of the page, each with its table beside it."""
+    days: list[date] = [day.day for day in found.days]
+
+    def series(name: Any, kind: str, field: str) -> Series:
+        return Series(name=name, kind=kind, values=[getattr(day, field) for day in found.days])
+
+    return [
+        bar_chart(
+            _("Questions a day"),
+            days,
+            [
+                series(pgettext_lazy("questions", "answered"), "answered", "answered"),
+                series(pgettext_lazy("questions", "search results shown"), "searched", "searched"),
+                series(pgettext_lazy("questions", "refused"), "refused", "refused"),
+            ],
+        ),
+        bar_chart(
+            _("Votes a day"),
+            days,
+            [series(gettext_lazy("helpful"), "answered", "up"), series(gettext_lazy("not helpful"), "refused", "down")],
+        ),
+        line_chart(
+            _("Time to answer"),
+            days,
+            [
+                series(gettext_lazy("median"), "answered", "median_seconds"),
+                series(gettext_lazy("95 % are faster"), "searched", "p95_seconds"),
+            ],
+            unit=" s",
+        ),
+        bar_chart(_("Answers from the cache a day"), days, [series(gettext_lazy("cache"), "answered", "cached")]),
+        bar_chart(_("Tokens a day"), days, [series(gettext_lazy("tokens"), "answered", "tokens")]),
+        bar_chart(_("Cost a day"), days, [series(gettext_lazy("cost"), "answered", "cost")]),
+    ]
+
+
+def causes_of(request: HttpRequest, viewer: Viewer, within: Range) -> list[tuple[str, int]]:
+    """Causes of failed answers by their latest diagnosis, among the cases that the person may review.
+
+    That a document was hidden by rights is counted for those alone who administer everything.
+    """
+    begin, end = within.bounds
+    cases = cases_reviewable(scope=viewer.scope, is_reviewer=is_reviewer(request)).order_by()
+    turns = viewer.turns().filter(asked__gte=begin, asked__lt=end)
+    rows = Diagnosis.objects.filter(message__in=cases.values("message"), message__figures__in=turns)
+    latest = Diagnosis.objects.filter(message=OuterRef("message")).order_by("-created", "-id").values("pk")[:1]
+    rows = rows.filter(pk=Subquery(latest)).exclude(cause=Diagnosis.Cause.NONE)
+    if viewer.scope.administers != "everything":
+        rows = rows.exclude(cause=Diagnosis.Cause.PERMISSION)
+    counted = rows.order_by().values("cause").annotate(number=Count("pk")).order_by("-number", "cause")
+    return [(str(Diagnosis.Cause(row["cause"]).label), row["number"]) for row in counted]
+
+
+def _asked(request: HttpRequest) -> tuple[Viewer, Range]:
+    """Who looks, and at which days; a set that the person may not choose is as if it did not exist."""
+    form = RangeForm(request.GET)
+    form.is_valid()
+    chosen = [int(text) for text in request.GET.getlist("set")[:MOST_SETS] if text.isdecimal() and len(text) < 18]
+    viewer = Viewer(scope=admin_scope(request), is_reviewer=is_reviewer(request), set_ids=chosen)
+    return viewer, Range.of(form.cleaned_data.get("first"), form.cleaned_data.get("last"))

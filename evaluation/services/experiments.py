@@ -1,0 +1,194 @@
+"""Experiments online: a share of the people who ask a knowledge set gets a candidate's settings (D34)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Case, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Sum, Value, When
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.errors import NotFoundError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.selectors import scope_for
+from accounts.services import audit_record
+from chat.experiments import allowed_options
+from chat.models import Experiment, TurnFigures
+from evaluation.errors import ExperimentError
+from feedback.models import Signal, Vote
+from knowledge.selectors import set_owned, sets_managed
+from knowledge.services.options import ChangeNote, options_merge, set_options_update
+from ragcore.metrics.sequential import ArmComparison, ArmFigures
+
+ALPHA = 0.05  # of all outcomes of an experiment together
+LEAST_SHARE, MOST_SHARE = 1, 90  # percent; part of the people always keep what is live
+COMPLAINTS = (Signal.Kind.REWORD, Signal.Kind.STOP, Signal.Kind.WRONG_SOURCE)
+State = Experiment.State
+
+
+@transaction.atomic
+def experiment_start(
+    *, actor: User, set_id: int, name: str, options: Mapping[str, Mapping[str, Any]], share: int
+) -> Experiment:
+    """Begin to answer a share of the people, in percent, with other settings of a set; nothing else changes.
+
+    Settings that give rights or raise limits are no part of a candidate and are refused. Raises NotFoundError,
+    NotAllowedError, InvalidOptionsError, and ExperimentError: nothing differs, one runs already, or the share.
+    """
+    scope = scope_for(actor)
+    asked = set_owned(scope=scope, set_id=set_id)
+    allowed = allowed_options(options)
+    if allowed != {code: dict(values) for code, values in options.items() if values}:
+        raise ExperimentError("forbidden")
+    merged = options_merge(asked.options, allowed, layer=f"set {asked.code}")
+    if not allowed or merged == asked.options:
+        raise ExperimentError("nothing")
+    if not LEAST_SHARE <= share <= MOST_SHARE:
+        raise ExperimentError("share", least=LEAST_SHARE, most=MOST_SHARE)
+    try:
+        with transaction.atomic():
+            started = Experiment.objects.create(
+                tenant_id=asked.tenant_id,
+                knowledge_set=asked,
+                name=name.strip()[:100] or asked.name[:100],
+                options=allowed,
+                share=share,
+                created_by=actor,
+            )
+    except IntegrityError as error:
+        raise ExperimentError("running", name=asked.name) from error
+    audit_record(
+        actor=actor, action="experiment.start", target=asked.code, experiment=started.pk, share=share, options=allowed
+    )
+    return started
+
+
+@transaction.atomic
+def experiment_stop(*, actor: User, experiment_id: int) -> Experiment:
+    """End it: everybody gets the settings of the set again at the next question. Twice changes nothing.
+
+    Raises NotFoundError.
+    """
+    found = _locked(actor, experiment_id)
+    if found.state == State.RUNNING:
+        _end(found, State.STOPPED)
+        audit_record(actor=actor, action="experiment.stop", target=found.knowledge_set.code, experiment=found.pk)
+    return found
+
+
+@transaction.atomic
+def experiment_publish(*, actor: User, experiment_id: int) -> Experiment:
+    """Make the settings of the candidate those of the set. Twice changes nothing.
+
+    Raises NotFoundError, ExperimentError for one that was rolled back, and what changing settings raises.
+    """
+    found = _locked(actor, experiment_id)
+    if found.state == State.PUBLISHED:
+        return found
+    if found.state == State.ROLLED_BACK:
+        raise ExperimentError("ended")
+    found.before = found.knowledge_set.options
+    set_options_update(
+        scope=scope_for(actor),
+        actor=actor,
+        set_id=found.knowledge_set_id,
+        options=found.options,
+        why=ChangeNote(note=str(_("Experiment: %(name)s") % {"name": found.name})),
+    )
+    _end(found, State.PUBLISHED)
+    audit_record(actor=actor, action="experiment.publish", target=found.knowledge_set.code, experiment=found.pk)
+    return found
+
+
+@transaction.atomic
+def experiment_roll_back(*, actor: User, experiment_id: int) -> Experiment:
+    """Undo what the experiment has changed: a running one is stopped; of a published one the settings that it changed
+    become what they were, and what was changed since then in others stays. Twice changes nothing.
+
+    Raises NotFoundError.
+    """
+    found = _locked(actor, experiment_id)
+    if found.state == State.PUBLISHED:
+        before = found.before or {}
+        options = {
+            code: {name: before.get(code, {}).get(name) for name in values} for code, values in found.options.items()
+        }
+        set_options_update(
+            scope=scope_for(actor),
+            actor=actor,
+            set_id=found.knowledge_set_id,
+            options=options,
+            why=ChangeNote(note=str(_("Experiment rolled back: %(name)s") % {"name": found.name})),
+        )
+    if found.state in (State.RUNNING, State.PUBLISHED):
+        _end(found, State.ROLLED_BACK)
+        audit_record(actor=actor, action="experiment.roll_back", target=found.knowledge_set.code, experiment=found.pk)
+    return found
+
+
+def experiments_of(*, scope: Scope) -> QuerySet[Experiment]:
+    """Experiments of the sets that the person keeps, the latest first."""
+    kept = sets_managed(scope=scope).order_by().values("pk")
+    return Experiment.objects.filter(knowledge_set__in=kept).select_related("knowledge_set", "created_by")
+
+
+def _locked(actor: User, experiment_id: int) -> Experiment:
+    if not experiments_of(scope=scope_for(actor)).filter(pk=experiment_id).exists():
+        raise NotFoundError("experiment")
+    return Experiment.objects.select_for_update(of=("self",)).select_related("knowledge_set").get(pk=experiment_id)
+
+
+def _end(found: Experiment, state: str) -> None:
+    found.state, found.ended = state, found.ended or timezone.now()
+    found.save(update_fields=["state", "ended", "before"])
+
+
+# ── figures ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One outcome of an experiment; higher is better."""
+
+    name: Any
+    comparison: ArmComparison
+
+
+def experiment_outcomes(experiment: Experiment) -> Sequence[Outcome]:
+    """Votes, signals, support and answers of both arms. The bounds of all outcomes hold together at 95 %."""
+    rows = TurnFigures.objects.filter(experiment=experiment).exclude(status="conversation").order_by()
+    vote_up = Case(When(vote=Vote.Direction.UP, then=Value(1.0)), default=Value(0.0), output_field=FloatField())
+    complaint = Signal.objects.filter(message=OuterRef("message"), kind__in=COMPLAINTS)
+    answered = Case(
+        When(status__in=("answered", "degraded"), then=Value(1.0)), default=Value(0.0), output_field=FloatField()
+    )
+    votes = Vote.objects.filter(message__figures__in=rows).order_by()
+    calm = Case(When(Exists(complaint), then=Value(0.0)), default=Value(1.0), output_field=FloatField())
+    found = [
+        (_("Votes “helpful”"), _by_person(votes, vote_up, arm="message__figures__arm", person="user_id")),
+        (_("No rewording, stop or report"), _by_person(rows.annotate(value=calm), F("value"))),
+        (_("Supported sentences"), _by_person(rows.exclude(supported=None), F("supported"))),
+        (_("Answered"), _by_person(rows, answered)),
+    ]
+    alpha = ALPHA / len(found)
+    return [
+        Outcome(
+            name=name,
+            comparison=ArmComparison(
+                live=arms[TurnFigures.Arm.LIVE], candidate=arms[TurnFigures.Arm.CANDIDATE], alpha=alpha
+            ),
+        )
+        for name, arms in found
+    ]
+
+
+def _by_person(rows: QuerySet[Any], value: Any, *, arm: str = "arm", person: str = "user_id") -> dict[str, ArmFigures]:
+    """For each arm the number and the sum of the values of each person."""
+    people: dict[str, list[tuple[int, float]]] = {name: [] for name in TurnFigures.Arm.values}
+    for row in rows.filter(~Q(**{arm: ""})).values(arm, person).annotate(number=Count("pk"), total=Sum(value)):
+        people[row[arm]].append((row["number"], float(row["total"] or 0.0)))
+    return {name: ArmFigures(people=found) for name, found in people.items()}

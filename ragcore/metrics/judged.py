@@ -1,0 +1,117 @@
+"""Metrics of the judge: by rules and small models, or by a language model where the run has one (D15)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ragcore.judging.model_judge import judge_by_model
+from ragcore.judging.rules import AnswerJudge, JudgedAnswer, Judgement
+from ragcore.labels import gettext_noop as _
+from ragcore.metrics.registry import MeasuredCase, MetricTools, metric
+
+
+@dataclass(slots=True)
+class _Last:
+    """The judgements of one case, which several metrics read one after the other."""
+
+    of: tuple[object, ...] = ()
+    tools: MetricTools | None = None  # kept, so that the ids in `of` stay its own
+    found: Judgement = field(default_factory=Judgement)
+
+
+_last = _Last()
+
+
+def judgement(case: MeasuredCase, tools: MetricTools) -> Judgement:
+    """What the judge says of a case with an answer; the best one where several answers are accepted."""
+    key = (case.question, case.answer, *case.golds, *case.key_points, id(tools), *(s.text for s in case.sources))
+    if _last.of != key:
+        every = [_judged(one, tools) for one in _questions(case)]
+        _last.found = max(every, key=lambda found: found.score or 0.0)
+        _last.of, _last.tools = key, tools
+    return _last.found
+
+
+def _questions(case: MeasuredCase) -> Sequence[JudgedAnswer]:
+    """The answer beside its key points, or beside each accepted text."""
+    points = "\n".join(case.key_points)
+    contexts = tuple(source.text for source in case.sources)
+    return [
+        JudgedAnswer(
+            question=case.question,
+            answer=case.answer or "",
+            reference=reference,
+            key_points=tuple(case.key_points),
+            contexts=contexts,
+        )
+        for reference in ([points] if points else case.golds or [""])
+    ]
+
+
+def _judged(judged: JudgedAnswer, tools: MetricTools) -> Judgement:
+    rules = AnswerJudge(tools.tokenizer, tools.embedder)
+    if tools.llm is None:
+        return rules.judge(judged)
+    return asyncio.run(judge_by_model(judged, llm=tools.llm, rules=rules))
+
+
+def _applies(case: MeasuredCase) -> bool:
+    return case.answer is not None and not case.expects_refusal
+
+
+@metric(
+    "judge_score",
+    label=_("Score of the judge"),
+    help=_("Agreement with the expected answer, 0 to 1. Without a model it follows people with r = 0.65."),
+    order=37,
+)
+class JudgeScore:
+    """How well the answer agrees with the key points or accepted texts; 0 for a refusal."""
+
+    def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
+        if not _applies(case) or not (case.golds or case.key_points):
+            return None
+        return 0.0 if case.is_refused else judgement(case, tools).score
+
+
+@metric(
+    "faithfulness",
+    label=_("Faithfulness"),
+    help=_("Whether the sources carry the claims of the answer. Without a model it follows people with r = 0.23."),
+    order=38,
+)
+class Faithfulness:
+    """Mean probability that the sources carry the claims, and that of the weakest claim, in equal parts."""
+
+    def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
+        if case.answer is None or case.is_refused or not case.sources:
+            return None
+        return judgement(case, tools).faithfulness
+
+
+@metric(
+    "answer_relevance",
+    label=_("Relevance of the answer"),
+    help=_("Whether the answer is about the question. Not compared with people."),
+    order=39,
+)
+class AnswerRelevance:
+    """Mean of the question's keywords in the answer and of their similarity, 0 to 1."""
+
+    def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
+        return None if case.answer is None or case.is_refused else judgement(case, tools).relevance
+
+
+@metric(
+    "coherence",
+    label=_("Coherence"),
+    help=_("Nothing repeated or broken off, in the language of the question. Not compared with people."),
+    order=40,
+)
+class Coherence:
+    """1 for a text without repetition that ends and is in the language of the question."""
+
+    def __call__(self, case: MeasuredCase, tools: MetricTools) -> float | None:
+        return None if case.answer is None or case.is_refused else judgement(case, tools).coherence
