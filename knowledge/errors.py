@@ -363,3 +363,23 @@ def error_columns(error: RagError | None) -> dict[str, Any]:
     if error is None:
         return {"error_code": "", "error_message": "", "error_data": {}}
     return {"error_code": error.code, "error_message": error.message[:512], "error_data": error.message_data()}
+
+
+class LexiconTermError(PermanentError):
+    """A term of the lexicon that cannot be kept as it is."""
+
+    code = "invalid_term"
+    default_message = "This term cannot be kept."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "empty": "A term needs at least one letter or digit.",
+        "long": "A name has at most %(limit)s characters: %(term)s…",
+        "names": "A term has at most %(limit)s synonyms or translations.",
+        "choice": "'%(value)s' is no value of %(field)s.",
+        "too_many": "A lexicon has at most %(limit)s terms.",
+        "changed": "'%(term)s' has been changed again since. Undo the later change first.",
+        "in_use": "This version is in use already.",
+        "busy": "Documents are being searched for terms already.",
+        "file": "The file cannot be read: it must be CSV or TSV in UTF-8, UTF-16 or GB 18030.",
+        "file_size": "The file is larger than %(limit_mb)s MB.",
+        "columns": "The first line must name the columns, among them 'term'.",
+    }

@@ -23,6 +23,8 @@ START_DUE_SOURCES = "knowledge.start_due_sources"
 SETTLE_SOURCE = "knowledge.settle_source"
 APPLY_BACKEND_CHANGES = "knowledge.apply_backend_changes"
 RETRY_REPRESENTATIONS = "knowledge.retry_representations"
+BUILD_LEXICON = "knowledge.build_lexicon"
+MINE_TERMS = "knowledge.mine_terms"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
@@ -32,6 +34,8 @@ QUEUES = {
     RECORD_DUPLICATES: "nightly",
     MAINTAIN: "nightly",
     PURGE: "nightly",
+    BUILD_LEXICON: "nightly",
+    MINE_TERMS: "nightly",
     RUN_SYNC: "nightly",
     START_DUE_SOURCES: "nightly",
     SETTLE_SOURCE: "nightly",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from celery import shared_task
 
 from knowledge import services
+from knowledge.services import lexicon
 from knowledge.queue import (
     ADVANCE_INGESTION,
     APPLY_BACKEND_CHANGES,
+    BUILD_LEXICON,
     MAINTAIN,
     PURGE,
     RECORD_DUPLICATES,
@@ -31,6 +33,7 @@ def advance_ingestion(*, job_id: int, from_queue: str = "ingest") -> None:
 def sweep_ingest_leases() -> None:
     """Queue jobs whose worker or message was lost."""
     services.leases_sweep()
+    lexicon.lexicon_builds_resume()
 
 
 @shared_task(name=REFRESH_INDEXES)
@@ -86,6 +89,12 @@ def apply_backend_changes() -> None:
 def retry_representations() -> None:
     """Ask the language model again for what rules wrote while it was down."""
     services.representations_retry()
+
+
+@shared_task(name=BUILD_LEXICON)
+def build_lexicon(*, version_id: int) -> None:
+    """Index the names of a lexicon version and bring it into use."""
+    lexicon.lexicon_build(version_id=version_id)
 
 
 @shared_task(name=PURGE)
