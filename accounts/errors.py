@@ -141,6 +141,7 @@ class NameTakenError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "username": "The user name '%(username)s' is already in use.",
         "set_code": "There is already a set with the code '%(code)s'.",
+        "lexicon_term": "The lexicon has the term '%(name)s' already.",
         "place": "The tenant has '%(name)s' already.",
         "source_name": "There is already a source with the name '%(name)s'.",
     }

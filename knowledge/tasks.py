@@ -5,7 +5,6 @@ from __future__ import annotations
 from celery import shared_task
 
 from knowledge import services
-from knowledge.services import lexicon
 from knowledge.queue import (
     ADVANCE_INGESTION,
     APPLY_BACKEND_CHANGES,
@@ -21,6 +20,7 @@ from knowledge.queue import (
     START_DUE_SOURCES,
     SWEEP_INGEST_LEASES,
 )
+from knowledge.services import lexicon
 
 
 @shared_task(name=ADVANCE_INGESTION)

@@ -186,7 +186,7 @@ def lexical_query(
 
     `visible`: see `known_terms`. `corrections`: misspelt term -> terms that were probably meant, with the factor of
     their idf, below 1. `expansions`: other names of what is asked for; the terms of a name weigh together at most its
-    share of the asked terms, unless the corpus has none of these.
+    share of the asked terms.
     """
     meant = {text: factor for found in (corrections or {}).values() for text, factor in found.items()}
     added = {text: factor for text, factor in meant.items() if text not in terms}
@@ -215,11 +215,15 @@ def _name_factors(
     asked: frozenset[str],
     corrected: Mapping[str, float],
 ) -> dict[str, float]:
-    """By what the idf of each term of an expansion is multiplied, at most 1; terms of the question itself stay."""
+    """By what the idf of each term of an expansion is multiplied, at most 1; terms of the question itself stay.
+
+    A term of the question that the corpus does not contain counts as much as the rarest one that it contains.
+    """
+    rarest = max(weights.values(), default=0.0)
     factors: dict[str, float] = {}
     for one in expansions:
         new = [text for text in one.terms if text not in asked]
-        own = sum(weights.get(text, 0.0) for text in set(one.asked))
+        own = sum(weights.get(text, rarest) for text in set(one.asked))
         total = sum(weights.get(text, 0.0) for text in new)
         factor = one.weight * min(1.0, own / total) if own > 0 and total > 0 else one.weight
         for text in new:

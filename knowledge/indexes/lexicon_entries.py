@@ -110,9 +110,7 @@ def whole_terms_add(*, tenant_id: int, terms: Mapping[int, Sequence[str]]) -> in
         norm = length_norm(length=effective_length(kind, length, reference), average_length=reference)
         frequencies = {term: term_frequency(weight, norm) for term, weight in weights.items()} | missing
         longer = length + sum(missing.values())
-        side = document_side(
-            frequencies, length=effective_length(kind, longer, reference), average_length=reference
-        )
+        side = document_side(frequencies, length=effective_length(kind, longer, reference), average_length=reference)
         changed[entry] = (sparse_text(side), " ".join(str(term) for term in sorted(side)), longer)
         chunks.add(chunk)
     if changed:

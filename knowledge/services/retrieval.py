@@ -24,8 +24,8 @@ from knowledge.indexes.visibility import Visible
 from knowledge.indexes.visible_passages import passages_load, passages_of_sections
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_listed
-from knowledge.selectors.lexicon import lexicon_of_search
 from knowledge.selectors.filters import filters_check
+from knowledge.selectors.lexicon import lexicon_of_search
 from knowledge.selectors.options import site_options
 from knowledge.selectors.visibility import visible_to
 from knowledge.services.filters import filters_explained

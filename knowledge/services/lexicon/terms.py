@@ -102,9 +102,7 @@ def terms_decide(*, scope: Scope, actor: User, term_ids: Sequence[int], status: 
         before = stored_values(term)
         term.status = Status(status)
         term.save(update_fields=["status", "updated"])
-        changes.append(
-            change_record(term=term, before=before, after=stored_values(term), actor=actor, batch=batch)
-        )
+        changes.append(change_record(term=term, before=before, after=stored_values(term), actor=actor, batch=batch))
     for term in rows[:1]:
         audit_record(actor=actor, action="lexicon.decide", target=term.text, status=status, terms=len(changes))
     return changes
