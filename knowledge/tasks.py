@@ -10,6 +10,7 @@ from knowledge.queue import (
     APPLY_BACKEND_CHANGES,
     BUILD_LEXICON,
     MAINTAIN,
+    MINE_TERMS,
     PURGE,
     RECORD_DUPLICATES,
     REFRESH_INDEXES,
@@ -95,6 +96,12 @@ def retry_representations() -> None:
 def build_lexicon(*, version_id: int) -> None:
     """Index the names of a lexicon version and bring it into use."""
     lexicon.lexicon_build(version_id=version_id)
+
+
+@shared_task(name=MINE_TERMS)
+def mine_terms(*, mining_id: int) -> None:
+    """Search documents for terms."""
+    lexicon.mining_run(mining_id=mining_id)
 
 
 @shared_task(name=PURGE)

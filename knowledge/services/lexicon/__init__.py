@@ -1,5 +1,6 @@
 """The lexicon: editing terms, files, publishing, and finding terms in documents (D8, U4)."""
 
+from knowledge.services.lexicon.mining import mining_cancel, mining_run, mining_start
 from knowledge.services.lexicon.publishing import (
     lexicon_build,
     lexicon_builds_resume,
@@ -15,6 +16,9 @@ __all__ = [
     "lexicon_builds_resume",
     "lexicon_publish",
     "lexicon_roll_back",
+    "mining_cancel",
+    "mining_run",
+    "mining_start",
     "synonym_add",
     "synonym_undo",
     "term_delete",
