@@ -28,7 +28,8 @@ _SHORT = r"([A-Za-z0-9][\w./&+\-]{1,11})"
 _ENTRY = re.compile(rf"^[\s*\-•]*\**{_SHORT}\**(\t+|\s{{2,}}|\s*[:：=–—]\s*|\s+-\s+)(\S.{{1,{MOST_CHARACTERS}}})$")
 _SPACED = re.compile(rf"^[\s*\-•]*{_SHORT} (\S.{{1,{MOST_CHARACTERS}}})$")
 _SAYS = re.compile(
-    rf"\b{_SHORT}(?:,| \()?\s*(?:stands for|is short for|is an? (?:abbreviation|acronym) (?:of|for)|abbreviates|means)\s+"
+    rf"\b{_SHORT}(?:,| \()?\s*"
+    r"(?:stands for|is short for|is an? (?:abbreviation|acronym) (?:of|for)|abbreviates|means)\s+"
     r"[\"“']?([A-Za-z][^.;,\"”()\n]{2,100})"
 )
 _SAYS_ZH = re.compile(
@@ -73,9 +74,8 @@ def _pairs_of(short: str, before: str, longs: Sequence[str], quote: str) -> Iter
             yield NamePair(first=short, second=long_form, kind="abbreviation", how="bracket", quote=quote)
             return
     tail = re.split(rf"[{CJK}，。；：:;]", before)[-1]
-    if tail.strip() and not HAS_CJK.search(before[-1:]):
-        if long_form := long_form_in(short, tail):
-            yield NamePair(first=short, second=long_form, kind="abbreviation", how="bracket", quote=quote)
+    if tail.strip() and not HAS_CJK.search(before[-1:]) and (long_form := long_form_in(short, tail)):
+        yield NamePair(first=short, second=long_form, kind="abbreviation", how="bracket", quote=quote)
 
 
 # ── glossaries ──────────────────────────────────────────────────────────────────────────────────
@@ -95,8 +95,23 @@ def _in_lines(text: str) -> Iterator[NamePair]:
         run = []
 
 
+def _listed(line: str) -> tuple[str, str, str, bool] | None:
+    """A line of a glossary whose names stand between commas: short form, English and perhaps Chinese."""
+    fields = [field.strip() for field in re.split(r"[,，;；]", line.strip(" \t*-•"))]
+    if not 2 <= len(fields) <= 3 or HAS_CJK.search(fields[0] + fields[1]) or len(fields[0].split()) > 2:
+        return None
+    short, long_form = fields[0], _clean(fields[1])
+    is_short = is_abbreviation(short.replace(" ", "")) or _may_be_short(short)
+    is_good = is_short and len(long_form) > len(short) and letters_fit(short.replace(" ", ""), long_form)
+    return (
+        (short, long_form, line.strip(), True) if is_good and (len(fields) == 2 or HAS_CJK.search(fields[2])) else None
+    )
+
+
 def _entry_of(line: str) -> tuple[str, str, str, bool] | None:
     """Short form, long form, line, whether something separates them."""
+    if listed := _listed(line):
+        return listed
     for pattern, is_separated in ((_ENTRY, True), (_SPACED, False)):
         match = pattern.match(line.strip("|").rstrip())
         if match is None:
@@ -105,6 +120,8 @@ def _entry_of(line: str) -> tuple[str, str, str, bool] | None:
         long_form = _clean(rest)
         if not _may_be_short(short) or not long_form or len(long_form.split()) > MOST_LONG_WORDS:
             continue
+        if HAS_CJK.search(long_form) and "," in long_form:
+            continue  # names in two languages
         if is_separated or letters_fit(short, long_form):
             return short, long_form, line.strip(), is_separated
     return None
@@ -211,6 +228,8 @@ def merged_abbreviations(pairs: Iterable[NamePair]) -> list[tuple[NamePair, int]
     for pair in map(_singular, pairs):
         if not re.search(rf"[A-Za-z]{{3}}|[{CJK}]{{2}}", re.sub(r"[A-Z]+-?\d+", "", pair.second)):
             continue  # numbers of documents
+        if re.search("[，。、；]", pair.second) or pair.second.count("(") != pair.second.count(")"):
+            continue  # not a name, or half of one
         key = (pair.first.lower(), _plain(pair.second))
         counts[key] += 1
         if key not in best or _rank(pair) > _rank(best[key]):

@@ -22,12 +22,14 @@ _ENGLISH = re.compile(r"[A-Za-z][A-Za-z0-9 \-/&'’.+]*[A-Za-z0-9)]")
 _CHINESE = re.compile(rf"[{CJK}][{CJK}A-Za-z0-9\-/·]*")
 _HEAD = re.compile(rf"^#+\s*(?:[\d.]+\s*)?([{CJK}][{CJK}A-Za-z0-9]*)[\s:：/|\-–—]+([A-Za-z][A-Za-z \-/]+)$", re.M)
 _HEAD_BACK = re.compile(rf"^#+\s*(?:[\d.]+\s*)?([A-Za-z][A-Za-z \-/]+?)[\s:：/|\-–—]+([{CJK}][{CJK}A-Za-z0-9]*)$", re.M)
-_LINE = re.compile(
-    rf"^[\s*\-•]*\**([{CJK}][{CJK}A-Za-z0-9\-]{{0,20}})\**(?:\t+|\s{{2,}}|\s*[:：=–—|]\s*)([A-Za-z][A-Za-z0-9 \-/]{{1,60}})$",
-    re.M,
-)
+_APART = r"\**(?:\t+|\s{2,}|\s*[:：=–—|]\s*)"
+_LINE = re.compile(rf"^[\s*\-•]*\**([{CJK}][{CJK}A-Za-z0-9\-]{{0,20}}){_APART}([A-Za-z][A-Za-z0-9 \-/]{{1,60}})$", re.M)
 _LINE_BACK = re.compile(
-    rf"^[\s*\-•]*\**([A-Za-z][A-Za-z0-9 \-/]{{1,60}}?)\**(?:\t+|\s{{2,}}|\s*[:：=–—|]\s*)([{CJK}][{CJK}A-Za-z0-9\-]{{0,20}})$",
+    rf"^[\s*\-•]*\**([A-Za-z][A-Za-z0-9 \-/]{{1,60}}?){_APART}([{CJK}][{CJK}A-Za-z0-9\-]{{0,20}})$", re.M
+)
+_LISTED = re.compile(  # the short form may stand in front
+    rf"^[\s*\-•]*(?:[^,，;；\n]{{1,20}}[,，;；]\s*)?([A-Za-z][A-Za-z0-9 \-/]{{2,60}})[,，;；]\s*"
+    rf"([{CJK}][{CJK}A-Za-z0-9\- ]{{1,20}})$",
     re.M,
 )
 # words before a name that are none of its own
@@ -137,6 +139,7 @@ def _in_lines(text: str) -> Iterator[NamePair]:
     found += [
         one for m in _LINE_BACK.finditer(text) for one in _pair(m.group(2), m.group(1), "glossary", m.group()[:160])
     ]
+    found += [one for m in _LISTED.finditer(text) for one in _pair(m.group(2), m.group(1), "glossary", m.group()[:160])]
     if len(found) >= 2:
         yield from found
 
