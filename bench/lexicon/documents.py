@@ -10,7 +10,9 @@ from typing import Any
 from ragcore.parsing import parse
 from ragcore.text.mining.abbreviations import find_abbreviations, merged_abbreviations
 from ragcore.text.mining.bilingual import find_translations, merged_translations
-from ragcore.text.mining.candidates import mine_terms
+from ragcore.text.mining.candidates import mine_terms, term_words
+from ragcore.text.mining.classifier import phrase_scores
+from ragcore.text.mining.phrases import Phrase, phrases_of
 from ragcore.text.tokenise import JiebaTokenizer
 
 FIRST = 200  # terms of which the precision is told
@@ -29,7 +31,7 @@ def measure_document(text: str) -> dict[str, Any]:
     """Share of the glossary's abbreviations that were found with their long form; precision of the first terms.
 
     Terms count as right that the glossary defines or that are a long form of it. `phrases`: only of those that were
-    found by their statistics, whatever the glossary's form.
+    found by their statistics; `unlearnt`: without having learnt from the names that the document defines.
     """
     tokenizer = JiebaTokenizer()
     gold = _abbreviations(text)
@@ -41,7 +43,10 @@ def measure_document(text: str) -> dict[str, Any]:
     names |= {_plain(name) for name in _defined(text)}
     keys = {" ".join(tokenizer.words(name)) for name in names}
     candidates = mine_terms([text], tokenizer)
-    phrases = [one for one in candidates if one.how == "phrase"]
+    phrases = phrases_of([text], tokenizer)
+    defined = {term_words(one.long_form or one.text, tokenizer) for one in candidates if one.how != "phrase"}
+    learnt = phrase_scores(phrases, positives=defined)
+    usual = phrase_scores(phrases, positives=())
     pairs = [one for one in candidates if one.how != "phrase"]
 
     def precision(some: list[str]) -> float | None:
@@ -51,10 +56,16 @@ def measure_document(text: str) -> dict[str, Any]:
         "abbreviations": len(gold),
         "abbreviations_found": round(len(right) / len(gold), 4) if gold else None,
         "terms_precision_at_200": precision([one.long_form or one.text for one in candidates[:FIRST]]),
-        "phrases_precision_at_200": precision([one.text for one in phrases[:FIRST]]),
+        "phrases_precision_at_200": precision(_best(phrases, learnt)),
+        "phrases_unlearnt_precision_at_200": precision(_best(phrases, usual)),
         "phrases": len(phrases),
         "pairs": len(pairs),
     }
+
+
+def _best(phrases: list[Phrase], scores: list[float]) -> list[str]:
+    ranked = sorted(zip(scores, phrases, strict=True), key=lambda pair: -pair[0])
+    return [phrase.text for _score, phrase in ranked[:FIRST]]
 
 
 def _abbreviations(text: str) -> dict[str, set[str]]:

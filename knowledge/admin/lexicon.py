@@ -14,11 +14,12 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.error_messages import error_message
 from knowledge.admin.curation import REFUSED, CuratorAdmin, ids_of, is_curator, run_action
-from knowledge.models import KnowledgeSet, LexiconTerm
+from knowledge.models import KnowledgeSet, LexiconChange, LexiconTerm
 from knowledge.selectors import sets_curated
 from knowledge.selectors.lexicon import (
     changes_managed,
@@ -67,13 +68,13 @@ class TermForm(forms.ModelForm):  # type: ignore[type-arg]
     synonyms = forms.CharField(
         label=gettext_lazy("Synonyms"),
         required=False,
-        widget=forms.Textarea({"rows": 3}),
+        widget=UnfoldAdminTextareaWidget({"rows": 3}),
         help_text=gettext_lazy("One a line. A question with one of them also finds the others."),
     )
     translations = forms.CharField(
         label=gettext_lazy("Translations"),
         required=False,
-        widget=forms.Textarea({"rows": 2}),
+        widget=UnfoldAdminTextareaWidget({"rows": 2}),
         help_text=gettext_lazy("One a line. A question in one language finds passages in the other."),
     )
 
@@ -131,7 +132,9 @@ class LexiconTermAdmin(CuratorAdmin):
         choices = lexicon_choices(request)
         if obj is not None:
             choices = [one for one in choices if one[0] == str(obj.knowledge_set_id or 0)]
-        home = forms.ChoiceField(label=_("Lexicon"), choices=choices, initial=request.GET.get("set"))
+        home = forms.ChoiceField(
+            label=_("Lexicon"), choices=choices, initial=request.GET.get("set"), widget=UnfoldAdminSelectWidget
+        )
         made: Any = type("BoundTermForm", (form,), {"home": home, "request": request})
         made.clean = lambda self: _saved_by(request, self)
         return made
@@ -240,7 +243,9 @@ class LexiconTermAdmin(CuratorAdmin):
         scope, home = admin_scope(request), home_of(request)
         context = {
             "versions": versions_managed(scope=scope, knowledge_set=home)[:HISTORY],
-            "changes": changes_managed(scope=scope, knowledge_set=home)[:HISTORY],
+            "changes": [
+                (change, change_words(change)) for change in changes_managed(scope=scope, knowledge_set=home)[:HISTORY]
+            ],
         }
         return self._page(request, "history", _("History of the lexicon"), context)
 
@@ -317,6 +322,16 @@ def _saved_by(request: HttpRequest, form: Any) -> dict[str, Any]:
     except RagError as error:
         form.add_error("text", error_message(error))
     return dict(form.cleaned_data)
+
+
+def change_words(change: LexiconChange) -> str:
+    """What was done, in words."""
+    if change.before is None:
+        return _("added")
+    if change.after is None:
+        return _("deleted")
+    before, after = (str(Status(values["status"]).label) for values in (change.before, change.after))
+    return _("changed") if before == after else f"{before} → {after}"
 
 
 # ── what the pages show ─────────────────────────────────────────────────────────────────────────

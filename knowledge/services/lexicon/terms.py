@@ -197,9 +197,9 @@ def checked_values(values: Mapping[str, Any], *, old: LexiconTerm | None = None)
         if given[field] not in choices.values:
             raise LexiconTermError("choice", field=field, value=str(given[field])[:40])
         found[field] = given[field]
-    if "language" not in values and old.pk is None:
+    if found["language"] == LexiconTerm.Language.OTHER:
         found["language"] = language_of(text)
-    if "kind" not in values and found["long_form"]:
+    if found["long_form"] and found["kind"] == Kind.TERM:
         found["kind"] = Kind.ABBREVIATION
     return found
 

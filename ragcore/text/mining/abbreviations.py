@@ -102,9 +102,10 @@ def _listed(line: str) -> tuple[str, str, str, bool] | None:
         return None
     short, long_form = fields[0], _clean(fields[1])
     is_short = is_abbreviation(short.replace(" ", "")) or _may_be_short(short)
-    is_good = is_short and len(long_form) > len(short) and letters_fit(short.replace(" ", ""), long_form)
+    is_brief = len(long_form.split()) <= MOST_LONG_WORDS
+    is_good = is_short and is_brief and len(long_form) > len(short) and letters_fit(short.replace(" ", ""), long_form)
     return (
-        (short, long_form, line.strip(), True) if is_good and (len(fields) == 2 or HAS_CJK.search(fields[2])) else None
+        (short, long_form, line.strip(), False) if is_good and (len(fields) == 2 or HAS_CJK.search(fields[2])) else None
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ragcore.text.mining.pairs import HAS_CJK, NamePair, brackets, is_abbreviation, quote_at, table_rows
 from ragcore.text.scripts import CJK
+from ragcore.text.tokenise import stop_words
 
 Cut = Callable[[str], Sequence[str]]  # a run of Chinese to its words
 
@@ -33,9 +34,13 @@ _LISTED = re.compile(  # the short form may stand in front
     re.M,
 )
 # words before a name that are none of its own
-_BEFORE = re.compile(
-    r".*(?:的|了|在|与|和|及|或|是|为|将|把|对|从|向|由|以|被|称为|叫做|通过|采用|使用|包括|例如|如|即|利用|引入|支持|进行|实现|提供|基于|根据|其中|以及|并|可|能|会|要|有|到|给|让|使|用)(?=.)"
+_FUNCTION_WORDS = (
+    "的 了 在 与 和 及 或 是 为 将 把 对 从 向 由 以 被 称为 叫做 通过 采用 使用 包括 例如 如 即 "
+    "利用 引入 支持 进行 实现 提供 基于 根据 其中 以及 并 可 能 要 有 到 给 让 使 用 完成 获得 执行 负责 回复 发送 "
+    "则 再 先 需要 需 属于 称 一个 这个 该 各 每个 其 都 也 还"
 )
+_FUNCTION = frozenset(_FUNCTION_WORDS.split())
+_PREFIX = frozenset("非多双无单全半主副超微上下前后反逆预再准子")
 
 
 def find_translations(text: str, *, cut: Cut) -> list[NamePair]:
@@ -72,9 +77,15 @@ def _in_brackets(text: str, cut: Cut) -> Iterator[NamePair]:
             )
             tail = re.search(r"(?:^|[^A-Za-z0-9 \-])\s*([A-Za-z][A-Za-z0-9 \-/]*)\Z", before.rstrip('"”’*'))
             if chinese and tail:
-                words = tail.group(1).split()
-                if HAS_CJK.search(before) or len(words) <= 4:
+                words = _after_function_words(tail.group(1).split())
+                if words and (HAS_CJK.search(before) or len(words) <= 4):
                     yield from _pair(chinese, " ".join(words), "bracket", quote)
+
+
+def _after_function_words(words: Sequence[str]) -> list[str]:
+    """The words behind the last function word; `of` may stand inside a name."""
+    last = max((at for at, word in enumerate(words) if word.lower() in stop_words() - {"of"}), default=-1)
+    return list(words[last + 1 :])
 
 
 def chinese_name_before(run: str, english: str, cut: Cut) -> str:
@@ -97,11 +108,12 @@ def chinese_name_before(run: str, english: str, cut: Cut) -> str:
         best = name
         if length >= wanted and len(name) > 1:
             break
-    return best
+    front = run[: len(run) - len(best)]
+    return front[-1] + best if front[-1:] in _PREFIX else best
 
 
 def _is_function(word: str) -> bool:
-    return bool(_BEFORE.fullmatch(word + "x"))
+    return word in _FUNCTION
 
 
 def _in_tables(text: str) -> Iterator[NamePair]:

@@ -79,6 +79,7 @@ def letters_fit(short: str, long_form: str) -> bool:
 
 def brackets(text: str) -> Iterator[tuple[str, str, int]]:
     """What stands before a bracket on its line, what is in it, and where it begins; brackets in brackets are passed."""
+    text = _unwrapped(text)
     for match in re.finditer(
         rf"[{re.escape(OPEN)}]([^{re.escape(OPEN + CLOSE)}\n]{{1,{MOST_CHARACTERS}}})[{re.escape(CLOSE)}]", text
     ):
@@ -88,6 +89,11 @@ def brackets(text: str) -> Iterator[tuple[str, str, int]]:
             match.group(1).strip(),
             match.start(),
         )
+
+
+def _unwrapped(text: str) -> str:
+    """Lines of one paragraph joined, so that a name that was wrapped is whole; each character keeps its place."""
+    return re.sub(r"(?<=[^\s|#:：。.!?！？])\n(?=[^\s|#*•\-\d])", " ", text)
 
 
 def quote_at(text: str, at: int) -> str:
