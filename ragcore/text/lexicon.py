@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress
 
 from ragcore.ports import Tokenizer
-from ragcore.text.normalise import normalise_query
+from ragcore.text.normalise import nfkc, normalise_query
 from ragcore.text.scripts import CJK
 from ragcore.text.spelling import LEAST_LETTERS, likeness
 from ragcore.text.tokenise import stop_words
@@ -37,7 +38,9 @@ MOST_NAMES = 6  # other names of one mention
 MOST_EXPANSIONS = 16  # of one question
 
 _CJK = re.compile(f"[{CJK}]")
-_RUN = re.compile(rf"\w*[{CJK}]\w*")
+_RUN = re.compile(r"\w{2,}")
+
+Whole = tuple[int, list[str], str]  # how many words, the words, the name as a term
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +93,8 @@ class TermLexicon:
     phrases: Mapping[str, Mapping[int, frozenset[str]]]  # first word -> number of words -> keys
     characters: Mapping[str, tuple[int, ...]]  # first two characters -> lengths of Chinese names, longest first
     chinese: frozenset[str]  # names with Chinese characters, lower case, without spaces
+    openings: Mapping[str, tuple[int, ...]]  # the same by three characters, of names that are kept whole
+    followers: Mapping[str, Mapping[str, tuple[Whole, ...]]]  # first and second word of names that are kept whole
     tokenizer: Tokenizer = field(repr=False)
 
     @classmethod
@@ -120,6 +125,8 @@ class TermLexicon:
             },
             characters={pair: tuple(sorted(found, reverse=True)) for pair, found in lengths.items()},
             chinese=frozenset(chinese),
+            openings=_openings(chinese),
+            followers=_followers([key for key in keys if key not in chinese]),
             tokenizer=tokenizer,
         )
 
@@ -133,10 +140,31 @@ class TermLexicon:
 
         `words`: what the tokenizer gives for the text. Names within names count, too.
         """
-        found = [key for _at, key in self._phrases_in(words) if " " in key and len(key) <= MAX_TOKEN_CHARACTERS]
-        if self.characters and not text.isascii():
-            found += [key for _at, key in self._chinese_in(text) if WHOLE_CJK <= len(key) <= MAX_TOKEN_CHARACTERS]
+        found: list[str] = []
+        followers = self.followers
+        # in C as far as possible: most words begin no name
+        for at in compress(range(len(words) - 1), map(followers.__contains__, words)):
+            if (longer := followers[words[at]].get(words[at + 1])) is not None:
+                for length, name, key in longer:
+                    if length == 2 or words[at : at + length] == name:
+                        found.append(key)
+        if self.openings and not text.isascii():
+            found += self._whole_chinese(text)
         return found
+
+    def _whole_chinese(self, text: str) -> list[str]:
+        """Names with Chinese characters, by their first three."""
+        found: list[str] = []
+        openings, known = self.openings, self.chinese
+        for match in _RUN.finditer(text.lower()):
+            run = match.group()
+            if run.isascii():
+                continue
+            for at in [n for n in range(len(run) - 2) if run[n : n + 3] in openings]:
+                found += [name for length in openings[run[at : at + 3]] if (name := run[at : at + length]) in known]
+        return found
+
+    # ── names in a question ─────────────────────────────────────────────────────────────────────
 
     def _phrases_in(self, words: Sequence[str]) -> Iterator[tuple[int, str]]:
         phrases = self.phrases
@@ -152,8 +180,8 @@ class TermLexicon:
         starts, known = self.characters, self.chinese
         for match in _RUN.finditer(text.lower()):
             run, begin = match.group(), match.start()
-            for at in [n for n in range(len(run) - 1) if run[n : n + 2] in starts]:
-                for length in starts[run[at : at + 2]]:
+            for at in range(len(run) - 1):
+                for length in starts.get(run[at : at + 2], ()):
                     if (name := run[at : at + length]) in known and len(name) == length:
                         yield begin + at, name
 
@@ -271,8 +299,35 @@ class LexiconTokenizer:
 
     def terms(self, text: str) -> list[str]:
         """Terms of the base tokenizer, and one for each whole term of the lexicon."""
-        text = normalise_query(text)
-        return [*self._base.terms(text), *self._lexicon.whole_terms(text, self._base.words(text))]
+        text = nfkc(text)
+        words, terms = words_and_terms(self._base, text)
+        return [*terms, *self._lexicon.whole_terms(text, words)]
+
+
+def words_and_terms(tokenizer: Tokenizer, text: str) -> tuple[list[str], list[str]]:
+    """What a tokenizer's two methods give; in one pass where it can."""
+    both = getattr(tokenizer, "both", None)
+    return both(text) if both is not None else (tokenizer.words(text), tokenizer.terms(text))
+
+
+def _openings(names: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, set[int]] = {}
+    for name in names:
+        if WHOLE_CJK <= len(name) <= MAX_TOKEN_CHARACTERS:
+            found.setdefault(name[:3], set()).add(len(name))
+    return {opening: tuple(sorted(lengths)) for opening, lengths in found.items()}
+
+
+def _followers(keys: Sequence[str]) -> dict[str, dict[str, tuple[Whole, ...]]]:
+    """Names by their first two words; those that begin with a function word are found by their parts."""
+    stop = stop_words()
+    found: dict[str, dict[str, tuple[Whole, ...]]] = {}
+    for key in keys:
+        words = key.split(" ")
+        if 2 <= len(words) <= MOST_WORDS and len(key) <= MAX_TOKEN_CHARACTERS and words[0] not in stop:
+            second = found.setdefault(words[0], {})
+            second[words[1]] = (*second.get(words[1], ()), (len(words), words, key))
+    return found
 
 
 def _key(name: str, tokenizer: Tokenizer) -> tuple[str, tuple[str, ...]]:

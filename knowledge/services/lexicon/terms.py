@@ -130,7 +130,7 @@ def change_undo(*, scope: Scope, actor: User, change_id: int) -> LexiconTerm | N
 
 
 def _undo(change: LexiconChange) -> LexiconTerm | None:
-    term = LexiconTerm.objects.filter(pk=change.term_id).first()
+    term = LexiconTerm.objects.filter(pk=change.term_id or 0).first()
     if change.after is not None and (term is None or stored_values(term) != change.after):
         raise LexiconTermError("changed", term=change.text)
     if change.before is None:
