@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import F, FloatField, QuerySet
 from django.db.models.functions import Abs, Cast, Coalesce
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
@@ -301,6 +302,7 @@ class LexiconTermAdmin(CuratorAdmin):
         return run_action(request, act, done=done, back=_with_set(back, request))
 
     def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> HttpResponse:
+        home_of(request)
         shared = {**self.admin_site.each_context(request), **head_context(request), "title": title, **context}
         return TemplateResponse(request, f"admin/knowledge/lexiconterm/{name}.html", shared)
 
@@ -348,8 +350,11 @@ def set_of(request: HttpRequest) -> int | None:
 
 
 def home_of(request: HttpRequest) -> KnowledgeSet | None:
-    """That set. Raises what lexicon_set_get raises."""
-    return lexicon_set_get(scope=admin_scope(request), set_id=set_of(request))
+    """That set. Raises PermissionDenied where the lexicon is not the person's."""
+    try:
+        return lexicon_set_get(scope=admin_scope(request), set_id=set_of(request))
+    except RagError as error:
+        raise PermissionDenied from error
 
 
 def _with_set(page: str, request: HttpRequest) -> str:

@@ -51,7 +51,7 @@ class TermMiner:
     counter: PhraseCounter = field(init=False)
     abbreviations: list[NamePair] = field(default_factory=list)
     translations: list[NamePair] = field(default_factory=list)
-    levels: dict[tuple[str, str], int] = field(default_factory=dict)
+    places: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)  # lowest clearance, its words
 
     def __post_init__(self) -> None:
         self.counter = PhraseCounter(self.tokenizer)
@@ -62,7 +62,8 @@ class TermMiner:
         both = find_translations(text, cut=self.tokenizer.words)
         for pair in (*shorts, *both):
             key = (pair.first.lower(), pair.second.lower())
-            self.levels[key] = min(level, self.levels.get(key, level))
+            if key not in self.places or level < self.places[key][0]:
+                self.places[key] = level, pair.quote
         self.abbreviations += shorts
         self.translations += both
         self.counter.add(text, level=level)
@@ -83,7 +84,7 @@ class TermMiner:
         for one in self._alike([phrase for phrase, _ in scored[:COMPARED]]):
             key = _term_key(one)
             if key in found and not found[key].synonyms and found[key].score < 0.9:
-                found[key] = replace(found[key], synonyms=one.synonyms)
+                found[key] = replace(found[key], synonyms=one.synonyms, level=max(found[key].level, one.level))
         return sorted(found.values(), key=lambda one: (-one.score, one.text))[:MOST_CANDIDATES]
 
     def _paired(self) -> list[TermCandidate]:
@@ -97,6 +98,7 @@ class TermMiner:
         for pair, count in merged_abbreviations(self.abbreviations):
             own = translations.get(pair.second.lower(), [])
             used |= {(one.first, one.second) for one in own}
+            level, quote = self._place(pair)
             found.append(
                 TermCandidate(
                     text=pair.first,
@@ -106,8 +108,8 @@ class TermMiner:
                     language=language_of(pair.second),
                     long_form=pair.second,
                     translations=tuple(dict.fromkeys(one.first for one in own)),
-                    evidence=pair.quote,
-                    level=self._level(pair),
+                    evidence=quote,
+                    level=max([level, *(self._place(one)[0] for one in own)]),
                     count=count,
                 )
             )
@@ -115,6 +117,7 @@ class TermMiner:
             for pair in pairs:
                 if (pair.first, pair.second) not in used:
                     count = counts[(pair.first, pair.second)]
+                    level, quote = self._place(pair)
                     found.append(
                         TermCandidate(
                             text=pair.first,
@@ -123,15 +126,16 @@ class TermMiner:
                             how=pair.how,
                             language="zh",
                             translations=(pair.second,),
-                            evidence=pair.quote,
-                            level=self._level(pair),
+                            evidence=quote,
+                            level=level,
                             count=count,
                         )
                     )
         return found
 
-    def _level(self, pair: NamePair) -> int:
-        return self.levels.get((pair.first.lower(), pair.second.lower()), 0)
+    def _place(self, pair: NamePair) -> tuple[int, str]:
+        """The clearance of the lowest document that has a pair, and what it says there."""
+        return self.places[(pair.first.lower(), pair.second.lower())]
 
     def _alike(self, phrases: Sequence[Phrase]) -> list[TermCandidate]:
         """Phrases that stand beside the same words: maybe synonyms. Suggestions, no more."""
@@ -144,7 +148,8 @@ class TermMiner:
                     continue
                 cosine = sum(contexts[one.key][word] * contexts[other.key][word] for word in shared)
                 if cosine >= LIKE_CONTEXT:
-                    found.append(replace(_of_phrase(one, 0.5), synonyms=(other.text,)))
+                    level = max(one.level, other.level)
+                    found.append(replace(_of_phrase(one, 0.5), synonyms=(other.text,), level=level))
         return found
 
     def _context(self, key: str) -> dict[str, float]:
