@@ -177,9 +177,9 @@ class LexiconTermAdmin(CuratorAdmin):
             path("history/", wrap(self.history), name="knowledge_lexiconterm_changes"),
             path("publish/", wrap(self.publish), name="knowledge_lexiconterm_publish"),
             path("mine/", wrap(self.mine), name="knowledge_lexiconterm_mine"),
-            path("mine/<int:pk>/cancel/", wrap(self.mine_cancel), name="knowledge_lexiconterm_mine_cancel"),
-            path("versions/<int:pk>/back/", wrap(self.roll_back), name="knowledge_lexiconterm_back"),
-            path("changes/<int:pk>/undo/", wrap(self.undo), name="knowledge_lexiconterm_undo"),
+            path("mine/<int:mining_id>/cancel/", wrap(self.mine_cancel), name="knowledge_lexiconterm_mine_cancel"),
+            path("versions/<int:lexicon_version_id>/back/", wrap(self.roll_back), name="knowledge_lexiconterm_back"),
+            path("changes/<int:lexicon_change_id>/undo/", wrap(self.undo), name="knowledge_lexiconterm_undo"),
             *super().get_urls(),
         ]
 
@@ -270,28 +270,32 @@ class LexiconTermAdmin(CuratorAdmin):
             _("The documents are being searched for terms."),
         )
 
-    def mine_cancel(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def mine_cancel(self, request: HttpRequest, mining_id: int) -> HttpResponse:
         """POST: end a search for terms."""
         return self._act(
             request,
-            lambda: services.mining_cancel(scope=admin_scope(request), mining_id=pk),
+            lambda: services.mining_cancel(scope=admin_scope(request), mining_id=mining_id),
             _("The search for terms was cancelled."),
         )
 
-    def roll_back(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def roll_back(self, request: HttpRequest, lexicon_version_id: int) -> HttpResponse:
         """POST: publish a former version again."""
         return self._act(
             request,
-            lambda: services.lexicon_roll_back(scope=admin_scope(request), actor=admin_user(request), version_id=pk),
+            lambda: services.lexicon_roll_back(
+                scope=admin_scope(request), actor=admin_user(request), version_id=lexicon_version_id
+            ),
             _("The former version is being published."),
             back="admin:knowledge_lexiconterm_changes",
         )
 
-    def undo(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def undo(self, request: HttpRequest, lexicon_change_id: int) -> HttpResponse:
         """POST: take back a change, with those that were made together with it."""
         return self._act(
             request,
-            lambda: services.change_undo(scope=admin_scope(request), actor=admin_user(request), change_id=pk),
+            lambda: services.change_undo(
+                scope=admin_scope(request), actor=admin_user(request), change_id=lexicon_change_id
+            ),
             _("The change was undone."),
             back="admin:knowledge_lexiconterm_changes",
         )

@@ -7,7 +7,7 @@ no question asks for does nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -172,8 +172,3 @@ def minings_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> Quer
     """Searches for terms in one set, or in all documents of the tenant, the latest first."""
     rows = LexiconMining.objects.filter(lexicon_condition(scope=scope), knowledge_set=knowledge_set)
     return rows if knowledge_set is not None else rows.filter(tenant_id=scope.tenant_id)
-
-
-def lexicon_keys(terms: Iterable[LexiconTerm]) -> set[str]:
-    """Keys of terms."""
-    return {term.key for term in terms}
