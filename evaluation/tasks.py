@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from evaluation.queue import ADVANCE_DIAGNOSIS, DIAGNOSE_AT_NIGHT, RESUME_DIAGNOSIS
+from evaluation.queue import ADVANCE_DIAGNOSIS, DIAGNOSE_AT_NIGHT, MEASURE_LEXICONS, RESUME_DIAGNOSIS
 from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
+from evaluation.services.lexicon_effect import lexicons_measure
 
 
 @shared_task(name=ADVANCE_DIAGNOSIS)
@@ -24,3 +25,9 @@ def diagnose_at_night() -> None:
 def resume_diagnosis() -> None:
     """Call a worker to runs that lost theirs."""
     diagnosis_runs_resume()
+
+
+@shared_task(name=MEASURE_LEXICONS)
+def measure_lexicons() -> None:
+    """Compare searches with and without lexicons that were published since."""
+    lexicons_measure()

@@ -110,7 +110,9 @@ def retrieve_many(
             options = resolved.value
             visible = visible_to(scope=scope, sets=request.sets, filters=request.filters, within=within)
             epoch = epoch_of(scope=scope, visible=visible)
-            lexicon = lexicon_of_search(scope=scope, visible=visible, sets=request.sets, within=within)
+            lexicon = None
+            if options.lexicon:
+                lexicon = lexicon_of_search(scope=scope, visible=visible, sets=request.sets, within=within)
             asked = [query_of(text, profile=request.profile, style=request.style, lexicon=lexicon) for text in queries]
             searched = passages_visible(scope=scope, visible=visible, epoch=epoch)
             pipeline = retrieval_pipeline(

@@ -185,3 +185,17 @@ def lexicon_builds_resume() -> int:
     if ids:
         logger.warning("lexicon versions are built on: %s", ids)
     return len(ids)
+
+
+# ── what it does ────────────────────────────────────────────────────────────────────────────────
+
+
+def versions_unmeasured() -> list[LexiconVersion]:
+    """Versions in use whose effect on golden cases is not known yet."""
+    rows = LexiconVersion.objects.filter(state=State.LIVE, measured={}).exclude(entries=[])
+    return list(rows.select_related("author", "knowledge_set").order_by("pk"))
+
+
+def version_measured_set(*, version_id: int, measured: dict[str, Any]) -> None:
+    """Keep what a version did for golden cases."""
+    LexiconVersion.objects.filter(pk=version_id).update(measured=measured)
