@@ -36,7 +36,8 @@ def lexicons_measure() -> int:
 def lexicon_measure(version: LexiconVersion, *, actor: User) -> dict[str, Any]:
     """Mean nDCG@10 of the cases that mention a term, without and with the lexicon, and the same for each term.
 
-    {"cases", "before", "after", "terms": {name: {"cases", "before", "after"}}}; {"cases": 0} where no case mentions one.
+    {"cases", "before", "after", "terms": {name: {"cases", "before", "after"}}}, or {"cases": 0, "terms": {}} where no
+    case mentions one.
     """
     scope = scope_for(actor)
     lexicon = lexicon_of_version(version)

@@ -6,6 +6,7 @@ import pytest
 
 from ragcore.text.lexicon import LexiconEntry, LexiconTokenizer, TermLexicon
 from ragcore.text.tokenise import JiebaTokenizer
+from ragcore.understanding.lexicon import LexiconChain
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +139,10 @@ def _ratio(plain, rich, texts):
     for text in texts:
         rich.terms(text + " ")
     return (time.perf_counter() - middle) / (middle - start)
+
+
+def test_several_lexicons_are_asked_in_their_order(tokenizer):
+    first = lexicon_of(tokenizer, text="CA", long_form="channel access")
+    second = lexicon_of(tokenizer, text="ca", long_form="Channel Access", translations=("信道接入",))
+
+    assert LexiconChain([first, second]).alternatives("CA") == ("channel access", "信道接入")
