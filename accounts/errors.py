@@ -35,6 +35,10 @@ class NotFoundError(PermanentError):
         "edit": "This edit no longer exists.",
         "job": "There is no job %(job)s, or it is not yours.",
         "set": "There is no knowledge set %(set)s.",
+        "lexicon_term": "There is no such term, or you may not change it.",
+        "lexicon_mining": "There is no such search for terms, or it is not yours.",
+        "lexicon_change": "There is no such change of the lexicon, or you may not undo it.",
+        "lexicon_version": "There is no such version of the lexicon, or you may not publish it.",
         "place": "There is no folder or host %(place)s, or you may not see it.",
         "source": "There is no source %(source)s, or you may not see it.",
         "version": "There is no such version of this document.",
@@ -95,6 +99,7 @@ class MissingRightError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "create_sets": "You do not have the right to create knowledge sets. Ask an administrator.",
         "give_keys_scope": "Only administrators may give a key the scope 'keys'.",
+        "change_lexicon": "Only administrators may change the lexicon of the organisation.",
         "give_places": "Only administrators of the whole site may give folders and hosts to tenants.",
         "make_users": "Only administrators may create users.",
         "make_sources": "Only owners of knowledge sets and administrators may add sources.",
@@ -141,6 +146,7 @@ class NameTakenError(PermanentError):
     reasons: ClassVar[Mapping[str, Sentence]] = {
         "username": "The user name '%(username)s' is already in use.",
         "set_code": "There is already a set with the code '%(code)s'.",
+        "lexicon_term": "The lexicon has the term '%(name)s' already.",
         "place": "The tenant has '%(name)s' already.",
         "source_name": "There is already a source with the name '%(name)s'.",
     }

@@ -16,6 +16,7 @@ from django.db.models import Max
 
 from accounts.scope import Scope
 from chat.models import Conversation, Message
+from knowledge.selectors.lexicon import lexicon_of_person
 from knowledge.services.suggestions import titles_suggested
 from ragcore.text.normalise import visible
 from ragcore.text.scripts import cjk_share
@@ -44,7 +45,7 @@ def suggestions(*, scope: Scope, typed: str) -> list[Suggestion]:
     if len(text) < (LEAST_CJK if cjk_share(text) > 0 else LEAST_LATIN):
         return []
     ends = list(_ends(typed))
-    found = [*_questions(scope, text), *_titles(scope, typed, ends), *_terms(typed, ends)]
+    found = [*_questions(scope, text), *_titles(scope, typed, ends), *_terms(scope, typed, ends)]
     return list({one.text.casefold(): one for one in reversed(found)}.values())[::-1]
 
 
@@ -75,11 +76,14 @@ def _titles(scope: Scope, typed: str, ends: Sequence[int]) -> Iterator[Suggestio
             yield Suggestion(kind="document", text=shown, start=end)
 
 
-def _terms(typed: str, ends: Sequence[int]) -> Iterator[Suggestion]:
+def _terms(scope: Scope, typed: str, ends: Sequence[int]) -> Iterator[Suggestion]:
+    """Names of the published lexicons that the asker may use, then those of general language."""
     left = TERMS
+    published = lexicon_of_person(scope=scope) if ends else None
+    names = (*sorted(published.all_names(), key=_by_length), *_known_terms()) if published else _known_terms()
     for end in ends:
         part = typed[end:].casefold()
-        for name in _known_terms():
+        for name in names:
             if left and name.casefold().startswith(part) and name.casefold() != part:
                 left -= 1
                 yield Suggestion(kind="term", text=name, start=end)
@@ -87,7 +91,11 @@ def _terms(typed: str, ends: Sequence[int]) -> Iterator[Suggestion]:
 
 @cache
 def _known_terms() -> tuple[str, ...]:
-    return tuple(sorted(set(lexicon_names()), key=lambda name: (len(name), name)))
+    return tuple(sorted(set(lexicon_names()), key=_by_length))
+
+
+def _by_length(name: str) -> tuple[int, str]:
+    return len(name), name
 
 
 def _ends(typed: str) -> Iterable[int]:

@@ -9,6 +9,9 @@ RESUME_RUNS = "evaluation.resume_runs"
 QUEUES = {
     ADVANCE_RUN: "diagnosis",
     RESUME_RUNS: "chat",  # as below
+MEASURE_LEXICONS = "evaluation.measure_lexicons"
+QUEUES = {
+    MEASURE_LEXICONS: "diagnosis",
     ADVANCE_DIAGNOSIS: "diagnosis",
     DIAGNOSE_AT_NIGHT: "diagnosis",
     SEND_REPORTS: "nightly",

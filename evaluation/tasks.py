@@ -8,11 +8,13 @@ from evaluation.queue import (
     ADVANCE_DIAGNOSIS,
     ADVANCE_RUN,
     DIAGNOSE_AT_NIGHT,
+    MEASURE_LEXICONS,
     RESUME_DIAGNOSIS,
     RESUME_RUNS,
     SEND_REPORTS,
 )
 from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
+from evaluation.services.lexicon_effect import lexicons_measure
 from evaluation.services.runs import run_advance, runs_resume
 from evaluation.services.weekly_report import weekly_reports_send
 
@@ -51,3 +53,9 @@ def advance_run(*, run_id: int) -> None:
 def resume_runs() -> None:
     """Call a worker to evaluation runs that lost theirs."""
     runs_resume()
+
+
+@shared_task(name=MEASURE_LEXICONS)
+def measure_lexicons() -> None:
+    """Compare searches with and without lexicons that were published since."""
+    lexicons_measure()

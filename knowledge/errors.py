@@ -370,3 +370,23 @@ class MeasuredFirstError(PermanentError):
 
     code = "measured_first"
     default_message = "These settings are measured on the golden sets of this knowledge set before they are published."
+
+
+class LexiconTermError(PermanentError):
+    """A term of the lexicon that cannot be kept as it is."""
+
+    code = "invalid_term"
+    default_message = "This term cannot be kept."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "empty": "A term needs at least one letter or digit.",
+        "long": "A name has at most %(limit)s characters: %(term)s…",
+        "names": "A term has at most %(limit)s synonyms or translations.",
+        "choice": "'%(value)s' is no value of %(field)s.",
+        "too_many": "A lexicon has at most %(limit)s terms.",
+        "changed": "'%(term)s' has been changed again since. Undo the later change first.",
+        "in_use": "This version is in use already.",
+        "busy": "Documents are being searched for terms already.",
+        "file": "The file cannot be read: it must be CSV or TSV in UTF-8, UTF-16 or GB 18030.",
+        "file_size": "The file is larger than %(limit_mb)s MB.",
+        "columns": "The first line must name the columns, among them 'term'.",
+    }

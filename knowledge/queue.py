@@ -24,6 +24,8 @@ SETTLE_SOURCE = "knowledge.settle_source"
 APPLY_BACKEND_CHANGES = "knowledge.apply_backend_changes"
 TELL_REVIEWS = "knowledge.tell_reviews"
 RETRY_REPRESENTATIONS = "knowledge.retry_representations"
+BUILD_LEXICON = "knowledge.build_lexicon"
+MINE_TERMS = "knowledge.mine_terms"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
@@ -33,6 +35,8 @@ QUEUES = {
     RECORD_DUPLICATES: "nightly",
     MAINTAIN: "nightly",
     PURGE: "nightly",
+    BUILD_LEXICON: "nightly",
+    MINE_TERMS: "nightly",
     RUN_SYNC: "nightly",
     START_DUE_SOURCES: "nightly",
     SETTLE_SOURCE: "nightly",

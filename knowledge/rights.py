@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accounts.roles import EDITORS, EVERYBODY, OWNERS, Role, act
+from accounts.roles import ADMINISTRATORS, EDITORS, EVERYBODY, OWNERS, Role, act
 
 SET_LIST = act(
     "set.list", on="knowledge set", says="see that it exists: name, category, owners; ask for access", roles=EVERYBODY
@@ -20,6 +20,13 @@ SET_CURATE = act(
     says="add, change and remove documents and passages",
     roles=EDITORS,
     besides="of a document in several sets: with this right in all of them",
+)
+LEXICON_CHANGE = act(
+    "lexicon.change",
+    on="lexicon of the tenant",
+    says="see, change, publish, search documents for terms",
+    roles=ADMINISTRATORS,
+    besides="the lexicon of a set: with the right to change its documents",
 )
 SET_CHANGE = act(
     "set.change",

@@ -8,7 +8,9 @@ from knowledge import services
 from knowledge.queue import (
     ADVANCE_INGESTION,
     APPLY_BACKEND_CHANGES,
+    BUILD_LEXICON,
     MAINTAIN,
+    MINE_TERMS,
     PURGE,
     RECORD_DUPLICATES,
     REFRESH_INDEXES,
@@ -20,6 +22,7 @@ from knowledge.queue import (
     SWEEP_INGEST_LEASES,
     TELL_REVIEWS,
 )
+from knowledge.services import lexicon
 from knowledge.services.reviews import reviews_tell
 
 
@@ -33,6 +36,7 @@ def advance_ingestion(*, job_id: int, from_queue: str = "ingest") -> None:
 def sweep_ingest_leases() -> None:
     """Queue jobs whose worker or message was lost."""
     services.leases_sweep()
+    lexicon.lexicon_builds_resume()
 
 
 @shared_task(name=REFRESH_INDEXES)
@@ -88,6 +92,18 @@ def apply_backend_changes() -> None:
 def retry_representations() -> None:
     """Ask the language model again for what rules wrote while it was down."""
     services.representations_retry()
+
+
+@shared_task(name=BUILD_LEXICON)
+def build_lexicon(*, version_id: int) -> None:
+    """Index the names of a lexicon version and bring it into use."""
+    lexicon.lexicon_build(version_id=version_id)
+
+
+@shared_task(name=MINE_TERMS)
+def mine_terms(*, mining_id: int) -> None:
+    """Search documents for terms."""
+    lexicon.mining_run(mining_id=mining_id)
 
 
 @shared_task(name=PURGE)

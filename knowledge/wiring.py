@@ -13,21 +13,26 @@ from ragcore.options import RetrievalOptions
 from ragcore.ports import Ports, Together, one_after_the_other
 from ragcore.retrieval.pipeline import PipelineRetriever, build
 from ragcore.retrieval.stage_plan import stage_plan
+from ragcore.text.lexicon import LexiconTokenizer, TermLexicon
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import cjk_share, language_of
 from ragcore.types import Profile, Query
 
 
-def query_of(text: str, *, profile: Profile | None = None, style: str = "") -> Query:
-    """A question as the stages want it."""
+def query_of(
+    text: str, *, profile: Profile | None = None, style: str = "", lexicon: TermLexicon | None = None
+) -> Query:
+    """A question as the stages want it, with whole terms of the lexicon and the other names of what it mentions."""
     normal = normalise_query(text)
-    tokenizer = model_registry.tokenizer()
+    base = model_registry.tokenizer()
+    tokenizer = LexiconTokenizer(base, lexicon) if lexicon else base
     return Query(
         text=normal,
         terms=tuple(tokenizer.terms(normal)),
         words=tuple(tokenizer.words(normal)),
         language=language_of(normal),
         cjk_share=cjk_share(normal),
+        expansions=tuple(lexicon.expansions(normal)) if lexicon else (),
         profile=profile,
         style=style,
     )
@@ -40,6 +45,7 @@ def retrieval_pipeline(
     mode: RetrievalMode,
     options: RetrievalOptions,
     within: Scope | None = None,
+    lexicon: TermLexicon | None = None,
     together: Together = one_after_the_other,
 ) -> PipelineRetriever:
     """The stages of a mode, bound to the asker's rights; `within`: and to a second person's, as `visible` is."""
@@ -54,6 +60,7 @@ def retrieval_pipeline(
         facts=ScopedFactsIndex(scope, visible, within),
         embedder=CachingEmbedder(embedder),
         tokenizer=model_registry.tokenizer(),
+        lexicon=lexicon or None,
         reranker=model_registry.reranker() if options.rerank else None,
         second_reranker=model_registry.second_reranker() if options.rerank else None,
         together=together,

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ragcore.types import (
     ChunkDraft,
     DocumentFacts,
+    Expansion,
     Hit,
     Language,
     NamedDocument,
@@ -299,6 +300,18 @@ class TextRecogniser(Protocol):
         ...
 
 
+class QueryLexicon(Protocol):
+    """The published terms of one search (D8)."""
+
+    def knows(self, word: str) -> bool:
+        """Whether a term of the index is the name of something; then it is not misspelt."""
+        ...
+
+    def meant(self, word: str) -> Sequence[Expansion]:
+        """What a misspelt word stands for, likeliest first; () where nothing is near."""
+        ...
+
+
 class Together(Protocol):
     """Runs two searches that do not need each other."""
 
@@ -324,5 +337,6 @@ class Ports:
     fuzzy: FuzzyIndex | None = None
     names: NameIndex | None = None
     facts: FactsIndex | None = None
+    lexicon: QueryLexicon | None = None
     together: Together = one_after_the_other
     backend_note: Mapping[str, Any] = field(default_factory=dict)  # who answered the searches; stages note it

@@ -94,6 +94,11 @@ def plan_maintenance(sender: Celery, **kwargs: Any) -> None:
         "schedule": crontab(minute="50", hour=str(settings.MAINTENANCE_HOUR), day_of_week="monday"),
         "options": {"queue": "nightly", "expires": 3600},
     }
+    sender.conf.beat_schedule["measure lexicons"] = {
+        "task": "evaluation.measure_lexicons",
+        "schedule": crontab(minute="50", hour=str(settings.MAINTENANCE_HOUR)),
+        "options": {"queue": "diagnosis", "expires": 3600},
+    }
     sender.conf.beat_schedule["purge and rebuild"] = {
         "task": "knowledge.maintain",
         "schedule": crontab(minute="0", hour=str(settings.MAINTENANCE_HOUR), day_of_week="sunday"),

@@ -17,6 +17,8 @@ from chat.attachments.search import Attached, attached_load
 from chat.executors import run_db
 from chat.models import Conversation, Message
 from chat.types import AnswerRequest, EventSink
+from knowledge.selectors.lexicon import lexicon_of_person
+from ragcore.stage_ports import Lexicon
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
 from ragcore.types import Profile
@@ -67,6 +69,7 @@ class AnswerContext:
     message_id: uuid.UUID | None = None  # None: nothing is stored, as for a search alone
     is_streaming: bool = False  # whether somebody reads along
     renders_blocks: bool = False  # whether the reader wants HTML block by block
+    lexicon: Lexicon | None = None  # published terms that the asker may use
     attached: Attached | None = None  # passages of the files of this conversation
     summary: str = ""  # of turns that are too old for the history
     within: Scope | None = None  # rights of a second person, which hold as well: who asks a stored question again
@@ -95,7 +98,7 @@ async def build_context(
     is_streaming: bool = False,
 ) -> AnswerContext:
     """The context of a question. `deadline`: the time limit, where it runs already."""
-    profile, config, attached = await run_db(_loaded, scope=scope, user=user, request=request, message=message)
+    profile, config, attached, lexicon = await run_db(_loaded, scope=scope, user=user, request=request, message=message)
     return AnswerContext(
         scope=scope,
         request=request,
@@ -108,17 +111,19 @@ async def build_context(
         is_streaming=is_streaming,
         renders_blocks=message.conversation.channel == Conversation.Channel.WEB,
         attached=attached,
+        lexicon=lexicon,
         summary=message.conversation.summary,
     )
 
 
 def _loaded(
     *, scope: Scope, user: User, request: AnswerRequest, message: Message
-) -> tuple[Profile | None, AnswerConfig, Attached | None]:
+) -> tuple[Profile | None, AnswerConfig, Attached | None, Lexicon | None]:
     """What the question needs of the database, on one connection."""
     profile = profile_get(user, sets=request.sets) if request.personal else None
     attached = attached_load(scope=scope, keys=request.attachments, conversation_id=message.conversation_id)
-    return profile, resolve_answer_config(scope=scope, request=request), attached
+    lexicon = lexicon_of_person(scope=scope)
+    return profile, resolve_answer_config(scope=scope, request=request), attached, lexicon
 
 
 def build_question(query: str, *, history: Sequence[Turn], profile: Profile | None, user: User) -> Question:

@@ -36,6 +36,7 @@ from ragcore.stage_ports import StagePorts
 from ragcore.text.normalise import normalise_query
 from ragcore.types import Passage, Source
 from ragcore.types.answering import AnswerState, Ranked, Rewrite, SearchResult, Step, WrittenText
+from ragcore.understanding.lexicon import LexiconChain
 
 MAX_TOP_K = 50
 
@@ -66,7 +67,7 @@ class AnswerPorts:
             counter=model_registry.counter(),
             llm=llm,
             judge=judge or llm,
-            lexicon=model_registry.lexicon(),
+            lexicon=LexiconChain([one for one in (self.context.lexicon, model_registry.lexicon()) if one is not None]),
             report=self.report,
             build_context=self.build_context,
             load_sections=self.load_sections,

@@ -25,9 +25,10 @@ from knowledge.indexes.visible_passages import (
 )
 from knowledge.selectors import sets_readable
 from ragcore.ports import FloatArray
-from ragcore.types import DocumentFacts, Hit, NamedDocument, NameMention, Passage, Query
+from ragcore.types import DocumentFacts, Expansion, Hit, NamedDocument, NameMention, Passage, Query
 
-Asked = tuple[tuple[str, ...], tuple[tuple[str, tuple[tuple[str, float], ...]], ...]]  # terms, corrections
+Corrections = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
+Asked = tuple[tuple[str, ...], Corrections, tuple[Expansion, ...]]
 
 
 def plan_note(found: PlannedHits, start: float) -> dict[str, object]:
@@ -61,10 +62,14 @@ class ScopedLexicalIndex:
     def query_side(self, query: Query) -> LexicalQuery:
         """The terms of a question with their idf, the same for every backend."""
         corrections = tuple((wrong, tuple(known.items())) for wrong, known in query.corrections.items())
-        asked = (query.terms, corrections)
+        asked = (query.terms, corrections, query.expansions)
         if asked not in self.looked_up:
             self.looked_up[asked] = lexical_query(
-                scope=self.scope, terms=query.terms, corrections=query.corrections, visible=self.visible
+                scope=self.scope,
+                terms=query.terms,
+                corrections=query.corrections,
+                expansions=query.expansions,
+                visible=self.visible,
             )
         return self.looked_up[asked]
 

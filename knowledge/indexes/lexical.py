@@ -35,7 +35,7 @@ from knowledge.indexes.search_space import (
 from knowledge.indexes.statements import fetch, fetch_many
 from knowledge.indexes.visibility import Visible, visible_in_order_sql
 from ragcore.text.lexical_features import idf
-from ragcore.types import Hit
+from ragcore.types import Expansion, Hit
 
 K1 = 1.2
 B = 0.75
@@ -179,27 +179,56 @@ def lexical_query(
     scope: Scope,
     terms: Sequence[str],
     corrections: Mapping[str, Mapping[str, float]] | None = None,
+    expansions: Sequence[Expansion] = (),
     visible: Visible | None = None,
 ) -> LexicalQuery:
     """Look up the terms; terms that the corpus does not contain are left out.
 
     `visible`: see `known_terms`. `corrections`: misspelt term -> terms that were probably meant, with the factor of
-    their idf, below 1.
+    their idf, below 1. `expansions`: other names of what is asked for; the terms of a name weigh together at most its
+    share of the asked terms.
     """
     meant = {text: factor for found in (corrections or {}).values() for text, factor in found.items()}
     added = {text: factor for text, factor in meant.items() if text not in terms}
+    named = [text for one in expansions for text in one.terms]
     by_text: dict[str, list[KnownTerm]] = {}
-    for term in known_terms(scope=scope, texts=[*terms, *added], visible=visible):
+    for term in known_terms(scope=scope, texts=[*terms, *added, *named], visible=visible):
         by_text.setdefault(term.text, []).append(term)
     known = [term for same in by_text.values() for term in same]
     frequencies = {term.id: term.frequency for term in known}
     entries = {term.id: term.entries for term in known}
     single = query_side(list(frequencies), frequencies=frequencies, entries=entries)
+    if expansions:
+        plain = {text: max(single.get(term.id, 0.0) for term in same) for text, same in by_text.items()}
+        added |= _name_factors(expansions, plain, asked=frozenset(terms), corrected=added)
     single = {term.id: added.get(term.text, 1.0) * single[term.id] for term in known if term.id in single}
     counts = Counter(terms)
     weights = {term.id: max(counts[term.text], 1) * single[term.id] for term in known if term.id in single}
     idf = {text: max(single.get(term.id, 0.0) for term in same) for text, same in by_text.items()}
     return LexicalQuery(weights, frequencies, idf, {term.id: term.candidates for term in known})
+
+
+def _name_factors(
+    expansions: Sequence[Expansion],
+    weights: Mapping[str, float],
+    *,
+    asked: frozenset[str],
+    corrected: Mapping[str, float],
+) -> dict[str, float]:
+    """By what the idf of each term of an expansion is multiplied, at most 1; terms of the question itself stay.
+
+    A term of the question that the corpus does not contain counts as much as the rarest one that it contains.
+    """
+    rarest = max(weights.values(), default=0.0)
+    factors: dict[str, float] = {}
+    for one in expansions:
+        new = [text for text in one.terms if text not in asked]
+        own = sum(weights.get(text, rarest) for text in set(one.asked))
+        total = sum(weights.get(text, 0.0) for text in new)
+        factor = one.weight * min(1.0, own / total) if own > 0 and total > 0 else one.weight
+        for text in new:
+            factors[text] = max(factors.get(text, 0.0), corrected.get(text, 0.0), factor)
+    return factors
 
 
 def lexical_many_search(

@@ -23,6 +23,7 @@ from knowledge.models.index import (
     WholeVector,
 )
 from knowledge.models.jobs import IngestItem, IngestJob, QueueTurn, SyncRun
+from knowledge.models.lexicon import LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
 from knowledge.models.places import SourcePlace
 from knowledge.models.readers import ReaderList
 from knowledge.models.reviews import DocumentReview
@@ -48,6 +49,10 @@ __all__ = [
     "IngestJob",
     "KnowledgeSet",
     "LexicalStatistics",
+    "LexiconChange",
+    "LexiconMining",
+    "LexiconTerm",
+    "LexiconVersion",
     "OptionsChange",
     "QueueTurn",
     "ReaderList",

@@ -26,6 +26,7 @@ from knowledge.models import KnowledgeSet
 from knowledge.options_draft import set_options_in_force
 from knowledge.selectors import sets_listed
 from knowledge.selectors.filters import filters_check
+from knowledge.selectors.lexicon import lexicon_of_search
 from knowledge.selectors.options import site_options
 from knowledge.selectors.visibility import visible_to
 from knowledge.services.filters import filters_explained
@@ -100,7 +101,6 @@ def retrieve_many(
     """
     if request.mode == "graph":
         raise GraphNotBuiltError
-    asked = [query_of(text, profile=request.profile, style=request.style) for text in queries]
     # another connection would not see what the caller's transaction has changed
     sees_all = not connection.in_atomic_block
     try:
@@ -111,6 +111,10 @@ def retrieve_many(
             options = resolved.value
             visible = visible_to(scope=scope, sets=request.sets, filters=request.filters, within=within)
             epoch = epoch_of(scope=scope, visible=visible)
+            lexicon = None
+            if options.lexicon:
+                lexicon = lexicon_of_search(scope=scope, visible=visible, sets=request.sets, within=within)
+            asked = [query_of(text, profile=request.profile, style=request.style, lexicon=lexicon) for text in queries]
             searched = passages_visible(scope=scope, visible=visible, epoch=epoch)
             pipeline = retrieval_pipeline(
                 scope=scope,
@@ -118,6 +122,7 @@ def retrieve_many(
                 mode=request.mode,
                 options=options,
                 within=within,
+                lexicon=lexicon,
                 together=_together(searched) if sees_all else one_after_the_other,
             )
             states = run_queries(pipeline, asked, on_stage=on_stage)
@@ -204,7 +209,8 @@ def _is_relevant(state: State, options: RetrievalOptions) -> bool:
     if state.named:
         return True
     weights = state.query.weights
-    unknown = len(set(state.query.terms) - set(weights) - set(state.query.corrections))
+    named = {term for one in state.query.expansions if set(one.terms) & set(weights) for term in one.asked}
+    unknown = len(set(state.query.terms) - set(weights) - set(state.query.corrections) - named)
     held = sum(weights.values()) + unknown * max(weights.values(), default=1.0)
     lexical, meanings = state.arms.get("lexical"), state.arms.get("dense") or state.arms.get("coarse")
     return is_near(
@@ -291,15 +297,22 @@ def query_embed(query: Query) -> Query:
     """The question with its vector, if the search did not compute one."""
     if query.vector is not None:
         return query
-    return replace(query, vector=model_registry.embedder().embed_queries([query.text])[0])
+    return replace(query, vector=model_registry.embedder().embed_queries([query.embedded_text])[0])
 
 
 def _query_terms(*, scope: Scope, visible: Visible, query: Query) -> list[_QueryTerm]:
     """Terms of the question and of its corrections that the corpus contains, each with its weight."""
     counts = Counter(query.terms)
     added = [text for meant in query.corrections.values() for text in meant]
+    added += [text for one in query.expansions for text in one.terms]
     known = known_terms(scope=scope, texts=[*query.terms, *added], visible=visible)
-    asked = lexical_query(scope=scope, terms=query.terms, corrections=query.corrections, visible=visible)
+    asked = lexical_query(
+        scope=scope,
+        terms=query.terms,
+        corrections=query.corrections,
+        expansions=query.expansions,
+        visible=visible,
+    )
     return [
         _QueryTerm(id=term.id, text=term.text, idf=weight / max(counts[term.text], 1), weight=weight)
         for term in known

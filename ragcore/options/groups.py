@@ -187,6 +187,9 @@ class RetrievalOptions:
         -1.0, _("Fixed semantic weight, English"), _("-1: same as the general value."), low=-1, high=1
     )
     # misspelt words and titles are searched by their trigrams (D15)
+    lexicon: bool = option(
+        True, _("Lexicon"), _("Also searches with other names of the terms of the published lexicon.")
+    )
     fuzzy: bool = option(True, _("Typo tolerance"), _("Also matches words and titles with similar spelling."))
     names: bool = option(
         True, _("Search file names and folders"), _("A file name or folder in the question finds its documents.")

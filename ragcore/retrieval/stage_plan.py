@@ -95,7 +95,7 @@ def run_queries(
     first = PipelineRetriever(pipeline.stages[:at], pipeline.ports)
     states = [first.run(State(query=query), on_stage=on_stage) for query in queries]
     if coarse.vectors:
-        vectors = pipeline.ports.embedder.embed_queries([state.query.text for state in states])
+        vectors = pipeline.ports.embedder.embed_queries([state.query.embedded_text for state in states])
         states = [
             replace(state, query=replace(state.query, vector=vector))
             for state, vector in zip(states, vectors, strict=True)

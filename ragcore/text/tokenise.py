@@ -97,8 +97,16 @@ class JiebaTokenizer:
             return list(self._kept_terms(text))
         return list(cached((self, "terms", text), lambda: self._terms(text)))
 
-    def _terms(self, text: str) -> list[str]:
+    def both(self, text: str) -> tuple[list[str], list[str]]:
+        """`words` and `terms` of a text, in one pass."""
+        text = nfkc(text).strip()
         words = self.words(text)
+        return words, self._terms_of(text, words)
+
+    def _terms(self, text: str) -> list[str]:
+        return self._terms_of(text, self.words(text))
+
+    def _terms_of(self, text: str, words: list[str]) -> list[str]:
         bigrams = () if text.isascii() else _bigrams(text, self._cut)
         stop = stop_words()
         kept = [word for word in words if word not in stop]

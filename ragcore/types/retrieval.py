@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ragcore.types.documents import ChunkKind, Language
 
@@ -35,6 +35,20 @@ class DocumentFacts:
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+Relation = Literal["head", "abbreviation", "long form", "synonym", "translation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expansion:
+    """Another name of something that a question mentions (D8). Its terms together never outweigh the asked ones."""
+
+    asked: tuple[str, ...]  # terms of the question
+    name: str
+    relation: Relation  # of the name to the mentioned term
+    terms: tuple[str, ...]  # of the name, for the lexical index
+    weight: float  # in (0, 1), of the weight of the asked terms
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """A question ready for retrieval."""
@@ -47,8 +61,15 @@ class Query:
     weights: Mapping[str, float] = field(default_factory=dict)  # idf of the terms that the corpus knows
     vector: npt.NDArray[np.float32] | None = field(default=None, compare=False, repr=False)  # float32[768], normalised
     corrections: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # misspelt -> known -> weight
+    expansions: tuple[Expansion, ...] = ()  # other names of what is asked for, from the lexicon
     profile: Profile | None = None  # None: nobody's, or switched off
     style: str = ""  # of the answer that is asked for; "" for plain retrieval (V5)
+
+    @property
+    def embedded_text(self) -> str:
+        """What the question's vector is made of: names in the other language, without which it would find nothing."""
+        names = [one.name for one in self.expansions if one.relation == "translation"]
+        return f"{self.text} ({', '.join(names)})" if names else self.text
 
     @property
     def token_count(self) -> int:

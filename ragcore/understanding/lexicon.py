@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from ragcore.ports import Tokenizer
+from ragcore.stage_ports import Lexicon
 from ragcore.text.normalise import normalise_query
 from ragcore.text.word_lists import read_lines
 from ragcore.understanding.chinese_mentions import units
@@ -30,6 +31,21 @@ class DataLexicon:
         key = _key(term)
         names = (name for group in self._groups.get(key, ()) for name in group if _key(name) != key)
         return tuple(dict.fromkeys(names))
+
+
+class LexiconChain:
+    """Implements `ragcore.stage_ports.Lexicon`: the names of several lexicons, those of the first one first."""
+
+    def __init__(self, lexicons: Sequence[Lexicon]) -> None:
+        self._lexicons = tuple(lexicons)
+
+    def alternatives(self, term: str) -> tuple[str, ...]:
+        """Other names, each once."""
+        found: dict[str, str] = {}
+        for lexicon in self._lexicons:
+            for name in lexicon.alternatives(term):
+                found.setdefault(_key(name), name)
+        return tuple(found.values())
 
 
 def lexicon_names() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from chat.depths import composer_fields
 from chat.models import AskingPreferences, Conversation, Message
 from chat.suggestions import suggestions
 from knowledge.models import Document
+from knowledge.services.lexicon import lexicon_build, lexicon_publish, term_save
 from tests.factories import ingest, make_set, make_user
 
 pytestmark = pytest.mark.django_db
@@ -114,3 +115,16 @@ def test_the_hints_of_the_first_visit_are_shown_until_they_were_read(browser, ow
     assert 'id="tips"' in first
     assert 'id="tips"' not in browser.get("/").content.decode()
     assert "Automatic" in first
+
+
+def test_names_of_published_lexicons_are_offered_to_those_who_read_the_set(reader, owner):
+    home = make_set("private", owners=[owner], visibility="members")
+    values = {"text": "flux capacitor"}
+    term_save(scope=scope_for(owner), actor=owner, set_id=home.pk, values=values)
+    assert texts(owner, "what is a flux") == []
+
+    version = lexicon_publish(scope=scope_for(owner), actor=owner, set_id=home.pk)
+    lexicon_build(version_id=version.pk)
+
+    assert ("term", "flux capacitor") in texts(owner, "what is a flux")
+    assert texts(reader, "what is a flux") == []

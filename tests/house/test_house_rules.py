@@ -21,6 +21,9 @@ NO_RIGHTS_INVOLVED = {
     "site_options",
     "documents_in_any",
     "readers_condition",
+    "lexicon_of_index",  # what entries hold; what of it somebody may use is asked by searches
+    "lexicon_of_version",
+    "entry_of",
     *TEXTS_AND_LABELS,
 }
 MAX_MODULE_LINES = 400

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
@@ -23,8 +23,10 @@ from knowledge.indexes.lexical_statistics import (
     term_ids,
     versions_count,
 )
+from knowledge.model_registry import tokenizer
 from knowledge.models import Chunk, Document, DocumentVersion, IngestItem, RepresentationRetry
 from knowledge.queue import RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
+from knowledge.selectors.lexicon import lexicon_of_index
 from knowledge.services.handlers import series_settle
 from knowledge.services.ingestion.chunk_and_represent import PreparedVersion
 from knowledge.services.ingestion.item_state import items_held
@@ -218,6 +220,7 @@ def entries_create(*, tenant_id: int, entries: Sequence[NewEntry], totals: Mappi
 
     Frequencies and totals are counted by whoever makes the entries live.
     """
+    entries = _with_whole_terms(tenant_id, entries)
     for language, total in totals.items():
         mine = [entry for entry in entries if entry.representation.language == language]
         if not mine:
@@ -228,6 +231,20 @@ def entries_create(*, tenant_id: int, entries: Sequence[NewEntry], totals: Mappi
         texts = {term for entry in mine for term in entry.representation.terms}
         ids = term_ids(tenant_id=tenant_id, language=language, texts=texts)
         entries_copy([_row(tenant_id, entry, ids, reference, model) for entry in mine])
+
+
+def _with_whole_terms(tenant_id: int, entries: Sequence[NewEntry]) -> Sequence[NewEntry]:
+    """The entries with one more term for each whole name of the tenant's lexicons that their text contains."""
+    lexicon = lexicon_of_index(tenant_id=tenant_id)
+    if not lexicon:
+        return entries
+    found: list[NewEntry] = []
+    for entry in entries:
+        text = entry.representation.embedded_text
+        whole = lexicon.whole_terms(text, tokenizer().words(text))
+        more = replace(entry.representation, terms=(*entry.representation.terms, *whole))
+        found.append(replace(entry, representation=more) if whole else entry)
+    return found
 
 
 def _mean_length(entries: Sequence[NewEntry]) -> float:

@@ -57,7 +57,11 @@ class CorrectTerms:
         self, state: State, latin: Sequence[str], unseen: set[str], ports: Ports, fuzzy: FuzzyIndex
     ) -> State:
         query = state.query
-        missing = [word for word in latin if word in unseen]
+        missing = [word for word in latin if word in unseen and not (ports.lexicon and ports.lexicon.knows(word))]
+        if ports.lexicon is not None:
+            meant = [one for word in missing[: self.most_words] for one in ports.lexicon.meant(word)]
+            query = replace(query, expansions=(*query.expansions, *meant))
+            state = replace(state, query=query)
         wrong = slips(query, unseen, ports.tokenizer)
         found: Corrections = fuzzy.alike(missing[: self.most_words], limit=self.each) if missing else {}
         for slip in wrong[: self.most_words]:
@@ -171,7 +175,7 @@ class SearchCoarse:
         if not self.vectors:
             return query, None
         if query.vector is None:
-            query = replace(query, vector=ports.embedder.embed_queries([query.text])[0])
+            query = replace(query, vector=ports.embedder.embed_queries([query.embedded_text])[0])
         if query.vector is None:
             return query, None
         if exact:

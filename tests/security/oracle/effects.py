@@ -246,6 +246,19 @@ class Permits:
             return self.rules.administers(who, row["tenant_id"])
         return self._by_set(who, row["knowledge_set_id"], fresh)
 
+    def _of_a_lexicon(self, who: Person, change: Change, fresh: Any) -> bool:
+        """Rows of the lexicon of a set or of the own tenant."""
+        row = change.row
+        if row.get("clearance", 0) > who.clearance:
+            return False
+        if row["knowledge_set_id"] is None:
+            return who.administers and who.tenant == row["tenant_id"]
+        in_set = row["knowledge_set_id"]
+        return ("knowledge_knowledgeset", in_set) in fresh or self.rules.curates_set(who, in_set)
+
+    _knowledge_lexiconterm = _knowledge_lexiconversion = _knowledge_lexiconchange = _of_a_lexicon
+    _knowledge_lexiconmining = _of_a_lexicon
+
     def _by_tenant(self, who: Person, change: Change, fresh: Any) -> bool:
         return self.rules.administers(who, change.row["tenant_id"])
 

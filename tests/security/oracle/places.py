@@ -41,6 +41,10 @@ from knowledge.models import (
     IngestItem,
     IngestJob,
     KnowledgeSet,
+    LexiconChange,
+    LexiconMining,
+    LexiconTerm,
+    LexiconVersion,
     OptionsChange,
     ReaderList,
     SetSource,
@@ -51,6 +55,7 @@ from knowledge.models import (
 )
 from knowledge.services import documents_bulk
 from knowledge.services.edits import text_sha256
+from knowledge.services.lexicon.terms import stored_values
 from notifications.models import Notification
 from tests.factories import run_job, scope_of
 from tests.security.oracle.world import TENANTS, World, people_make
@@ -81,7 +86,15 @@ class Place:
 
     def fill(self) -> None:
         for make in (
-            *(self._sets, self._handlers, self._sources, self._documents, self._versions, self._readers),
+            *(
+                self._sets,
+                self._lexicons,
+                self._handlers,
+                self._sources,
+                self._documents,
+                self._versions,
+                self._readers,
+            ),
             *(self._edits, self._jobs),
             *(self._talk, self._judged, self._requests, self._options, self._log),
         ):
@@ -117,6 +130,24 @@ class Place:
             made.member_groups.set(says.get("groups", ()))
             self.sets[name] = made
             self.world.tell("set", made, **words)
+
+    def _lexicons(self) -> None:
+        """Terms of the tenant and of sets, one from a document that few may see; and what else a lexicon has."""
+        author = self.person("admin")
+        for set_name, clearance in ((None, 0), ("open", 0), ("open", 3), ("closed", 1)):
+            words = self.words("text", "long_form", "evidence")
+            home = {"tenant": self.tenant, "knowledge_set": self.sets[set_name] if set_name else None}
+            term = LexiconTerm.objects.create(
+                **home, **words, key=words["text"], clearance=clearance, status="candidate", score=0.5
+            )
+            self.world.tell("lexicon_term", term, **words)
+            values = {**stored_values(term), "status": "approved"}
+            LexiconChange.objects.create(
+                **home, term_id=term.pk, text=term.text, before=values, after=stored_values(term), author=author
+            )
+            if clearance == 0:
+                LexiconVersion.objects.create(**home, number=1, state="retired", author=author)
+                LexiconMining.objects.create(**home, state="queued", author=author)
 
     def _handlers(self) -> None:
         words = self.words("name", "description", "pattern")

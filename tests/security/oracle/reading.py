@@ -221,6 +221,13 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
         lambda r, w, pk: r.manages_set(w, pk),
         lambda r, w, pk: r.administers(w, r.facts.sets[pk].tenant),
     ),
+    "lexicon_term": (
+        _curators,
+        lambda r, w, pk: r.keeps_lexicon(w, "lexicon_term", pk),
+        _curators,
+        lambda r, w, pk: r.keeps_lexicon(w, "lexicon_term", pk),
+        lambda r, w, pk: r.keeps_lexicon(w, "lexicon_term", pk),
+    ),
     "options_change": (_keepers, lambda r, w, pk: r.sees_change(w, pk), _no, nobody, nobody),
     "source": (
         _keepers,
@@ -238,6 +245,10 @@ def _of_tenant(rules: Rules, who: Person, kind: str, pk: Any) -> bool:
 
 def _user_tenant(rules: Rules, kind: str, pk: Any) -> int:
     return int(rules.facts.row("user", rules.facts.row(kind, pk)["user_id"])["tenant_id"])
+
+
+def _curators_page(rules: Rules, who: Person, pk: Any) -> bool:
+    return _curators(rules, who)
 
 
 # pages of the administration besides those of Django: name → predicate; None: only leaks are looked for
@@ -266,6 +277,10 @@ OWN: dict[str, Opens | None] = {
     "knowledge_optionschange_export": lambda r, w, pk: w.administers,  # without ?set= of the site
     "knowledge_optionschange_import": lambda r, w, pk: w.administers,
     "knowledge_optionschange_undo": lambda r, w, pk: w.is_staff and r.sees_change(w, pk),
+    "knowledge_lexiconterm_review": _curators_page,
+    "knowledge_lexiconterm_import": _curators_page,
+    "knowledge_lexiconterm_export": _curators_page,
+    "knowledge_lexiconterm_changes": _curators_page,
     "evaluation_goldenset_import": lambda r, w, pk: r.keeps_golden(w, pk),
     "evaluation_goldenset_export": lambda r, w, pk: _judged("golden")(r, w, pk),
     "evaluation_goldenset_versions": lambda r, w, pk: _judged("golden")(r, w, pk),
@@ -294,6 +309,9 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("feedback_badcase_again", "feedback_badcase_act"),
     *("evaluation_evaluationrun_move", "evaluation_gatedchange_decide"),
     *("feedback_badcase_again", "feedback_badcase_act", "evaluation_usage_estimate", "evaluation_experiments_act"),
+    *("feedback_badcase_again", "feedback_badcase_act", "knowledge_lexiconterm_decide"),
+    *("knowledge_lexiconterm_publish", "knowledge_lexiconterm_mine", "knowledge_lexiconterm_mine_cancel"),
+    *("knowledge_lexiconterm_back", "knowledge_lexiconterm_undo"),
 }
 API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),

@@ -31,6 +31,9 @@ OF_PARAMETER = {
     "chunk_id": "chunk",
     "edit_id": "edit",
     "key_id": "key",
+    "lexicon_version_id": "lexicon_version",
+    "lexicon_change_id": "lexicon_change",
+    "mining_id": "lexicon_mining",
 }
 PLAIN = {  # parameters that name no object
     "number": ("1", "2", "9", "20"),

@@ -296,6 +296,18 @@ class Rules:
         source = self.facts.row("job", pk)["source_id"]
         return self.sees_job(who, pk) or (source is not None and self.manages_source(who, source))
 
+    def keeps_lexicon(self, who: Person, kind: str, pk: int | str) -> bool:
+        """May change the lexicon that the row belongs to; what stems from documents only up to the own clearance."""
+        row = self.facts.row(kind, pk)
+        if row.get("clearance", 0) > who.clearance:
+            return False
+        if row["knowledge_set_id"] is None:
+            return who.administers and who.tenant == row["tenant_id"]
+        return self.curates_set(who, row["knowledge_set_id"])
+
+    def _lexicon_term(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        return self.keeps_lexicon(who, "lexicon_term", pk)
+
     def _options_change(self, who: Person, pk: int, facet: str, way: str) -> bool:
         return self.sees_change(who, pk)
 

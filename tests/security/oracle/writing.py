@@ -276,6 +276,15 @@ class Acts:
             "knowledge_ingestjob_cancel": [form()],
             "knowledge_ingestjob_retry": [form()],
             "knowledge_duplicatepair_keep": [form()],
+            "knowledge_lexiconterm_decide": [form(term=self.any("lexicon_term"), status="rejected")],
+            "knowledge_lexiconterm_publish": [form(set=rng.choice((0, *sets)))],
+            "knowledge_lexiconterm_mine": [form(set=rng.choice((0, *sets)))],
+            "knowledge_lexiconterm_mine_cancel": [form()],
+            "knowledge_lexiconterm_back": [form()],
+            "knowledge_lexiconterm_undo": [form()],
+            "knowledge_lexiconterm_import": [
+                form(set=rng.choice((0, *sets)), file=SimpleUploadedFile("t.csv", f"term\n{self.new()}\n".encode()))
+            ],
             "knowledge_document_upload": [
                 form(sets=sets, clearance=str(rng.randrange(5)), files=SimpleUploadedFile("a.txt", b"same bytes"))
             ],

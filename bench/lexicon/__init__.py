@@ -1,0 +1,1 @@
+"""What a lexicon finds in documents, and what it does for searches."""

@@ -1,0 +1,400 @@
+"""The lexicon in the admin: terms, the queue of suggestions, files, publishing, searching documents, history (D8)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import F, FloatField, QuerySet
+from django.db.models.functions import Abs, Cast, Coalesce
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
+
+from accounts.admin.base import admin_scope, admin_user, is_administrator
+from accounts.error_messages import error_message
+from knowledge.admin.curation import REFUSED, CuratorAdmin, ids_of, is_curator, run_action
+from knowledge.models import KnowledgeSet, LexiconChange, LexiconTerm
+from knowledge.selectors import sets_curated
+from knowledge.selectors.lexicon import (
+    changes_managed,
+    lexicon_set_get,
+    minings_managed,
+    terms_managed,
+    terms_of,
+    versions_managed,
+)
+from knowledge.services import lexicon as services
+from knowledge.services.lexicon.files import FileImported, lexicon_export, lexicon_import
+from ragcore.errors import RagError
+
+QUEUE = 50  # suggestions on one page
+HISTORY = 100
+Status = LexiconTerm.Status
+
+
+class LexiconFilter(admin.SimpleListFilter):
+    """The lexicon of one set, or of the organisation."""
+
+    title = gettext_lazy("lexicon")
+    parameter_name = "set"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return lexicon_choices(request)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[LexiconTerm]) -> QuerySet[LexiconTerm]:
+        value = self.value() or ""
+        if value == "0":
+            return queryset.filter(knowledge_set=None)
+        return queryset.filter(knowledge_set_id=int(value)) if value.isdecimal() else queryset
+
+
+def lexicon_choices(request: HttpRequest) -> list[tuple[str, str]]:
+    """The lexicons that somebody may change: 0 stands for that of the organisation."""
+    own = [("0", _("the whole organisation"))] if is_administrator(request) else []
+    sets = sets_curated(scope=admin_scope(request)).order_by("name")
+    return [*own, *((str(row.pk), row.shown_name) for row in sets)]
+
+
+class TermForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A term; other names one a line."""
+
+    home = forms.ChoiceField(label=gettext_lazy("Lexicon"))
+    synonyms = forms.CharField(
+        label=gettext_lazy("Synonyms"),
+        required=False,
+        widget=UnfoldAdminTextareaWidget({"rows": 3}),
+        help_text=gettext_lazy("One a line. A question with one of them also finds the others."),
+    )
+    translations = forms.CharField(
+        label=gettext_lazy("Translations"),
+        required=False,
+        widget=UnfoldAdminTextareaWidget({"rows": 2}),
+        help_text=gettext_lazy("One a line. A question in one language finds passages in the other."),
+    )
+
+    class Meta:
+        model = LexiconTerm
+        fields: ClassVar = ["text", "kind", "long_form", "language", "status"]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for name in ("synonyms", "translations"):
+            if self.instance.pk:
+                self.initial[name] = "\n".join(getattr(self.instance, name))
+
+    def clean_synonyms(self) -> list[str]:
+        return self._lines("synonyms")
+
+    def clean_translations(self) -> list[str]:
+        return self._lines("translations")
+
+    def _lines(self, name: str) -> list[str]:
+        return [line.strip() for line in self.cleaned_data[name].splitlines() if line.strip()]
+
+    def _post_clean(self) -> None:
+        """The service checks what the model would: its errors belong to the form."""
+
+
+@admin.register(LexiconTerm)
+class LexiconTermAdmin(CuratorAdmin):
+    """Terms of the lexicons that the person may change."""
+
+    form = TermForm
+    list_display = ("text", "shown_names", "kind", "status", "home", "origin", "updated")
+    list_filter = (LexiconFilter, "status", "kind", "language", "origin")
+    search_fields = ("text", "long_form", "synonyms", "translations")
+    ordering = ("key", "pk")
+    list_before_template = "admin/knowledge/lexiconterm/list_top.html"
+    fieldsets = (
+        (None, {"fields": ("home", "text", ("kind", "language"), "long_form", "synonyms", "translations", "status")}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[LexiconTerm]:
+        return terms_managed(scope=admin_scope(request))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_curator(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_curator(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_curator(request)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        choices = lexicon_choices(request)
+        if obj is not None:
+            choices = [one for one in choices if one[0] == str(obj.knowledge_set_id or 0)]
+        home = forms.ChoiceField(
+            label=_("Lexicon"), choices=choices, initial=request.GET.get("set"), widget=UnfoldAdminSelectWidget
+        )
+        made: Any = type("BoundTermForm", (form,), {"home": home, "request": request})
+        made.clean = lambda self: _saved_by(request, self)
+        return made
+
+    @admin.display(description=gettext_lazy("other names"))
+    def shown_names(self, term: LexiconTerm) -> str:
+        return " · ".join(name for name in (term.long_form, *term.synonyms, *term.translations) if name)[:120]
+
+    @admin.display(description=gettext_lazy("lexicon"), ordering="knowledge_set__name")
+    def home(self, term: LexiconTerm) -> str:
+        return term.knowledge_set.shown_name if term.knowledge_set else _("the whole organisation")
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        extra = {**(extra_context or {}), **head_context(request)}
+        page: HttpResponse = super().changelist_view(request, extra)
+        return page
+
+    def save_model(self, request: HttpRequest, obj: LexiconTerm, form: Any, change: bool) -> None:
+        """The form has called the service already, so that its errors could be shown."""
+        obj.pk = form.saved.pk
+        obj.tenant_id, obj.knowledge_set_id = form.saved.tenant_id, form.saved.knowledge_set_id
+
+    def delete_model(self, request: HttpRequest, obj: LexiconTerm) -> None:
+        services.term_delete(scope=admin_scope(request), actor=admin_user(request), term_id=obj.pk)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[LexiconTerm]) -> None:
+        for term in queryset:
+            self.delete_model(request, term)
+
+    # ── further pages ───────────────────────────────────────────────────────────────────────────
+
+    def get_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("review/", wrap(self.review), name="knowledge_lexiconterm_review"),
+            path("decide/", wrap(self.decide), name="knowledge_lexiconterm_decide"),
+            path("import/", wrap(self.import_file), name="knowledge_lexiconterm_import"),
+            path("export/", wrap(self.export_file), name="knowledge_lexiconterm_export"),
+            path("history/", wrap(self.history), name="knowledge_lexiconterm_changes"),
+            path("publish/", wrap(self.publish), name="knowledge_lexiconterm_publish"),
+            path("mine/", wrap(self.mine), name="knowledge_lexiconterm_mine"),
+            path("mine/<int:mining_id>/cancel/", wrap(self.mine_cancel), name="knowledge_lexiconterm_mine_cancel"),
+            path("versions/<int:lexicon_version_id>/back/", wrap(self.roll_back), name="knowledge_lexiconterm_back"),
+            path("changes/<int:lexicon_change_id>/undo/", wrap(self.undo), name="knowledge_lexiconterm_undo"),
+            *super().get_urls(),
+        ]
+
+    def review(self, request: HttpRequest) -> HttpResponse:
+        """Suggestions, those first of which the search is least sure."""
+        return self._page(request, "review", _("Suggested terms"), queue_context(request))
+
+    def decide(self, request: HttpRequest) -> HttpResponse:
+        """POST: approve, reject or reopen suggestions; scripts learn by which change it is undone."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        status = request.POST.get("status", "")
+        ids = ids_of(request.POST.getlist("term"))
+        if status not in Status.values or not ids:
+            return JsonResponse({"message": _("Nothing was chosen.")}, status=REFUSED)
+        try:
+            changes = services.terms_decide(
+                scope=admin_scope(request), actor=admin_user(request), term_ids=ids, status=status
+            )
+        except RagError as error:
+            return JsonResponse({"message": error_message(error), "code": error.code}, status=REFUSED)
+        if request.headers.get("Accept") == "application/json":
+            left = queue_of(request).count()
+            return JsonResponse({"undo": changes[0].pk if changes else None, "left": left})
+        return redirect(_with_set("admin:knowledge_lexiconterm_review", request))
+
+    def import_file(self, request: HttpRequest) -> HttpResponse:
+        """GET: the form; POST: take a file and say what became of each line."""
+        found: FileImported | None = None
+        upload = request.FILES.get("file")
+        if request.method == "POST" and upload is None:
+            messages.error(request, _("Choose a file."))
+        elif request.method == "POST" and upload is not None:
+            try:
+                found = lexicon_import(
+                    scope=admin_scope(request),
+                    actor=admin_user(request),
+                    content=upload.read(),
+                    set_id=set_of(request),
+                    approve="approve" in request.POST,
+                )
+            except RagError as error:
+                messages.error(request, error_message(error))
+        faults = [(fault.line, error_message(fault.error)) for fault in found.faults] if found else []
+        return self._page(request, "import", _("Import terms"), {"found": found, "faults": faults})
+
+    def export_file(self, request: HttpRequest) -> HttpResponse:
+        """The lexicon as a file."""
+        tabs = request.GET.get("format") == "tsv"
+        try:
+            text = lexicon_export(scope=admin_scope(request), set_id=set_of(request), tabs=tabs)
+        except RagError as error:
+            messages.error(request, error_message(error))
+            return redirect("admin:knowledge_lexiconterm_changelist")
+        kind, ending = ("text/tab-separated-values", "tsv") if tabs else ("text/csv", "csv")
+        response = HttpResponse("\ufeff" + text, content_type=f"{kind}; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="lexicon.{ending}"'
+        return response
+
+    def history(self, request: HttpRequest) -> HttpResponse:
+        """Versions and changes of one lexicon."""
+        scope, home = admin_scope(request), home_of(request)
+        context = {
+            "versions": versions_managed(scope=scope, knowledge_set=home)[:HISTORY],
+            "changes": [
+                (change, change_words(change)) for change in changes_managed(scope=scope, knowledge_set=home)[:HISTORY]
+            ],
+        }
+        return self._page(request, "history", _("History of the lexicon"), context)
+
+    def publish(self, request: HttpRequest) -> HttpResponse:
+        """POST: bring the approved terms into use."""
+        return self._act(
+            request,
+            lambda: services.lexicon_publish(
+                scope=admin_scope(request), actor=admin_user(request), set_id=set_of(request)
+            ),
+            _("The lexicon is being published. Questions use it as soon as its names are indexed."),
+        )
+
+    def mine(self, request: HttpRequest) -> HttpResponse:
+        """POST: search the documents for terms."""
+        return self._act(
+            request,
+            lambda: services.mining_start(
+                scope=admin_scope(request), actor=admin_user(request), set_id=set_of(request)
+            ),
+            _("The documents are being searched for terms."),
+        )
+
+    def mine_cancel(self, request: HttpRequest, mining_id: int) -> HttpResponse:
+        """POST: end a search for terms."""
+        return self._act(
+            request,
+            lambda: services.mining_cancel(scope=admin_scope(request), mining_id=mining_id),
+            _("The search for terms was cancelled."),
+        )
+
+    def roll_back(self, request: HttpRequest, lexicon_version_id: int) -> HttpResponse:
+        """POST: publish a former version again."""
+        return self._act(
+            request,
+            lambda: services.lexicon_roll_back(
+                scope=admin_scope(request), actor=admin_user(request), version_id=lexicon_version_id
+            ),
+            _("The former version is being published."),
+            back="admin:knowledge_lexiconterm_changes",
+        )
+
+    def undo(self, request: HttpRequest, lexicon_change_id: int) -> HttpResponse:
+        """POST: take back a change, with those that were made together with it."""
+        return self._act(
+            request,
+            lambda: services.change_undo(
+                scope=admin_scope(request), actor=admin_user(request), change_id=lexicon_change_id
+            ),
+            _("The change was undone."),
+            back="admin:knowledge_lexiconterm_changes",
+        )
+
+    def _act(
+        self, request: HttpRequest, act: Any, done: str, *, back: str = "admin:knowledge_lexiconterm_changelist"
+    ) -> HttpResponse:
+        return run_action(request, act, done=done, back=_with_set(back, request))
+
+    def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> HttpResponse:
+        home_of(request)
+        shared = {**self.admin_site.each_context(request), **head_context(request), "title": title, **context}
+        return TemplateResponse(request, f"admin/knowledge/lexiconterm/{name}.html", shared)
+
+
+def _saved_by(request: HttpRequest, form: Any) -> dict[str, Any]:
+    """Clean the form by saving: what the service refuses is shown beside the field. Nothing is saved with errors."""
+    data: dict[str, Any] = dict(form.cleaned_data)
+    if form.errors:
+        return data
+    home = int(data.pop("home", 0) or 0)
+    try:
+        form.saved = services.term_save(
+            scope=admin_scope(request),
+            actor=admin_user(request),
+            term_id=form.instance.pk,
+            set_id=home or None,
+            values=data,
+        )
+    except RagError as error:
+        form.add_error("text", error_message(error))
+    return dict(form.cleaned_data)
+
+
+def change_words(change: LexiconChange) -> str:
+    """What was done, in words."""
+    if change.before is None:
+        return _("added")
+    if change.after is None:
+        return _("deleted")
+    before, after = (str(Status(values["status"]).label) for values in (change.before, change.after))
+    return _("changed") if before == after else f"{before} → {after}"
+
+
+# ── what the pages show ─────────────────────────────────────────────────────────────────────────
+
+
+def set_of(request: HttpRequest) -> int | None:
+    """The set whose lexicon a request is about; None: that of the organisation."""
+    value = request.POST.get("set") or request.GET.get("set") or ""
+    chosen = int(value) if value.isdecimal() and len(value) < 18 else 0
+    if not value and not is_administrator(request):
+        choices = lexicon_choices(request)
+        chosen = int(choices[0][0]) if choices else 0
+    return chosen or None
+
+
+def home_of(request: HttpRequest) -> KnowledgeSet | None:
+    """That set. Raises PermissionDenied where the lexicon is not the person's."""
+    try:
+        return lexicon_set_get(scope=admin_scope(request), set_id=set_of(request))
+    except RagError as error:
+        raise PermissionDenied from error
+
+
+def _with_set(page: str, request: HttpRequest) -> str:
+    return f"{reverse(page)}?set={set_of(request) or 0}"
+
+
+def queue_of(request: HttpRequest) -> QuerySet[LexiconTerm]:
+    """Suggestions of one lexicon, the most doubtful first."""
+    rows = terms_of(scope=admin_scope(request), knowledge_set=home_of(request)).filter(status=Status.CANDIDATE)
+    doubt = Abs(Coalesce(Cast(F("score"), FloatField()), 0.5) - 0.5)
+    return rows.order_by(doubt, "key", "pk")
+
+
+def queue_context(request: HttpRequest) -> dict[str, Any]:
+    rows = queue_of(request)
+    count = rows.count()
+    words = ngettext("%(count)d suggestion is waiting.", "%(count)d suggestions are waiting.", count)
+    return {"terms": rows[:QUEUE], "count": count, "count_words": words % {"count": count}}
+
+
+def head_context(request: HttpRequest) -> dict[str, Any]:
+    """What stands above every page of the lexicon: whose it is, what is in use, what is under way."""
+    scope = admin_scope(request)
+    choices = lexicon_choices(request)
+    chosen = str(set_of(request) or 0)
+    if chosen not in dict(choices):
+        return {"lexicons": choices, "chosen": ""}
+    home = home_of(request)
+    versions = versions_managed(scope=scope, knowledge_set=home)
+    terms = terms_of(scope=scope, knowledge_set=home)
+    return {
+        "lexicons": choices,
+        "chosen": chosen,
+        "live": versions.filter(state="live").first(),
+        "building": versions.filter(state="building").first(),
+        "mining": minings_managed(scope=scope, knowledge_set=home).first(),
+        "suggested": terms.filter(status=Status.CANDIDATE).count(),
+        "approved": terms.filter(status=Status.APPROVED).count(),
+    }

@@ -1,0 +1,174 @@
+"""The lexicon: which terms a search uses, which the index holds, and which somebody may see and change (D8, U4).
+
+A search uses the terms of the tenant and of the sets that it searches and the asker may read. The index holds whole
+terms of every lexicon of the tenant: a document may come into another set without being indexed again, and a term that
+no question asks for does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from accounts.errors import MissingRightError, NotFoundError
+from accounts.roles import administers
+from accounts.scope import Scope
+from knowledge import model_registry
+from knowledge.indexes.corpus_epoch import EpochCache, epoch_of
+from knowledge.indexes.visibility import Visible
+from knowledge.models import KnowledgeSet, LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
+from knowledge.rights import LEXICON_CHANGE
+from knowledge.selectors.sets import set_curated, sets_curated, sets_readable
+from ragcore.text.lexicon import LexiconEntry, TermLexicon
+
+State = LexiconVersion.State
+KEPT_LEXICONS = 64  # compiled, in one process; one of 20,000 terms takes about 30 MB
+
+Versions = tuple[tuple[int | None, int], ...]  # (set or None, version)
+_versions: EpochCache[Versions] = EpochCache()
+
+
+# ── in use ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def lexicon_of_search(
+    *, scope: Scope, visible: Visible, sets: Sequence[int] = (), within: Scope | None = None
+) -> TermLexicon | None:
+    """The published terms for one search; None where there are none.
+
+    `within`: only sets and terms that a second person may see, too. Terms from documents above the clearance of the
+    asker are left out.
+    """
+    epoch = epoch_of(scope=scope, visible=visible)
+    published = _versions.get((scope.tenant_id,), epoch=epoch, make=lambda: _live_versions(scope.tenant_id))
+    if not published:
+        return None
+    readable = set(visible.readable) if visible.readable is not None else None
+    if readable is None:
+        rows = sets_readable(scope=scope)
+        if within is not None:
+            rows = rows.filter(pk__in=sets_readable(scope=within).order_by().values("pk"))
+        readable = set(rows.order_by().values_list("pk", flat=True))
+    asked = readable & set(sets) if sets else readable
+    mine = tuple(version for set_id, version in published if set_id is None or set_id in asked)
+    clearance = min(scope.clearance, within.clearance if within is not None else scope.clearance)
+    return _compiled(mine, clearance) if mine else None
+
+
+def lexicon_of_person(*, scope: Scope) -> TermLexicon | None:
+    """The published terms of the tenant and of every set that somebody may read."""
+    published = _live_versions(scope.tenant_id)
+    if not published:
+        return None
+    readable = set(sets_readable(scope=scope).order_by().values_list("pk", flat=True))
+    mine = tuple(version for set_id, version in published if set_id is None or set_id in readable)
+    return _compiled(mine, scope.clearance) if mine else None
+
+
+def lexicon_of_index(*, tenant_id: int) -> TermLexicon | None:
+    """Every term that passages of a tenant are indexed with: published, or about to be."""
+    rows = LexiconVersion.objects.filter(tenant_id=tenant_id, state__in=(State.LIVE, State.BUILDING)).order_by("pk")
+    versions = tuple(rows.values_list("pk", flat=True))
+    return _compiled(versions, None) if versions else None
+
+
+def lexicon_of_version(version: LexiconVersion) -> TermLexicon:
+    """The terms of one version, whoever may see them."""
+    return _compiled((version.pk,), None)
+
+
+def _live_versions(tenant_id: int) -> Versions:
+    rows = LexiconVersion.objects.filter(tenant_id=tenant_id, state=State.LIVE).exclude(entries=[])
+    return tuple(rows.order_by("pk").values_list("knowledge_set_id", "pk"))
+
+
+@lru_cache(maxsize=KEPT_LEXICONS)
+def _compiled(versions: tuple[int, ...], clearance: int | None) -> TermLexicon:
+    """The terms of versions, which never change, up to a clearance."""
+    rows = LexiconVersion.objects.filter(pk__in=versions).order_by("pk").values_list("entries", flat=True)
+    entries = (entry for stored in rows for entry in stored)
+    seen = (entry for entry in entries if clearance is None or entry.get("clearance", 0) <= clearance)
+    return TermLexicon.of(map(entry_of, seen), model_registry.tokenizer())
+
+
+def entry_of(stored: Mapping[str, Any]) -> LexiconEntry:
+    """An entry of a version."""
+    return LexiconEntry(
+        text=stored["text"],
+        language=stored.get("language", "other"),
+        kind=stored.get("kind", "term"),
+        long_form=stored.get("long_form", ""),
+        synonyms=tuple(stored.get("synonyms", ())),
+        translations=tuple(stored.get("translations", ())),
+    )
+
+
+# ── to see and change ───────────────────────────────────────────────────────────────────────────
+
+
+def lexicon_set_get(*, scope: Scope, set_id: int | None) -> KnowledgeSet | None:
+    """The set whose lexicon the asker may change; None stands for the tenant's lexicon.
+
+    Raises NotFoundError, NotAllowedError, MissingRightError.
+    """
+    if set_id is not None:
+        return set_curated(scope=scope, set_id=set_id)
+    if not administers(scope=scope, doing=LEXICON_CHANGE):
+        raise MissingRightError("change_lexicon")
+    return None
+
+
+def lexicon_condition(*, scope: Scope) -> Q:
+    """Rows of lexicons that the asker may change."""
+    own = Q(knowledge_set__in=sets_curated(scope=scope).order_by().values("pk"))
+    if administers(scope=scope, doing=LEXICON_CHANGE):
+        own |= Q(knowledge_set=None, tenant_id=scope.tenant_id)
+    return own
+
+
+def terms_managed(*, scope: Scope) -> QuerySet[LexiconTerm]:
+    """Terms that the asker may see and change: of the own lexicons, from documents up to the own clearance."""
+    rows = LexiconTerm.objects.filter(lexicon_condition(scope=scope), clearance__lte=scope.clearance)
+    return rows.select_related("knowledge_set")
+
+
+def terms_of(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> QuerySet[LexiconTerm]:
+    """The terms of one lexicon."""
+    rows = terms_managed(scope=scope)
+    if knowledge_set is not None:
+        return rows.filter(knowledge_set=knowledge_set)
+    return rows.filter(knowledge_set=None, tenant_id=scope.tenant_id)
+
+
+def term_get(*, scope: Scope, term_id: int) -> LexiconTerm:
+    """A term that the asker may change. Raises NotFoundError."""
+    found = terms_managed(scope=scope).filter(pk=term_id).first()
+    if found is None:
+        raise NotFoundError("lexicon_term", term=term_id)
+    return found
+
+
+def changes_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> QuerySet[LexiconChange]:
+    """Changes of one lexicon, the latest first; of terms that the asker may see."""
+    rows = LexiconChange.objects.filter(lexicon_condition(scope=scope), knowledge_set=knowledge_set)
+    if knowledge_set is None:
+        rows = rows.filter(tenant_id=scope.tenant_id)
+    above = Q(after__clearance__gt=scope.clearance) | Q(before__clearance__gt=scope.clearance)
+    return rows.exclude(above).select_related("author")
+
+
+def versions_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> QuerySet[LexiconVersion]:
+    """Versions of one lexicon, the latest first."""
+    rows = LexiconVersion.objects.filter(lexicon_condition(scope=scope), knowledge_set=knowledge_set)
+    if knowledge_set is None:
+        rows = rows.filter(tenant_id=scope.tenant_id)
+    return rows.select_related("author").defer("entries")
+
+
+def minings_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> QuerySet[LexiconMining]:
+    """Searches for terms in one set, or in all documents of the tenant, the latest first."""
+    rows = LexiconMining.objects.filter(lexicon_condition(scope=scope), knowledge_set=knowledge_set)
+    return rows if knowledge_set is not None else rows.filter(tenant_id=scope.tenant_id)

@@ -1,0 +1,27 @@
+"""The lexicon: editing terms, files, publishing, and finding terms in documents (D8, U4)."""
+
+from knowledge.services.lexicon.mining import mining_cancel, mining_run, mining_start
+from knowledge.services.lexicon.publishing import (
+    lexicon_build,
+    lexicon_builds_resume,
+    lexicon_publish,
+    lexicon_roll_back,
+)
+from knowledge.services.lexicon.remedies import synonym_add, synonym_undo
+from knowledge.services.lexicon.terms import change_undo, term_delete, term_save, terms_decide
+
+__all__ = [
+    "change_undo",
+    "lexicon_build",
+    "lexicon_builds_resume",
+    "lexicon_publish",
+    "lexicon_roll_back",
+    "mining_cancel",
+    "mining_run",
+    "mining_start",
+    "synonym_add",
+    "synonym_undo",
+    "term_delete",
+    "term_save",
+    "terms_decide",
+]

@@ -1,0 +1,165 @@
+"""Searching the documents of a set, or of the tenant, for terms: suggestions that somebody reviews (D8).
+
+It reads what its author may read, except documents that only named readers may see. A suggestion is shown to nobody
+whose clearance is below that of the lowest document that has it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.errors import NotFoundError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.selectors import scope_for
+from accounts.services import audit_record
+from knowledge import model_registry
+from knowledge.errors import LexiconTermError
+from knowledge.models import DocumentVersion, LexiconMining, LexiconTerm
+from knowledge.models.lexicon import NAME_CHARACTERS
+from knowledge.queue import MINE_TERMS, enqueue_on_commit
+from knowledge.selectors.documents import documents_askable
+from knowledge.selectors.lexicon import lexicon_condition, lexicon_set_get
+from knowledge.services.lexicon.terms import STORED, checked_values, term_key
+from ragcore.errors import RagError
+from ragcore.text.mining.candidates import TermCandidate, TermMiner, term_words
+
+logger = logging.getLogger(__name__)
+
+State = LexiconMining.State
+OPEN = (State.QUEUED, State.RUNNING)
+LOST_AFTER = timedelta(minutes=10)
+MOST_CHARACTERS = 2_000_000  # of one document
+AT_ONCE = 20  # documents that are loaded together
+
+
+@transaction.atomic
+def mining_start(*, scope: Scope, actor: User, set_id: int | None = None) -> LexiconMining:
+    """Search the documents of a set for terms, or (None) those of the tenant that the actor may read.
+
+    Raises NotFoundError, NotAllowedError, MissingRightError, LexiconTermError while such a search is under way.
+    """
+    home = lexicon_set_get(scope=scope, set_id=set_id)
+    tenant_id = home.tenant_id if home is not None else scope.tenant_id
+    mine = LexiconMining.objects.filter(tenant_id=tenant_id, knowledge_set=home, state__in=OPEN)
+    if mine.filter(heartbeat__gt=timezone.now() - LOST_AFTER).exists():
+        raise LexiconTermError("busy")
+    mine.update(state=State.FAILED, error_code="worker_lost", finished=timezone.now())
+    run = LexiconMining.objects.create(tenant_id=tenant_id, knowledge_set=home, author=actor)
+    audit_record(actor=actor, action="lexicon.mine", target=home.name if home else "tenant", run=run.pk)
+    enqueue_on_commit(MINE_TERMS, mining_id=run.pk)
+    return run
+
+
+def mining_cancel(*, scope: Scope, mining_id: int) -> None:
+    """Ask a search to end; nothing is suggested then. Raises NotFoundError."""
+    mine = LexiconMining.objects.filter(lexicon_condition(scope=scope), pk=mining_id)
+    if not mine.update(is_cancelled=True):
+        raise NotFoundError("lexicon_mining", run=mining_id)
+    mine.filter(state=State.QUEUED).update(state=State.CANCELLED, finished=timezone.now())
+
+
+def mining_run(*, mining_id: int) -> None:
+    """Read the documents and store suggestions. Repeating it adds nothing that is there."""
+    mine = LexiconMining.objects.filter(pk=mining_id, state__in=OPEN)
+    run = mine.select_related("author", "knowledge_set").first()
+    if run is None or run.author is None:
+        return
+    try:
+        _mine(run)
+    except RagError as error:
+        logger.warning("searching for terms failed: %s", error)
+        mine.update(state=State.FAILED, error_code=error.code, finished=timezone.now())
+
+
+def _mine(run: LexiconMining) -> None:
+    assert run.author is not None
+    scope = scope_for(run.author)
+    sets = [run.knowledge_set_id] if run.knowledge_set_id is not None else []
+    documents = documents_askable(scope=scope, sets=sets).filter(readers=None, source_readers=None)
+    rows = list(documents.exclude(live_version=None).order_by("pk").values_list("live_version_id", "clearance"))
+    if not _alive(run, state=State.RUNNING, documents=len(rows), documents_done=0):
+        return
+    miner = TermMiner(model_registry.tokenizer())
+    done = 0
+    for texts in _texts(rows):
+        for text, level in texts:
+            miner.add(text, level=level)
+        done += len(texts)
+        if not _alive(run, documents_done=done):
+            return
+    found = miner.candidates(reviewed=_reviewed(run))
+    with transaction.atomic():
+        added = suggestions_store(run, found)
+        if not _alive(run, state=State.DONE, found=added, finished=timezone.now()):
+            transaction.set_rollback(True)
+
+
+def _texts(rows: Sequence[tuple[int, int]]) -> Iterator[list[tuple[str, int]]]:
+    for start in range(0, len(rows), AT_ONCE):
+        levels = dict(rows[start : start + AT_ONCE])
+        texts = dict(DocumentVersion.objects.filter(pk__in=levels).values_list("pk", "markdown"))
+        yield [(texts[pk][:MOST_CHARACTERS], level) for pk, level in levels.items() if pk in texts]
+
+
+def _alive(run: LexiconMining, **values: object) -> bool:
+    """Write progress; False once the search was cancelled."""
+    mine = LexiconMining.objects.filter(pk=run.pk)
+    if mine.filter(is_cancelled=False, state__in=OPEN).update(heartbeat=timezone.now(), **values):
+        return True
+    mine.filter(state__in=OPEN).update(state=State.CANCELLED, finished=timezone.now())
+    return False
+
+
+def _reviewed(run: LexiconMining) -> dict[str, bool]:
+    """What people have decided about terms of this lexicon: each search learns from it."""
+    tokenizer = model_registry.tokenizer()
+    rows = LexiconTerm.objects.filter(tenant_id=run.tenant_id, knowledge_set_id=run.knowledge_set_id)
+    decided = rows.exclude(status=LexiconTerm.Status.CANDIDATE).values_list("text", "status")
+    return {term_words(text, tokenizer): status == LexiconTerm.Status.APPROVED for text, status in decided}
+
+
+def suggestions_store(run: LexiconMining, found: Sequence[TermCandidate]) -> int:
+    """Store new suggestions and bring the scores of open ones up to date; returns how many are new."""
+    rows = LexiconTerm.objects.filter(tenant_id=run.tenant_id, knowledge_set_id=run.knowledge_set_id)
+    known = {(term.key, term.long_form.lower()): term for term in rows}
+    fresh: list[LexiconTerm] = []
+    again: list[LexiconTerm] = []
+    for one in found:
+        key = (term_key(one.text), one.long_form[:NAME_CHARACTERS].lower())
+        if key not in known:
+            if (term := _suggestion(run, one)) is not None:
+                fresh.append(term)
+                known[key] = term
+        elif known[key].status == LexiconTerm.Status.CANDIDATE and known[key].pk:
+            known[key].score = one.score
+            again.append(known[key])
+    LexiconTerm.objects.bulk_create(fresh, batch_size=500)
+    LexiconTerm.objects.bulk_update(again, ["score"], batch_size=500)
+    return len(fresh)
+
+
+def _suggestion(run: LexiconMining, one: TermCandidate) -> LexiconTerm | None:
+    given = {name: getattr(one, name) for name in ("text", "kind", "long_form", "language", "synonyms", "translations")}
+    try:
+        values = checked_values({**given, "status": LexiconTerm.Status.CANDIDATE})
+    except LexiconTermError:
+        return None
+    term = LexiconTerm(
+        tenant_id=run.tenant_id,
+        knowledge_set_id=run.knowledge_set_id,
+        author=run.author,
+        origin=LexiconTerm.Origin.MINED,
+        score=one.score,
+        evidence=one.evidence[:500],
+        clearance=one.level,
+    )
+    for name, value in values.items():
+        if name in STORED:
+            setattr(term, name, value)
+    return term

@@ -1,0 +1,201 @@
+"""Publishing a lexicon: whole terms into the index beside running searches, then the switch (D8, D17).
+
+A version is published in two steps. First, passages that contain its names get one more term for each whole name,
+batch by batch; passages that are processed meanwhile get them, too. Searches go on with the version before: nothing
+that they ask for is taken away. Then, in one transaction, the version comes into use and cached answers become stale.
+
+Names that are no longer published stay in the index until their passages are processed again: no question asks for
+them. So the way back is a switch, too.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Max
+from django.utils import timezone
+
+from accounts.errors import NotFoundError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge import model_registry
+from knowledge.errors import LexiconTermError
+from knowledge.indexes.corpus_epoch import epoch_advance
+from knowledge.indexes.lexicon_entries import (
+    PassageText,
+    passage_texts,
+    passages_with_parts,
+    whole_terms_add,
+)
+from knowledge.models import KnowledgeSet, LexiconTerm, LexiconVersion
+from knowledge.queue import BUILD_LEXICON, enqueue_on_commit
+from knowledge.selectors.lexicon import lexicon_of_version, lexicon_set_get, versions_managed
+from knowledge.services.representations import indexed_text
+from ragcore.text.lexicon import TermLexicon
+
+logger = logging.getLogger(__name__)
+
+State = LexiconVersion.State
+NAMES_AT_ONCE = 500
+PASSAGES_AT_ONCE = 300  # in one transaction, which holds the lock of the tenant's statistics
+LOST_AFTER = timedelta(minutes=3)  # without a sign of life
+
+
+@transaction.atomic
+def lexicon_publish(*, scope: Scope, actor: User, set_id: int | None = None, note: str = "") -> LexiconVersion:
+    """Publish the approved terms of a lexicon as a new version; returns it, being built, or in use if nothing changed.
+
+    Raises NotFoundError, NotAllowedError, MissingRightError.
+    """
+    home = lexicon_set_get(scope=scope, set_id=set_id)
+    tenant_id = home.tenant_id if home is not None else scope.tenant_id
+    entries = _approved(tenant_id, home)
+    live = LexiconVersion.objects.filter(tenant_id=tenant_id, knowledge_set=home, state=State.LIVE).first()
+    if live is not None and live.entries == entries:
+        return live
+    version = _version_create(tenant_id, home, entries, actor=actor, note=note)
+    audit_record(actor=actor, action="lexicon.publish", target=_title(home), version=version.number)
+    return version
+
+
+@transaction.atomic
+def lexicon_roll_back(*, scope: Scope, actor: User, version_id: int) -> LexiconVersion:
+    """Publish the entries of a former version as a new one; terms are not changed.
+
+    Raises NotFoundError.
+    """
+    former = LexiconVersion.objects.filter(pk=version_id).first()
+    home = former.knowledge_set if former is not None else None
+    if former is None or not versions_managed(scope=scope, knowledge_set=home).filter(pk=version_id).exists():
+        raise NotFoundError("lexicon_version", version=version_id)
+    if former.state != State.RETIRED:
+        raise LexiconTermError("in_use")
+    version = _version_create(former.tenant_id, home, former.entries, actor=actor, note=f"= {former.number}")
+    audit_record(actor=actor, action="lexicon.roll_back", target=_title(home), version=former.number)
+    return version
+
+
+def _version_create(
+    tenant_id: int, home: KnowledgeSet | None, entries: list[dict[str, Any]], *, actor: User, note: str
+) -> LexiconVersion:
+    mine = LexiconVersion.objects.select_for_update().filter(tenant_id=tenant_id, knowledge_set=home)
+    list(mine.order_by("pk").values_list("pk", flat=True))  # one after the other
+    mine.filter(state=State.BUILDING).update(state=State.RETIRED)  # overtaken
+    number = (mine.order_by().aggregate(last=Max("number"))["last"] or 0) + 1
+    version = LexiconVersion.objects.create(
+        tenant_id=tenant_id, knowledge_set=home, entries=entries, number=number, author=actor, note=note
+    )
+    enqueue_on_commit(BUILD_LEXICON, version_id=version.pk)
+    return version
+
+
+def _approved(tenant_id: int, home: KnowledgeSet | None) -> list[dict[str, Any]]:
+    rows = LexiconTerm.objects.filter(tenant_id=tenant_id, knowledge_set=home, status=LexiconTerm.Status.APPROVED)
+    names = ("text", "language", "kind", "long_form", "synonyms", "translations", "clearance")
+    return list(rows.order_by("key", "long_form").values(*names))
+
+
+def _title(home: KnowledgeSet | None) -> str:
+    return home.name if home is not None else "tenant"
+
+
+# ── the index ───────────────────────────────────────────────────────────────────────────────────
+
+
+def lexicon_build(*, version_id: int) -> None:
+    """Index the names of a version, then bring it into use. Safe to repeat: what is there already stays as it is."""
+    version = LexiconVersion.objects.filter(pk=version_id, state=State.BUILDING).first()
+    if version is None:
+        return
+    lexicon = lexicon_of_version(version)
+    names = whole_names(lexicon)
+    if not _alive(version, names=len(names), names_done=0):
+        return
+    for start in range(0, len(names), NAMES_AT_ONCE):
+        batch = names[start : start + NAMES_AT_ONCE]
+        if not _names_index(version, lexicon, batch):
+            return
+        if not _alive(version, names_done=start + len(batch)):
+            return
+    _bring_into_use(version)
+
+
+def whole_names(lexicon: TermLexicon) -> list[str]:
+    """Names that are terms of their own in the index."""
+    return sorted({name for name in lexicon.all_names() if lexicon.whole_terms(name, _words(name))})
+
+
+def _names_index(version: LexiconVersion, lexicon: TermLexicon, names: Sequence[str]) -> bool:
+    """Index some names; False if another version has overtaken this one."""
+    tokenizer = model_registry.tokenizer()
+    parts = [tuple(dict.fromkeys(tokenizer.terms(name))) for name in names]
+    chunks = passages_with_parts(tenant_id=version.tenant_id, names=parts)
+    for start in range(0, len(chunks), PASSAGES_AT_ONCE):
+        texts = passage_texts(tenant_id=version.tenant_id, chunks=chunks[start : start + PASSAGES_AT_ONCE])
+        terms = {one.chunk: found for one in texts if (found := _whole_terms(lexicon, one))}
+        if terms:
+            with transaction.atomic():
+                changed = whole_terms_add(tenant_id=version.tenant_id, terms=terms)
+            if not _alive(version, passages=F("passages") + changed):
+                return False
+    return True
+
+
+def _whole_terms(lexicon: TermLexicon, passage: PassageText) -> list[str]:
+    text = indexed_text(title=passage.title, heading_path=passage.heading_path, text=passage.text)
+    return lexicon.whole_terms(text, _words(text))
+
+
+def _words(text: str) -> list[str]:
+    return model_registry.tokenizer().words(text)
+
+
+def _alive(version: LexiconVersion, **values: Any) -> bool:
+    """Write progress; False if the version is no longer being built."""
+    mine = LexiconVersion.objects.filter(pk=version.pk, state=State.BUILDING)
+    return bool(mine.update(heartbeat=timezone.now(), **values))
+
+
+@transaction.atomic
+def _bring_into_use(version: LexiconVersion) -> None:
+    same = LexiconVersion.objects.select_for_update().filter(
+        tenant_id=version.tenant_id, knowledge_set_id=version.knowledge_set_id
+    )
+    states = dict(same.order_by("pk").values_list("pk", "state"))
+    if states.get(version.pk) != State.BUILDING:
+        return
+    same.filter(state=State.LIVE).update(state=State.RETIRED)
+    now = timezone.now()
+    same.filter(pk=version.pk).update(state=State.LIVE, live_since=now, heartbeat=now)
+    sets = None if version.knowledge_set_id is None else [version.knowledge_set_id]
+    epoch_advance(tenant_id=version.tenant_id, sets=sets)
+
+
+def lexicon_builds_resume() -> int:
+    """Queue builds whose worker or message was lost; returns how many."""
+    lost = LexiconVersion.objects.filter(state=State.BUILDING, heartbeat__lt=timezone.now() - LOST_AFTER)
+    ids = list(lost.values_list("pk", flat=True))
+    for version_id in ids:
+        enqueue_on_commit(BUILD_LEXICON, version_id=version_id)
+    if ids:
+        logger.warning("lexicon versions are built on: %s", ids)
+    return len(ids)
+
+
+# ── what it does ────────────────────────────────────────────────────────────────────────────────
+
+
+def versions_unmeasured() -> list[LexiconVersion]:
+    """Versions in use whose effect on golden cases is not known yet."""
+    rows = LexiconVersion.objects.filter(state=State.LIVE, measured={}).exclude(entries=[])
+    return list(rows.select_related("author", "knowledge_set").order_by("pk"))
+
+
+def version_measured_set(*, version_id: int, measured: dict[str, Any]) -> None:
+    """Keep what a version did for golden cases."""
+    LexiconVersion.objects.filter(pk=version_id).update(measured=measured)

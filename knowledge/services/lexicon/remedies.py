@@ -1,0 +1,55 @@
+"""What a feedback case may do to the lexicon: one synonym, published at once, taken back at once (D8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from accounts.models import User
+from accounts.scope import Scope
+from knowledge.models import LexiconChange, LexiconTerm, LexiconVersion
+from knowledge.selectors.lexicon import lexicon_set_get, terms_of
+from knowledge.services.lexicon.publishing import lexicon_publish
+from knowledge.services.lexicon.terms import change_undo, term_key, term_save
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynonymAdded:
+    """What was done; `change_id` is None where the synonym was there already."""
+
+    term: LexiconTerm
+    change_id: int | None
+    version: LexiconVersion  # in use as soon as its state is "live"
+
+
+@transaction.atomic
+def synonym_add(*, scope: Scope, actor: User, set_id: int | None, term: str, synonym: str) -> SynonymAdded:
+    """Make `synonym` another name of `term` in the lexicon of a set, or (None) of the tenant, and publish it.
+
+    A term that the lexicon does not have is added, one that was only suggested is approved. Raises NotFoundError,
+    NotAllowedError, MissingRightError, LexiconTermError.
+    """
+    home = lexicon_set_get(scope=scope, set_id=set_id)
+    known = terms_of(scope=scope, knowledge_set=home).filter(key=term_key(term)).order_by("pk").first()
+    names = [*known.synonyms, synonym] if known is not None else [synonym]
+    saved = term_save(
+        scope=scope,
+        actor=actor,
+        term_id=known.pk if known is not None else None,
+        set_id=set_id,
+        values={"text": known.text if known else term, "synonyms": names, "status": LexiconTerm.Status.APPROVED},
+        origin=LexiconTerm.Origin.REMEDY,
+    )
+    change = LexiconChange.objects.filter(term_id=saved.pk, undone=None).order_by("-pk").first()
+    was_new = known is None or term_key(synonym) not in map(term_key, known.synonyms)
+    version = lexicon_publish(scope=scope, actor=actor, set_id=set_id, note=f"{term} = {synonym}"[:200])
+    return SynonymAdded(term=saved, change_id=change.pk if change and was_new else None, version=version)
+
+
+@transaction.atomic
+def synonym_undo(*, scope: Scope, actor: User, change_id: int) -> LexiconVersion:
+    """Take back what `synonym_add` did, and publish that. Raises as `change_undo`."""
+    change_undo(scope=scope, actor=actor, change_id=change_id)
+    set_id = LexiconChange.objects.values_list("knowledge_set_id", flat=True).get(pk=change_id)
+    return lexicon_publish(scope=scope, actor=actor, set_id=set_id)

@@ -1,0 +1,227 @@
+"""Terms are written here only: every change is recorded with its values before and after, and can be undone (D8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.errors import NameTakenError, NotFoundError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge.errors import LexiconTermError
+from knowledge.models import KnowledgeSet, LexiconChange, LexiconTerm
+from knowledge.models.lexicon import NAME_CHARACTERS
+from knowledge.selectors.lexicon import (
+    changes_managed,
+    lexicon_condition,
+    lexicon_set_get,
+    term_get,
+    terms_managed,
+    terms_of,
+)
+from ragcore.text.normalise import normalise_query, visible
+from ragcore.text.scripts import language_of
+
+Status = LexiconTerm.Status
+Kind = LexiconTerm.Kind
+FIELDS = ("text", "language", "kind", "long_form", "synonyms", "translations", "status")
+STORED = (*FIELDS, "key", "origin", "score", "evidence", "clearance")
+MOST_NAMES = 50  # synonyms or translations of one term
+MOST_TERMS = 50_000  # of one lexicon
+
+
+def term_key(text: str) -> str:
+    """What two writings of a term have in common."""
+    return normalise_query(text).lower()[:NAME_CHARACTERS]
+
+
+@transaction.atomic
+def term_save(
+    *,
+    scope: Scope,
+    actor: User,
+    values: Mapping[str, Any],
+    term_id: int | None = None,
+    set_id: int | None = None,
+    origin: str = LexiconTerm.Origin.PERSON,
+    batch: UUID | None = None,
+) -> LexiconTerm:
+    """Change a term, or add one to the lexicon of a set or (without a set) of the tenant: fields of FIELDS.
+
+    Raises NotFoundError, NotAllowedError, MissingRightError, LexiconTermError, NameTakenError.
+    """
+    if term_id is None:
+        home = lexicon_set_get(scope=scope, set_id=set_id)
+        tenant_id = home.tenant_id if home is not None else scope.tenant_id
+        term = LexiconTerm(tenant_id=tenant_id, knowledge_set=home, author=actor, origin=origin)
+        if LexiconTerm.objects.filter(tenant_id=tenant_id, knowledge_set=home).count() >= MOST_TERMS:
+            raise LexiconTermError("too_many", limit=MOST_TERMS)
+        before = None
+    else:
+        term = term_get(scope=scope, term_id=term_id)
+        before = stored_values(term)
+    for name, value in checked_values(values, old=term).items():
+        setattr(term, name, value)
+    if before is not None and before == stored_values(term):
+        return term
+    _store(term)
+    change_record(term=term, before=before, after=stored_values(term), actor=actor, batch=batch)
+    audit_record(actor=actor, action="lexicon.change", target=term.text, term=term.pk, **_place(term))
+    return term
+
+
+@transaction.atomic
+def term_delete(*, scope: Scope, actor: User, term_id: int) -> LexiconChange:
+    """Delete a term; undoing the change brings it back. Raises NotFoundError."""
+    term = term_get(scope=scope, term_id=term_id)
+    change = change_record(term=term, before=stored_values(term), after=None, actor=actor)
+    audit_record(actor=actor, action="lexicon.delete", target=term.text, term=term.pk, **_place(term))
+    term.delete()
+    return change
+
+
+@transaction.atomic
+def terms_decide(*, scope: Scope, actor: User, term_ids: Sequence[int], status: str) -> list[LexiconChange]:
+    """Approve, reject or reopen several terms; one batch in the history. Terms of others are left out.
+
+    Raises NotFoundError if none of them is the asker's.
+    """
+    rows = list(terms_managed(scope=scope).filter(pk__in=term_ids).order_by("pk"))
+    if not rows:
+        raise NotFoundError("lexicon_term", term=next(iter(term_ids), 0))
+    batch = uuid4()
+    changes = []
+    for term in rows:
+        if term.status == status:
+            continue
+        before = stored_values(term)
+        term.status = Status(status)
+        term.save(update_fields=["status", "updated"])
+        changes.append(change_record(term=term, before=before, after=stored_values(term), actor=actor, batch=batch))
+    for term in rows[:1]:
+        audit_record(actor=actor, action="lexicon.decide", target=term.text, status=status, terms=len(changes))
+    return changes
+
+
+@transaction.atomic
+def change_undo(*, scope: Scope, actor: User, change_id: int) -> LexiconTerm | None:
+    """Bring a term back to what it was before a change, with all changes of its batch; None: it did not exist.
+
+    Undoing twice does nothing more. Raises NotFoundError, LexiconTermError where the term was changed again since.
+    """
+    change = LexiconChange.objects.filter(lexicon_condition(scope=scope), pk=change_id).first()
+    if change is None or not changes_managed(scope=scope, knowledge_set=change.knowledge_set).filter(pk=change_id):
+        raise NotFoundError("lexicon_change", change=change_id)
+    same = LexiconChange.objects.filter(batch=change.batch) if change.batch else LexiconChange.objects.none()
+    together = [change, *same.exclude(pk=change.pk)]
+    restored = None
+    for one in sorted(together, key=lambda row: -row.pk):
+        if one.undone is None:
+            term = _undo(one)
+            restored = term if one.pk == change.pk else restored
+    LexiconChange.objects.filter(pk__in=[one.pk for one in together], undone=None).update(undone=timezone.now())
+    audit_record(actor=actor, action="lexicon.undo", target=change.text, changes=len(together))
+    return restored
+
+
+def _undo(change: LexiconChange) -> LexiconTerm | None:
+    term = LexiconTerm.objects.filter(pk=change.term_id or 0).first()
+    if change.after is not None and (term is None or stored_values(term) != change.after):
+        raise LexiconTermError("changed", term=change.text)
+    if change.before is None:
+        if term is not None:
+            term.delete()
+        return None
+    if term is None:
+        term = LexiconTerm(pk=change.term_id, tenant_id=change.tenant_id, knowledge_set_id=change.knowledge_set_id)
+    for name in STORED:
+        setattr(term, name, change.before[name])
+    _store(term)
+    return term
+
+
+def _store(term: LexiconTerm) -> None:
+    try:
+        with transaction.atomic():
+            term.save()
+    except IntegrityError as error:
+        raise NameTakenError("lexicon_term", name=term.text) from error
+
+
+def change_record(
+    *, term: LexiconTerm, before: Any, after: Any, actor: User | None, batch: UUID | None = None
+) -> LexiconChange:
+    """Keep what was changed."""
+    return LexiconChange.objects.create(
+        tenant_id=term.tenant_id,
+        knowledge_set_id=term.knowledge_set_id,
+        term_id=term.pk,
+        text=term.text,
+        before=before,
+        after=after,
+        batch=batch,
+        author=actor,
+    )
+
+
+def stored_values(term: LexiconTerm) -> dict[str, Any]:
+    """The values of a term as the history keeps them."""
+    return {name: getattr(term, name) for name in STORED}
+
+
+def _place(term: LexiconTerm) -> dict[str, Any]:
+    return {"set": term.knowledge_set_id}
+
+
+# ── values ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def checked_values(values: Mapping[str, Any], *, old: LexiconTerm | None = None) -> dict[str, Any]:
+    """Values of a term, cleaned; what is not given is taken from the old term. Raises LexiconTermError."""
+    old = old or LexiconTerm()
+    given = {name: values.get(name, getattr(old, name)) for name in FIELDS}
+    text = _name(given["text"])
+    if not any(character.isalnum() for character in text):
+        raise LexiconTermError("empty")
+    found: dict[str, Any] = {"text": text, "key": term_key(text), "long_form": _name(given["long_form"])}
+    if term_key(found["long_form"]) == found["key"]:
+        found["long_form"] = ""
+    for field in ("synonyms", "translations"):
+        found[field] = _names(given[field], but=found["key"])
+    for field, choices in (("status", Status), ("kind", Kind), ("language", LexiconTerm.Language)):
+        if given[field] not in choices.values:
+            raise LexiconTermError("choice", field=field, value=str(given[field])[:40])
+        found[field] = given[field]
+    if found["language"] == LexiconTerm.Language.OTHER:
+        found["language"] = language_of(text)
+    if found["long_form"] and found["kind"] == Kind.TERM:
+        found["kind"] = Kind.ABBREVIATION
+    return found
+
+
+def _name(value: Any) -> str:
+    text = " ".join(visible(str(value or "")).split())
+    if len(text) > NAME_CHARACTERS:
+        raise LexiconTermError("long", limit=NAME_CHARACTERS, term=text[:40])
+    return text
+
+
+def _names(values: Iterable[Any], *, but: str) -> list[str]:
+    """Names, each once, without the term itself."""
+    found: dict[str, str] = {}
+    for value in values:
+        if (name := _name(value)) and term_key(name) != but:
+            found.setdefault(term_key(name), name)
+    if len(found) > MOST_NAMES:
+        raise LexiconTermError("names", limit=MOST_NAMES)
+    return list(found.values())
+
+
+def home_terms(*, scope: Scope, home: KnowledgeSet | None) -> dict[tuple[str, str], LexiconTerm]:
+    """The terms of a lexicon by key and long form."""
+    return {(term.key, term.long_form): term for term in terms_of(scope=scope, knowledge_set=home)}

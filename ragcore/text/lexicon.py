@@ -1,0 +1,341 @@
+"""The terms of an organisation: found in texts, kept whole, and widened to their other names (D8, U4).
+
+A lexicon only adds. A text keeps all terms that the tokenizer gives it; each lexicon term of several words or of three
+and more Chinese characters adds one more, for the whole. So passages that were indexed before a term was known are
+still found by its parts, and publishing a term makes no passage unfindable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import compress
+
+from ragcore.ports import Tokenizer
+from ragcore.text.normalise import nfkc, normalise_query
+from ragcore.text.scripts import CJK
+from ragcore.text.spelling import LEAST_LETTERS, likeness
+from ragcore.text.tokenise import stop_words
+from ragcore.types import Expansion, Relation
+
+MAX_TERM_CHARACTERS = 200
+MAX_TOKEN_CHARACTERS = 100  # a longer term is found by its parts
+MOST_WORDS = 8  # of a term that is kept whole
+WHOLE_CJK = 3  # characters; pairs are terms of the index anyway
+MOST_MEANT = 2  # names that one misspelt word may mean
+LIKE_WORD = 0.7  # likeness of a misspelt word to a word of the lexicon
+# Share of the weight of the asked word that another name gets, by how the two are related.
+WEIGHTS: Mapping[Relation, float] = {
+    "head": 0.9,
+    "abbreviation": 0.9,
+    "long form": 0.9,
+    "translation": 0.8,
+    "synonym": 0.6,
+}
+MOST_NAMES = 6  # other names of one mention
+MOST_EXPANSIONS = 16  # of one question
+
+_CJK = re.compile(f"[{CJK}]")
+_RUN = re.compile(r"\w{2,}")
+
+Whole = tuple[int, list[str], str]  # how many words, the words, the name as a term
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexiconEntry:
+    """One approved term with its other names. `long_form` is that of an abbreviation."""
+
+    text: str
+    language: str = "other"
+    kind: str = "term"
+    long_form: str = ""
+    synonyms: tuple[str, ...] = ()
+    translations: tuple[str, ...] = ()
+
+    def names(self) -> list[tuple[str, Relation]]:
+        """Every name once, the term itself first; an empty or repeated name is left out."""
+        head: Relation = "abbreviation" if self.long_form else "head"
+        every: list[tuple[str, Relation]] = [(self.text, head), (self.long_form, "long form")]
+        every += [(name, "synonym") for name in self.synonyms]
+        every += [(name, "translation") for name in self.translations]
+        found: dict[str, tuple[str, Relation]] = {}
+        for name, relation in every:
+            if plain := " ".join(name.split()):
+                found.setdefault(normalise_query(plain).lower(), (plain, relation))
+        return list(found.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherName:
+    """Another name of a term. `weight` is in (0, 1): the share of the asked word's weight."""
+
+    name: str
+    relation: Relation
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A lexicon name in a text: its key, and the words of the text that it covers."""
+
+    key: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TermLexicon:
+    """Published terms, ready to be looked up. Build it with `of`; two lexicons of the same entries are alike."""
+
+    entries: tuple[LexiconEntry, ...]
+    keys: Mapping[str, tuple[tuple[str, Relation, int], ...]]  # key -> (name as written, relation, entry)
+    phrases: Mapping[str, Mapping[int, frozenset[str]]]  # first word -> number of words -> keys
+    characters: Mapping[str, tuple[int, ...]]  # first two characters -> lengths of Chinese names, longest first
+    chinese: frozenset[str]  # names with Chinese characters, lower case, without spaces
+    openings: Mapping[str, tuple[int, ...]]  # the same by three characters, of names that are kept whole
+    followers: Mapping[str, Mapping[str, tuple[Whole, ...]]]  # first and second word of names that are kept whole
+    tokenizer: Tokenizer = field(repr=False)
+
+    @classmethod
+    def of(cls, entries: Iterable[LexiconEntry], tokenizer: Tokenizer) -> TermLexicon:
+        """Entries whose text is empty or longer than MAX_TERM_CHARACTERS are left out."""
+        kept = tuple(e for e in entries if 0 < len(e.text.strip()) <= MAX_TERM_CHARACTERS)
+        keys: dict[str, list[tuple[str, Relation, int]]] = {}
+        phrases: dict[str, dict[int, set[str]]] = {}
+        lengths: dict[str, set[int]] = {}
+        chinese: set[str] = set()
+        for at, entry in enumerate(kept):
+            for name, relation in entry.names():
+                key, words = _key(name, tokenizer)
+                if not key:
+                    continue
+                keys.setdefault(key, []).append((name, relation, at))
+                if not words:
+                    chinese.add(key)
+                    lengths.setdefault(key[:2], set()).add(len(key))
+                elif len(words) <= MOST_WORDS:
+                    phrases.setdefault(words[0], {}).setdefault(len(words), set()).add(key)
+        return cls(
+            entries=kept,
+            keys={key: tuple(found) for key, found in keys.items()},
+            phrases={
+                first: {n: frozenset(found) for n, found in sorted(by.items(), reverse=True)}
+                for first, by in phrases.items()
+            },
+            characters={pair: tuple(sorted(found, reverse=True)) for pair, found in lengths.items()},
+            chinese=frozenset(chinese),
+            openings=_openings(chinese),
+            followers=_followers([key for key in keys if key not in chinese]),
+            tokenizer=tokenizer,
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.keys)
+
+    # ── terms for the index ─────────────────────────────────────────────────────────────────────
+
+    def whole_terms(self, text: str, words: Sequence[str]) -> list[str]:
+        """One term for each place of the text where a name of several words or characters stands.
+
+        `words`: what the tokenizer gives for the text. Names within names count, too.
+        """
+        found: list[str] = []
+        followers = self.followers
+        # in C as far as possible: most words begin no name
+        for at in compress(range(len(words) - 1), map(followers.__contains__, words)):
+            if (longer := followers[words[at]].get(words[at + 1])) is not None:
+                for length, name, key in longer:
+                    if length == 2 or words[at : at + length] == name:
+                        found.append(key)
+        if self.openings and not text.isascii():
+            found += self._whole_chinese(text)
+        return found
+
+    def _whole_chinese(self, text: str) -> list[str]:
+        """Names with Chinese characters, by their first three."""
+        found: list[str] = []
+        openings, known = self.openings, self.chinese
+        for match in _RUN.finditer(text.lower()):
+            run = match.group()
+            if run.isascii():
+                continue
+            for at in [n for n in range(len(run) - 2) if run[n : n + 3] in openings]:
+                found += [name for length in openings[run[at : at + 3]] if (name := run[at : at + length]) in known]
+        return found
+
+    # ── names in a question ─────────────────────────────────────────────────────────────────────
+
+    def _phrases_in(self, words: Sequence[str]) -> Iterator[tuple[int, str]]:
+        phrases = self.phrases
+        for at, word in enumerate(words):
+            if word in phrases:
+                for length, keys in phrases[word].items():
+                    span = word if length == 1 else " ".join(words[at : at + length])
+                    if span in keys:
+                        yield at, span
+
+    def _chinese_in(self, text: str) -> Iterator[tuple[int, str]]:
+        """Names with Chinese characters and where they begin, the longest first at each place."""
+        starts, known = self.characters, self.chinese
+        for match in _RUN.finditer(text.lower()):
+            run, begin = match.group(), match.start()
+            for at in range(len(run) - 1):
+                for length in starts.get(run[at : at + 2], ()):
+                    if (name := run[at : at + length]) in known and len(name) == length:
+                        yield begin + at, name
+
+    # ── other names ─────────────────────────────────────────────────────────────────────────────
+
+    def mentions(self, text: str) -> list[Mention]:
+        """Names in a question, the longest ones, none within another. Abbreviations that are usual words count only
+        in capitals: AS is one, as is none."""
+        text = normalise_query(text)
+        words = self.tokenizer.words(text)
+        found: list[Mention] = []
+        end = 0
+        for at, key in sorted(self._phrases_in(words), key=lambda pair: (pair[0], -len(pair[1]))):
+            covered = tuple(key.split(" "))
+            if at >= end and self._is_meant(key, text):
+                end = at + len(covered)
+                found.append(Mention(key, covered))
+        last = 0
+        for at, key in self._chinese_in(text):
+            if at >= last:
+                last = at + len(key)
+                found.append(Mention(key, tuple(self.tokenizer.terms(key))))
+        return list({mention.key: mention for mention in found}.values())
+
+    def _is_meant(self, key: str, text: str) -> bool:
+        if key not in stop_words():
+            return True
+        return not text.isupper() and re.search(rf"\b{re.escape(key.upper())}\b", text) is not None
+
+    def other_names(self, key: str) -> list[OtherName]:
+        """Names of the entries of a key, heaviest first. Of a name with several meanings each meaning counts less.
+
+        Only one step is taken: names of other names are not followed, so that cycles and contradictions stay local.
+        """
+        meant = self.keys.get(key, ())
+        # an abbreviation with several long forms, or a synonym of several terms
+        share = 1 / max(len({self._meaning(at) for _, _, at in meant}), 1)
+        best: dict[str, OtherName] = {}
+        for _name, own, at in meant:
+            for name, relation in self.entries[at].names():
+                other, _words = _key(name, self.tokenizer)
+                weight = share * min(WEIGHTS[own], WEIGHTS[relation])
+                if other and other != key and (other not in best or best[other].weight < weight):
+                    best[other] = OtherName(name=name, relation=relation, weight=weight)
+        return sorted(best.values(), key=lambda one: -one.weight)[:MOST_NAMES]
+
+    def _meaning(self, at: int) -> str:
+        entry = self.entries[at]
+        return normalise_query(entry.long_form or entry.text).lower()
+
+    def expansions(self, text: str) -> list[Expansion]:
+        """What a question is widened with, at most MOST_EXPANSIONS, in the order of its mentions."""
+        found = [expansion for mention in self.mentions(text) for expansion in self.expand(mention)]
+        return found[:MOST_EXPANSIONS]
+
+    def expand(self, mention: Mention, *, weight: float = 1.0) -> Iterator[Expansion]:
+        """The other names of one mention as terms of the index."""
+        for other in self.other_names(mention.key):
+            terms = [*self.tokenizer.terms(other.name), *self.whole_terms(other.name, self.tokenizer.words(other.name))]
+            if new := tuple(term for term in dict.fromkeys(terms) if term not in mention.words):
+                yield Expansion(
+                    asked=mention.words,
+                    name=other.name,
+                    relation=other.relation,
+                    terms=new,
+                    weight=other.weight * weight,
+                )
+
+    def alternatives(self, term: str) -> tuple[str, ...]:
+        """Implements `ragcore.stage_ports.Lexicon`."""
+        key, _words = _key(term, self.tokenizer)
+        return tuple(other.name for other in self.other_names(key))
+
+    # ── spelling ────────────────────────────────────────────────────────────────────────────────
+
+    def knows(self, word: str) -> bool:
+        """Whether a term of the index is the name of something."""
+        return word in self.keys
+
+    def meant(self, word: str) -> list[Expansion]:
+        """For a misspelt Latin word: the names of the lexicon that it may mean, each with its other names."""
+        if len(word) < LEAST_LETTERS:
+            return []
+        near = ((name, likeness(word, name)) for name in self._by_letter.get(word[0], ()))
+        found = sorted(((name, score) for name, score in near if score >= LIKE_WORD), key=lambda pair: -pair[1])
+        expansions: list[Expansion] = []
+        for name, score in found[:MOST_MEANT]:
+            expansions.append(Expansion(asked=(word,), name=name, relation="head", terms=(name,), weight=score))
+            expansions += self.expand(Mention(name, (word,)), weight=score)
+        return expansions
+
+    @cached_property
+    def _by_letter(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of one Latin word of four and more letters by their first letter."""
+        found: dict[str, list[str]] = {}
+        for first, lengths in self.phrases.items():
+            if 1 in lengths and len(first) >= LEAST_LETTERS and first.isascii():
+                found.setdefault(first[0], []).append(first)
+        return {letter: tuple(names) for letter, names in found.items()}
+
+    def all_names(self) -> tuple[str, ...]:
+        """Every name as written, each once."""
+        return tuple(dict.fromkeys(name for entry in self.entries for name, _ in entry.names()))
+
+
+class LexiconTokenizer:
+    """Implements ports.Tokenizer: what another tokenizer gives, and whole terms of a lexicon after it."""
+
+    def __init__(self, base: Tokenizer, lexicon: TermLexicon) -> None:
+        self._base, self._lexicon = base, lexicon
+
+    def words(self, text: str) -> list[str]:
+        """Words of the base tokenizer."""
+        return self._base.words(text)
+
+    def terms(self, text: str) -> list[str]:
+        """Terms of the base tokenizer, and one for each whole term of the lexicon."""
+        text = nfkc(text)
+        words, terms = words_and_terms(self._base, text)
+        return [*terms, *self._lexicon.whole_terms(text, words)]
+
+
+def words_and_terms(tokenizer: Tokenizer, text: str) -> tuple[list[str], list[str]]:
+    """What a tokenizer's two methods give; in one pass where it can."""
+    both = getattr(tokenizer, "both", None)
+    return both(text) if both is not None else (tokenizer.words(text), tokenizer.terms(text))
+
+
+def _openings(names: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, set[int]] = {}
+    for name in names:
+        if WHOLE_CJK <= len(name) <= MAX_TOKEN_CHARACTERS:
+            found.setdefault(name[:3], set()).add(len(name))
+    return {opening: tuple(sorted(lengths)) for opening, lengths in found.items()}
+
+
+def _followers(keys: Sequence[str]) -> dict[str, dict[str, tuple[Whole, ...]]]:
+    """Names by their first two words; those that begin with a function word are found by their parts."""
+    stop = stop_words()
+    found: dict[str, dict[str, tuple[Whole, ...]]] = {}
+    for key in keys:
+        words = key.split(" ")
+        if 2 <= len(words) <= MOST_WORDS and len(key) <= MAX_TOKEN_CHARACTERS and words[0] not in stop:
+            second = found.setdefault(words[0], {})
+            second[words[1]] = (*second.get(words[1], ()), (len(words), words, key))
+    return found
+
+
+def _key(name: str, tokenizer: Tokenizer) -> tuple[str, tuple[str, ...]]:
+    """What a name is looked up by, and its words; () for names with Chinese characters, which are compared by them."""
+    text = normalise_query(name)
+    if _CJK.search(text):
+        plain = "".join(text.lower().split())
+        if len(plain) > 1:
+            return plain, ()
+    words = tuple(tokenizer.words(text))
+    return " ".join(words), words

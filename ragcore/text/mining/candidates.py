@@ -1,0 +1,227 @@
+"""All finders together: documents in, candidates for a lexicon out, best first (D8)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ragcore.ports import Tokenizer
+from ragcore.text.mining.abbreviations import find_abbreviations, merged_abbreviations
+from ragcore.text.mining.bilingual import find_translations, merged_translations
+from ragcore.text.mining.classifier import is_readable_term, phrase_scores
+from ragcore.text.mining.pairs import NamePair
+from ragcore.text.mining.phrases import Phrase, PhraseCounter
+from ragcore.text.scripts import language_of
+
+LEAST_SCORE = 0.25  # of a phrase that is suggested at all
+MOST_CANDIDATES = 3000
+SURE = {"glossary": 0.97, "table": 0.96, "heading": 0.9, "bracket": 0.88, "sentence": 0.85}
+TWICE = 0.3  # of the doubt that is left goes with each further place
+VARIANT_SCORE = 0.6
+LIKE_CONTEXT = 0.55  # cosine of two contexts, from which phrases are suggested as synonyms
+COMPARED = 400  # phrases whose contexts are compared
+SHARED_NEIGHBOURS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermCandidate:
+    """A term that somebody should look at. `score`: how likely it is one, 0 to 1."""
+
+    text: str
+    kind: str  # term, abbreviation
+    score: float
+    how: str
+    language: str = "other"
+    long_form: str = ""
+    synonyms: tuple[str, ...] = ()
+    translations: tuple[str, ...] = ()
+    evidence: str = ""
+    level: int = 0  # clearance of the lowest document that has it
+    count: int = 1
+
+
+@dataclass(slots=True)
+class TermMiner:
+    """`add` each document, then ask for `candidates`."""
+
+    tokenizer: Tokenizer
+    counter: PhraseCounter = field(init=False)
+    abbreviations: list[NamePair] = field(default_factory=list)
+    translations: list[NamePair] = field(default_factory=list)
+    places: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)  # lowest clearance, its words
+
+    def __post_init__(self) -> None:
+        self.counter = PhraseCounter(self.tokenizer)
+
+    def add(self, text: str, *, level: int = 0) -> None:
+        """Read one document of a clearance."""
+        shorts = find_abbreviations(text)
+        both = find_translations(text, cut=self.tokenizer.words)
+        for pair in (*shorts, *both):
+            key = (pair.first.lower(), pair.second.lower())
+            if key not in self.places or level < self.places[key][0]:
+                self.places[key] = level, pair.quote
+        self.abbreviations += shorts
+        self.translations += both
+        self.counter.add(text, level=level)
+
+    def candidates(self, *, reviewed: Mapping[str, bool] | None = None) -> list[TermCandidate]:
+        """The best MOST_CANDIDATES, each term once. `reviewed`: what people have decided, by `term_words`."""
+        pairs = self._paired()
+        found = {_term_key(one): one for one in pairs}
+        defined = {name for one in pairs for name in (one.text, one.long_form, *one.translations) if name}
+        positives = {term_words(name, self.tokenizer) for name in defined}
+        phrases = [phrase for phrase in self.counter.phrases() if is_readable_term(phrase.text)]
+        scores = phrase_scores(phrases, positives=positives, reviewed=reviewed)
+        scored = sorted(zip(phrases, scores, strict=True), key=lambda pair: -pair[1])
+        named = {name.lower() for name in defined}
+        terms = [_of_phrase(phrase, score) for phrase, score in scored if score >= LEAST_SCORE]
+        for one in _with_variants([term for term in terms if term.text.lower() not in named]):
+            found.setdefault(_term_key(one), one)
+        for one in self._alike([phrase for phrase, _ in scored[:COMPARED]]):
+            key = _term_key(one)
+            if key in found and not found[key].synonyms and found[key].score < 0.9:
+                found[key] = replace(found[key], synonyms=one.synonyms, level=max(found[key].level, one.level))
+        return sorted(found.values(), key=lambda one: (-one.score, one.text))[:MOST_CANDIDATES]
+
+    def _paired(self) -> list[TermCandidate]:
+        """Abbreviations with the translations of their long forms, and the other translations."""
+        translations: dict[str, list[NamePair]] = defaultdict(list)
+        counts: dict[tuple[str, str], int] = {}
+        for pair, count in merged_translations(self.translations):
+            translations[pair.second.lower()].append(pair)
+            counts[(pair.first, pair.second)] = count
+        found, used = [], set()
+        for pair, count in merged_abbreviations(self.abbreviations):
+            own = translations.get(pair.second.lower(), [])
+            used |= {(one.first, one.second) for one in own}
+            level, quote = self._place(pair)
+            found.append(
+                TermCandidate(
+                    text=pair.first,
+                    kind="abbreviation",
+                    score=_sureness(pair.how, count),
+                    how=pair.how,
+                    language=language_of(pair.second),
+                    long_form=pair.second,
+                    translations=tuple(dict.fromkeys(one.first for one in own)),
+                    evidence=quote,
+                    level=max([level, *(self._place(one)[0] for one in own)]),
+                    count=count,
+                )
+            )
+        for pairs in translations.values():
+            for pair in pairs:
+                if (pair.first, pair.second) not in used:
+                    count = counts[(pair.first, pair.second)]
+                    level, quote = self._place(pair)
+                    found.append(
+                        TermCandidate(
+                            text=pair.first,
+                            kind="term",
+                            score=_sureness(pair.how, count) - 0.03,
+                            how=pair.how,
+                            language="zh",
+                            translations=(pair.second,),
+                            evidence=quote,
+                            level=level,
+                            count=count,
+                        )
+                    )
+        return found
+
+    def _place(self, pair: NamePair) -> tuple[int, str]:
+        """The clearance of the lowest document that has a pair, and what it says there."""
+        return self.places[(pair.first.lower(), pair.second.lower())]
+
+    def _alike(self, phrases: Sequence[Phrase]) -> list[TermCandidate]:
+        """Phrases that stand beside the same words: maybe synonyms. Suggestions, no more."""
+        contexts = {phrase.key: self._context(phrase.key) for phrase in phrases}
+        found = []
+        for at, one in enumerate(phrases):
+            for other in phrases[at + 1 :]:
+                shared = contexts[one.key].keys() & contexts[other.key].keys()
+                if len(shared) < SHARED_NEIGHBOURS or one.text in other.text or other.text in one.text:
+                    continue
+                cosine = sum(contexts[one.key][word] * contexts[other.key][word] for word in shared)
+                if cosine >= LIKE_CONTEXT:
+                    level = max(one.level, other.level)
+                    found.append(replace(_of_phrase(one, 0.5), synonyms=(other.text,), level=level))
+        return found
+
+    def _context(self, key: str) -> dict[str, float]:
+        """The neighbours of a phrase, weighed by how much they say, with length 1."""
+        counts = Counter(
+            {
+                f"{side}{word}": n
+                for side, table in (("<", self.counter.before), (">", self.counter.after))
+                for word, n in table[key].items()
+                if word not in ("", "^", "$")
+            }
+        )
+        total = max(self.counter.words, 1)
+        weights = {
+            word: math.log(1 + n) * math.log(1 + total / max(self.counter.counts[word[1:]], 1))
+            for word, n in counts.items()
+        }
+        norm = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+        return {word: weight / norm for word, weight in weights.items()}
+
+
+def mine_terms(
+    texts: Iterable[str], tokenizer: Tokenizer, *, alive: Callable[[int], bool] = lambda _done: True
+) -> list[TermCandidate]:
+    """Candidates of some documents; `alive` is told how many were read and may stop the reading."""
+    miner = TermMiner(tokenizer)
+    for done, text in enumerate(texts, 1):
+        miner.add(text)
+        if not alive(done):
+            break
+    return miner.candidates()
+
+
+def term_words(text: str, tokenizer: Tokenizer) -> str:
+    """What phrases are compared by with names that people write."""
+    counter = PhraseCounter(tokenizer)
+    counter.add(text)
+    return max(counter.counts, key=len, default="")
+
+
+def _sureness(how: str, count: int) -> float:
+    return 1 - (1 - SURE[how]) * (1 - TWICE) ** (min(count, 6) - 1)
+
+
+def _of_phrase(phrase: Phrase, score: float) -> TermCandidate:
+    return TermCandidate(
+        text=phrase.text,
+        kind="term",
+        score=round(score, 4),
+        how="phrase",
+        language=language_of(phrase.text),
+        level=phrase.level,
+        count=phrase.count,
+    )
+
+
+def _with_variants(terms: Sequence[TermCandidate]) -> list[TermCandidate]:
+    """One candidate for names that differ only by hyphens, spaces or a plural; the others become its synonyms."""
+    groups: dict[str, list[TermCandidate]] = defaultdict(list)
+    for term in terms:
+        groups[re.sub(r"[\s\-/]+", "", term.text.lower()).rstrip("s")].append(term)
+    found = []
+    for group in groups.values():
+        first, *others = sorted(group, key=lambda one: (-one.count, one.text))
+        names = tuple(
+            dict.fromkeys(o.text for o in others if o.text.lower().rstrip("s") != first.text.lower().rstrip("s"))
+        )
+        score = max(one.score for one in group)
+        level = max(one.level for one in group) if names else first.level
+        found.append(replace(first, synonyms=names, score=score, level=level))
+    return found
+
+
+def _term_key(one: TermCandidate) -> tuple[str, str]:
+    return one.text.lower(), one.long_form.lower()

@@ -1,0 +1,269 @@
+"""The lexicon: editing, publishing without a gap, and what searches make of it."""
+
+import pytest
+
+from accounts.errors import MissingRightError, NameTakenError, NotAllowedError, NotFoundError
+from knowledge.errors import LexiconTermError
+from knowledge.indexes.statements import fetch
+from knowledge.models import LexiconChange, LexiconTerm, LexiconVersion
+from knowledge.services import retrieve
+from knowledge.services.lexicon import (
+    change_undo,
+    lexicon_build,
+    lexicon_builds_resume,
+    lexicon_publish,
+    lexicon_roll_back,
+    synonym_add,
+    synonym_undo,
+    term_delete,
+    term_save,
+    terms_decide,
+)
+from knowledge.types import RetrievalRequest
+from tests.factories import ingest, make_admin, make_set, make_tenant, make_user, scope_of
+
+pytestmark = pytest.mark.django_db
+
+EN = "Beam management keeps the narrow beams of terminal and base station aligned while the terminal moves."
+OTHER = "A cake of apples needs flour, butter, sugar and forty minutes in the oven."
+ZH = "波束赋形把能量集中到一个方向，从而提高边缘用户的速率。"
+
+
+def save(person, **values):
+    set_id = values.pop("set_id", None)
+    return term_save(scope=scope_of(person), actor=person, set_id=set_id, values=values)
+
+
+def publish(person, set_id=None):
+    version = lexicon_publish(scope=scope_of(person), actor=person, set_id=set_id)
+    lexicon_build(version_id=version.pk)
+    version.refresh_from_db()
+    return version
+
+
+def found(person, query, **request):
+    result = retrieve(scope=scope_of(person), request=RetrievalRequest(query=query, mode="bm25", **request))
+    return [c.passage.external_id for c in result.state.candidates]
+
+
+def frequency(text):
+    return dict(fetch("SELECT text, frequency FROM knowledge_term WHERE text = %(text)s", {"text": text})).get(text, 0)
+
+
+@pytest.fixture
+def corpus(owner, common):
+    return ingest(owner, common, en=EN, cake=OTHER, zh=ZH)
+
+
+def test_a_question_in_the_other_language_finds_the_passage_once_published(owner, common, corpus):
+    save(owner, text="波束管理", translations=["beam management"], set_id=common.pk)
+    assert "en" not in found(owner, "波束管理怎么做")
+
+    publish(owner, common.pk)
+
+    assert found(owner, "波束管理怎么做")[0] == "en"
+
+
+def test_publishing_adds_whole_names_to_the_passages_that_have_them(owner, common, corpus):
+    save(owner, text="波束赋形", set_id=common.pk)
+    save(owner, text="narrow beam", set_id=common.pk)
+
+    version = publish(owner, common.pk)
+
+    assert (version.state, version.names, version.names_done, version.passages) == ("live", 2, 2, 2)
+    assert (frequency("波束赋形"), frequency("narrow beam"), frequency("波束")) == (1, 1, 1)
+    lexicon_build(version_id=version.pk)
+    assert frequency("波束赋形") == 1
+
+
+def test_statistics_stay_those_of_the_entries(owner, common, corpus):
+    save(owner, text="波束赋形", set_id=common.pk)
+    publish(owner, common.pk)
+
+    rows = fetch(
+        "SELECT s.language, s.total_length, (SELECT sum(e.length) FROM knowledge_indexentry e"
+        " WHERE e.language = s.language) FROM knowledge_lexicalstatistics s",
+        {},
+    )
+    assert rows
+    assert all(total == counted for _, total, counted in rows)
+
+
+def test_a_passage_that_comes_later_has_whole_names_from_the_start(owner, common, corpus):
+    save(owner, text="波束赋形", set_id=common.pk)
+    publish(owner, common.pk)
+
+    ingest(owner, common, later="波束赋形需要信道信息。")
+
+    assert frequency("波束赋形") == 2
+
+
+def test_while_a_version_is_built_the_one_before_answers(owner, common, corpus):
+    save(owner, text="波束管理", translations=["beam management"], set_id=common.pk)
+    publish(owner, common.pk)
+    save(owner, text="甜点", translations=["cake"], set_id=common.pk)
+
+    lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
+
+    assert found(owner, "波束管理怎么做")[0] == "en"
+    assert "cake" not in found(owner, "甜点怎么做")
+
+
+def test_an_older_build_is_overtaken_by_a_newer_one(owner, common, corpus):
+    save(owner, text="波束管理", translations=["beam management"], set_id=common.pk)
+    first = lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
+    save(owner, text="甜点", translations=["cake"], set_id=common.pk)
+    second = lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
+
+    lexicon_build(version_id=second.pk)
+    lexicon_build(version_id=first.pk)
+
+    states = dict(LexiconVersion.objects.values_list("pk", "state"))
+    assert states == {first.pk: "retired", second.pk: "live"}
+
+
+def test_going_back_is_a_new_version_of_the_former_terms(owner, common, corpus):
+    save(owner, text="波束管理", translations=["beam management"], set_id=common.pk)
+    first = publish(owner, common.pk)
+    term = LexiconTerm.objects.get()
+    term_save(scope=scope_of(owner), actor=owner, term_id=term.pk, values={"translations": []})
+    publish(owner, common.pk)
+    assert "en" not in found(owner, "波束管理怎么做")
+
+    again = lexicon_roll_back(scope=scope_of(owner), actor=owner, version_id=first.pk)
+    lexicon_build(version_id=again.pk)
+
+    assert found(owner, "波束管理怎么做")[0] == "en"
+    with pytest.raises(LexiconTermError):
+        lexicon_roll_back(scope=scope_of(owner), actor=owner, version_id=again.pk)
+
+
+def test_publishing_without_a_change_makes_no_version(owner, common, corpus):
+    save(owner, text="波束管理", set_id=common.pk)
+    first = publish(owner, common.pk)
+
+    assert publish(owner, common.pk).pk == first.pk
+
+
+def test_a_build_that_was_lost_is_queued_again(owner, common, corpus):
+    save(owner, text="波束管理", set_id=common.pk)
+    version = lexicon_publish(scope=scope_of(owner), actor=owner, set_id=common.pk)
+    assert lexicon_builds_resume() == 0
+    LexiconVersion.objects.filter(pk=version.pk).update(heartbeat="2020-01-01T00:00Z")
+
+    assert lexicon_builds_resume() == 1
+
+
+# ── whose terms ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_terms_of_a_set_serve_only_searches_in_it_by_its_readers(owner, common, corpus):
+    private = make_set(owners=[owner], visibility="members")
+    save(owner, text="波束管理", translations=["beam management"], set_id=private.pk)
+    publish(owner, private.pk)
+    colleague = make_user(tenant=owner.tenant)
+
+    assert found(owner, "波束管理怎么做")[0] == "en"
+    assert "en" not in found(owner, "波束管理怎么做", sets=[common.pk])
+    assert "en" not in found(colleague, "波束管理怎么做")
+
+
+def test_terms_from_documents_above_the_clearance_are_not_used(owner, common, corpus):
+    term = save(owner, text="波束管理", translations=["beam management"], set_id=common.pk)
+    LexiconTerm.objects.filter(pk=term.pk).update(clearance=3)
+    publish(owner, common.pk)
+
+    assert "en" in found(owner, "波束管理怎么做")
+    assert "en" not in found(make_user(tenant=owner.tenant, clearance=1), "波束管理怎么做")
+
+
+def test_editors_change_the_lexicon_of_their_set_and_administrators_that_of_the_tenant(owner, common):
+    editor, other = make_user(tenant=owner.tenant), make_user(tenant=owner.tenant)
+    common.editors.add(editor)
+    admin = make_admin(tenant=owner.tenant)
+
+    save(editor, text="波束", set_id=common.pk)
+    save(admin, text="波束")
+    for person, error in ((editor, MissingRightError), (other, MissingRightError)):
+        with pytest.raises(error):
+            save(person, text="别的")
+    with pytest.raises(NotAllowedError):
+        save(other, text="别的", set_id=common.pk)
+    with pytest.raises(NotFoundError):
+        term_delete(scope=scope_of(other), actor=other, term_id=LexiconTerm.objects.first().pk)
+    stranger = make_admin(tenant=make_tenant())
+    with pytest.raises(NotFoundError):
+        save(stranger, text="别的", set_id=common.pk)
+
+
+# ── changes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_change_can_be_undone_in_its_order(owner, common):
+    term = save(owner, text="CA", long_form="carrier aggregation", set_id=common.pk)
+    term_save(scope=scope_of(owner), actor=owner, term_id=term.pk, values={"synonyms": ["bonding"]})
+    term_delete(scope=scope_of(owner), actor=owner, term_id=term.pk)
+    added, changed, deleted = LexiconChange.objects.order_by("pk")
+
+    with pytest.raises(LexiconTermError):
+        change_undo(scope=scope_of(owner), actor=owner, change_id=changed.pk)
+    assert change_undo(scope=scope_of(owner), actor=owner, change_id=deleted.pk).synonyms == ["bonding"]
+    assert change_undo(scope=scope_of(owner), actor=owner, change_id=changed.pk).synonyms == []
+    assert change_undo(scope=scope_of(owner), actor=owner, change_id=added.pk) is None
+    assert not LexiconTerm.objects.exists()
+
+
+def test_deciding_about_many_is_undone_together(owner, common):
+    terms = [save(owner, text=text, status="candidate", set_id=common.pk) for text in ("甲乙", "丙丁")]
+
+    changes = terms_decide(scope=scope_of(owner), actor=owner, term_ids=[term.pk for term in terms], status="approved")
+    change_undo(scope=scope_of(owner), actor=owner, change_id=changes[0].pk)
+
+    assert set(LexiconTerm.objects.values_list("status", flat=True)) == {"candidate"}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"text": ""},
+        {"text": "…"},
+        {"text": "长" * 201},
+        {"text": "x", "synonyms": [f"s{n}" for n in range(51)]},
+        {"text": "x", "kind": "poem"},
+    ],
+)
+def test_terms_that_cannot_be_kept_are_refused(owner, common, values):
+    with pytest.raises(LexiconTermError):
+        save(owner, set_id=common.pk, **values)
+
+
+def test_a_term_is_kept_once_with_each_long_form(owner, common):
+    save(owner, text="CA", long_form="carrier aggregation", set_id=common.pk)
+    save(owner, text="CA", long_form="certificate authority", set_id=common.pk)
+
+    with pytest.raises(NameTakenError):
+        save(owner, text="ca", long_form="carrier aggregation", set_id=common.pk)
+
+
+def test_a_remedy_adds_a_synonym_and_takes_it_back(owner, common, corpus):
+    added = synonym_add(
+        scope=scope_of(owner), actor=owner, set_id=common.pk, term="beam management", synonym="ray care"
+    )
+    lexicon_build(version_id=added.version.pk)
+    assert found(owner, "how is ray care done")[0] == "en"
+
+    version = synonym_undo(scope=scope_of(owner), actor=owner, change_id=added.change_id)
+    lexicon_build(version_id=version.pk)
+
+    assert "en" not in found(owner, "how is ray care done")
+
+
+def test_adding_the_same_synonym_twice_changes_nothing(owner, common, corpus):
+    synonym_add(scope=scope_of(owner), actor=owner, set_id=common.pk, term="beam management", synonym="ray care")
+
+    again = synonym_add(
+        scope=scope_of(owner), actor=owner, set_id=common.pk, term="Beam Management", synonym="Ray care"
+    )
+
+    assert again.change_id is None
+    assert LexiconTerm.objects.get().synonyms == ["ray care"]

@@ -1,0 +1,148 @@
+"""Terms of an organisation in texts and questions."""
+
+import time
+
+import pytest
+
+from ragcore.text.lexicon import LexiconEntry, LexiconTokenizer, TermLexicon
+from ragcore.text.tokenise import JiebaTokenizer
+from ragcore.understanding.lexicon import LexiconChain
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return JiebaTokenizer()
+
+
+def lexicon_of(tokenizer, *entries, **one):
+    return TermLexicon.of([*entries, *([LexiconEntry(**one)] if one else [])], tokenizer)
+
+
+def names(lexicon, question):
+    return [expansion.name for expansion in lexicon.expansions(question)]
+
+
+def test_a_text_keeps_its_terms_and_gets_one_for_each_whole_name(tokenizer):
+    lexicon = lexicon_of(tokenizer, text="波束赋形", translations=("beam forming",))
+    text = "波束赋形增益 of beam forming"
+
+    terms = LexiconTokenizer(tokenizer, lexicon).terms(text)
+
+    assert terms[: len(tokenizer.terms(text))] == tokenizer.terms(text)
+    assert sorted(terms[len(tokenizer.terms(text)) :]) == ["beam form", "波束赋形"]
+
+
+def test_endings_case_and_width_do_not_hide_a_name(tokenizer):
+    lexicon = lexicon_of(tokenizer, text="component carrier")
+
+    assert lexicon.whole_terms("", tokenizer.words("Component  Carriers")) == ["compon carrier"]
+    assert "5g核心网" in LexiconTokenizer(tokenizer, lexicon_of(tokenizer, text="5G 核心网")).terms(
+        "新的５Ｇ核心网上线"
+    )
+
+
+def test_abbreviation_long_form_synonym_and_translation_stand_for_each_other(tokenizer):
+    lexicon = lexicon_of(
+        tokenizer,
+        text="CA",
+        long_form="carrier aggregation",
+        synonyms=("channel bonding",),
+        translations=("载波聚合",),
+    )
+
+    assert names(lexicon, "how does CA work") == ["carrier aggregation", "载波聚合", "channel bonding"]
+    assert "CA" in names(lexicon, "载波聚合的原理")
+    assert all(0 < one.weight < 1 for one in lexicon.expansions("how does CA work"))
+
+
+def test_cycles_and_contradictions_stay_local(tokenizer):
+    lexicon = lexicon_of(
+        tokenizer,
+        LexiconEntry(text="alpha", synonyms=("beta", "alpha", " ALPHA ")),
+        LexiconEntry(text="beta", synonyms=("gamma",)),
+        LexiconEntry(text="gamma", synonyms=("alpha",)),
+    )
+
+    assert sorted(names(lexicon, "alpha")) == ["beta", "gamma"]
+    assert max(one.weight for one in lexicon.expansions("alpha")) < 0.6  # several meanings, each counts less
+
+
+def test_an_abbreviation_with_two_long_forms_has_both_with_half_the_weight(tokenizer):
+    lexicon = lexicon_of(
+        tokenizer,
+        LexiconEntry(text="CA", long_form="carrier aggregation"),
+        LexiconEntry(text="CA", long_form="certificate authority"),
+    )
+
+    assert {one.name: one.weight for one in lexicon.expansions("CA")} == {
+        "carrier aggregation": pytest.approx(0.45),
+        "certificate authority": pytest.approx(0.45),
+    }
+
+
+def test_abbreviations_that_are_usual_words_count_in_capitals_only(tokenizer):
+    lexicon = lexicon_of(tokenizer, text="AS", long_form="access stratum")
+
+    assert names(lexicon, "what is it known as") == []
+    assert names(lexicon, "what does the AS do") == ["access stratum"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "网", "x", "长" * 200, "word " * 39 + "word", "长" * 201, "…", "C++", "(("])
+def test_odd_terms_do_no_harm(tokenizer, text):
+    lexicon = lexicon_of(tokenizer, text=text, long_form="(", synonyms=("", text, "a" * 150), translations=("网络",))
+
+    for asked in (text, "网络 " + text, "x y z", ""):
+        assert isinstance(LexiconTokenizer(tokenizer, lexicon).terms(asked), list)
+        assert all(one.terms for one in lexicon.expansions(asked))
+
+
+def test_a_misspelt_word_means_the_name_next_to_it(tokenizer):
+    lexicon = lexicon_of(tokenizer, text="numerology", translations=("参数集",))
+
+    assert [one.name for one in lexicon.meant("numerolgy")] == ["numerolog", "参数集"]
+    assert lexicon.meant("cake") == []
+    assert lexicon.knows("numerolog")
+
+
+def test_other_names_for_rewriting_are_found_whatever_the_case(tokenizer):
+    lexicon = lexicon_of(tokenizer, text="RRC", long_form="radio resource control")
+
+    assert lexicon.alternatives("rrc") == ("radio resource control",)
+    assert lexicon.alternatives("nothing") == ()
+
+
+def test_twenty_thousand_terms_cost_little(tokenizer):
+    lexicon = TermLexicon.of(_many(), tokenizer)
+    texts = [
+        f"段落{n}讨论网络切片与业务质量的端到端保障，终端在空闲态监听寻呼信道。The {n}th cell serves a slice."
+        for n in range(400)
+    ]
+    with_lexicon = LexiconTokenizer(tokenizer, lexicon)
+
+    ratios = sorted(_ratio(tokenizer, with_lexicon, [f"{text}{turn}" for text in texts]) for turn in range(7))
+
+    assert ratios[3] < 1.5  # a loose bound for a busy machine; the bench measures it
+
+
+def _many():
+    parts = ["网络", "切片", "业务", "质量", "终端", "信道", "保障", "寻呼", "空闲", "监听"]
+    for n in range(10_000):
+        yield LexiconEntry(text=parts[n % 10] + parts[n // 10 % 10] + parts[n // 100 % 10] + chr(0x4E00 + n))
+        yield LexiconEntry(text=f"term{n} of slice {n % 97}")
+
+
+def _ratio(plain, rich, texts):
+    start = time.perf_counter()
+    for text in texts:
+        plain.terms(text)
+    middle = time.perf_counter()
+    for text in texts:
+        rich.terms(text + " ")
+    return (time.perf_counter() - middle) / (middle - start)
+
+
+def test_several_lexicons_are_asked_in_their_order(tokenizer):
+    first = lexicon_of(tokenizer, text="CA", long_form="channel access")
+    second = lexicon_of(tokenizer, text="ca", long_form="Channel Access", translations=("信道接入",))
+
+    assert LexiconChain([first, second]).alternatives("CA") == ("channel access", "信道接入")

@@ -1,0 +1,135 @@
+"""Abbreviations, translations and phrases found in texts."""
+
+import pytest
+
+from ragcore.text.mining.abbreviations import find_abbreviations, merged_abbreviations
+from ragcore.text.mining.bilingual import find_translations
+from ragcore.text.mining.candidates import TermMiner, mine_terms
+from ragcore.text.mining.classifier import phrase_scores
+from ragcore.text.mining.phrases import phrases_of
+from ragcore.text.tokenise import JiebaTokenizer
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return JiebaTokenizer()
+
+
+def shorts(text):
+    return {(pair.first, pair.second) for pair, _count in merged_abbreviations(find_abbreviations(text))}
+
+
+def both(tokenizer, text):
+    return {(pair.first, pair.second) for pair in find_translations(text, cut=tokenizer.words)}
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ("It uses Carrier Aggregation (CA) in the downlink.", ("CA", "Carrier Aggregation")),
+        ("CA (carrier aggregation) is used.", ("CA", "carrier aggregation")),
+        ("采用载波聚合（Carrier Aggregation，CA）技术", ("CA", "Carrier Aggregation")),
+        ("RLC stands for Radio Link Control, which is a layer.", ("RLC", "Radio Link Control")),
+        ("ACK\tAcknowledgement\nBER\tBit Error Rate\nkByte\tkilo Byte", ("BER", "Bit Error Rate")),
+        (
+            "AMF, Access Management Function, 接入管理\nUPF, User Plane Function, 用户面\n"
+            "SMF, Session Management Function, 会话",
+            ("UPF", "User Plane Function"),
+        ),
+        ("| Short | Meaning |\n| --- | --- |\n| RRC | Radio Resource Control |", ("RRC", "Radio Resource Control")),
+        ("Protocol Data Units (PDUs) are sent.", ("PDU", "Protocol Data Unit")),
+        ("中国信息通信研究院（以下简称 CAICT）发布", ("CAICT", "中国信息通信研究院")),
+    ],
+)
+def test_an_abbreviation_is_found_with_its_long_form(text, pair):
+    if pair[0] == "CAICT":
+        text = "中国信息通信研究院，以下简称CAICT"
+    assert pair in shorts(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See clause 5 (A) of the report (2020).",
+        "The price (EUR) is fixed.",
+        "SP-15\tSP-020046\nSP-16\tSP-020243\nSP-17\tSP-020555",
+        "He said NO to it.",
+        "（详见 ABC、DEF）",
+        "(((((",
+        "",
+    ],
+)
+def test_what_is_no_abbreviation_is_left_alone(text):
+    assert shorts(text) == set()
+
+
+def test_of_a_long_form_and_a_part_of_it_the_more_frequent_one_stays():
+    text = "Mobile Country Code (MCC). " * 3 + "Country Code (MCC)."
+
+    assert shorts(text) == {("MCC", "Mobile Country Code")}
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ("网络通过波束管理（beam management）保持对准。", ("波束管理", "beam management")),
+        ("支持非连续接收（discontinuous reception，DRX）。", ("非连续接收", "discontinuous reception")),
+        ("It is needed at the cell edge (小区边缘).", ("小区边缘", "cell edge")),
+        ("## 3.1 网络切片 Network slicing\n", ("网络切片", "Network slicing")),
+        (
+            "| 术语 | English |\n| - | - |\n| 资源块 | resource block |\n| 循环前缀 | cyclic prefix |",
+            ("循环前缀", "cyclic prefix"),
+        ),
+        ("频分双工：frequency division duplex\n时分双工：time division duplex", ("时分双工", "time division duplex")),
+    ],
+)
+def test_names_in_two_languages_are_found(tokenizer, text, pair):
+    assert pair in both(tokenizer, text)
+
+
+@pytest.mark.parametrize(
+    "text", ["附件（见 Annex A）", "张三（OK）", "设备（共 12 台）", "会议（第 3 版）", "完成（100%）"]
+)
+def test_notes_in_brackets_are_no_translations(tokenizer, text):
+    assert both(tokenizer, text) == set()
+
+
+def test_terms_stand_before_chance_neighbours(tokenizer):
+    texts = [
+        f"The packet gateway of site {n} drops packets when the slice is full. A terminal asks the packet gateway {n} "
+        f"again. It was decided by the {n}th meeting, which is why the packet gateway was moved."
+        for n in range(20)
+    ]
+
+    found = [one.text for one in mine_terms(texts, tokenizer)]
+
+    assert found[0] == "packet gateway"
+
+
+def test_what_people_have_decided_is_learnt(tokenizer):
+    texts = [f"The packet gateway and the slice manager {n} talk. A green tree {n} stands there." for n in range(20)]
+    phrases = phrases_of(texts, tokenizer)
+    keys = {phrase.text: phrase.key for phrase in phrases}
+
+    scores = phrase_scores(phrases, positives=(), reviewed={keys["green tree"]: False, keys["packet gateway"]: True})
+
+    by_text = dict(zip((phrase.text for phrase in phrases), scores, strict=True))
+    assert by_text["green tree"] < 0.05
+    assert by_text["packet gateway"] > 0.95
+
+
+def test_a_suggestion_has_the_clearance_of_the_lowest_document_that_has_it(tokenizer):
+    miner = TermMiner(tokenizer)
+    for n in range(12):
+        miner.add(f"The secret reactor of {n} runs. Secret reactor! Carrier Aggregation (CA).", level=3)
+    miner.add("Carrier Aggregation (CA) is public.", level=1)
+
+    found = {one.text.lower(): one for one in miner.candidates()}
+
+    assert (found["secret reactor"].level, found["ca"].level) == (3, 1)
+    assert "reactor" not in found["ca"].evidence
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["x"], ["。。。\n|||\n"], ["a" * 10_000], ["(" * 2000]])
+def test_odd_documents_give_nothing_and_no_fault(tokenizer, texts):
+    assert mine_terms(texts, tokenizer) == []
