@@ -10,6 +10,7 @@ from knowledge.models.documents import (
     DuplicatePair,
     SketchBand,
 )
+from knowledge.models.graph import Triple, TripleImport, TripleVector
 from knowledge.models.index import (
     BackendChange,
     CorpusEpoch,
@@ -61,6 +62,9 @@ __all__ = [
     "TenantBackend",
     "TenantVectors",
     "Term",
+    "Triple",
+    "TripleImport",
+    "TripleVector",
     "VectorRotation",
     "WholeVector",
     "name_in_language",

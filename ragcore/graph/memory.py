@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ragcore.graph.ports import TripleHit
+from ragcore.graph.ports import PREFIX, TripleHit, prefix
 from ragcore.graph.triples import Triple
 from ragcore.ports import Embedder, FloatArray, Tokenizer
 from ragcore.text.lexical_features import bm25_saturation, idf
@@ -29,7 +29,8 @@ class MemoryTriples:
             for term, times in count.items():
                 self._postings[term].append((number, bm25_saturation(times, lengths[number] / mean, b=_B)))
         texts = [triple.text for triple in self.triples]
-        self._vectors = embedder.embed_documents(texts) if embedder and texts else np.zeros((0, 0), np.float32)
+        whole = embedder.embed_documents(texts) if embedder and texts else np.zeros((0, PREFIX), np.float32)
+        self._vectors = prefix(whole)
 
     def by_words(self, question: str, *, limit: int) -> list[TripleHit]:
         """See `TripleIndex`."""
@@ -44,13 +45,14 @@ class MemoryTriples:
         """See `TripleIndex`."""
         if not len(self._vectors):
             return []
-        cosines = self._vectors @ vector
+        cosines = self._vectors @ prefix(vector)
         best = np.argsort(-cosines, kind="stable")[:limit]
         return [TripleHit(id=int(n), triple=self.triples[int(n)], score=float(cosines[n])) for n in best]
 
     def meanings(self, vector: FloatArray, ids: Sequence[int]) -> Mapping[int, float]:
         """See `TripleIndex`."""
-        return {n: float(self._vectors[n] @ vector) for n in ids} if len(self._vectors) else {}
+        asked = prefix(vector)
+        return {n: float(self._vectors[n] @ asked) for n in ids} if len(self._vectors) else {}
 
     def rarity(self, terms: Sequence[str]) -> Mapping[str, float]:
         """See `TripleIndex`."""

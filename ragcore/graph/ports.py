@@ -8,6 +8,14 @@ from typing import Protocol
 
 from ragcore.graph.triples import Triple
 from ragcore.ports import FloatArray
+from ragcore.text.matching import normalised
+
+PREFIX = 384  # numbers of a vector that facts are compared by; a fact is short, and a million of them is many
+
+
+def prefix(vectors: FloatArray) -> FloatArray:
+    """float32[…, 768] to float32[…, 384] of length 1."""
+    return normalised(vectors[..., :PREFIX])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
