@@ -36,6 +36,8 @@ class NotFoundError(PermanentError):
         "job": "There is no job %(job)s, or it is not yours.",
         "set": "There is no knowledge set %(set)s.",
         "place": "There is no folder or host %(place)s, or you may not see it.",
+        "triple_import": "There is no import %(triple_import)s, or you may not see it.",
+        "triple": "There is no fact %(triple)s, or you may not see it.",
         "source": "There is no source %(source)s, or you may not see it.",
         "version": "There is no such version of this document.",
         "conversation": "There is no such conversation.",

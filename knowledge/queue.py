@@ -23,6 +23,7 @@ START_DUE_SOURCES = "knowledge.start_due_sources"
 SETTLE_SOURCE = "knowledge.settle_source"
 APPLY_BACKEND_CHANGES = "knowledge.apply_backend_changes"
 RETRY_REPRESENTATIONS = "knowledge.retry_representations"
+TEND_TRIPLES = "knowledge.tend_triples"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
@@ -36,6 +37,7 @@ QUEUES = {
     START_DUE_SOURCES: "nightly",
     SETTLE_SOURCE: "nightly",
     RETRY_REPRESENTATIONS: "nightly",
+    TEND_TRIPLES: "nightly",
     APPLY_BACKEND_CHANGES: "chat",  # short, and people wait to find what they have uploaded
 }
 

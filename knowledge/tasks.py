@@ -18,6 +18,7 @@ from knowledge.queue import (
     SETTLE_SOURCE,
     START_DUE_SOURCES,
     SWEEP_INGEST_LEASES,
+    TEND_TRIPLES,
 )
 
 
@@ -92,3 +93,9 @@ def retry_representations() -> None:
 def purge_deleted() -> None:
     """Remove what was deleted long ago from tables, index, files and the other search backend."""
     services.deleted_purge()
+
+
+@shared_task(name=TEND_TRIPLES)
+def tend_triples() -> None:
+    """Read files of triples that wait, and make vectors of facts that have none."""
+    services.triples_tend()

@@ -13,6 +13,8 @@ ACTIONS = {
     "document.clearance": _("Changed document clearance"),
     "document.readers": _("Changed readers of document"),
     "document.security": _("Source changed who may read a document"),
+    "triples.import": _("Imported triples"),
+    "triples.delete": _("Deleted triples"),
     "place.give": _("Gave folder or host to tenant"),
     "place.change": _("Changed folder or host of tenant"),
     "place.take": _("Took folder or host from tenant"),

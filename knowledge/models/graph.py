@@ -77,9 +77,13 @@ class Triple(models.Model):
     `version` is the live one of a document that the asker may read. Keys make spellings of one name equal.
     """
 
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+", db_index=False)
     knowledge_set = models.ForeignKey(
-        "knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="triples", verbose_name=_("knowledge set")
+        "knowledge.KnowledgeSet",
+        on_delete=models.CASCADE,
+        related_name="triples",
+        verbose_name=_("knowledge set"),
+        db_index=False,  # the constraint has one
     )
     subject = models.TextField(_("subject"))
     relation = models.TextField(_("relation"))
@@ -95,14 +99,33 @@ class Triple(models.Model):
     source = models.ForeignKey(
         TripleImport, null=True, blank=True, on_delete=models.CASCADE, related_name="triples", verbose_name=_("import")
     )
+    # documents, versions and passages are deleted in many places: the database lets their facts go with them
     document = models.ForeignKey(
-        "knowledge.Document", null=True, blank=True, on_delete=models.CASCADE, related_name="triples"
+        "knowledge.Document",
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="triples",
     )
     version = models.ForeignKey(
-        "knowledge.DocumentVersion", null=True, blank=True, on_delete=models.CASCADE, related_name="triples"
+        "knowledge.DocumentVersion",
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="triples",
     )
     chunk = models.ForeignKey(
-        "knowledge.Chunk", null=True, blank=True, on_delete=models.CASCADE, related_name="triples"
+        "knowledge.Chunk",
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="triples",
     )
     sentence = models.TextField(blank=True)  # of the passage that says it
 
@@ -110,11 +133,19 @@ class Triple(models.Model):
         verbose_name = _("triple")
         verbose_name_plural = _("triples")
         ordering: ClassVar = ["pk"]
-        constraints: ClassVar = [models.UniqueConstraint(fields=["knowledge_set", "digest"], name="knowledge_triple_once")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["knowledge_set", "digest"], name="knowledge_triple_once")
+        ]
         indexes: ClassVar = [
             GinIndex(fields=["lexemes"], name="knowledge_triple_lexemes", fastupdate=False),
             models.Index(fields=["tenant", "subject_key"], name="knowledge_triple_subject"),
             models.Index(fields=["tenant", "object_key"], name="knowledge_triple_object"),
+            *(
+                models.Index(
+                    fields=[name], condition=models.Q(**{f"{name}__isnull": False}), name=f"knowledge_triple_{name}"
+                )
+                for name in ("document", "version", "chunk")
+            ),
         ]
 
     def __str__(self) -> str:

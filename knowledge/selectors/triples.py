@@ -1,0 +1,49 @@
+"""Facts and imports that the asker may see (C1, U8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import F, Q, QuerySet
+
+from accounts.errors import NotFoundError
+from accounts.scope import Scope
+from knowledge.indexes.graph_triples import entity_key
+from knowledge.models import Triple, TripleImport
+from knowledge.selectors.documents import documents_askable
+from knowledge.selectors.sets import sets_curated, sets_readable
+
+
+def triples_askable(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[Triple]:
+    """THE definition of which facts the asker may see: imported ones of sets that the asker may read, and those of the
+    live versions of documents that a search of the asker may touch. `sets` narrows both.
+    """
+    readable = sets_readable(scope=scope).order_by().values("pk")
+    if sets:
+        readable = readable.filter(pk__in=list(sets))
+    documents = documents_askable(scope=scope, sets=sets).order_by().values("pk")
+    imported = Q(document=None, knowledge_set__in=readable)
+    read = Q(document__in=documents, document__live_version=F("version"))
+    return Triple.objects.filter(imported | read, tenant_id=scope.tenant_id)
+
+
+def triples_listed(*, scope: Scope, sets: Sequence[int] = (), name: str = "", relation: str = "") -> QuerySet[Triple]:
+    """The same by id; `name`: one end is called so, `relation`: exactly this one."""
+    rows = triples_askable(scope=scope, sets=sets).defer("lexemes").select_related("knowledge_set").order_by("pk")
+    if name:
+        rows = rows.filter(Q(subject_key=entity_key(name)) | Q(object_key=entity_key(name)))
+    return rows.filter(relation=relation) if relation else rows
+
+
+def imports_listed(*, scope: Scope) -> QuerySet[TripleImport]:
+    """Imports into sets that the asker curates, newest first."""
+    curated = sets_curated(scope=scope).order_by().values("pk")
+    return TripleImport.objects.filter(knowledge_set__in=curated).select_related("knowledge_set", "actor")
+
+
+def import_get(*, scope: Scope, import_id: int) -> TripleImport:
+    """An import into a set that the asker curates. Raises NotFoundError."""
+    found = imports_listed(scope=scope).filter(pk=import_id).first()
+    if found is None:
+        raise NotFoundError("triple_import", triple_import=import_id)
+    return found
