@@ -99,6 +99,9 @@ INSERT INTO knowledge_triple (tenant_id, source_id, {LOAD_COLUMNS})
 SELECT %(tenant)s, %(source)s, {LOAD_COLUMNS} FROM triple_load
 ON CONFLICT (knowledge_set_id, digest) DO NOTHING
 """  # noqa: S608 - constants
+SCAN_SETTINGS = (
+    "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '100', true)"
+)
 WITHOUT_VECTOR = """
 SELECT t.id, t.tenant_id, t.subject, t.relation, t.object FROM knowledge_triple t
 WHERE t.id > %(after)s AND NOT EXISTS (
@@ -137,10 +140,10 @@ def entity_key(name: str) -> str:
 
 
 def triples_load(rows: Sequence[NewTriple], *, tenant_id: int, source_id: int | None, tokenizer: Tokenizer) -> int:
-    """Store facts within the caller's transaction; those that their set has already are left out. The number stored."""
+    """Store facts in one transaction; those that their set has already are left out. The number stored."""
     if not rows:
         return 0
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(STAGING)
         cursor.execute("TRUNCATE triple_load")
         with cursor.cursor.copy(f"COPY triple_load ({LOAD_COLUMNS}) FROM STDIN") as copy:  # psycopg's cursor
@@ -216,10 +219,7 @@ class ScopedTriples:
     def by_meaning(self, vector: FloatArray, *, limit: int) -> list[TripleHit]:
         """See `TripleIndex`."""
         with transaction.atomic():
-            fetch(
-                "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '100', true)",
-                {},
-            )
+            fetch(SCAN_SETTINGS, {})
             rows = self._fetch(BY_MEANING, vector=vector_text(vector), model=self.model, limit=limit)
         return sorted((_hit(row) for row in rows), key=lambda hit: (-hit.score, hit.id))
 
@@ -284,7 +284,7 @@ def vector_text(vector: FloatArray) -> str:
 
 
 def triples_without_vector(*, model: str, after: int, limit: int) -> list[tuple[int, int, Triple]]:
-    """Id, tenant and fact of rows behind an id that have no vector of this model, in the order of ids. Of all tenants."""
+    """Id, tenant and fact of rows behind an id without a vector of this model, by id. Of all tenants."""
     rows = fetch(WITHOUT_VECTOR, {"model": model, "after": after, "limit": limit})
     return [(row[0], row[1], Triple(subject=row[2], relation=row[3], object=row[4])) for row in rows]
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.contrib.postgres.search import SearchQuery
 from django.db.models import F, Q, QuerySet
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
-from knowledge.indexes.graph_triples import entity_key
+from knowledge import model_registry
+from knowledge.indexes.graph_triples import entity_key, lexeme
 from knowledge.models import Triple, TripleImport
 from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.sets import sets_curated, sets_readable
@@ -33,6 +35,14 @@ def triples_listed(*, scope: Scope, sets: Sequence[int] = (), name: str = "", re
     if name:
         rows = rows.filter(Q(subject_key=entity_key(name)) | Q(object_key=entity_key(name)))
     return rows.filter(relation=relation) if relation else rows
+
+
+def triples_with_words(rows: QuerySet[Triple], text: str) -> QuerySet[Triple]:
+    """Those of the facts that have all words of a text."""
+    terms = [lexeme(term) for term in dict.fromkeys(model_registry.tokenizer().terms(text)) if len(term) <= 100]
+    if not terms:
+        return rows
+    return rows.filter(lexemes=SearchQuery(" & ".join(terms), search_type="raw", config="simple"))
 
 
 def imports_listed(*, scope: Scope) -> QuerySet[TripleImport]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from accounts.scope import Scope
 from knowledge import model_registry
@@ -13,10 +13,12 @@ from knowledge.selectors.visibility import visible_to
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.graph.paths import PathAnswer, PathSearch
 from ragcore.graph.retrieval import DEFAULT_RESULTS, SignalWeights, TripleSearch, Weights
-from ragcore.graph.rewriting import FactAnswer, retrieve_and_rewrite
+from ragcore.graph.rewriting import FactAnswer, retrieve_and_rewrite, rewrite_by_model
+from ragcore.llm.client import LlmClient
 from ragcore.text.normalise import normalise_query
 from ragcore.types import Language
 
+MODEL_SECONDS = 20.0  # that a language model may take for a chain
 MAX_QUESTION = 2000  # characters that are read
 
 
@@ -63,3 +65,12 @@ def triples_retrieve_and_rewrite(
     )
     paths = PathSearch(source=index, embedder=embedder).answer(text) if text else []
     return FactsFound(answer=answer, paths=tuple(paths))
+
+
+async def chain_written_by_model(found: FactsFound, *, seconds: float = MODEL_SECONDS) -> FactsFound:
+    """The same facts with a chain whose reasons the language model wrote; unchanged without one, or where it fails."""
+    model = model_registry.chat_model()
+    if model is None:
+        return found
+    answer = await rewrite_by_model(found.answer, LlmClient(model, seconds=seconds))
+    return replace(found, answer=answer)

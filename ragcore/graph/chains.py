@@ -70,7 +70,8 @@ def extract_answers(question: str, kind: KindOfQuestion, triples: Sequence[Score
         both = [t.triple for t in triples if _named(t.triple.subject, question) and _named(t.triple.object, question)]
         found = [relation_words(t.relation) for t in both]
     elif kind.kind == "type":
-        found = [answer for t in triples if (answer := _type_in(question, t.triple))]
+        named = [t.triple for t in triples if _named(t.triple.subject, question) or _named(t.triple.object, question)]
+        found = [answer for triple in named or [first] if (answer := _type_in(question, triple))]
     else:
         known_is_subject = _known_end(question, first) == "subject"
         found = []
@@ -123,6 +124,7 @@ def chain_by_rules(
         return FactChain(steps=(), answers=())
     answers = extract_answers(question, kind, triples)
     first = triples[0].triple
+    triples = [t for t in triples if _is_about(t.triple, question, first)]
     zh = language == "zh"
     matter = [t.triple for t in triples if _matters(kind.kind, t.triple, first, answers)] or [first]
     return FactChain(
@@ -138,6 +140,12 @@ def chain_by_rules(
         ),
         answers=answers,
     )
+
+
+def _is_about(triple: Triple, question: str, first: Triple) -> bool:
+    """The fact has a name of the question, or an end of the best fact."""
+    ends = {name_key(first.subject), name_key(first.object)}
+    return any(name_key(n) in ends or _named(n, question) for n in (triple.subject, triple.object))
 
 
 def _steps(language: Language, texts: Sequence[str]) -> tuple[ChainStep, ...]:

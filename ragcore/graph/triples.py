@@ -71,7 +71,7 @@ def verbalise(triple: Triple) -> str:
 def sentence(triple: Triple, language: Language = "en") -> str:
     """The fact as a sentence for readers and prompts, in the language of the question.
 
-    A relation that begins with a verb stands between its ends; any other is told as a property of the subject.
+    A relation that begins with a verb stands between its ends; any other is a property of the subject.
     """
     subject, words, object_ = entity_name(triple.subject), relation_words(triple.relation), entity_name(triple.object)
     chinese = language == "zh" or (_HAS_CJK.search(words) is not None and language != "en")
@@ -79,11 +79,15 @@ def sentence(triple: Triple, language: Language = "en") -> str:
         return f"{subject}{words}{object_}。" if _VERB_ZH.match(words) else f"{subject}的{words}是{object_}。"
     if _VERB.match(words):
         return f"{subject} {words} {object_}."
+    if _PARTICIPLE.match(words):
+        return f"{subject} is {words} {object_}."
     return f"The {words} of {subject} is {object_}."
 
 
-_VERB = re.compile(
-    r"(?:is|are|was|were|has|have|had|can|does|\w+ed|contains|causes|requires|uses|owns|\w+s) (?:\w+)|"
-    r"(?:contains|causes|requires|uses|owns|tests|supports|includes|means|located|founded)\b"
+_VERBS = (
+    "contains|causes|requires|uses|owns|tests|supports|includes|means|connects|needs|serves|plays|describes|defines|"
+    "implements|extends|improves|replaces|produces|provides|controls|sends|receives|follows|precedes|depends"
 )
+_VERB = re.compile(rf"(?:is|are|was|were|has|have|had|can|does) \w|(?:{_VERBS})\b")
+_PARTICIPLE = re.compile(r"(?:\w+ed|made|built|born|written|known|held|found) (?:by|in|at|on|to|for|from|with|of|as)\b")
 _VERB_ZH = re.compile("是|位于|属于|包含|包括|导致|引起|需要|使用|拥有|测试|支持|意为|由|与|基于|改进|实现|扩展")

@@ -243,7 +243,9 @@ def test_facts_and_vectors_go_with_their_import_their_set_or_alone(owner, into):
     triple_delete(scope=scope_of(owner), actor=owner, triple_id=one.pk)
     assert (Triple.objects.count(), TripleVector.objects.count()) == (4, 4)
 
-    assert import_delete(scope=scope_of(owner), actor=owner, import_id=imports_listed(scope=scope_of(owner)).get().pk) == 4
+    assert (
+        import_delete(scope=scope_of(owner), actor=owner, import_id=imports_listed(scope=scope_of(owner)).get().pk) == 4
+    )
     assert (Triple.objects.count(), TripleVector.objects.count()) == (0, 0)
 
     load(owner, into)

@@ -43,7 +43,9 @@ def test_chinese_headings_types_and_sets_are_read():
 
 
 def test_escapes_of_ntriples_and_quotes_of_csv_are_read():
-    [one] = triples(r'<http://x.org/%E6%B5%8B> <http://x.org/says> "a \"b\" \u6d4b"^^<http://x.org/string> .', "ntriples")
+    [one] = triples(
+        r'<http://x.org/%E6%B5%8B> <http://x.org/says> "a \"b\" \u6d4b"^^<http://x.org/string> .', "ntriples"
+    )
     [two] = triples('"A, B","says","one\ntwo ""x"""\n', "csv")
 
     assert (one.subject, one.object) == ("测", 'a "b" 测')
@@ -76,7 +78,11 @@ def test_a_faulty_line_is_named_and_the_next_one_is_read(line, form, code):
 
 
 def test_a_literal_of_ten_megabytes_is_a_fault_and_is_never_held():
-    huge = b'{"subject":"a","relation":"b","object":"' + b"x" * (10 << 20) + b'"}\n{"subject":"a","relation":"b","object":"c"}'
+    huge = (
+        b'{"subject":"a","relation":"b","object":"'
+        + b"x" * (10 << 20)
+        + b'"}\n{"subject":"a","relation":"b","object":"c"}'
+    )
     pieces = (huge[at : at + 65_536] for at in range(0, len(huge), 65_536))
 
     lines = list(bounded_lines(pieces))

@@ -33,6 +33,7 @@ QUESTIONS = {
         "奥胡斯机场的跑道有多长？",
         "亚历山大·弗莱明发现了什么？",
         "这座桥由谁设计？",
+        "随机接入属于什么层？",
     ],
     "relationship": [
         "What is the relationship between Amsterdam Airport and Haarlemmermeer?",
@@ -49,6 +50,7 @@ QUESTIONS = {
         "What is the type of TS 38.321?",
         "阿姆斯特丹机场是什么类型的实体？",
         "RedCap 属于哪种类型？",
+        "RedCap 属于什么？",
         "AMF 是什么？",
     ],
 }

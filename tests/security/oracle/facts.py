@@ -90,6 +90,8 @@ KINDS = {  # kind → model
     "source": "knowledge.Source",
     "set_source": "knowledge.SetSource",
     "place": "knowledge.SourcePlace",
+    "triple": "knowledge.Triple",
+    "triple_import": "knowledge.TripleImport",
     "handler": "knowledge.SourceHandler",
     "attribute": "knowledge.Attribute",
     "options_change": "knowledge.OptionsChange",
@@ -104,7 +106,7 @@ KINDS = {  # kind → model
     "golden_case": "evaluation.GoldenCase",
     "run": "evaluation.EvaluationRun",
 }
-LARGE = {"markdown", "sketch", "trace", "answer", "answer_html", "text", "anchor_text"}
+LARGE = {"markdown", "sketch", "trace", "answer", "answer_html", "text", "anchor_text", "lexemes"}
 
 
 def facts_of(roles: dict[int, str]) -> Facts:
