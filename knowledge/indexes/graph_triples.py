@@ -38,7 +38,9 @@ t.tenant_id = %(tenant)s AND (
     (t.document_id IS NOT NULL AND EXISTS (
         SELECT 1 FROM knowledge_document d
         WHERE d.id = t.document_id AND d.live_version_id = t.version_id AND d.id IN ({visible})
-    ))
+    ) AND (t.chunk_id IS NULL OR EXISTS (
+        SELECT 1 FROM knowledge_chunk c WHERE c.id = t.chunk_id AND c.retired IS NULL
+    )))
 )
 """
 COLUMNS = "t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type"

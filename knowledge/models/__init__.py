@@ -10,7 +10,7 @@ from knowledge.models.documents import (
     DuplicatePair,
     SketchBand,
 )
-from knowledge.models.graph import Triple, TripleImport, TripleVector
+from knowledge.models.graph import FactReading, Triple, TripleImport, TripleVector
 from knowledge.models.index import (
     BackendChange,
     CorpusEpoch,
@@ -41,6 +41,7 @@ __all__ = [
     "DocumentPicture",
     "DocumentVersion",
     "DuplicatePair",
+    "FactReading",
     "HandlerRule",
     "IndexEntry",
     "IngestItem",

@@ -152,6 +152,25 @@ class Triple(models.Model):
         return f"{self.subject} | {self.relation} | {self.object}"[:200]
 
 
+class FactReading(models.Model):
+    """A version whose facts were read for a set, and by which rules. Rows go with their version."""
+
+    version = models.OneToOneField(
+        "knowledge.DocumentVersion",
+        primary_key=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="fact_reading",
+    )
+    knowledge_set = models.ForeignKey("knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="+")
+    rules = models.CharField(max_length=32)
+    facts = models.PositiveIntegerField(default=0)
+    made = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"{self.version_id} {self.rules}"
+
+
 class TripleVector(models.Model):
     """The vector of a fact's text, made in the background. Rows go with their triple, by the database itself."""
 

@@ -18,14 +18,14 @@ from knowledge.selectors.sets import sets_curated, sets_readable
 
 def triples_askable(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[Triple]:
     """THE definition of which facts the asker may see: imported ones of sets that the asker may read, and those of the
-    live versions of documents that a search of the asker may touch. `sets` narrows both.
+    live versions of documents that a search of the asker may touch, while their passage is not taken out. `sets` narrows both.
     """
     readable = sets_readable(scope=scope).order_by().values("pk")
     if sets:
         readable = readable.filter(pk__in=list(sets))
     documents = documents_askable(scope=scope, sets=sets).order_by().values("pk")
     imported = Q(document=None, knowledge_set__in=readable)
-    read = Q(document__in=documents, document__live_version=F("version"))
+    read = Q(document__in=documents, document__live_version=F("version"), chunk__retired=None)
     return Triple.objects.filter(imported | read, tenant_id=scope.tenant_id)
 
 

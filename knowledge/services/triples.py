@@ -30,6 +30,7 @@ from knowledge.models import KnowledgeSet, Triple, TripleImport
 from knowledge.queue import TEND_TRIPLES, enqueue_on_commit
 from knowledge.selectors.sets import set_curated
 from knowledge.selectors.triples import import_get, triples_askable
+from knowledge.services.facts import facts_read_next
 from ragcore.errors import PermanentError, Sentence
 from ragcore.graph.files import (
     FORMAT_OF_ENDING,
@@ -293,7 +294,7 @@ def _file_batch(one: TripleImport, batch: Sequence[NewTriple]) -> None:
 
 
 def triples_tend(*, seconds: float = TEND_SECONDS) -> None:
-    """Read the files that wait, then make vectors for so long. Another worker that does it already is left alone."""
+    """Read the files and documents that wait, and make vectors, for so long. Another worker that does it is left alone."""
     with triples_try_lock() as held:
         if not held:
             return
@@ -308,8 +309,9 @@ def _tend(*, until: float) -> bool:
     while True:
         while (waiting := _waiting()) is not None:
             import_run(waiting)
+        read = facts_read_next()
         after = vectors_make(after=after)
-        if not after:
+        if not after and not read:
             return False
         if time.monotonic() >= until:
             return True

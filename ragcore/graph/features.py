@@ -169,11 +169,8 @@ def measure(
 
 
 def _relation_meanings(rests: Sequence[str], relations: Sequence[str], embedder: Embedder) -> list[float]:
-    texts = list(dict.fromkeys([*rests, *relations]))
-    vectors: dict[str, FloatArray] = {}
-    filled = [t for t in texts if t]
-    if filled:
-        vectors = dict(zip(filled, embedder.embed_documents(filled), strict=True))
+    # one by one: embedders keep single sentences, and the same relations come with every question
+    vectors: dict[str, FloatArray] = {t: embedder.embed_documents([t])[0] for t in {*rests, *relations} if t}
     return [
         max(float(np.dot(vectors[a], vectors[b])), 0.0) if a and b else 0.0
         for a, b in zip(rests, relations, strict=True)

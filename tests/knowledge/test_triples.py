@@ -2,6 +2,7 @@ import io
 import json
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from accounts.errors import NotAllowedError, NotFoundError
 from knowledge.indexes.graph_triples import NewTriple, triples_load
@@ -303,3 +304,20 @@ def test_loops_circles_and_crowded_entities_are_answered(owner, into):
 
     assert set(found.answer.chain.answers) == {"Hub", "Ann"}
     assert len(ask(owner, "What are the parts of Hub?").answer.triples) == 5
+
+
+# ── the command ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_command_imports_a_file_and_names_faulty_lines(owner, into, tmp_path, capsys):
+    file = tmp_path / "facts.csv"
+    file.write_text("subject,relation,object\nA,is part of,B\nbroken\n", encoding="utf-8")
+
+    with pytest.raises(SystemExit):
+        call_command("triples", "import", str(file), "--set", into.code, "--user", owner.username)
+
+    said = capsys.readouterr()
+    assert "1 imported, 0 already there, 1 faulty lines." in said.out
+    assert "line 3:" in said.err
+    with pytest.raises(CommandError, match="curates no knowledge set"):
+        call_command("triples", "import", str(file), "--set", into.code, "--user", make_user().username)
