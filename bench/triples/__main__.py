@@ -119,9 +119,8 @@ def _report(ranked: Sequence[Ranked], rescored: Sequence[list[int]], questions: 
     for masked in ("subject", "object", "relation"):
         which = [n for n, r in enumerate(ranked) if r.question.masked == masked]
         for arm, rankings in arms.items():
-            note(
-                f"{masked:9} {arm:9} {_figures([rankings[n] for n in which], [ranked[n] for n in which])} of {len(which)}"
-            )
+            figures = _figures([rankings[n] for n in which], [ranked[n] for n in which])
+            note(f"{masked:9} {arm:9} {figures} of {len(which)}")
     which = [n for n, r in enumerate(ranked) if r.question.masked != "relation"]
     chosen = [ranked[n] for n in which]
     values = {arm: [ndcg(rankings[n], ranked[n].question.relevant) for n in which] for arm, rankings in arms.items()}

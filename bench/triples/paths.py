@@ -1,4 +1,4 @@
-"""Questions over two or three facts (kg_pathquestion): is the first answer right, the entity being found in the question?
+"""Questions over two or three facts (kg_pathquestion): is the first answer right? The entity is found in the question.
 
     python -m bench.triples.paths DIR
 

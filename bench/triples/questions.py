@@ -1,10 +1,11 @@
 """Questions made of sentences that people wrote for one triple each, with one part masked.
 
 The recipe: of every text set of one triple the first text is taken. Where the subject's (object's) name stands in it
-literally, case aside, the name is replaced by "what" (by "who" never: the mask says nothing of its kind) with its article, the
-sentence ends with a question mark, and its first letter is made large: a question for the subject (object). Where both
-names stand in it, "What is the relationship between A and B?" asks for the relation. Relevant are all triples of the
-collection that agree in the parts that are not masked. "What type of entity is A?" asks for the type and is only classified.
+literally, case aside, the name is replaced with its article by "what" (by "who" never: the mask says nothing of its
+kind), the sentence ends with a question mark, and its first letter is made large: a question for the subject (object).
+Where both names stand in it, "What is the relationship between A and B?" asks for the relation. Relevant are all
+triples of the collection that agree in the parts that are not masked. "What type of entity is A?" asks for the type
+and is only classified.
 
 Which kind the question is, is the place of the mask: in front of the other end it asks for a subject, behind it for an
 object, whatever side of the stored triple the name is on ("Who is the leader of Belgium?" asks for a subject).

@@ -19,8 +19,32 @@ import numpy as np
 
 from bench.__main__ import prepare
 
-SYLLABLES = "ka ro mi ten lo va ser du ni pol gar es ti mon ra del fi hu bo la".split()
-RELATIONS = "located in|part of|owner|founder|birth place|leader|capital|author|director|spouse|country|club".split("|")
+SYLLABLES = tuple(
+    [
+        "ka",
+        "ro",
+        "mi",
+        "ten",
+        "lo",
+        "va",
+        "ser",
+        "du",
+        "ni",
+        "pol",
+        "gar",
+        "es",
+        "ti",
+        "mon",
+        "ra",
+        "del",
+        "fi",
+        "hu",
+        "bo",
+        "la",
+    ]
+)
+RELATION_NAMES = "located in|part of|owner|founder|birth place|leader|capital|author|director|spouse|country|club"
+RELATIONS = tuple(RELATION_NAMES.split("|"))
 SEED = 7
 
 

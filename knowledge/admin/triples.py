@@ -8,7 +8,8 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -18,10 +19,18 @@ from django.utils.translation import ngettext
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
 from knowledge.admin.curation import CuratorAdmin, ids_of, is_curator, run_action
+from knowledge.admin.triple_exports import csv_lines, jsonld_lines
+from knowledge.graph_picture import picture_of
 from knowledge.models import KnowledgeSet, Triple
 from knowledge.selectors import sets_curated
 from knowledge.selectors.sets import sets_readable
-from knowledge.selectors.triples import imports_listed, triples_askable, triples_with_words
+from knowledge.selectors.triples import (
+    entity_key_of,
+    imports_listed,
+    triples_around,
+    triples_askable,
+    triples_with_words,
+)
 from knowledge.services.triple_search import FactsFound, triples_retrieve_and_rewrite
 from knowledge.services.triples import import_delete, import_start, triple_delete
 from ragcore.errors import RagError
@@ -140,6 +149,8 @@ class TripleAdmin(CuratorAdmin):
         return [
             path("import/", wrap(self.import_page), name="knowledge_triple_import"),
             path("import/<int:import_id>/delete/", wrap(self.import_delete), name="knowledge_triple_import_delete"),
+            path("graph/", wrap(self.graph_page), name="knowledge_triple_graph"),
+            path("export/", wrap(self.export), name="knowledge_triple_export"),
             path("try/", wrap(self.try_page), name="knowledge_triple_try"),
             *super().get_urls(),
         ]
@@ -197,6 +208,52 @@ class TripleAdmin(CuratorAdmin):
             done=_("The import and its triples were deleted."),
             back=reverse("admin:knowledge_triple_import"),
         )
+
+    # ── the graph ───────────────────────────────────────────────────────────────────────────────
+
+    def graph_page(self, request: HttpRequest) -> HttpResponse:
+        """An entity with what is around it, or the last facts of a set: as a picture and as a table."""
+        if not is_curator(request):
+            raise PermissionDenied
+        rows, asked = self._narrowed(request)
+        found = triples_around(rows, name=asked["name"])
+        facts = [(r.pk, r.subject_key, r.subject, r.relation, r.object_key, r.object) for r in found]
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Knowledge graph"),
+            "sets": sets_curated(scope=admin_scope(request)).order_by("name"),
+            **asked,
+            "rows": found,
+            "picture": picture_of(facts, centre=entity_key_of(asked["name"])),
+            "query_string": request.GET.urlencode(),
+        }
+        return TemplateResponse(request, "admin/knowledge/triple/graph.html", context)
+
+    def export(self, request: HttpRequest) -> HttpResponseBase:
+        """The facts of the page with the picture, all of them: CSV or JSON-LD."""
+        if not is_curator(request):
+            raise PermissionDenied
+        rows, asked = self._narrowed(request)
+        if asked["name"]:
+            key = entity_key_of(asked["name"])
+            rows = rows.filter(Q(subject_key=key) | Q(object_key=key))
+        is_csv = request.GET.get("format") != "jsonld"
+        lines = csv_lines(rows) if is_csv else jsonld_lines(rows)
+        kind, name = ("text/csv; charset=utf-8", "triples.csv") if is_csv else ("application/ld+json", "triples.jsonld")
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return StreamingHttpResponse(lines, content_type=kind, headers=headers)
+
+    def _narrowed(self, request: HttpRequest) -> tuple[QuerySet[Triple], dict[str, Any]]:
+        chosen = ids_of([request.GET.get("set", "")])
+        name, relation = (
+            request.GET.get(field, "").strip()[:2000].replace("\x00", "") for field in ("name", "relation")
+        )
+        rows = self.get_queryset(request)
+        if chosen:
+            rows = rows.filter(knowledge_set__in=chosen)
+        if relation:
+            rows = rows.filter(relation=relation)
+        return rows, {"chosen": chosen, "name": name, "relation": relation}
 
     # ── trying ──────────────────────────────────────────────────────────────────────────────────
 

@@ -18,7 +18,9 @@ from knowledge.selectors.sets import sets_curated, sets_readable
 
 def triples_askable(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[Triple]:
     """THE definition of which facts the asker may see: imported ones of sets that the asker may read, and those of the
-    live versions of documents that a search of the asker may touch, while their passage is not taken out. `sets` narrows both.
+    live versions of documents that a search of the asker may touch, while their passage is not taken out.
+
+    `sets` narrows both.
     """
     readable = sets_readable(scope=scope).order_by().values("pk")
     if sets:
@@ -57,3 +59,24 @@ def import_get(*, scope: Scope, import_id: int) -> TripleImport:
     if found is None:
         raise NotFoundError("triple_import", triple_import=import_id)
     return found
+
+
+GRAPH_FACTS = 120  # of a picture
+
+
+def triples_around(rows: QuerySet[Triple], *, name: str) -> list[Triple]:
+    """Facts with an entity and, while there is room, with its neighbours; without a name the last ones."""
+    rows = rows.order_by("-pk")
+    if not name:
+        return list(rows[:GRAPH_FACTS])
+    key = entity_key(name)
+    first = list(rows.filter(Q(subject_key=key) | Q(object_key=key))[: GRAPH_FACTS // 2])
+    around = {end for row in first for end in (row.subject_key, row.object_key)} - {key}
+    known = [row.pk for row in first]
+    more = rows.filter(Q(subject_key__in=around) | Q(object_key__in=around)).exclude(pk__in=known)
+    return [*first, *more[: GRAPH_FACTS - len(first)]] if around else first
+
+
+def entity_key_of(name: str) -> str:
+    """The key by which facts of an entity are found; "" for none."""
+    return entity_key(name) if name else ""

@@ -294,7 +294,7 @@ def _file_batch(one: TripleImport, batch: Sequence[NewTriple]) -> None:
 
 
 def triples_tend(*, seconds: float = TEND_SECONDS) -> None:
-    """Read the files and documents that wait, and make vectors, for so long. Another worker that does it is left alone."""
+    """Read the files and documents that wait, and make vectors, for so long; nothing if another worker does it."""
     with triples_try_lock() as held:
         if not held:
             return

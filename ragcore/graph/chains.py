@@ -229,7 +229,7 @@ _KINDS = {
 async def chain_by_model(
     question: str, kind: KindOfQuestion, triples: Sequence[ScoredTriple], *, language: Language, llm: LlmClient
 ) -> FactChain:
-    """The chain with the model's reasons; by rules where the model fails, names no fact, or answers what no fact has."""
+    """The chain with the model's reasons; by rules where it fails, names no fact, or answers what no fact has."""
     by_rules = chain_by_rules(question, kind, triples, language=language)
     if not triples:
         return by_rules

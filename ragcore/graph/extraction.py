@@ -24,7 +24,8 @@ _SUBJECT_WORDS = 6
 _OBJECT_WORDS = 10
 _OBJECT_HAN = 24
 _CLAUSE = re.compile(
-    r"[,;:(（]| (?:which|that|who|where|when|while|because|so|but|if|as|and then|in order|by means|during|after|before|with)\b"
+    r"[,;:(（]| (?:which|that|who|where|when|while|because|so|but|if|as|and then|in order|by means|during|after|before|"
+    r"with)\b"
 )
 _CLAUSE_ZH = re.compile(r"[，,；;：:（(。！？、]")
 _NO_SUBJECT = re.compile(
@@ -44,7 +45,8 @@ _DEFINITION = re.compile(
     r"(?P<r>is an?|is the|is defined as|refers to|stands for|means) (?P<o>.+)$"
 )
 _DEFINITION_ZH = re.compile(
-    rf"^(?P<s>[{HAN}A-Za-z0-9 \-/.]{{2,24}}?)(?:[（(][^（()）]{{1,40}}[)）])?(?P<r>是一种|是一个|是一类|是指|指的是|的定义是|即为)(?P<o>.+)$"
+    rf"^(?P<s>[{HAN}A-Za-z0-9 \-/.]{{2,24}}?)(?:[（(][^（()）]{{1,40}}[)）])?"
+    r"(?P<r>是一种|是一个|是一类|是指|指的是|的定义是|即为)(?P<o>.+)$"
 )
 _ABBREVIATION = re.compile(r"(?P<long>(?:[A-Za-z][\w-]*[ -]){1,7}[A-Za-z][\w-]*) \((?P<short>[A-Z][A-Za-z0-9-]{1,9})\)")
 _KEY_VALUE = re.compile(
@@ -72,7 +74,10 @@ class ExtractedFact:
 
 
 def extract_facts(text: str, *, title: str = "", heading_path: Sequence[str] = ()) -> list[ExtractedFact]:
-    """Different facts of a passage in Markdown, in order, at most MOST_FACTS. `title` and headings name what it is about."""
+    """Different facts of a passage in Markdown, in order, at most MOST_FACTS.
+
+    `title` and headings name what it is about.
+    """
     topic = _clean(heading_path[-1] if heading_path else title)
     found: dict[tuple[str, str, str], ExtractedFact] = {}
     for fact in _every(text, topic):

@@ -262,7 +262,7 @@ def _type_share(question: QuestionOfFacts, kind: str) -> float:
 
 
 def _answer_kind(question: QuestionOfFacts, answer: str, groups: frozenset[str], *, of_object: bool) -> float:
-    """1 where the other end is of the kind that is asked for, -1 where it is of another one, 0 where nothing is known."""
+    """1 where the other end is of the kind that is asked for, -1 where of another one, 0 where nothing is known."""
     text = entity_name(answer)
     is_time, is_number = bool(_DATE.search(text)), bool(_NUMBER.search(text))
     kinds = {object_kind(g) for g in groups} if of_object else set()

@@ -33,7 +33,8 @@ _MEANING = 0.5  # cosine from which an unknown word may name a relation
 _INVERSES = {"child": "parent", "parent": "child", "spouse": "spouse", "sibling": "sibling", "relative": "relative",
              "predecessor": "successor", "successor": "predecessor", "part_of": "member", "member": "part_of",
              "friend": "friend"}  # fmt: skip
-_ASKS = {"where": "place", "who": "person", "when": "time", "how": "thing", "why": "thing", "哪里": "place", "哪儿": "place",
+_ASKS = {"where": "place", "who": "person", "when": "time", "how": "thing", "why": "thing",
+         "哪里": "place", "哪儿": "place",
          "谁": "person", "何时": "time", "什么时候": "time"}  # fmt: skip
 _FILLERS = frozenset(
     [
@@ -182,7 +183,7 @@ def readable_question(question: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathSearch:
-    """Answers questions by paths. `embedder` compares words that no list has with relation names; None: they count less."""
+    """Answers questions by paths. `embedder` compares unlisted words with relation names; None: they count less."""
 
     source: GraphSource
     embedder: Embedder | None = None

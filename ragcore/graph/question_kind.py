@@ -81,7 +81,8 @@ _ENGLISH: tuple[tuple[re.Pattern[str], TripleQuestionKind, float], ...] = (
     (_en(rf"^what {_BE} (?!the\b|an?\b|in\b|on\b|at\b)[^?]*['’]s? [^?]+\?*$"), "subject", 0.6),
     (
         re.compile(
-            r"^[Ww]hat (?:is|are|was|were) (?:the |an? )?(?:[A-Z0-9][\w.'’&-]*(?: (?:of|the|de|and) (?=[A-Z])| |,)?)+\??$"
+            r"^[Ww]hat (?:is|are|was|were) (?:the |an? )?"
+            r"(?:[A-Z0-9][\w.'’&-]*(?: (?:of|the|de|and) (?=[A-Z])| |,)?)+\??$"
         ),
         "type",
         0.7,

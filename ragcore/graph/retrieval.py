@@ -106,7 +106,7 @@ class TripleSearch:
         measured: bool = True,
         weights: Weights = "learned",
     ) -> list[ScoredTriple]:
-        """What the first stage finds, in its order: `limit` by words, `limit` by vectors; `measured`: with all scores."""
+        """What the first stage finds, in its order: `limit` of each arm; `measured`: with all scores."""
         kind = kind or kind_of_question(question)
         vector = self.embedder.embed_queries([question])[0]
         words = self.index.by_words(question, limit=limit)

@@ -1,10 +1,10 @@
 import pytest
 
 from knowledge.models import FactReading, Triple
+from knowledge.selectors.triples import triples_askable
 from knowledge.services import document_delete
 from knowledge.services.triple_search import triples_retrieve_and_rewrite
 from knowledge.services.triples import triples_tend
-from knowledge.selectors.triples import triples_askable
 from tests.factories import ingest, make_set, make_user, scope_of
 
 pytestmark = pytest.mark.django_db

@@ -95,13 +95,14 @@ def test_a_literal_of_ten_megabytes_is_a_fault_and_is_never_held():
 
 
 def test_lines_in_another_encoding_are_faults_of_their_own():
-    mixed = "a,b,c\n".encode() + "随机,属于,层\n".encode("gb18030") + "甲,乙,丙\n".encode()
+    mixed = b"a,b,c\n" + "随机,属于,层\n".encode("gb18030") + "甲,乙,丙\n".encode()
 
     assert faults(mixed, "csv") == [(2, "encoding")]
     assert len(triples(mixed, "csv")) == 2
 
 
 def test_names_like_sql_and_relations_in_two_languages_are_names():
-    text = '{"subject":"SELECT","relation":"drop table","object":"\'; --"}\n{"subject":"甲","relation":"is 属于","object":"乙"}'
+    one = '{"subject":"SELECT","relation":"drop table","object":"\'; --"}'
+    text = one + '\n{"subject":"甲","relation":"is 属于","object":"乙"}'
 
     assert [t.subject for t in triples(text, "jsonl")] == ["SELECT", "甲"]

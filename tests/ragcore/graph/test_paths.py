@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from ragcore.graph.paths import MemoryGraph, PathSearch, find_entities
@@ -69,11 +71,9 @@ def test_a_question_without_an_entity_or_a_relation_has_no_answer():
     assert first("") is None
 
 
-def test_a_node_of_ten_thousand_edges_is_bounded(benchmark_seconds=2.0):
-    import time
-
+def test_a_node_of_ten_thousand_edges_is_bounded():
     facts = [triple(f"hub | children | child {n}") for n in range(10_000)] + [triple("child 7 | gender | female")]
     start = time.perf_counter()
 
     assert first("the gender of hub's kid", facts) == "female"
-    assert time.perf_counter() - start < benchmark_seconds
+    assert time.perf_counter() - start < 5

@@ -253,6 +253,8 @@ OWN: dict[str, Opens | None] = {
     "knowledge_document_readers": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
     "knowledge_document_withdraw": None,  # which versions there are
     "knowledge_triple_import": lambda r, w, pk: _curators(r, w),
+    "knowledge_triple_graph": lambda r, w, pk: _curators(r, w),
+    "knowledge_triple_export": lambda r, w, pk: _curators(r, w),
     "knowledge_triple_try": lambda r, w, pk: _curators(r, w),
     "knowledge_knowledgeset_setup": lambda r, w, pk: w.is_staff and w.creates_sets,
     "admin-health": lambda r, w, pk: w.administers,
