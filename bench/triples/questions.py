@@ -42,7 +42,7 @@ def load(folder: Path) -> tuple[list[Triple], list[MaskedQuestion]]:
     rows = _rows(folder / "triples.jsonl")
     triples = [Triple(subject=r["subject"], relation=r["relation"], object=r["object"]) for r in rows]
     places = {row["id"]: number for number, row in enumerate(rows)}
-    questions = []
+    questions: list[MaskedQuestion] = []
     for row in _rows(folder / "texts.jsonl"):
         if row["size"] == 1 and row["triple_ids"][0] in places and row["texts"]:
             questions += _questions(row["texts"][0], triples, places[row["triple_ids"][0]])

@@ -90,7 +90,7 @@ class TripleFields(serializers.ModelSerializer[Triple]):
 
     set = serializers.IntegerField(source="knowledge_set_id")
     document = serializers.IntegerField(source="document_id", allow_null=True)
-    source = serializers.IntegerField(source="source_id", allow_null=True, help_text="The import.")
+    import_id = serializers.IntegerField(source="source_id", allow_null=True)
 
     class Meta:
         model = Triple
@@ -103,7 +103,7 @@ class TripleFields(serializers.ModelSerializer[Triple]):
             "subject_type",
             "object_type",
             "confidence",
-            "source",
+            "import_id",
             "document",
             "sentence",
         ]

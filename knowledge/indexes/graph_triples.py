@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
+from typing import Any
 
 from django.db import connection, transaction
 
@@ -294,9 +295,9 @@ def triples_without_vector(*, model: str, after: int, limit: int) -> list[tuple[
 def vectors_add(rows: Iterable[tuple[int, int, FloatArray]], *, model: str) -> None:
     """Store vectors by id and tenant; of facts that were deleted meanwhile none."""
     given = list(rows)
-    fetch_params = {
+    params: dict[str, Any] = {
         "model": model, "ids": [r[0] for r in given], "tenants": [r[1] for r in given],
         "vectors": [vector_text(r[2]) for r in given],
     }  # fmt: skip
     with connection.cursor() as cursor:
-        cursor.execute(ADD_VECTORS, fetch_params)
+        cursor.execute(ADD_VECTORS, params)

@@ -123,9 +123,8 @@ def _fact(subject: str, relation: str, object_: str, sentence: str, rule: str, c
 
 def _table(lines: Sequence[str]) -> Iterator[ExtractedFact]:
     """First cell × head of the column × cell; tables without a head or with long cells say nothing plain."""
-    rows = [
-        [_clean(cell) for cell in _TABLE_ROW.match(line)[1].split("|")] for line in lines if not _TABLE_RULE.match(line)
-    ]  # type: ignore[index]
+    plain = (match[1] for line in lines if not _TABLE_RULE.match(line) and (match := _TABLE_ROW.match(line)))
+    rows = [[_clean(cell) for cell in line.split("|")] for line in plain]
     if len(rows) < 2 or not any(_TABLE_RULE.match(line) for line in lines[:2]):
         return
     head = rows[0]
@@ -169,8 +168,8 @@ def _sentence(text: str) -> Iterator[ExtractedFact]:
     if definition and (ends := _ends(definition["s"], definition["o"], chinese)) and _is_kind(ends, definition["r"]):
         yield _fact(ends[0], _definition_word(definition["r"], chinese), ends[1], text, "definition", 0.8)
     for english, native, pattern in _cues():
-        match = pattern.search(body)
-        if match and (ends := _ends(body[: match.start()], body[match.end() :], chinese)):
+        cue = pattern.search(body)
+        if cue and (ends := _ends(body[: cue.start()], body[cue.end() :], chinese)):
             yield _fact(ends[0], native if chinese else english, ends[1], text, "cue", 0.75)
             return
 

@@ -278,13 +278,14 @@ def chain_mentions(before: str, after: str) -> list[_Mention]:
         return [*_chinese_mentions(after), *reversed(_chinese_mentions(before))]
     if _WHAT_DOES.match(f"{before} {after}".strip()):
         after = re.sub(r"\bdo\W*$", "profession", after.strip(), flags=re.IGNORECASE)
-    possessed, predicate = [], []
+    possessed: list[_Mention] = []
+    predicate: list[_Mention] = []
     head, *owned = _POSSESSIVE.split(after)
     predicate += _latin_mentions(head)
     for part in owned:
-        first, *rest = _latin_mentions(part) or [None]
-        possessed += [first] if first else []
-        predicate += [m for m in rest if m]
+        mentions = _latin_mentions(part)
+        possessed += mentions[:1]
+        predicate += mentions[1:]
     ahead = list(reversed(_latin_mentions(before)))
     if _WHICH_NOUN.match(before.strip()) and ahead and predicate and ahead[-1].groups & predicate[0].groups:
         ahead = ahead[:-1]
@@ -305,7 +306,8 @@ def _latin_mentions(text: str) -> list[_Mention]:
     words = tuple(latin_words(text))
     matches = {m.start: m for m in find_groups(words)}
     mentions: list[_Mention] = []
-    at, loose = 0, []
+    at = 0
+    loose: list[str] = []
     while at <= len(words):
         match = matches.get(at)
         filler = at == len(words) or match is not None or plain[at] in _FILLERS
