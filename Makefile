@@ -18,6 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-lexicon
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-triples bench-paths
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -86,6 +87,11 @@ bench-diagnosis: install-dev ## Failures planted one stage at a time, and whethe
 
 bench-judge: install-dev ## The judge without a model beside people; DATA=DIR, FAITHFUL=DIR and GROUNDED=DIR for two more sets
 	$(BIN)/python -m bench.judge $(DATA) $(if $(FAITHFUL),--faithful $(FAITHFUL)) $(if $(GROUNDED),--grounded $(GROUNDED))
+bench-triples: install ## Triples for questions with and without re-scoring, and kinds of questions; DATA=DIR
+	@$(BIN)/python -m bench.triples $(DATA)
+
+bench-paths: install ## First answers of questions over two and three facts; DATA=DIR
+	@$(BIN)/python -m bench.triples.paths $(DATA)
 
 bench-latency: install ## Time to the first word of a running product; URL=http://127.0.0.1:8000 KEY=…
 	$(BIN)/python -m bench.latency --url $(or $(URL),http://127.0.0.1:8000) --key $(KEY)

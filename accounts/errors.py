@@ -40,6 +40,8 @@ class NotFoundError(PermanentError):
         "lexicon_change": "There is no such change of the lexicon, or you may not undo it.",
         "lexicon_version": "There is no such version of the lexicon, or you may not publish it.",
         "place": "There is no folder or host %(place)s, or you may not see it.",
+        "triple_import": "There is no import %(triple_import)s, or you may not see it.",
+        "triple": "There is no fact %(triple)s, or you may not see it.",
         "source": "There is no source %(source)s, or you may not see it.",
         "version": "There is no such version of this document.",
         "conversation": "There is no such conversation.",

@@ -3,17 +3,16 @@
 ADVANCE_DIAGNOSIS = "evaluation.advance_diagnosis"
 DIAGNOSE_AT_NIGHT = "evaluation.diagnose_at_night"
 RESUME_DIAGNOSIS = "evaluation.resume_diagnosis"
-SEND_REPORTS = "evaluation.send_reports"
 ADVANCE_RUN = "evaluation.advance_run"
 RESUME_RUNS = "evaluation.resume_runs"
-QUEUES = {
-    ADVANCE_RUN: "diagnosis",
-    RESUME_RUNS: "chat",  # as below
 MEASURE_LEXICONS = "evaluation.measure_lexicons"
+SEND_REPORTS = "evaluation.send_reports"
 QUEUES = {
-    MEASURE_LEXICONS: "diagnosis",
     ADVANCE_DIAGNOSIS: "diagnosis",
     DIAGNOSE_AT_NIGHT: "diagnosis",
+    ADVANCE_RUN: "diagnosis",
+    MEASURE_LEXICONS: "diagnosis",
     SEND_REPORTS: "nightly",
     RESUME_DIAGNOSIS: "chat",  # short, and not behind what it watches
+    RESUME_RUNS: "chat",
 }

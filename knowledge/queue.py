@@ -26,6 +26,7 @@ TELL_REVIEWS = "knowledge.tell_reviews"
 RETRY_REPRESENTATIONS = "knowledge.retry_representations"
 BUILD_LEXICON = "knowledge.build_lexicon"
 MINE_TERMS = "knowledge.mine_terms"
+TEND_TRIPLES = "knowledge.tend_triples"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
@@ -42,6 +43,7 @@ QUEUES = {
     SETTLE_SOURCE: "nightly",
     RETRY_REPRESENTATIONS: "nightly",
     TELL_REVIEWS: "nightly",
+    TEND_TRIPLES: "nightly",
     APPLY_BACKEND_CHANGES: "chat",  # short, and people wait to find what they have uploaded
 }
 

@@ -21,6 +21,7 @@ from knowledge.queue import (
     START_DUE_SOURCES,
     SWEEP_INGEST_LEASES,
     TELL_REVIEWS,
+    TEND_TRIPLES,
 )
 from knowledge.services import lexicon
 from knowledge.services.reviews import reviews_tell
@@ -116,3 +117,9 @@ def purge_deleted() -> None:
 def tell_reviews() -> None:
     """Tell owners which of their documents have become due for review."""
     reviews_tell()
+
+
+@shared_task(name=TEND_TRIPLES)
+def tend_triples() -> None:
+    """Read files of triples that wait, and make vectors of facts that have none."""
+    services.triples_tend()

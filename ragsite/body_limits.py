@@ -46,6 +46,7 @@ class BodyLimit:
 BODY_LIMITS = (  # the first that covers an address counts
     BodyLimit(path="/api/v1/documents", limit="MAX_UPLOAD_BYTES", extra_bytes=UPLOAD_EXTRA_BYTES, content="a file"),
     BodyLimit(path="/api/v1/documents/bulk", limit="MAX_BULK_BYTES", content="NDJSON, read as a stream"),
+    BodyLimit(path="/api/v1/triples", limit="MAX_BULK_BYTES", content="triples, read as a stream"),
     BodyLimit(
         path="/api/v1/webhooks/*", limit=MAX_WEBHOOK_BYTES, is_open=True, content="signed events; larger files by URL"
     ),
@@ -65,6 +66,12 @@ BODY_LIMITS = (  # the first that covers an address counts
         limit="MAX_UPLOAD_BYTES",
         extra_bytes=UPLOAD_EXTRA_BYTES,
         content="files of one form, together",
+    ),
+    BodyLimit(
+        path="/admin/knowledge/triple/import/",
+        limit="MAX_BULK_BYTES",
+        extra_bytes=UPLOAD_EXTRA_BYTES,
+        content="a file of triples",
     ),
     BodyLimit(
         path="/admin/*",

@@ -34,6 +34,11 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"queue": "nightly", "expires": 60},
     },
+    "read files of triples, and make vectors of facts": {
+        "task": "knowledge.tend_triples",
+        "schedule": 60.0,
+        "options": {"queue": "nightly", "expires": 60},
+    },
     "keep another search backend in step": {
         "task": "knowledge.apply_backend_changes",
         "schedule": 30.0,

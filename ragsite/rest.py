@@ -14,6 +14,7 @@ from knowledge.api import (
     PageViewSet,
     SourcePlaceViewSet,
     SourceViewSet,
+    TripleViewSet,
     WebhookViewSet,
 )
 from notifications.api import NotificationViewSet
@@ -28,6 +29,7 @@ def rest_router() -> SimpleRouter:
         ("documents", DocumentViewSet),
         ("sources", SourceViewSet),
         ("source-places", SourcePlaceViewSet),
+        ("triples", TripleViewSet),
         ("webhooks/<str:source>", WebhookViewSet),
         ("jobs", JobViewSet),
         ("users", UserViewSet),

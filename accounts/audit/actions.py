@@ -22,6 +22,8 @@ ACTIONS = {
     "lexicon.publish": _("Published lexicon"),
     "lexicon.roll_back": _("Went back to former lexicon"),
     "lexicon.undo": _("Undid change of lexicon"),
+    "triples.import": _("Imported triples"),
+    "triples.delete": _("Deleted triples"),
     "place.give": _("Gave folder or host to tenant"),
     "place.change": _("Changed folder or host of tenant"),
     "place.take": _("Took folder or host from tenant"),

@@ -1,5 +1,5 @@
 """Admin pages for knowledge sets, documents and their ingestion."""
 
-from knowledge.admin import documents, duplicates, handlers, jobs, lexicon, places, sets, sources, tenants
+from knowledge.admin import documents, duplicates, handlers, jobs, lexicon, places, sets, sources, tenants, triples
 
-__all__ = ["documents", "duplicates", "handlers", "jobs", "lexicon", "places", "sets", "sources", "tenants"]
+__all__ = ["documents", "duplicates", "handlers", "jobs", "lexicon", "places", "sets", "sources", "tenants", "triples"]

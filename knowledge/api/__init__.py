@@ -6,6 +6,7 @@ from knowledge.api.jobs import JobViewSet
 from knowledge.api.places import SourcePlaceViewSet
 from knowledge.api.sets import KnowledgeSetViewSet
 from knowledge.api.sources import PageViewSet, SourceViewSet
+from knowledge.api.triples import TripleViewSet
 from knowledge.api.webhooks import WebhookViewSet
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "PageViewSet",
     "SourcePlaceViewSet",
     "SourceViewSet",
+    "TripleViewSet",
     "WebhookViewSet",
 ]

@@ -139,6 +139,13 @@ def representations_try_lock() -> Iterator[bool]:
 
 
 @contextmanager
+def triples_try_lock() -> Iterator[bool]:
+    """True while this connection may read files of triples and make their vectors; False if another one does."""
+    with _session_lock("ragsite.triples") as held:
+        yield held
+
+
+@contextmanager
 def _session_lock(name: str) -> Iterator[bool]:
     held = bool(fetch(TRY_SESSION, {"name": name})[0][0])
     try:

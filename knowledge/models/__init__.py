@@ -10,6 +10,7 @@ from knowledge.models.documents import (
     DuplicatePair,
     SketchBand,
 )
+from knowledge.models.graph import FactReading, Triple, TripleImport, TripleVector
 from knowledge.models.index import (
     BackendChange,
     CorpusEpoch,
@@ -43,6 +44,7 @@ __all__ = [
     "DocumentReview",
     "DocumentVersion",
     "DuplicatePair",
+    "FactReading",
     "HandlerRule",
     "IndexEntry",
     "IngestItem",
@@ -68,6 +70,9 @@ __all__ = [
     "TenantBackend",
     "TenantVectors",
     "Term",
+    "Triple",
+    "TripleImport",
+    "TripleVector",
     "VectorRotation",
     "WholeVector",
     "name_in_language",

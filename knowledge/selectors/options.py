@@ -31,7 +31,10 @@ from ragcore.text.request_cache import cached
 
 GROUPS: Mapping[str, type] = {code: group.options for code, group in OPTION_GROUPS.items()}
 QUERY_GROUPS: Mapping[str, type] = {code: GROUPS[code] for code in ("retrieval", "answer", "voice")}
-PIPELINE_GROUPS: Mapping[str, type] = {code: group for code, group in GROUPS.items() if code not in QUERY_GROUPS}
+BESIDE = ("facts",)  # read beside the pipeline: no version is made anew for them
+PIPELINE_GROUPS: Mapping[str, type] = {
+    code: group for code, group in GROUPS.items() if code not in QUERY_GROUPS and code not in BESIDE
+}
 
 Layer = tuple[str, Mapping[str, Any]]
 Stored = Mapping[str, Mapping[str, Any]]  # options by group, as in KnowledgeSet.options

@@ -13,6 +13,7 @@ from knowledge.services.reader_lists import reader_names_resolve
 from knowledge.services.representation_retries import representations_retry
 from knowledge.services.retrieval import retrieve
 from knowledge.services.sources import sources_start_due, sync_run
+from knowledge.services.triples import triples_tend
 
 __all__ = [
     "BulkAccepted",
@@ -39,5 +40,6 @@ __all__ = [
     "source_settle",
     "sources_start_due",
     "sync_run",
+    "triples_tend",
     "versions_compare",
 ]

@@ -152,6 +152,18 @@ class RepresentationOptions:
     )
 
 
+@option_group("facts", _("Knowledge graph"), basic=("extract",))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactOptions:
+    """Facts that are read in the documents of a set (U8)."""
+
+    extract: bool = option(
+        False,
+        _("Read facts in documents"),
+        _("Definitions, tables and plain statements become triples with their source."),
+    )
+
+
 # ── questions ───────────────────────────────────────────────────────────────────────────────────
 
 

@@ -311,6 +311,11 @@ class Permits:
         owns = user in self.facts.people and self.facts.row("user", user)["service_owner_id"] == who.pk
         return owns or self._of_user(who, change, fresh)
 
+    def _knowledge_triple(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self.rules.curates_set(who, change.row["knowledge_set_id"])
+
+    _knowledge_tripleimport = _knowledge_triple
+
     def _knowledge_sourceplace(self, who: Person, change: Change, fresh: Any) -> bool:
         return who.is_platform
 

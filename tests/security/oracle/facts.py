@@ -91,6 +91,8 @@ KINDS = {  # kind → model
     "source": "knowledge.Source",
     "set_source": "knowledge.SetSource",
     "place": "knowledge.SourcePlace",
+    "triple": "knowledge.Triple",
+    "triple_import": "knowledge.TripleImport",
     "handler": "knowledge.SourceHandler",
     "attribute": "knowledge.Attribute",
     "options_change": "knowledge.OptionsChange",
@@ -113,7 +115,7 @@ KINDS = {  # kind → model
     "run": "evaluation.EvaluationRun",
     "change": "evaluation.GatedChange",
 }
-LARGE = {"markdown", "sketch", "trace", "answer", "answer_html", "text", "anchor_text"}
+LARGE = {"markdown", "sketch", "trace", "answer", "answer_html", "text", "anchor_text", "lexemes"}
 
 
 def facts_of(roles: dict[int, str]) -> Facts:

@@ -29,6 +29,8 @@ from chat.models import (
 )
 from evaluation.models import EvaluationRun, GatedChange, GoldenCase, GoldenSet, WantedDocument
 from feedback.models import BadCase, Signal, Vote
+from knowledge.indexes.graph_triples import NewTriple, triples_load
+from knowledge.model_registry import tokenizer
 from knowledge.models import (
     AccessRequest,
     Attribute,
@@ -52,13 +54,20 @@ from knowledge.models import (
     Source,
     SourceHandler,
     SourcePlace,
+    Triple,
+    TripleImport,
 )
 from knowledge.services import documents_bulk
 from knowledge.services.edits import text_sha256
 from knowledge.services.lexicon.terms import stored_values
 from notifications.models import Notification
+from ragcore.graph.triples import Triple as Fact
 from tests.factories import run_job, scope_of
 from tests.security.oracle.world import TENANTS, World, people_make
+
+
+def _part_of(words: dict[str, str]) -> Fact:
+    return Fact(subject=words["subject"], relation="part of", object=words["object"])
 
 
 def world_make() -> World:
@@ -95,6 +104,8 @@ class Place:
                 self._versions,
                 self._readers,
             ),
+            *(self._sets, self._handlers, self._sources, self._documents, self._versions, self._readers),
+            self._facts,
             *(self._edits, self._jobs),
             *(self._talk, self._judged, self._requests, self._options, self._log),
         ):
@@ -235,6 +246,29 @@ class Place:
         done = documents_bulk(scope=scope_of(root), actor=root, lines=[json.dumps(row).encode() for row in rows])
         assert not done.rejected, done.rejected
         run_job(done.job_id)
+
+    def _facts(self) -> None:
+        """An imported fact of each set, and one of each live document."""
+        for into in self.sets.values():
+            words = self.words("name", "subject", "object")
+            source = TripleImport.objects.create(
+                tenant=self.tenant, knowledge_set=into, name=f"{words['name']}.csv", format="csv", state="succeeded",
+                finished=timezone.now(), accepted=1,
+            )  # fmt: skip
+            self.world.tell("triple_import", source, name=words["name"])
+            self._fact(NewTriple(set_id=into.pk, triple=_part_of(words)), words, source=source.pk)
+        for document in Document.objects.filter(pk__in=[one.pk for one in self.documents]).exclude(live_version=None):
+            words = self.words("subject", "object")
+            row = NewTriple(
+                set_id=document.sets.order_by("pk")[0].pk, triple=_part_of(words), document=document.pk,
+                version=document.live_version_id,
+            )  # fmt: skip
+            self._fact(row, words)
+
+    def _fact(self, row: NewTriple, words: dict[str, str], *, source: int | None = None) -> None:
+        triples_load([row], tenant_id=self.tenant.pk, source_id=source, tokenizer=tokenizer())
+        made = Triple.objects.get(subject=words["subject"])
+        self.world.tell("triple", made, subject=words["subject"], object=words["object"])
 
     def _versions(self) -> None:
         """Superseded ones by sending other text; a withdrawn one; a failed document."""

@@ -73,6 +73,12 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "api/v1/documents/<int:document_id>/markdown": ("document", lambda r, who, pk: r.opens(who, pk)),
     "api/v1/sources": ("", everybody),
     "api/v1/sources/<int:source_id>": ("source", lambda r, who, pk: r.sees_source(who, pk)),
+    "api/v1/triples": ("", everybody),
+    "api/v1/triples/imports": ("", everybody),
+    "api/v1/triples/imports/<int:import_id>": (
+        "triple_import",
+        lambda r, who, pk: r.curates_set(who, r.facts.row("triple_import", pk)["knowledge_set_id"]),
+    ),
     "api/v1/source-places": ("", everybody),
     "api/v1/source-places/<int:place_id>": (
         "place",
@@ -162,6 +168,13 @@ ADMIN: dict[str, tuple[Page, Opens, Page, Opens, Opens]] = {
         lambda r, w, pk: r.administers(w, pk),
         lambda r, w: w.is_platform,
         lambda r, w, pk: w.is_platform,
+        nobody,
+    ),
+    "triple": (
+        _curators,
+        lambda r, w, pk: r.sees_triple(w, pk) and r.curates_set(w, r.facts.row("triple", pk)["knowledge_set_id"]),
+        _no,
+        nobody,
         nobody,
     ),
     "place": (
@@ -265,6 +278,10 @@ OWN: dict[str, Opens | None] = {
     "knowledge_document_edit": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
     "knowledge_document_readers": lambda r, w, pk: w.is_staff and r.keeps(w, pk),
     "knowledge_document_withdraw": None,  # which versions there are
+    "knowledge_triple_import": lambda r, w, pk: _curators(r, w),
+    "knowledge_triple_graph": lambda r, w, pk: _curators(r, w),
+    "knowledge_triple_export": lambda r, w, pk: _curators(r, w),
+    "knowledge_triple_try": lambda r, w, pk: _curators(r, w),
     "knowledge_knowledgeset_setup": lambda r, w, pk: w.is_staff and w.creates_sets,
     "admin-health": lambda r, w, pk: w.administers,
     "accounts_user_setup": lambda r, w, pk: w.administers,
@@ -312,12 +329,14 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("feedback_badcase_again", "feedback_badcase_act", "knowledge_lexiconterm_decide"),
     *("knowledge_lexiconterm_publish", "knowledge_lexiconterm_mine", "knowledge_lexiconterm_mine_cancel"),
     *("knowledge_lexiconterm_back", "knowledge_lexiconterm_undo"),
+    *("feedback_badcase_again", "feedback_badcase_act", "knowledge_triple_import_delete"),
 }
 API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),
     *("documents-retry", "documents-withdraw", "documents-bulk", "documents-url-list", "feedback-list"),
     *("jobs-cancel", "jobs-pause", "jobs-resume", "jobs-retry", "knowledge-sets-ingest", "notifications-read"),
     *("notifications-read-all", "signals-list", "sources-run", "users-list", "webhooks-list"),
+    *("triples-detail", "triples-search"),
     *(
         "preferences",
         "announcement_dismiss",
@@ -399,6 +418,12 @@ LISTS: dict[str, tuple[str, str, Opens]] = {  # address → kind, facet, who fin
         "set",
         "name",
         lambda r, w, pk: r.of_tenant(w, r.facts.sets[pk].tenant),
+    ),
+    "/api/v1/triples?page_size=500": ("triple", "subject", lambda r, w, pk: r.sees_triple(w, pk)),
+    "/api/v1/triples/imports?page_size=500": (
+        "triple_import",
+        "name",
+        lambda r, w, pk: r.curates_set(w, r.facts.row("triple_import", pk)["knowledge_set_id"]),
     ),
     "/api/v1/source-places?page_size=500": (
         "place",

@@ -21,6 +21,8 @@ OF_PARAMETER = {
     "job_id": "job",
     "source_id": "source",
     "place_id": "place",
+    "triple_id": "triple",
+    "import_id": "triple_import",
     "request_id": "request",
     "notification_id": "notification",
     "conversation_id": "conversation",

@@ -246,6 +246,20 @@ class Rules:
         opened = row["for_owners"] and row["tenant_id"] == who.tenant and self.manages_any(who)
         return self.administers(who, row["tenant_id"]) or opened
 
+    def sees_triple(self, who: Person, pk: int) -> bool:
+        """An imported fact with its set, a fact of a passage with the live version of its document."""
+        row = self.facts.row("triple", pk)
+        if row["document_id"] is None:
+            return self.reads_set(who, row["knowledge_set_id"])
+        is_live = self.facts.documents[row["document_id"]].live == row["version_id"]
+        return is_live and self.asks(who, row["document_id"])
+
+    def _triple(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        return self.sees_triple(who, pk)
+
+    def _triple_import(self, who: Person, pk: int, facet: str, way: str) -> bool:
+        return self.curates_set(who, self.facts.row("triple_import", pk)["knowledge_set_id"])
+
     def _handler(self, who: Person, pk: int, facet: str, way: str) -> bool:
         tenant = self.facts.row("handler", pk)["tenant_id"]
         if facet == "name":

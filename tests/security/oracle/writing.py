@@ -167,6 +167,38 @@ class Acts:
                 ),
                 ("delete", {}, lambda: who.is_platform),
             ],
+            "triples": [
+                (
+                    "post",
+                    {
+                        "data": json.dumps(
+                            {"subject": self.new(), "relation": "part of", "object": "x", "set": self.any("set")}
+                        ),
+                        "content_type": "application/x-ndjson",
+                    },
+                    True,
+                )
+            ],
+            "triples/search": [("post", body({"question": "what is part of x?"}), True)],
+            "triples/<int:triple_id>": [
+                (
+                    "delete",
+                    {},
+                    lambda: (
+                        r.sees_triple(who, get("triple"))
+                        and r.curates_set(who, self.facts.row("triple", get("triple"))["knowledge_set_id"])
+                    ),
+                )
+            ],
+            "triples/imports/<int:import_id>": [
+                (
+                    "delete",
+                    {},
+                    lambda: r.curates_set(
+                        who, self.facts.row("triple_import", get("triple_import"))["knowledge_set_id"]
+                    ),
+                )
+            ],
             "sources/<int:source_id>/run": [("post", {}, None)],
             "jobs/<int:job_id>/cancel": [("post", {}, lambda: self._works_on(who, get("job")))],
             "jobs/<int:job_id>/pause": [("post", {}, lambda: self._works_on(who, get("job")))],
@@ -304,6 +336,10 @@ class Acts:
             "knowledge_passage_disable": [form(ordinal="0")],
             "knowledge_passage_undo": [form(ordinal="0")],
             "knowledge_passage_preview": [form(text="x", version=str(self.any("version")))],
+            "knowledge_triple_import": [
+                form(knowledge_set=sets[0], file=SimpleUploadedFile("a.csv", b"subject,relation,object\na,b,c\n"))
+            ],
+            "knowledge_triple_import_delete": [form()],
             "knowledge_knowledgeset_setup": [
                 form(
                     name=self.new(), axis="Y", visibility="members", clearance="0", users=self.name("user", "username")

@@ -1,0 +1,61 @@
+"""Facts as files: CSV and JSON-LD, written row by row."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from django.db.models import QuerySet
+
+from knowledge.models import Triple
+
+COLUMNS = ("subject", "relation", "object", "subject_type", "object_type", "confidence", "sentence")
+RISKY = ("=", "+", "-", "@", "\t", "\r")  # at the beginning of a cell, read as a formula by spreadsheets
+NAMES = "urn:ragsite:"
+
+
+class _Line:
+    """Gives back what csv writes."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def csv_lines(rows: QuerySet[Triple]) -> Iterator[str]:
+    """A header and one line for each fact, as the import reads them; formulas are made harmless by a quote."""
+    writer = csv.writer(_Line())
+    yield writer.writerow(COLUMNS)
+    for row in rows.iterator(chunk_size=2000):
+        yield writer.writerow([_harmless(getattr(row, name)) for name in COLUMNS])
+
+
+def _harmless(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(RISKY) else value
+
+
+def jsonld_lines(rows: QuerySet[Triple]) -> Iterator[str]:
+    """One graph of statements."""
+    head = {"@vocab": f"{NAMES}relation:", "name": "http://schema.org/name"}
+    yield f'{{"@context": {json.dumps(head)}, "@graph": ['
+    for number, row in enumerate(rows.iterator(chunk_size=2000)):
+        object_ = {"@id": _id(row.object_key), "name": row.object, **_type(row.object_type)}
+        statement = {
+            "@id": _id(row.subject_key), "name": row.subject, **_type(row.subject_type), _word(row.relation): object_
+        }  # fmt: skip
+        yield (", " if number else "") + json.dumps(statement, ensure_ascii=False)
+    yield "]}"
+
+
+def _id(key: str) -> str:
+    return f"{NAMES}entity:{quote(key)}"
+
+
+def _word(relation: str) -> str:
+    """A relation that JSON-LD does not take for a keyword."""
+    return f"{NAMES}relation:{quote(relation)}"
+
+
+def _type(kind: str) -> dict[str, str]:
+    return {"@type": f"{NAMES}type:{quote(kind)}"} if kind else {}

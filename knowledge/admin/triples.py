@@ -1,0 +1,303 @@
+"""Facts of knowledge sets: the table, importing files, and trying a question (C1–C5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from accounts.admin.base import admin_scope, admin_user
+from accounts.error_messages import error_message
+from knowledge.admin.curation import CuratorAdmin, ids_of, is_curator, run_action
+from knowledge.admin.triple_exports import csv_lines, jsonld_lines
+from knowledge.graph_picture import picture_of
+from knowledge.models import KnowledgeSet, Triple
+from knowledge.selectors import sets_curated
+from knowledge.selectors.sets import sets_readable
+from knowledge.selectors.triples import (
+    entity_key_of,
+    imports_listed,
+    triples_around,
+    triples_askable,
+    triples_with_words,
+)
+from knowledge.services.triple_search import FactsFound, triples_retrieve_and_rewrite
+from knowledge.services.triples import import_delete, import_start, triple_delete
+from ragcore.errors import RagError
+from ragcore.graph.retrieval import MOST_RESULTS
+
+IMPORTS_SHOWN = 20
+KINDS = [
+    ("", _("by the question")),
+    ("subject", _("subject")),
+    ("object", _("object")),
+    ("relationship", _("relationship")),
+    ("type", _("type")),
+]
+SIGNALS = [
+    ("entity", _("Entity")),
+    ("relation", _("Relation")),
+    ("type", _("Type")),
+    ("semantic", _("Meaning")),
+]
+
+
+class TripleSetFilter(admin.SimpleListFilter):
+    """Facts of one set."""
+
+    title = _("knowledge set")
+    parameter_name = "set"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(str(row.pk), row.shown_name) for row in sets_curated(scope=admin_scope(request)).order_by("name")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Triple]) -> QuerySet[Triple]:
+        chosen = ids_of([self.value() or ""])
+        return queryset.filter(knowledge_set__in=chosen) if chosen else queryset
+
+
+class OriginFilter(admin.SimpleListFilter):
+    """Imported facts, or those that were read in documents."""
+
+    title = _("origin")
+    parameter_name = "origin"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("import", _("imported")), ("document", _("from documents"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Triple]) -> QuerySet[Triple]:
+        wanted = {"import": Q(document=None), "document": Q(document__isnull=False)}.get(self.value() or "")
+        return queryset.filter(wanted) if wanted is not None else queryset
+
+
+class ImportForm(forms.Form):
+    """A file for a knowledge set."""
+
+    knowledge_set = forms.ModelChoiceField(queryset=KnowledgeSet.objects.none())
+    file = forms.FileField()
+
+
+class TryForm(forms.Form):
+    """A question about facts."""
+
+    q = forms.CharField(max_length=2000)
+    set = forms.ModelMultipleChoiceField(queryset=KnowledgeSet.objects.none(), required=False)
+    n = forms.IntegerField(min_value=1, max_value=MOST_RESULTS, required=False)
+    kind = forms.ChoiceField(choices=KINDS, required=False)
+    weights = forms.ChoiceField(choices=[("learned", ""), ("fixed", "")], required=False)
+    plain = forms.BooleanField(required=False)
+
+
+@admin.register(Triple)
+class TripleAdmin(CuratorAdmin):
+    """Facts of sets that the person curates, as far as they may be read."""
+
+    list_display = ("subject", "relation", "object", "set_name", "confidence", "origin")
+    list_display_links = None
+    list_filter = (TripleSetFilter, OriginFilter)
+    search_fields = ("subject_key",)  # shows the box; what it finds is said in get_search_results
+    search_help_text = _("Words of the fact")
+    show_full_result_count = False
+    list_before_template = "admin/knowledge/triple/list_top.html"
+    actions = ("remove_selected",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Triple]:
+        scope = admin_scope(request)
+        curated = sets_curated(scope=scope).order_by().values("pk")
+        rows = triples_askable(scope=scope).filter(knowledge_set__in=curated)
+        return rows.select_related("knowledge_set", "document", "source").defer("lexemes").order_by("-pk")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Triple], search_term: str
+    ) -> tuple[QuerySet[Triple], bool]:
+        """Facts that have all words, by the index of the search."""
+        return triples_with_words(queryset, search_term), False
+
+    @admin.display(description=_("knowledge set"), ordering="knowledge_set__name")
+    def set_name(self, row: Triple) -> str:
+        return row.knowledge_set.shown_name
+
+    @admin.display(description=_("origin"))
+    def origin(self, row: Triple) -> str:
+        return row.document.title if row.document is not None else row.source.name if row.source else "–"
+
+    @admin.action(description=_("Delete selected triples"))
+    def remove_selected(self, request: HttpRequest, queryset: QuerySet[Triple]) -> None:
+        done = 0
+        for row in queryset:
+            try:
+                triple_delete(scope=admin_scope(request), actor=admin_user(request), triple_id=row.pk)
+            except RagError as error:
+                messages.error(request, error_message(error))
+            else:
+                done += 1
+        words = ngettext("%(count)d triple was deleted.", "%(count)d triples were deleted.", done)
+        messages.success(request, words % {"count": done})
+
+    def get_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("import/", wrap(self.import_page), name="knowledge_triple_import"),
+            path("import/<int:import_id>/delete/", wrap(self.import_delete), name="knowledge_triple_import_delete"),
+            path("graph/", wrap(self.graph_page), name="knowledge_triple_graph"),
+            path("export/", wrap(self.export), name="knowledge_triple_export"),
+            path("try/", wrap(self.try_page), name="knowledge_triple_try"),
+            *super().get_urls(),
+        ]
+
+    # ── importing ───────────────────────────────────────────────────────────────────────────────
+
+    def import_page(self, request: HttpRequest) -> HttpResponse:
+        """Choose a set and a file; below it the last imports with their progress."""
+        if not is_curator(request):
+            raise PermissionDenied
+        sets = sets_curated(scope=admin_scope(request)).filter(tenant=admin_scope(request).tenant_id).order_by("name")
+        form = ImportForm(request.POST or None, request.FILES or None)
+        form.fields["knowledge_set"].queryset = sets  # type: ignore[attr-defined]
+        fault = ""
+        if request.method == "POST":
+            if form.is_valid():
+                try:
+                    self._start(request, form)
+                except RagError as error:
+                    fault = error_message(error)
+                else:
+                    messages.success(request, _("The import has started."))
+                    return redirect("admin:knowledge_triple_import")
+            else:
+                fault = str(_("Choose a knowledge set and a file."))
+        rows = list(imports_listed(scope=admin_scope(request))[:IMPORTS_SHOWN])
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Import triples"),
+            "sets": sets,
+            "chosen": ids_of([request.POST.get("knowledge_set", "") or request.GET.get("set", "")]),
+            "fault": fault,
+            "imports": rows,
+            "open": sum(row.finished is None for row in rows),
+        }
+        return TemplateResponse(request, "admin/knowledge/triple/import.html", context, status=400 if fault else 200)
+
+    def _start(self, request: HttpRequest, form: ImportForm) -> None:
+        file = form.cleaned_data["file"]
+        import_start(
+            scope=admin_scope(request),
+            actor=admin_user(request),
+            set_id=form.cleaned_data["knowledge_set"].pk,
+            name=file.name,
+            content=file,
+        )
+
+    def import_delete(self, request: HttpRequest, import_id: int) -> HttpResponse:
+        """POST: an import goes with its facts."""
+        if not is_curator(request):
+            raise PermissionDenied
+        return run_action(
+            request,
+            lambda: import_delete(scope=admin_scope(request), actor=admin_user(request), import_id=import_id),
+            done=_("The import and its triples were deleted."),
+            back=reverse("admin:knowledge_triple_import"),
+        )
+
+    # ── the graph ───────────────────────────────────────────────────────────────────────────────
+
+    def graph_page(self, request: HttpRequest) -> HttpResponse:
+        """An entity with what is around it, or the last facts of a set: as a picture and as a table."""
+        if not is_curator(request):
+            raise PermissionDenied
+        rows, asked = self._narrowed(request)
+        found = triples_around(rows, name=asked["name"])
+        facts = [(r.pk, r.subject_key, r.subject, r.relation, r.object_key, r.object) for r in found]
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Knowledge graph"),
+            "sets": sets_curated(scope=admin_scope(request)).order_by("name"),
+            **asked,
+            "rows": found,
+            "picture": picture_of(facts, centre=entity_key_of(asked["name"])),
+            "query_string": request.GET.urlencode(),
+        }
+        return TemplateResponse(request, "admin/knowledge/triple/graph.html", context)
+
+    def export(self, request: HttpRequest) -> HttpResponseBase:
+        """The facts of the page with the picture, all of them: CSV or JSON-LD."""
+        if not is_curator(request):
+            raise PermissionDenied
+        rows, asked = self._narrowed(request)
+        if asked["name"]:
+            key = entity_key_of(asked["name"])
+            rows = rows.filter(Q(subject_key=key) | Q(object_key=key))
+        is_csv = request.GET.get("format") != "jsonld"
+        lines = csv_lines(rows) if is_csv else jsonld_lines(rows)
+        kind, name = ("text/csv; charset=utf-8", "triples.csv") if is_csv else ("application/ld+json", "triples.jsonld")
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return StreamingHttpResponse(lines, content_type=kind, headers=headers)
+
+    def _narrowed(self, request: HttpRequest) -> tuple[QuerySet[Triple], dict[str, Any]]:
+        chosen = ids_of([request.GET.get("set", "")])
+        name, relation = (
+            request.GET.get(field, "").strip()[:2000].replace("\x00", "") for field in ("name", "relation")
+        )
+        rows = self.get_queryset(request)
+        if chosen:
+            rows = rows.filter(knowledge_set__in=chosen)
+        if relation:
+            rows = rows.filter(relation=relation)
+        return rows, {"chosen": chosen, "name": name, "relation": relation}
+
+    # ── trying ──────────────────────────────────────────────────────────────────────────────────
+
+    def try_page(self, request: HttpRequest) -> HttpResponse:
+        """A question with the facts that answer it, their scores, and the chain."""
+        if not is_curator(request):
+            raise PermissionDenied
+        scope = admin_scope(request)
+        sets = sets_readable(scope=scope).order_by("name")
+        form = TryForm(request.GET if "q" in request.GET else None)
+        form.fields["set"].queryset = sets  # type: ignore[attr-defined]
+        found: FactsFound | None = None
+        if form.is_bound and form.is_valid():
+            asked = form.cleaned_data
+            found = triples_retrieve_and_rewrite(
+                scope=scope,
+                question=asked["q"],
+                n_results=asked["n"] or 5,
+                use_reranking=not asked["plain"],
+                sets=[row.pk for row in asked["set"]],
+                prompt_type=asked["kind"] or None,
+                weights=asked["weights"] or "learned",
+            )
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Try a question about facts"),
+            "form": form,
+            "sets": sets,
+            "chosen": ids_of(request.GET.getlist("set")),
+            "kinds": KINDS,
+            "found": found,
+            "rows": [_shown(one) for one in found.answer.triples] if found else [],
+            "kind_name": dict(KINDS)[found.answer.kind.kind] if found else "",
+            "signals": [name for _key, name in SIGNALS],
+            "asked_wrong": form.is_bound and not form.is_valid(),
+        }
+        return TemplateResponse(request, "admin/knowledge/triple/try.html", context)
+
+
+def _shown(one: Any) -> dict[str, Any]:
+    """A fact with the values of the four signals in the order of SIGNALS."""
+    return {
+        "triple": one.triple,
+        "scored": one,
+        "signals": [one.detailed_scores.get(key) for key, _name in SIGNALS],
+        "details": sorted(one.detailed_scores.items()),
+    }

@@ -1,0 +1,303 @@
+"""SQL of facts: loading by COPY, search by words and by vectors, neighbours (C1, C2).
+
+Whether the asker may see a fact is one condition, part of every query here: an imported fact is visible with its set, a
+fact of a passage with the live version of its document. Numbers that a search returns or weighs with are counted under
+the same condition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b, sha256
+from typing import Any
+
+from django.db import connection, transaction
+
+from accounts.scope import Scope
+from knowledge.indexes.statements import fetch
+from knowledge.indexes.visibility import Visible
+from knowledge.models.graph import KEY_CHARACTERS
+from ragcore.graph.ports import TripleHit, prefix
+from ragcore.graph.triples import Triple, name_key
+from ragcore.ports import FloatArray, Tokenizer
+from ragcore.text.lexical_features import idf
+
+COUNTED = 2000  # facts with a term that are counted; more is "often"
+CANDIDATES = 6000  # facts that words bring, the rarest terms first
+USUAL_TERMS = 8  # of a fact; shorter ones weigh more
+FEWEST = 1000  # facts that idf is computed of, at least
+MAX_TERMS = 48  # of a question
+MAX_TERM_CHARACTERS = 100
+MOST_EDGES = 200  # of one entity in each direction
+LENGTH_B = 0.75
+
+VISIBLE = """
+t.tenant_id = %(tenant)s AND (
+    (t.document_id IS NULL AND t.knowledge_set_id = ANY(%(sets)s)) OR
+    (t.document_id IS NOT NULL AND EXISTS (
+        SELECT 1 FROM knowledge_document d
+        WHERE d.id = t.document_id AND d.live_version_id = t.version_id AND d.id IN ({visible})
+    ) AND (t.chunk_id IS NULL OR EXISTS (
+        SELECT 1 FROM knowledge_chunk c WHERE c.id = t.chunk_id AND c.retired IS NULL
+    )))
+)
+"""
+COLUMNS = "t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type"
+FREQUENCIES = f"""
+SELECT asked.term, (
+    SELECT count(*) FROM (
+        SELECT 1 FROM knowledge_triple t WHERE t.lexemes @@ asked.term::tsquery AND {VISIBLE} LIMIT {COUNTED}
+    ) counted
+) FROM unnest(%(terms)s::text[]) AS asked(term)
+"""  # noqa: S608 - constants
+BY_WORDS = f"""
+WITH found AS MATERIALIZED (
+    SELECT {COLUMNS}, t.lexemes, t.length FROM knowledge_triple t
+    WHERE t.lexemes @@ %(any)s::tsquery AND {VISIBLE} LIMIT {CANDIDATES}
+)
+SELECT t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type, (
+    SELECT sum(asked.weight) FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[]) AS asked(term, weight)
+    WHERE t.lexemes @@ asked.term
+) / (1 + 1.2 * (0.25 + {LENGTH_B} * t.length / {USUAL_TERMS})) AS score
+FROM found t ORDER BY score DESC, t.id LIMIT %(limit)s
+"""  # noqa: S608 - constants
+BY_MEANING = f"""
+SELECT {COLUMNS}, 1 - (v.vector <=> %(vector)s::halfvec) AS cosine
+FROM knowledge_triplevector v JOIN knowledge_triple t ON t.id = v.triple_id
+WHERE v.tenant_id = %(tenant)s AND v.embedding_model = %(model)s AND {VISIBLE}
+ORDER BY v.vector <=> %(vector)s::halfvec LIMIT %(limit)s
+"""  # noqa: S608 - constants
+MEANINGS = f"""
+SELECT t.id, 1 - (v.vector <=> %(vector)s::halfvec)
+FROM knowledge_triplevector v JOIN knowledge_triple t ON t.id = v.triple_id
+WHERE v.triple_id = ANY(%(ids)s) AND v.embedding_model = %(model)s AND {VISIBLE}
+"""  # noqa: S608 - constants
+NAMES = f"""
+SELECT key FROM unnest(%(keys)s::text[]) AS asked(key) WHERE
+    EXISTS (SELECT 1 FROM knowledge_triple t WHERE t.subject_key = asked.key AND {VISIBLE}) OR
+    EXISTS (SELECT 1 FROM knowledge_triple t WHERE t.object_key = asked.key AND {VISIBLE})
+"""  # noqa: S608 - constants
+EDGES = f"""
+SELECT near.* FROM unnest(%(keys)s::text[]) AS asked(key) CROSS JOIN LATERAL (
+    (SELECT {COLUMNS} FROM knowledge_triple t WHERE t.subject_key = asked.key AND {VISIBLE} LIMIT {MOST_EDGES})
+    UNION
+    (SELECT {COLUMNS} FROM knowledge_triple t WHERE t.object_key = asked.key AND {VISIBLE} LIMIT {MOST_EDGES})
+) near ORDER BY near.id
+"""  # noqa: S608 - constants
+STAGING = """
+CREATE TEMPORARY TABLE IF NOT EXISTS triple_load (
+    knowledge_set_id bigint, subject text, relation text, object text, subject_type text, object_type text,
+    subject_key text, object_key text, digest bigint, lexemes tsvector, length smallint, confidence float8,
+    document_id bigint, version_id bigint, chunk_id bigint, sentence text
+) ON COMMIT DELETE ROWS
+"""
+LOAD_COLUMNS = (
+    "knowledge_set_id, subject, relation, object, subject_type, object_type, subject_key, object_key, digest, lexemes, "
+    "length, confidence, document_id, version_id, chunk_id, sentence"
+)
+INSERT = f"""
+INSERT INTO knowledge_triple (tenant_id, source_id, {LOAD_COLUMNS})
+SELECT %(tenant)s, %(source)s, {LOAD_COLUMNS} FROM triple_load
+ON CONFLICT (knowledge_set_id, digest) DO NOTHING
+"""  # noqa: S608 - constants
+SCAN_SETTINGS = (
+    "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '100', true)"
+)
+WITHOUT_VECTOR = """
+SELECT t.id, t.tenant_id, t.subject, t.relation, t.object FROM knowledge_triple t
+WHERE t.id > %(after)s AND NOT EXISTS (
+    SELECT 1 FROM knowledge_triplevector v WHERE v.triple_id = t.id AND v.embedding_model = %(model)s
+) ORDER BY t.id LIMIT %(limit)s
+"""
+ADD_VECTORS = """
+INSERT INTO knowledge_triplevector (triple_id, tenant_id, embedding_model, vector)
+SELECT a.id, a.tenant, %(model)s, a.vector::halfvec
+FROM unnest(%(ids)s::bigint[], %(tenants)s::bigint[], %(vectors)s::text[]) AS a(id, tenant, vector)
+JOIN knowledge_triple t ON t.id = a.id
+ON CONFLICT (triple_id) DO UPDATE SET embedding_model = EXCLUDED.embedding_model, vector = EXCLUDED.vector
+"""
+_QUOTED = re.compile(r"(['\\])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTriple:
+    """A fact to store; `document`, `version`, `chunk` and `sentence`: where it was read, None for imported ones."""
+
+    set_id: int
+    triple: Triple
+    confidence: float = 1.0
+    document: int | None = None
+    version: int | None = None
+    chunk: int | None = None
+    sentence: str = ""
+
+
+def entity_key(name: str) -> str:
+    """The key of a name, of bounded length: two long names are one if they are equal to the last letter."""
+    key = name_key(name)
+    if len(key) <= KEY_CHARACTERS:
+        return key
+    return f"{key[: KEY_CHARACTERS - 33]}#{sha256(key.encode()).hexdigest()[:32]}"
+
+
+def triples_load(rows: Sequence[NewTriple], *, tenant_id: int, source_id: int | None, tokenizer: Tokenizer) -> int:
+    """Store facts in one transaction; those that their set has already are left out. The number stored."""
+    if not rows:
+        return 0
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(STAGING)
+        cursor.execute("TRUNCATE triple_load")
+        with cursor.cursor.copy(f"COPY triple_load ({LOAD_COLUMNS}) FROM STDIN") as copy:  # psycopg's cursor
+            for row in rows:
+                copy.write_row(_loaded(row, tokenizer))
+        cursor.execute(INSERT, {"tenant": tenant_id, "source": source_id})
+        return int(cursor.rowcount)
+
+
+def _loaded(row: NewTriple, tokenizer: Tokenizer) -> tuple[object, ...]:
+    triple = row.triple
+    subject_key, object_key = entity_key(triple.subject), entity_key(triple.object)
+    terms = sorted({term for term in tokenizer.terms(triple.text) if 0 < len(term) <= MAX_TERM_CHARACTERS})
+    said = "\x1f".join((subject_key, name_key(triple.relation), object_key, str(row.chunk or "")))
+    return (
+        row.set_id, triple.subject, triple.relation, triple.object, triple.subject_type, triple.object_type,
+        subject_key, object_key,
+        int.from_bytes(blake2b(said.encode(), digest_size=8).digest(), "big", signed=True),
+        " ".join(map(lexeme, terms)), min(len(terms), 32_767), row.confidence,
+        row.document, row.version, row.chunk, row.sentence,
+    )  # fmt: skip
+
+
+def lexeme(term: str) -> str:
+    """A term as text of a tsvector or a tsquery."""
+    return "'" + _QUOTED.sub(r"\1\1", term) + "'"
+
+
+# ── search ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedTriples:
+    """Implements `ragcore.graph.ports.TripleIndex` and `ragcore.graph.paths.GraphSource` for one asker.
+
+    `sets`: those of which the asker may read imported facts; `visible`: documents whose facts the asker may read.
+    """
+
+    scope: Scope
+    sets: Sequence[int]
+    visible: Visible
+    tokenizer: Tokenizer
+    model: str
+
+    def by_words(self, question: str, *, limit: int) -> list[TripleHit]:
+        """See `TripleIndex`."""
+        counts = self._counts(self.tokenizer.terms(question))
+        weights = _weights(counts)
+        chosen = rarest_within(counts, cap=CANDIDATES)
+        if not chosen:
+            return []
+        rows = self._fetch(
+            BY_WORDS,
+            any=" | ".join(map(lexeme, chosen)),
+            terms=[lexeme(term) for term in weights],
+            weights=list(weights.values()),
+            limit=limit,
+        )
+        return [_hit(row) for row in rows]
+
+    def rarity(self, terms: Sequence[str]) -> Mapping[str, float]:
+        """See `TripleIndex`; counted among the facts that the asker may see."""
+        return _weights(self._counts(terms))
+
+    def _counts(self, terms: Sequence[str]) -> dict[str, int]:
+        """How many visible facts have each term, up to COUNTED; terms without any are left out."""
+        different = [t for t in dict.fromkeys(terms) if 0 < len(t) <= MAX_TERM_CHARACTERS][:MAX_TERMS]
+        if not different:
+            return {}
+        counted = dict(self._fetch(FREQUENCIES, terms=[lexeme(term) for term in different]))
+        return {term: int(number) for term in different if (number := counted.get(lexeme(term), 0))}
+
+    def by_meaning(self, vector: FloatArray, *, limit: int) -> list[TripleHit]:
+        """See `TripleIndex`."""
+        with transaction.atomic():
+            fetch(SCAN_SETTINGS, {})
+            rows = self._fetch(BY_MEANING, vector=vector_text(vector), model=self.model, limit=limit)
+        return sorted((_hit(row) for row in rows), key=lambda hit: (-hit.score, hit.id))
+
+    def meanings(self, vector: FloatArray, ids: Sequence[int]) -> Mapping[int, float]:
+        """See `TripleIndex`."""
+        if not ids:
+            return {}
+        rows = self._fetch(MEANINGS, vector=vector_text(vector), model=self.model, ids=list(ids))
+        return {number: float(cosine) for number, cosine in rows}
+
+    def names(self, candidates: Sequence[str]) -> set[str]:
+        """See `GraphSource`."""
+        keys = [key for key in dict.fromkeys(candidates) if 0 < len(key) <= KEY_CHARACTERS]
+        return {row[0] for row in self._fetch(NAMES, keys=keys)} if keys else set()
+
+    def edges(self, keys: Sequence[str]) -> list[Triple]:
+        """See `GraphSource`."""
+        rows = self._fetch(EDGES, keys=list(dict.fromkeys(keys))) if keys else []
+        return list(dict.fromkeys(_triple(row) for row in rows))
+
+    def _fetch(self, sql: str, **params: object) -> list[tuple]:  # type: ignore[type-arg]
+        given = {"tenant": self.scope.tenant_id, "sets": list(self.sets), **self.visible.params, **params}
+        return fetch(self.visible.applied(sql), given)
+
+
+def _weights(counts: Mapping[str, int]) -> dict[str, float]:
+    """idf of each term; where a term is too frequent to be counted, the collection counts as ten times as large."""
+    most = max(counts.values(), default=0)
+    total = max(FEWEST, 2 * most, 10 * COUNTED if most >= COUNTED else 0)
+    return {term: idf(total, number) for term, number in counts.items()}
+
+
+def rarest_within(counts: Mapping[str, int], *, cap: int) -> list[str]:
+    """Terms, rarest first, as long as the sum of their counts is at most `cap`; at least one where there is one."""
+    chosen: list[str] = []
+    total = 0
+    for term, number in sorted(counts.items(), key=lambda item: (item[1], item[0])):
+        total += number
+        if chosen and total > cap:
+            break
+        chosen.append(term)
+    return chosen
+
+
+def _triple(row: Sequence[object]) -> Triple:
+    subject, relation, object_, subject_type, object_type = map(str, row[1:6])
+    return Triple(
+        subject=subject, relation=relation, object=object_, subject_type=subject_type, object_type=object_type
+    )
+
+
+def _hit(row: Sequence[object]) -> TripleHit:
+    return TripleHit(id=int(str(row[0])), triple=_triple(row), score=float(str(row[6])))
+
+
+def vector_text(vector: FloatArray) -> str:
+    """The prefix of a vector that facts are compared by, as text of a halfvec."""
+    return "[" + ",".join(f"{x:.5g}" for x in prefix(vector)) + "]"
+
+
+# ── vectors ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def triples_without_vector(*, model: str, after: int, limit: int) -> list[tuple[int, int, Triple]]:
+    """Id, tenant and fact of rows behind an id without a vector of this model, by id. Of all tenants."""
+    rows = fetch(WITHOUT_VECTOR, {"model": model, "after": after, "limit": limit})
+    return [(row[0], row[1], Triple(subject=row[2], relation=row[3], object=row[4])) for row in rows]
+
+
+def vectors_add(rows: Iterable[tuple[int, int, FloatArray]], *, model: str) -> None:
+    """Store vectors by id and tenant; of facts that were deleted meanwhile none."""
+    given = list(rows)
+    params: dict[str, Any] = {
+        "model": model, "ids": [r[0] for r in given], "tenants": [r[1] for r in given],
+        "vectors": [vector_text(r[2]) for r in given],
+    }  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute(ADD_VECTORS, params)

@@ -1,0 +1,82 @@
+"""Facts and imports that the asker may see (C1, U8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.contrib.postgres.search import SearchQuery
+from django.db.models import F, Q, QuerySet
+
+from accounts.errors import NotFoundError
+from accounts.scope import Scope
+from knowledge import model_registry
+from knowledge.indexes.graph_triples import entity_key, lexeme
+from knowledge.models import Triple, TripleImport
+from knowledge.selectors.documents import documents_askable
+from knowledge.selectors.sets import sets_curated, sets_readable
+
+
+def triples_askable(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[Triple]:
+    """THE definition of which facts the asker may see: imported ones of sets that the asker may read, and those of the
+    live versions of documents that a search of the asker may touch, while their passage is not taken out.
+
+    `sets` narrows both.
+    """
+    readable = sets_readable(scope=scope).order_by().values("pk")
+    if sets:
+        readable = readable.filter(pk__in=list(sets))
+    documents = documents_askable(scope=scope, sets=sets).order_by().values("pk")
+    imported = Q(document=None, knowledge_set__in=readable)
+    read = Q(document__in=documents, document__live_version=F("version"), chunk__retired=None)
+    return Triple.objects.filter(imported | read, tenant_id=scope.tenant_id)
+
+
+def triples_listed(*, scope: Scope, sets: Sequence[int] = (), name: str = "", relation: str = "") -> QuerySet[Triple]:
+    """The same by id; `name`: one end is called so, `relation`: exactly this one."""
+    rows = triples_askable(scope=scope, sets=sets).defer("lexemes").select_related("knowledge_set").order_by("pk")
+    if name:
+        rows = rows.filter(Q(subject_key=entity_key(name)) | Q(object_key=entity_key(name)))
+    return rows.filter(relation=relation) if relation else rows
+
+
+def triples_with_words(rows: QuerySet[Triple], text: str) -> QuerySet[Triple]:
+    """Those of the facts that have all words of a text."""
+    terms = [lexeme(term) for term in dict.fromkeys(model_registry.tokenizer().terms(text)) if len(term) <= 100]
+    if not terms:
+        return rows
+    return rows.filter(lexemes=SearchQuery(" & ".join(terms), search_type="raw", config="simple"))
+
+
+def imports_listed(*, scope: Scope) -> QuerySet[TripleImport]:
+    """Imports into sets that the asker curates, newest first."""
+    curated = sets_curated(scope=scope).order_by().values("pk")
+    return TripleImport.objects.filter(knowledge_set__in=curated).select_related("knowledge_set", "actor")
+
+
+def import_get(*, scope: Scope, import_id: int) -> TripleImport:
+    """An import into a set that the asker curates. Raises NotFoundError."""
+    found = imports_listed(scope=scope).filter(pk=import_id).first()
+    if found is None:
+        raise NotFoundError("triple_import", triple_import=import_id)
+    return found
+
+
+GRAPH_FACTS = 120  # of a picture
+
+
+def triples_around(rows: QuerySet[Triple], *, name: str) -> list[Triple]:
+    """Facts with an entity and, while there is room, with its neighbours; without a name the last ones."""
+    rows = rows.order_by("-pk")
+    if not name:
+        return list(rows[:GRAPH_FACTS])
+    key = entity_key(name)
+    first = list(rows.filter(Q(subject_key=key) | Q(object_key=key))[: GRAPH_FACTS // 2])
+    around = {end for row in first for end in (row.subject_key, row.object_key)} - {key}
+    known = [row.pk for row in first]
+    more = rows.filter(Q(subject_key__in=around) | Q(object_key__in=around)).exclude(pk__in=known)
+    return [*first, *more[: GRAPH_FACTS - len(first)]] if around else first
+
+
+def entity_key_of(name: str) -> str:
+    """The key by which facts of an entity are found; "" for none."""
+    return entity_key(name) if name else ""

@@ -1,0 +1,76 @@
+"""Questions about facts, within the rights of one asker (C2–C5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from accounts.scope import Scope
+from knowledge import model_registry
+from knowledge.indexes.graph_triples import ScopedTriples
+from knowledge.selectors.sets import sets_readable
+from knowledge.selectors.visibility import visible_to
+from ragcore.embedding.vectors import CachingEmbedder
+from ragcore.graph.paths import PathAnswer, PathSearch
+from ragcore.graph.retrieval import DEFAULT_RESULTS, SignalWeights, TripleSearch, Weights
+from ragcore.graph.rewriting import FactAnswer, retrieve_and_rewrite, rewrite_by_model
+from ragcore.llm.client import LlmClient
+from ragcore.text.normalise import normalise_query
+from ragcore.types import Language
+
+MODEL_SECONDS = 20.0  # that a language model may take for a chain
+MAX_QUESTION = 2000  # characters that are read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactsFound:
+    """Facts with their chain, and answers over several facts, best first."""
+
+    answer: FactAnswer
+    paths: tuple[PathAnswer, ...]
+
+
+def triple_index(*, scope: Scope, sets: Sequence[int] = ()) -> ScopedTriples:
+    """The facts that the asker may see."""
+    visible = visible_to(scope=scope, sets=sets)
+    readable = sets_readable(scope=scope).order_by()
+    if sets:
+        readable = readable.filter(pk__in=list(sets))
+    return ScopedTriples(
+        scope, list(readable.values_list("pk", flat=True)), visible, model_registry.tokenizer(),
+        model_registry.embedder().model,
+    )  # fmt: skip
+
+
+def triples_retrieve_and_rewrite(
+    *,
+    scope: Scope,
+    question: str,
+    n_results: int = DEFAULT_RESULTS,
+    use_reranking: bool = True,
+    sets: Sequence[int] = (),
+    prompt_type: str | None = None,
+    weights: Weights = "learned",
+    language: Language | None = None,
+) -> FactsFound:
+    """Facts for the question with their scores, the chain that the rules write, and answers over up to three facts."""
+    text = normalise_query(question)[:MAX_QUESTION]
+    index = triple_index(scope=scope, sets=sets)
+    embedder = CachingEmbedder(model_registry.embedder())
+    search = TripleSearch(
+        index=index, embedder=embedder, tokenizer=model_registry.tokenizer(), weights=SignalWeights.shipped()
+    )
+    answer = retrieve_and_rewrite(
+        search, text, n_results, use_reranking, prompt_type=prompt_type, weights=weights, language=language
+    )
+    paths = PathSearch(source=index, embedder=embedder).answer(text) if text else []
+    return FactsFound(answer=answer, paths=tuple(paths))
+
+
+async def chain_written_by_model(found: FactsFound, *, seconds: float = MODEL_SECONDS) -> FactsFound:
+    """The same facts with a chain whose reasons the language model wrote; unchanged without one, or where it fails."""
+    model = model_registry.chat_model()
+    if model is None:
+        return found
+    answer = await rewrite_by_model(found.answer, LlmClient(model, seconds=seconds))
+    return replace(found, answer=answer)

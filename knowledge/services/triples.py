@@ -1,0 +1,375 @@
+"""Facts come into knowledge sets from files and requests, and go again (C1).
+
+An import is found by its words as soon as a batch of it is stored; vectors are made in the background. Both kinds of
+background work are done by one worker at a time, and imports go first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import IO, ClassVar
+
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts.error_messages import error_message
+from accounts.errors import NotFoundError
+from accounts.models import User
+from accounts.scope import Scope
+from accounts.services import audit_record
+from knowledge import model_registry
+from knowledge.indexes.graph_triples import NewTriple, triples_load, triples_without_vector, vectors_add
+from knowledge.indexes.statements import triples_try_lock
+from knowledge.models import KnowledgeSet, Triple, TripleImport
+from knowledge.queue import TEND_TRIPLES, enqueue_on_commit
+from knowledge.selectors.sets import set_curated
+from knowledge.selectors.triples import import_get, triples_askable
+from knowledge.services.facts import facts_read_next
+from ragcore.errors import PermanentError, Sentence
+from ragcore.graph.files import (
+    FORMAT_OF_ENDING,
+    MAX_LINE_BYTES,
+    MAX_NAME,
+    LineFault,
+    TripleFormat,
+    TripleLine,
+    bounded_lines,
+    read_triples,
+)
+
+State = TripleImport.State
+BATCH = 2000  # facts a transaction
+SHOWN_FAULTS = 100  # faulty lines that are kept with their message
+EMBED_BATCH = 256
+TEND_SECONDS = 45.0  # that one task makes vectors; then it queues itself again, so that others have their turn
+READ_BYTES = 256 * 1024
+FOLDER = "triples"
+
+
+class TripleFileError(PermanentError):
+    """The file cannot be an import of triples at all."""
+
+    code = "unsupported_triple_file"
+    default_message = "Triples are imported from .csv, .tsv, .nt, .jsonl and .ndjson files."
+
+
+class SetNeededError(PermanentError):
+    """No line and no parameter names the knowledge set."""
+
+    code = "set_needed"
+    default_message = "Name the knowledge set of the triples: with `set` in the line or in the address."
+
+
+class BadTripleError(PermanentError):
+    """A line is no triple."""
+
+    code = "invalid_triple"
+    default_message = "The line is not a valid triple."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "too_long": "The line is longer than %(limit_kb)s KB.",
+        "encoding": "The line is not UTF-8.",
+        "not_json": "The line is not valid JSON.",
+        "not_an_object": "The line must be a JSON object.",
+        "missing": "Subject, relation and object are needed; missing: %(detail)s.",
+        "name_too_long": "The %(detail)s is longer than %(limit)s characters.",
+        "unknown_fields": "Unknown fields: %(detail)s.",
+        "not_text": "The line has a value that is not text.",
+        "syntax": "The line cannot be read: quotes, brackets or the full stop are not as the format wants them.",
+        "columns": "The row has %(detail)s columns.",
+        "set": "The knowledge set must be a number.",
+    }
+
+
+@dataclass(slots=True)
+class TriplesTaken:
+    """What a request brought: facts stored, facts that were there, and faulty lines."""
+
+    accepted: int = 0
+    duplicates: int = 0
+    rejected_count: int = 0
+    rejected: list[dict[str, object]] = field(default_factory=list)
+    imports: list[int] = field(default_factory=list)
+
+
+# ── by request ──────────────────────────────────────────────────────────────────────────────────
+
+
+def triples_import(
+    *, scope: Scope, actor: User, lines: Iterable[bytes], form: TripleFormat, set_id: int | None = None, name: str
+) -> TriplesTaken:
+    """Store the facts of lines while they are read; faulty lines are reported, the others stay.
+
+    `set_id`: the knowledge set of lines that name none. Raises NotFoundError, NotAllowedError for `set_id`.
+    """
+    load = _Load(scope=scope, actor=actor, form=form, name=name[:255])
+    if set_id is not None:
+        load.set_of(set_id)
+    for one in read_triples(lines, form):
+        load.take(one, set_id)
+    return load.finish()
+
+
+@dataclass(slots=True)
+class _Load:
+    """Facts by set, stored batch by batch; each set has an import of its own."""
+
+    scope: Scope
+    actor: User
+    form: TripleFormat
+    name: str
+    taken: TriplesTaken = field(default_factory=TriplesTaken)
+    imports: dict[int, TripleImport] = field(default_factory=dict)
+    _sets: dict[int, KnowledgeSet | PermanentError] = field(default_factory=dict)
+    _rows: dict[int, list[NewTriple]] = field(default_factory=dict)
+
+    def set_of(self, set_id: int) -> KnowledgeSet:
+        """Raises NotFoundError, NotAllowedError."""
+        if set_id not in self._sets:
+            try:
+                self._sets[set_id] = set_curated(scope=self.scope, set_id=set_id)
+            except PermanentError as error:
+                self._sets[set_id] = error
+        found = self._sets[set_id]
+        if isinstance(found, PermanentError):
+            raise found
+        return found
+
+    def take(self, one: TripleLine | LineFault, default_set: int | None) -> None:
+        try:
+            row = self._row(one, default_set)
+        except PermanentError as error:
+            self.taken.rejected_count += 1
+            if len(self.taken.rejected) < SHOWN_FAULTS:
+                self.taken.rejected.append(fault_row(one.line, error))
+            return
+        rows = self._rows.setdefault(row.set_id, [])
+        rows.append(row)
+        if len(rows) >= BATCH:
+            self._store(row.set_id)
+
+    def _row(self, one: TripleLine | LineFault, default_set: int | None) -> NewTriple:
+        if isinstance(one, LineFault):
+            raise fault_error(one)
+        set_id = one.set_id if one.set_id is not None else default_set
+        if set_id is None:
+            raise SetNeededError
+        return NewTriple(set_id=self.set_of(set_id).pk, triple=one.triple)
+
+    def _store(self, set_id: int) -> None:
+        rows = self._rows.pop(set_id, [])
+        if not rows:
+            return
+        with transaction.atomic():
+            into = self.imports.get(set_id) or self._import_of(set_id)
+            stored = triples_load(
+                rows, tenant_id=into.tenant_id, source_id=into.pk, tokenizer=model_registry.tokenizer()
+            )
+            into.accepted += stored
+            into.duplicates += len(rows) - stored
+            into.save(update_fields=["accepted", "duplicates"])
+        self.imports[set_id] = into
+        self.taken.accepted += stored
+        self.taken.duplicates += len(rows) - stored
+
+    def _import_of(self, set_id: int) -> TripleImport:
+        found = self.set_of(set_id)
+        return TripleImport.objects.create(
+            tenant_id=found.tenant_id, knowledge_set=found, actor=self.actor, name=self.name, format=self.form,
+            state=State.RUNNING, finished=timezone.now(),  # finished: never taken for a file that waits
+        )  # fmt: skip
+
+    def finish(self) -> TriplesTaken:
+        for set_id in list(self._rows):
+            self._store(set_id)
+        for one in self.imports.values():
+            one.state = State.PARTIAL if self.taken.rejected_count else State.SUCCEEDED
+            one.rejected, one.faults = self.taken.rejected_count, self.taken.rejected
+            one.save(update_fields=["state", "rejected", "faults"])
+            _import_recorded(self.actor, one)
+        self.taken.imports = [one.pk for one in self.imports.values()]
+        if self.taken.accepted:
+            enqueue_on_commit(TEND_TRIPLES)
+        return self.taken
+
+
+def fault_error(fault: LineFault) -> BadTripleError:
+    """The fault of a line as an error with its sentence."""
+    return BadTripleError(fault.code, detail=fault.detail, limit=MAX_NAME, limit_kb=MAX_LINE_BYTES // 1024)
+
+
+def fault_row(line: int, error: PermanentError) -> dict[str, object]:
+    """A faulty line as answers and pages show it."""
+    return {"line": line, "code": error.code, "message": error_message(error)[:300]}
+
+
+def _import_recorded(actor: User, one: TripleImport) -> None:
+    audit_record(
+        actor=actor, action="triples.import", target=one.knowledge_set.code, set=one.knowledge_set_id,
+        triples=one.accepted, rejected=one.rejected,
+    )  # fmt: skip
+
+
+# ── by file ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def triple_format(name: str) -> TripleFormat:
+    """By the ending of a file. Raises TripleFileError."""
+    found = FORMAT_OF_ENDING.get(PurePath(name).suffix.lower())
+    if found is None:
+        raise TripleFileError
+    return found
+
+
+def import_start(*, scope: Scope, actor: User, set_id: int, name: str, content: IO[bytes]) -> TripleImport:
+    """Keep a file and queue its import. Raises NotFoundError, NotAllowedError, TripleFileError."""
+    into = set_curated(scope=scope, set_id=set_id)
+    form = triple_format(name)
+    stored = default_storage.save(f"{FOLDER}/{into.tenant_id}/{into.pk}", File(content))
+    made = TripleImport.objects.create(
+        tenant_id=into.tenant_id, knowledge_set=into, actor=actor, name=PurePath(name).name[:255], format=form,
+        file=stored, size_bytes=default_storage.size(stored),
+    )  # fmt: skip
+    enqueue_on_commit(TEND_TRIPLES)
+    return made
+
+
+def import_run(one: TripleImport) -> None:
+    """Read a file to its end. Safe to run again: facts that are stored already stay as they are."""
+    one.state, one.rejected, one.faults, one.read_bytes = State.RUNNING, 0, [], 0
+    one.save(update_fields=["state", "rejected", "faults", "read_bytes"])
+    read = 0
+    batch: list[NewTriple] = []
+    try:
+        with default_storage.open(one.file, "rb") as content:
+            for found in read_triples(bounded_lines(_counted(content, one)), one.format):  # type: ignore[arg-type]
+                if isinstance(found, LineFault):
+                    one.rejected += 1
+                    if len(one.faults) < SHOWN_FAULTS:
+                        one.faults.append(fault_row(found.line, fault_error(found)))
+                    continue
+                read += 1
+                batch.append(NewTriple(set_id=one.knowledge_set_id, triple=found.triple))
+                if len(batch) >= BATCH:
+                    _file_batch(one, batch)
+                    batch = []
+            _file_batch(one, batch)
+    except FileNotFoundError:
+        one.state = State.FAILED
+    else:
+        one.state = State.FAILED if not read else State.PARTIAL if one.rejected else State.SUCCEEDED
+    one.accepted = Triple.objects.filter(source=one).count()
+    one.duplicates = max(0, read - one.accepted)
+    one.finished = timezone.now()
+    if not TripleImport.objects.filter(pk=one.pk).exists():  # deleted while it ran
+        return
+    one.save()
+    default_storage.delete(one.file)
+    if one.actor is not None:
+        _import_recorded(one.actor, one)
+
+
+def _counted(content: IO[bytes], one: TripleImport) -> Iterator[bytes]:
+    while chunk := content.read(READ_BYTES):
+        one.read_bytes += len(chunk)
+        yield chunk
+
+
+def _file_batch(one: TripleImport, batch: Sequence[NewTriple]) -> None:
+    with transaction.atomic():
+        if not TripleImport.objects.select_for_update().filter(pk=one.pk).exists():
+            return  # deleted meanwhile: nothing more of it is stored
+        one.accepted += triples_load(
+            batch, tenant_id=one.tenant_id, source_id=one.pk, tokenizer=model_registry.tokenizer()
+        )
+        one.save(update_fields=["accepted", "read_bytes", "rejected", "faults"])
+
+
+# ── in the background ───────────────────────────────────────────────────────────────────────────
+
+
+def triples_tend(*, seconds: float = TEND_SECONDS) -> None:
+    """Read the files and documents that wait, and make vectors, for so long; nothing if another worker does it."""
+    with triples_try_lock() as held:
+        if not held:
+            return
+        more = _tend(until=time.monotonic() + seconds)
+    if more:
+        enqueue_on_commit(TEND_TRIPLES)
+
+
+def _tend(*, until: float) -> bool:
+    """Whether there is more to do."""
+    after = 0
+    while True:
+        while (waiting := _waiting()) is not None:
+            import_run(waiting)
+        read = facts_read_next()
+        after = vectors_make(after=after)
+        if not after and not read:
+            return False
+        if time.monotonic() >= until:
+            return True
+
+
+def _waiting() -> TripleImport | None:
+    rows = TripleImport.objects.filter(finished=None, state__in=[State.QUEUED, State.RUNNING])
+    return rows.select_related("knowledge_set", "actor").order_by("pk").first()
+
+
+def vectors_make(*, after: int = 0, limit: int = EMBED_BATCH) -> int:
+    """Vectors of the next facts behind an id that have none; the last id, 0 where there were none."""
+    embedder = model_registry.embedder()
+    rows = triples_without_vector(model=embedder.model, after=after, limit=limit)
+    if not rows:
+        return 0
+    vectors = embedder.embed_documents([triple.text for _, _, triple in rows])
+    vectors_add(
+        ((number, tenant, vector) for (number, tenant, _), vector in zip(rows, vectors, strict=True)),
+        model=embedder.model,
+    )
+    return rows[-1][0]
+
+
+# ── deleting ────────────────────────────────────────────────────────────────────────────────────
+
+
+@transaction.atomic
+def import_delete(*, scope: Scope, actor: User, import_id: int) -> int:
+    """Delete an import with its facts; how many there were. Raises NotFoundError."""
+    found = import_get(scope=scope, import_id=import_id)
+    count = _deleted(actor, found.knowledge_set, Triple.objects.filter(source=found))
+    found.delete()
+    if found.file:
+        transaction.on_commit(lambda: default_storage.delete(found.file))
+    return count
+
+
+@transaction.atomic
+def triples_delete_all(*, scope: Scope, actor: User, set_id: int) -> int:
+    """Delete all imported facts of a set, and its imports. Raises NotFoundError, NotAllowedError."""
+    into = set_curated(scope=scope, set_id=set_id)
+    count = _deleted(actor, into, Triple.objects.filter(knowledge_set=into, document=None))
+    TripleImport.objects.filter(knowledge_set=into).delete()
+    return count
+
+
+@transaction.atomic
+def triple_delete(*, scope: Scope, actor: User, triple_id: int) -> None:
+    """Delete one fact of a set that the actor curates. Raises NotFoundError, NotAllowedError."""
+    found = triples_askable(scope=scope).filter(pk=triple_id).select_related("knowledge_set").first()
+    if found is None:
+        raise NotFoundError("triple", triple=triple_id)
+    into = set_curated(scope=scope, set_id=found.knowledge_set_id)
+    _deleted(actor, into, Triple.objects.filter(pk=triple_id))
+
+
+def _deleted(actor: User, into: KnowledgeSet, rows: QuerySet[Triple]) -> int:
+    count = rows.delete()[0]
+    audit_record(actor=actor, action="triples.delete", target=into.code, set=into.pk, triples=count)
+    return count

@@ -1,0 +1,1 @@
+"""Facts as triples: their text, questions about them, retrieval in two stages, chains of reasons, paths."""

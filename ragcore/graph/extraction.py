@@ -1,0 +1,238 @@
+"""Facts that a passage says plainly, without a language model (U8).
+
+Only sentences whose subject stands at their beginning and whose relation is one of a list of cues are read: few facts,
+most of them right. Each keeps the sentence that says it. Definitions, abbreviations, lines of "key: value" and rows of
+tables are read, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ragcore.graph.triples import Triple
+from ragcore.text.scripts import CJK, HAN, cjk_share
+from ragcore.text.sentences import split_sentences
+from ragcore.text.word_lists import read_section_lines, split_entries
+
+RULES_VERSION = "facts-1"  # stored with what was read; other rules read again
+MOST_FACTS = 40  # of a passage
+_MAX_SENTENCE = 400  # characters
+_SUBJECT_WORDS = 6
+_OBJECT_WORDS = 10
+_OBJECT_HAN = 24
+_CLAUSE = re.compile(
+    r"[,;:(（]| (?:which|that|who|where|when|while|because|so|but|if|as|and then|in order|by means|during|after|before|"
+    r"with)\b"
+)
+_CLAUSE_ZH = re.compile(r"[，,；;：:（(。！？、]")
+_NO_SUBJECT = re.compile(
+    r"^(?:it|this|that|these|those|there|he|she|they|we|you|i|one|some|many|most|each|all|both|here|what|which|who|how|when|"
+    r"where|if|in|on|at|by|for|from|to|as|with|after|before|during|although|while|since|because|however|but|and|or|so|then|"
+    r"also|note|see|his|her|its|their|our|my|such|another|other|no|not)\b",
+    re.IGNORECASE,
+)
+_NO_SUBJECT_ZH = re.compile(
+    "^(?:这|那|其|它|他|她|该|此|我|你|本|如|若|当|在|对|由|从|为|因|但|而|并|且|也|以|按|根据|通过|可|请|不|没|有|是|上述|下|每)"
+)
+_VERB_INSIDE = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|can|may|will|shall|should|must|does|did|do|to)\b", re.I
+)
+_DEFINITION = re.compile(
+    r"^(?:The |An? )?(?P<s>[^,;:.()]{2,80}?)(?: \([^()]{1,40}\))? "
+    r"(?P<r>is an?|is the|is defined as|refers to|stands for|means) (?P<o>.+)$"
+)
+_DEFINITION_ZH = re.compile(
+    rf"^(?P<s>[{HAN}A-Za-z0-9 \-/.]{{2,24}}?)(?:[（(][^（()）]{{1,40}}[)）])?"
+    r"(?P<r>是一种|是一个|是一类|是指|指的是|的定义是|即为)(?P<o>.+)$"
+)
+_ABBREVIATION = re.compile(r"(?P<long>(?:[A-Za-z][\w-]*[ -]){1,7}[A-Za-z][\w-]*) \((?P<short>[A-Z][A-Za-z0-9-]{1,9})\)")
+_KEY_VALUE = re.compile(
+    r"^\s*(?:[-*•]\s*)?\**(?P<k>[^\s:：*|#`][^:：*|#`\n]{0,38}?)\**\s*(?:[:：]\s+|：)\**\s*(?P<v>[^\s:：|#`][^|#`\n]{0,78})$"
+)
+_TABLE_ROW = re.compile(r"^\s*\|(.+)\|\s*$")
+_TABLE_RULE = re.compile(r"^\s*\|[\s:|-]+\|\s*$")
+_NUMBERED = re.compile(r"^(?:\d{1,2}[.)、]\s+|\d+(?:\.\d+)+\s+)|[*`#]+")
+_PROPER = re.compile(r"^(?:[\"“‘'(]?[A-Z0-9][\w.'’-]*[\"”’)]?|of|the|and|de|for|in|von|van|la|&|/|-|to|a)$")
+_ADVERB_END = re.compile(
+    "[不没还共也都均只会能可将已曾被要就才又再仅其时内间里用它他她的并而且所主]$|不仅$|没有$|之前$|此前$|以后$|其中$|目录中$"
+)
+_EMPTY = frozenset(("-", "–", "—", "/", "N/A", "未知", "无", "--", "…"))
+_HAS_WORD = re.compile(f"[A-Za-z{CJK}]{{2}}|[{HAN}]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedFact:
+    """A fact with the text that says it, which rule read it, and how often that rule is right, 0 to 1."""
+
+    triple: Triple
+    sentence: str
+    rule: str
+    confidence: float
+
+
+def extract_facts(text: str, *, title: str = "", heading_path: Sequence[str] = ()) -> list[ExtractedFact]:
+    """Different facts of a passage in Markdown, in order, at most MOST_FACTS.
+
+    `title` and headings name what it is about.
+    """
+    topic = _clean(heading_path[-1] if heading_path else title)
+    found: dict[tuple[str, str, str], ExtractedFact] = {}
+    for fact in _every(text, topic):
+        triple = fact.triple
+        found.setdefault((triple.subject.lower(), triple.relation, triple.object.lower()), fact)
+        if len(found) >= MOST_FACTS:
+            break
+    return list(found.values())
+
+
+def _every(text: str, topic: str) -> Iterator[ExtractedFact]:
+    prose: list[str] = []
+    table: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if _TABLE_ROW.match(line):
+            table.append(line)
+            continue
+        if table:
+            yield from _table(table)
+            table = []
+        match = _KEY_VALUE.match(line)
+        if match and topic and not line.rstrip().endswith((".", "。", ";", "；")):
+            yield from _key_value(match, topic, line)
+        elif line.strip() and not line.lstrip().startswith(("#", "```", ">", "!")):
+            prose.append(line.strip())
+    for sentence in split_sentences("\n".join(prose)):
+        plain = _clean(sentence)
+        if 8 <= len(plain) <= _MAX_SENTENCE:
+            yield from _sentence(plain)
+
+
+def _clean(text: str) -> str:
+    return _NUMBERED.sub("", text).strip(" \t-•")
+
+
+def _fact(subject: str, relation: str, object_: str, sentence: str, rule: str, confidence: float) -> ExtractedFact:
+    triple = Triple(subject=subject, relation=relation, object=object_)
+    return ExtractedFact(triple=triple, sentence=sentence[:_MAX_SENTENCE], rule=rule, confidence=confidence)
+
+
+# ── tables and lines ────────────────────────────────────────────────────────────────────────────
+
+
+def _table(lines: Sequence[str]) -> Iterator[ExtractedFact]:
+    """First cell × head of the column × cell; tables without a head or with long cells say nothing plain."""
+    plain = (match[1] for line in lines if not _TABLE_RULE.match(line) and (match := _TABLE_ROW.match(line)))
+    rows = [[_clean(cell) for cell in line.split("|")] for line in plain]
+    if len(rows) < 2 or not any(_TABLE_RULE.match(line) for line in lines[:2]):
+        return
+    head = rows[0]
+    for row in rows[1:]:
+        if len(row) != len(head) or not _is_name(row[0]):
+            continue
+        for name, cell in zip(head[1:], row[1:], strict=True):
+            if _is_name(name, words=5) and cell and len(cell) <= 80 and cell not in _EMPTY:
+                yield _fact(row[0], name, cell, f"{row[0]} | {name} | {cell}", "table", 0.85)
+
+
+def _is_name(text: str, *, words: int = _SUBJECT_WORDS) -> bool:
+    return bool(text) and len(text) <= 60 and len(text.split()) <= words and bool(_HAS_WORD.search(text))
+
+
+def _key_value(match: re.Match[str], topic: str, line: str) -> Iterator[ExtractedFact]:
+    key, value = _clean(match["k"]), match["v"].strip(" *")
+    if "\\" in line or ":" in value or "：" in value:
+        return
+    if (
+        _is_name(key, words=4)
+        and not key.startswith("http")
+        and len(value.split()) <= _OBJECT_WORDS
+        and value[:2] != "//"
+    ):
+        yield _fact(topic, key, value, line.strip(), "key_value", 0.8)
+
+
+# ── sentences ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _sentence(text: str) -> Iterator[ExtractedFact]:
+    chinese = cjk_share(text) > 0.3
+    for match in _ABBREVIATION.finditer(text):
+        if full := _spelt_out(match["long"], match["short"]):
+            yield _fact(match["short"], "stands for", full, text, "abbreviation", 0.9)
+    body = text.rstrip(".。!！?？ ")
+    if text.rstrip().endswith(("?", "？", ":", "：")):
+        return
+    definition = (_DEFINITION_ZH if chinese else _DEFINITION).match(body)
+    if definition and (ends := _ends(definition["s"], definition["o"], chinese)) and _is_kind(ends, definition["r"]):
+        yield _fact(ends[0], _definition_word(definition["r"], chinese), ends[1], text, "definition", 0.8)
+    for english, native, pattern in _cues():
+        cue = pattern.search(body)
+        if cue and (ends := _ends(body[: cue.start()], body[cue.end() :], chinese)):
+            yield _fact(ends[0], native if chinese else english, ends[1], text, "cue", 0.75)
+            return
+
+
+def _is_kind(ends: tuple[str, str], said: str) -> bool:
+    """ "X is a Y" says a kind where X is a name and Y more than one word."""
+    if not said.isascii() or not said.startswith("is "):
+        return True
+    words = ends[0].split()
+    named = all(_PROPER.match(word) for word in words) and (len(words) > 1 or any(c.isupper() for c in ends[0][1:]))
+    return said == "is defined as" or (named and len(ends[1].split()) > 1)
+
+
+def _definition_word(said: str, chinese: bool) -> str:
+    if chinese:
+        return "是"
+    return "is a" if said.startswith("is a") else "is" if said == "is the" else "means"
+
+
+def _ends(before: str, after: str, chinese: bool) -> tuple[str, str] | None:
+    """Subject and object of a sentence, None where one of them is no plain name."""
+    subject = re.sub(r"^(?:the|an?) ", "", before.strip(), flags=re.IGNORECASE)
+    object_ = (_CLAUSE_ZH if chinese else _CLAUSE).split(after.strip(), maxsplit=1)[0].strip()
+    if not subject or not object_ or not _HAS_WORD.search(object_):
+        return None
+    if chinese:
+        if (
+            len(subject) > 20
+            or _NO_SUBJECT_ZH.match(subject)
+            or _CLAUSE_ZH.search(subject)
+            or len(object_) > _OBJECT_HAN
+        ):
+            return None
+        if _ADVERB_END.search(subject) or object_[0] in "过了着的不于" or "此前" in subject:
+            return None
+        return (subject, object_) if len(object_) > 1 and len(subject) > 1 else None
+    if len(subject.split()) > _SUBJECT_WORDS or _NO_SUBJECT.match(subject) or _VERB_INSIDE.search(subject):
+        return None
+    if _CLAUSE.search(subject) or not _HAS_WORD.search(subject):
+        return None
+    object_ = re.sub(r"^(?:the|an?) ", "", object_, flags=re.IGNORECASE)
+    return (subject, object_) if 0 < len(object_.split()) <= _OBJECT_WORDS else None
+
+
+def _spelt_out(words: str, short: str) -> str:
+    """The last words whose first letters are those of the abbreviation; "" where they are not."""
+    letters = [c.lower() for c in short if c.isalpha() and c.isupper()]
+    parts = re.split(r"[ -]", words)
+    if len(letters) < 2 or len(letters) > len(parts) or any(c.isdigit() and c not in words for c in short):
+        return ""
+    taken = parts[-len(letters) :]
+    if [part[0].lower() for part in taken] != letters:
+        return ""
+    return words[words.rfind(taken[0]) :] if words.count(taken[0]) == 1 else " ".join(taken)
+
+
+@cache
+def _cues() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+    """Relation in English and Chinese, and what stands between its ends."""
+    found = []
+    for head, lines in read_section_lines("ragcore.graph", "fact_cues.txt").items():
+        english, native = (part.strip() for part in head.split("|"))
+        entries = sorted((e for line in lines for e in split_entries(line)), key=len, reverse=True)
+        text = "|".join(rf"(?<=\s){re.escape(e)}(?=\s)" if e.isascii() else re.escape(e) for e in entries)
+        found.append((english, native, re.compile(text)))
+    return tuple(found)

@@ -1,0 +1,441 @@
+"""Answers over up to three facts: the entity of the question, then the relations that its words name, in their order.
+
+A question names a chain of relations around an entity: "A's r1's r2" reads on from the entity, "r3 of r2 of A" reads
+back to it; "A 的 r1 的 r2" reads on. The words behind the entity in order, then those before it in reverse, are the
+relations to follow. Each chain of relations that the graph has from the entity is aligned with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+
+from ragcore.graph.relation_groups import GroupMatch, find_chinese, find_groups, groups_of, latin_words, object_kind
+from ragcore.graph.triples import Triple, entity_name, name_key, relation_words
+from ragcore.ports import Embedder, FloatArray
+from ragcore.text.normalise import normalise_query
+from ragcore.text.scripts import CJK
+
+MAX_HOPS = 3
+MAX_FRONTIER = 200  # entities that one chain may reach at a hop
+BEAM = 24  # chains that are followed further
+_LONGEST_NAME = 14  # words
+_MISSING_MENTION = 0.7  # cost of a named relation that the chain does not follow
+_WEAK_MENTION = 0.25  # of a word that may be no relation (a word that no list has, a question word)
+_UNNAMED_RELATION = 0.9  # cost of a relation that no word names
+_INVERSE = 0.25  # cost of following a relation against its direction
+_MEANING = 0.5  # cosine from which an unknown word may name a relation
+_INVERSES = {"child": "parent", "parent": "child", "spouse": "spouse", "sibling": "sibling", "relative": "relative",
+             "predecessor": "successor", "successor": "predecessor", "part_of": "member", "member": "part_of",
+             "friend": "friend"}  # fmt: skip
+_ASKS = {"where": "place", "who": "person", "when": "time", "how": "thing", "why": "thing",
+         "哪里": "place", "哪儿": "place",
+         "谁": "person", "何时": "time", "什么时候": "time"}  # fmt: skip
+_FILLERS = frozenset(
+    [
+        "what",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "where",
+        "when",
+        "how",
+        "why",
+        "is",
+        "are",
+        "was",
+        "were",
+        "do",
+        "does",
+        "did",
+        "a",
+        "an",
+        "the",
+        "of",
+        "'s",
+        "’s",
+        "s",
+        "in",
+        "at",
+        "to",
+        "for",
+        "by",
+        "on",
+        "and",
+        "or",
+        "name",
+        "be",
+        "been",
+        "his",
+        "her",
+        "their",
+        "with",
+        "from",
+        "it",
+        "its",
+        "that",
+        "please",
+        "tell",
+        "me",
+        "about",
+    ]
+)
+_NAME_OF = re.compile(r"\bnames? of\b", re.IGNORECASE)
+_WHAT_DOES = re.compile(r"what (?:does|do|did)\b.*\bdo\W*$", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"['’]s\b|(?<=s)['’](?=\s)", re.IGNORECASE)
+_WHICH_NOUN = re.compile(
+    r"(?:(?:in|at|for|by|to|from|of|on) )?(?:which|what)(?: [\w-]+){1,3} (?:do|does|did|is|was|are|were|has|have)\b",
+    re.IGNORECASE,
+)
+_GRAND = re.compile(r"grand-?(\w+)$", re.IGNORECASE)
+_LATIN = re.compile(r"[^\W_]+(?:/[^\W_]+)?|['’]s\b")
+_CJK_RUN = re.compile(f"[{CJK}]")
+
+
+class GraphSource(Protocol):
+    """Entities and their facts that the bound scope may see."""
+
+    def names(self, candidates: Sequence[str]) -> set[str]:
+        """Those of the keys (`name_key`) that are entities."""
+        ...
+
+    def edges(self, keys: Sequence[str]) -> list[Triple]:
+        """Facts with one of these entities as subject or object, a bounded number for each entity."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathAnswer:
+    """One answer with the facts that lead to it, in order; higher scores are better."""
+
+    answer: str
+    score: float
+    path: tuple[Triple, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    """A run of words of the question that may name a relation."""
+
+    text: str
+    groups: frozenset[str]
+
+    @property
+    def is_weak(self) -> bool:
+        return not self.groups
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """Relations followed from the entity ("^" before one followed backwards) and one path for each entity reached."""
+
+    relations: tuple[str, ...]
+    reached: Mapping[str, tuple[Triple, ...]] = field(default_factory=dict)
+
+
+def find_entities(question: str, source: GraphSource) -> list[tuple[str, tuple[int, int]]]:
+    """Keys of entities named in the question with their place, longest first; overlapping shorter ones are left out."""
+    text = readable_question(question).lower()
+    spans: dict[str, list[tuple[int, int]]] = {}
+    starts = [m.start() for m in re.finditer(r"[^\W_]", text) if _starts_name(text, m.start())]
+    ends = [m.end() for m in re.finditer(r"[^\W_]\W?", text)]
+    words = [m.span() for m in re.finditer(r"\S+", text)]
+    for at, (start, _) in enumerate(words):
+        for _, end in words[at : at + _LONGEST_NAME]:
+            _note(spans, text, start, end)
+    if _CJK_RUN.search(text):
+        for start in starts:
+            for end in ends:
+                if 1 < end - start <= 40:
+                    _note(spans, text, start, end)
+    known = source.names(list(spans))
+    found: list[tuple[str, tuple[int, int]]] = []
+    for key in sorted(known, key=lambda k: (-len(k), k)):
+        for span in spans[key]:
+            if all(span[1] <= a or span[0] >= b for _, (a, b) in found):
+                found.append((key, span))
+                break
+    return found
+
+
+def _starts_name(text: str, at: int) -> bool:
+    return at == 0 or bool(_CJK_RUN.match(text[at])) or not text[at - 1].isalnum()
+
+
+def _note(spans: dict[str, list[tuple[int, int]]], text: str, start: int, end: int) -> None:
+    piece = text[start:end]
+    for form in dict.fromkeys((piece, piece.strip(" ,.?!;:\"'“”‘’？。，、"), re.sub(r"['’]s$", "", piece))):
+        if form:
+            offset = start + piece.find(form)
+            spans.setdefault(name_key(form), []).append((offset, offset + len(form)))
+
+
+def readable_question(question: str) -> str:
+    """The question with spaces for underscores, as names are compared."""
+    return normalise_query(question.replace("_", " "))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathSearch:
+    """Answers questions by paths. `embedder` compares unlisted words with relation names; None: they count less."""
+
+    source: GraphSource
+    embedder: Embedder | None = None
+
+    def answer(self, question: str, *, limit: int = 5) -> list[PathAnswer]:
+        """Up to `limit` different answers, best first; [] where no entity or no named relation is found."""
+        text = readable_question(question)
+        found: list[PathAnswer] = []
+        for key, (start, end) in find_entities(question, self.source)[:2]:
+            found += self._from(key, text[:start], text[end:], limit)
+        best: dict[str, PathAnswer] = {}
+        for candidate in sorted(found, key=lambda a: -a.score):
+            best.setdefault(name_key(candidate.answer), candidate)
+        return list(best.values())[:limit]
+
+    def _from(self, key: str, before: str, after: str, limit: int) -> list[PathAnswer]:
+        mentions = chain_mentions(before, after)
+        if not any(m.groups for m in mentions) and self.embedder is None:
+            return []
+        asked = next(
+            (
+                kind
+                for cue, kind in _ASKS.items()
+                if re.search(rf"\b{cue}\b" if cue.isascii() else cue, f"{before} {after}".lower())
+            ),
+            "",
+        )
+        fits = _Fits(mentions, self.embedder)
+        chains, results = [_Chain((), {key: ()})], []
+        for _ in range(min(MAX_HOPS, len(mentions) or 1)):
+            chains = self._extended(chains)
+            scored = [(self._score(chain, fits, asked), chain) for chain in chains]
+            results += scored
+            # a chain may still gain by what it has not yet followed: those that leave least behind are kept
+            chains = [c for _, c in sorted(scored, key=lambda s: (-fits.prefix(s[1].relations), s[1].relations))[:BEAM]]
+        answers: list[PathAnswer] = []
+        for score, chain in sorted(results, key=lambda s: (-s[0], len(s[1].relations), s[1].relations)):
+            if score <= 0 or len(answers) >= 4 * limit:
+                break
+            ordered = sorted(chain.reached, key=lambda name: (name == key, name))
+            answers += [
+                _answer(name, score - 0.01 * n / len(ordered), chain.reached[name]) for n, name in enumerate(ordered)
+            ]
+        return answers
+
+    def _extended(self, chains: Sequence[_Chain]) -> list[_Chain]:
+        """Every chain with one more relation, whatever the relations are."""
+        wanted = sorted({name for chain in chains for name in chain.reached})
+        out: dict[str, list[tuple[str, str, Triple]]] = {}
+        for triple in self.source.edges(wanted):
+            subject, object_ = name_key(triple.subject), name_key(triple.object)
+            out.setdefault(subject, []).append((triple.relation, object_, triple))
+            if object_ != subject:
+                out.setdefault(object_, []).append((f"^{triple.relation}", subject, triple))
+        extended: dict[tuple[str, ...], dict[str, tuple[Triple, ...]]] = {}
+        for chain in chains:
+            for name, path in chain.reached.items():
+                for relation, other, triple in out.get(name, ()):
+                    reached = extended.setdefault((*chain.relations, relation), {})
+                    if len(reached) < MAX_FRONTIER and triple not in path[-1:]:
+                        reached.setdefault(other, (*path, triple))
+        # without the fact of the step before a chain may only go back and forth: then it may use it, too
+        for chain in chains:
+            for name, path in chain.reached.items():
+                for relation, other, triple in out.get(name, ()):
+                    reached = extended[(*chain.relations, relation)]
+                    if not reached:
+                        reached[other] = (*path, triple)
+        return [_Chain(relations, reached) for relations, reached in extended.items()]
+
+    @staticmethod
+    def _score(chain: _Chain, fits: _Fits, asked: str) -> float:
+        score = fits.whole(chain.relations)
+        last = chain.relations[-1]
+        kinds = {object_kind(group) for group in groups_of(relation_words(last.lstrip("^")))}
+        return score + (0.2 if asked in kinds and not last.startswith("^") else 0.0)
+
+
+def _answer(name: str, score: float, path: tuple[Triple, ...]) -> PathAnswer:
+    last = path[-1]
+    shown = last.object if name_key(last.object) == name else last.subject
+    return PathAnswer(answer=entity_name(shown), score=score, path=path)
+
+
+def chain_mentions(before: str, after: str) -> list[_Mention]:
+    """What the words around an entity name, in the order in which the relations are followed from it.
+
+    First what it possesses ("A's wife"), then what stands before it ("the father of A", nearest first), then the
+    predicate behind it ("where did A's wife die"). "Which company … works for" names one relation twice.
+    """
+    if _CJK_RUN.search(before + after):
+        return [*_chinese_mentions(after), *reversed(_chinese_mentions(before))]
+    if _WHAT_DOES.match(f"{before} {after}".strip()):
+        after = re.sub(r"\bdo\W*$", "profession", after.strip(), flags=re.IGNORECASE)
+    possessed: list[_Mention] = []
+    predicate: list[_Mention] = []
+    head, *owned = _POSSESSIVE.split(after)
+    predicate += _latin_mentions(head)
+    for part in owned:
+        mentions = _latin_mentions(part)
+        possessed += mentions[:1]
+        predicate += mentions[1:]
+    ahead = list(reversed(_latin_mentions(before)))
+    if _WHICH_NOUN.match(before.strip()) and ahead and predicate and ahead[-1].groups & predicate[0].groups:
+        ahead = ahead[:-1]
+    return [m for mention in (*possessed, *ahead, *predicate) for m in _unfolded(mention)]
+
+
+def _unfolded(mention: _Mention) -> list[_Mention]:
+    """A grandparent is a parent of a parent."""
+    if match := _GRAND.match(mention.text):
+        groups = groups_of(match[1])
+        return [_Mention(match[1], groups)] * 2 if groups else [mention]
+    return [mention]
+
+
+def _latin_mentions(text: str) -> list[_Mention]:
+    text = _NAME_OF.sub(" ", text)
+    plain = [w.lower() for w in _LATIN.findall(normalise_query(text).lower())]
+    words = tuple(latin_words(text))
+    matches = {m.start: m for m in find_groups(words)}
+    mentions: list[_Mention] = []
+    at = 0
+    loose: list[str] = []
+    while at <= len(words):
+        match = matches.get(at)
+        filler = at == len(words) or match is not None or plain[at] in _FILLERS
+        if filler and loose:
+            mentions.append(_Mention(" ".join(loose), frozenset()))
+            loose = []
+        if at == len(words):
+            break
+        if match is not None and not all(w in _FILLERS for w in plain[match.start : match.end]):
+            mentions.append(_Mention(" ".join(plain[match.start : match.end]), match.groups))
+            at = match.end
+            continue
+        if plain[at] not in _FILLERS:
+            loose.append(plain[at])
+        at += 1 if match is None else match.end - at
+    return mentions
+
+
+def _chinese_mentions(text: str) -> list[_Mention]:
+    pieces: list[_Mention] = []
+    text = re.sub("祖父母|祖父|祖母|爷爷|奶奶|外公|外婆", "父母的父母", re.sub("孙子|孙女|孙辈", "子女的子女", text))
+    for part in re.split(r"的|[，,。？?！!]", text):
+        matches = find_chinese(part)
+        pieces += [_Mention(part[m.start : m.end], m.groups) for m in _without_asking(part, matches)]
+    return pieces
+
+
+def _without_asking(part: str, matches: Sequence[GroupMatch]) -> list[GroupMatch]:
+    return [m for m in matches if part[m.start : m.end] not in _ASKS and part[m.start : m.end] != "在哪"]
+
+
+class _Fits:
+    """How well chains of relations fit the mentions of a question; each pair is compared once."""
+
+    def __init__(self, mentions: Sequence[_Mention], embedder: Embedder | None) -> None:
+        self.mentions = mentions
+        self._embedder = embedder
+        self._vectors: dict[str, FloatArray] = {}
+        self._pairs: dict[tuple[str, int], float] = {}
+        self._rows: dict[tuple[str, ...], list[float]] = {(): self._first()}
+
+    def _first(self) -> list[float]:
+        row = [0.0]
+        for mention in self.mentions:
+            row.append(row[-1] - self._cost(mention))
+        return row
+
+    @staticmethod
+    def _cost(mention: _Mention) -> float:
+        return _WEAK_MENTION if mention.is_weak else _MISSING_MENTION
+
+    def whole(self, relations: tuple[str, ...]) -> float:
+        """Score of the chain against all mentions: 1 for each relation that a mention names, less what is left over."""
+        return self._row(relations)[-1]
+
+    def prefix(self, relations: tuple[str, ...]) -> float:
+        """The same against the best beginning of the mentions, for chains that are not finished."""
+        return max(self._row(relations))
+
+    def _row(self, relations: tuple[str, ...]) -> list[float]:
+        """Best score of the chain against the first 0, 1, 2, … mentions, both in order."""
+        if relations not in self._rows:
+            former, relation = self._row(relations[:-1]), relations[-1]
+            row = [former[0] - _UNNAMED_RELATION]
+            for n, mention in enumerate(self.mentions, start=1):
+                row.append(
+                    max(
+                        former[n] - _UNNAMED_RELATION,
+                        row[n - 1] - self._cost(mention),
+                        former[n - 1] + self._fit(relation, n - 1),
+                    )
+                )
+            self._rows[relations] = row
+        return self._rows[relations]
+
+    def _fit(self, relation: str, number: int) -> float:
+        """How well a mention names a relation: up to 1; -9 where it does not."""
+        if (relation, number) not in self._pairs:
+            self._pairs[relation, number] = self._compared(relation, self.mentions[number])
+        return self._pairs[relation, number]
+
+    def _compared(self, relation: str, mention: _Mention) -> float:
+        backwards = relation.startswith("^")
+        words = relation_words(relation.lstrip("^"))
+        groups = _first_groups(words)
+        if backwards:
+            groups = frozenset(_INVERSES.get(group, group) for group in groups)
+        cost = _INVERSE if backwards else 0.0
+        if mention.text == words or set(latin_words(words)) == set(latin_words(mention.text)):
+            return (1.2 if not backwards or not groups & set(_INVERSES) else -9.0) - cost
+        if shared := len(groups & mention.groups):
+            return 0.8 + 0.2 * shared / len(groups | mention.groups) - cost
+        if self._embedder is None:
+            return -9.0
+        cosine = float(np.dot(self._vector(mention.text), self._vector(words)))
+        return cosine - cost if cosine >= _MEANING else -9.0
+
+    def _vector(self, text: str) -> FloatArray:
+        if text not in self._vectors:
+            assert self._embedder is not None
+            self._vectors[text] = self._embedder.embed_documents([text])[0]
+        return self._vectors[text]
+
+
+@lru_cache(maxsize=16_384)
+def _first_groups(words: str) -> frozenset[str]:
+    """Groups of a relation's name; the whole name where a list has it, else those of its words."""
+    whole = find_groups(tuple(latin_words(words)))
+    if whole and whole[0].end - whole[0].start == len(latin_words(words)):
+        return whole[0].groups
+    return groups_of(words)
+
+
+class MemoryGraph:
+    """Implements `GraphSource` over triples in memory."""
+
+    def __init__(self, triples: Sequence[Triple], *, most_edges: int = 200) -> None:
+        self._edges: dict[str, list[Triple]] = {}
+        self._most = most_edges
+        for triple in triples:
+            for key in dict.fromkeys((name_key(triple.subject), name_key(triple.object))):
+                self._edges.setdefault(key, []).append(triple)
+
+    def names(self, candidates: Sequence[str]) -> set[str]:
+        """See `GraphSource`."""
+        return {key for key in candidates if key in self._edges}
+
+    def edges(self, keys: Sequence[str]) -> list[Triple]:
+        """See `GraphSource`."""
+        found = [triple for key in keys for triple in self._edges.get(key, ())[: self._most]]
+        return list(dict.fromkeys(found))
