@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0010_record_use'),
-        ('chat', '0010_shared_links'),
+        ('chat', '0011_announcements'),
         ('knowledge', '0039_document_chunking'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0010_record_use'),
-        ('chat', '0010_shared_links'),
+        ('chat', '0012_approved_answers'),
         ('knowledge', '0028_set_chinese_name'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

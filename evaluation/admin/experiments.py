@@ -33,8 +33,9 @@ from evaluation.services.experiments import (
     experiment_stop,
     experiments_of,
 )
-from knowledge.admin.curation import keeps_sets
+from knowledge.admin.curation import keeps_sets, measured_first
 from knowledge.admin.option_forms import OptionsForm, value_label
+from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_managed
 from knowledge.selectors.options import OptionGroupShown, option_label, options_shown
@@ -174,6 +175,8 @@ def act_view(request: HttpRequest, *, context: dict[str, Any]) -> HttpResponseBa
         act(actor=admin_user(request), experiment_id=form.cleaned_data["id"])
     except NotFoundError as error:
         raise Http404 from error
+    except MeasuredFirstError as error:
+        return measured_first(request, error)
     except RagError as error:
         messages.error(request, error_message(error))
     else:

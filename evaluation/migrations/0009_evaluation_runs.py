@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0006_golden_expectations'),
+        ('evaluation', '0007_remedies'),
         ('knowledge', '0028_set_chinese_name'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

@@ -19,6 +19,7 @@ from accounts.services import audit_record
 from chat.experiments import allowed_options
 from chat.models import Experiment, TurnFigures
 from evaluation.errors import ExperimentError
+from evaluation.services.gates import raise_if_guarded
 from feedback.models import Signal, Vote
 from knowledge.selectors import set_owned, sets_managed
 from knowledge.services.options import ChangeNote, options_merge, set_options_update
@@ -80,12 +81,24 @@ def experiment_stop(*, actor: User, experiment_id: int) -> Experiment:
     return found
 
 
-@transaction.atomic
 def experiment_publish(*, actor: User, experiment_id: int) -> Experiment:
     """Make the settings of the candidate those of the set. Twice changes nothing.
 
-    Raises NotFoundError, ExperimentError for one that was rolled back, and what changing settings raises.
+    Raises NotFoundError, ExperimentError for one that was rolled back, MeasuredFirstError where golden sets guard the
+    knowledge set, and what changing settings raises.
     """
+    found = experiments_of(scope=scope_for(actor)).filter(pk=experiment_id).first()
+    if found is not None and found.state not in (State.PUBLISHED, State.ROLLED_BACK):
+        raise_if_guarded(actor=actor, knowledge_set=found.knowledge_set, options=found.options, note=_note(found))
+    return _publish(actor=actor, experiment_id=experiment_id)
+
+
+def _note(experiment: Experiment) -> str:
+    return str(_("Experiment: %(name)s") % {"name": experiment.name})
+
+
+@transaction.atomic
+def _publish(*, actor: User, experiment_id: int) -> Experiment:
     found = _locked(actor, experiment_id)
     if found.state == State.PUBLISHED:
         return found
@@ -97,7 +110,7 @@ def experiment_publish(*, actor: User, experiment_id: int) -> Experiment:
         actor=actor,
         set_id=found.knowledge_set_id,
         options=found.options,
-        why=ChangeNote(note=str(_("Experiment: %(name)s") % {"name": found.name})),
+        why=ChangeNote(note=_note(found), is_measured=True),
     )
     _end(found, State.PUBLISHED)
     audit_record(actor=actor, action="experiment.publish", target=found.knowledge_set.code, experiment=found.pk)

@@ -29,6 +29,7 @@ from evaluation.services.comparison import (
     gate_judge,
 )
 from evaluation.services.runs import ConfigurationPlan, run_cancel, run_start
+from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import set_owned
 from knowledge.selectors.options import QUERY_GROUPS
@@ -135,6 +136,16 @@ def change_of_options(
         change_measure(change=change, golden_sets=golden_sets, actor=actor)
         audit_record(actor=actor, action="change.measure", target=knowledge_set.code, change=change.pk)
     return change
+
+
+def raise_if_guarded(*, actor: User, knowledge_set: KnowledgeSet, options: Given, note: str) -> None:
+    """Measure options that another service is about to publish. Call it outside of a transaction.
+
+    Raises MeasuredFirstError where a golden set guards the knowledge set, InvalidOptionsError.
+    """
+    change = change_of_options(actor=actor, knowledge_set=knowledge_set, options=options, replaces=False, note=note)
+    if change is not None:
+        raise MeasuredFirstError(change=change.pk)
 
 
 OPEN = (State.MEASURING, State.PASSED, State.FAILED)

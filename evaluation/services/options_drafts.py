@@ -16,15 +16,17 @@ from accounts.services import audit_record
 from evaluation.errors import DraftNotMeasuredError, DraftWorseError
 from evaluation.models import GoldenCase, OptionsDraft
 from evaluation.selectors import golden_sets_listed
+from evaluation.services.gates import raise_if_guarded
 from evaluation.services.lab import lab_run
 from evaluation.services.lab_types import LabConfiguration, LabRun
-from evaluation.services.runs import ranked_documents, retrieval_scores
+from evaluation.services.run_cases import ranked_documents
 from feedback.models import BadCase
 from knowledge.models import KnowledgeSet, OptionsChange
 from knowledge.selectors import documents_readable, set_owned
 from knowledge.services import retrieve
 from knowledge.services.options import ChangeNote, set_options_update
 from knowledge.types import RetrievalRequest
+from ragcore.metrics.quality import ndcg_at_k
 
 MOST_CASES = 60  # golden cases of a measurement: somebody waits for it
 WORSE = 0.005  # nDCG@10 by which a draft may fall: below the noise of so few cases
@@ -66,13 +68,22 @@ def draft_measure(
     return figures
 
 
-@transaction.atomic
 def draft_publish(*, scope: Scope, actor: User, draft: OptionsDraft) -> OptionsDraft:
     """Put a measured draft in force, with its figures in the history of settings.
 
     Raises NotFoundError for a draft that is no longer open, DraftNotMeasuredError, DraftWorseError where the golden
-    cases of the set lose, and what changing settings raises.
+    cases of the set lose, MeasuredFirstError where golden sets guard the knowledge set, and what changing settings
+    raises.
     """
+    row = set_owned(scope=scope, set_id=draft.knowledge_set_id)
+    if draft.state == State.OPEN and draft.measured is not None:
+        options = {"retrieval": draft.options}
+        raise_if_guarded(actor=actor, knowledge_set=row, options=options, note=f"draft {draft.pk}")
+    return _publish(scope=scope, actor=actor, draft=draft)
+
+
+@transaction.atomic
+def _publish(*, scope: Scope, actor: User, draft: OptionsDraft) -> OptionsDraft:
     draft = _open(draft)
     if draft.measured is None:
         raise DraftNotMeasuredError
@@ -87,7 +98,7 @@ def draft_publish(*, scope: Scope, actor: User, draft: OptionsDraft) -> OptionsD
         actor=actor,
         set_id=row.pk,
         options={"retrieval": draft.options},
-        why=ChangeNote(note=f"draft {draft.pk}"),
+        why=ChangeNote(note=f"draft {draft.pk}", is_measured=True),
     )
     draft.state, draft.published = State.PUBLISHED, timezone.now()
     draft.save(update_fields=["state", "published", "figures"])
@@ -147,5 +158,5 @@ def _ndcg(scope: Scope, row: KnowledgeSet, cases: Sequence[GoldenCase], options:
         inherited = dict.fromkeys(("top_k", "rerank", "cliff"))
         request = RetrievalRequest(query=case.question, sets=(row.pk,), options={**inherited, **options})
         found = ranked_documents(retrieve(scope=scope, request=request).state.candidates, named=case.relevant)
-        scores.append(retrieval_scores(found=found, relevant=case.relevant)["ndcg@10"])
+        scores.append(ndcg_at_k(found, set(case.relevant), 10))
     return round(fmean(scores), 4)

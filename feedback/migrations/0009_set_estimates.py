@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('feedback', '0006_triage'),
+        ('feedback', '0007_answer_checks'),
         ('knowledge', '0028_set_chinese_name'),
     ]
 

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("knowledge", "0028_set_chinese_name")]
+    dependencies = [("knowledge", "0035_fact_readings")]
 
     operations = [
         migrations.AddField(
