@@ -11,7 +11,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from evaluation.models import GoldenCase
-from evaluation.services.runs import ranked_documents
+from evaluation.services.run_cases import ranked_documents
 from knowledge.models import LexiconVersion
 from knowledge.selectors.lexicon import lexicon_of_version
 from knowledge.services import retrieve
