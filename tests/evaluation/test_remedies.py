@@ -19,10 +19,9 @@ from evaluation.services.case_remedies import (
     remedy_undo,
 )
 from evaluation.services.diagnosis import diagnosis_store
-from evaluation.services.remedies import synonym
 from evaluation.services.wanted_documents import wanted_document_close, wanted_documents_shown
 from feedback.models import BadCase
-from knowledge.models import Chunk, ChunkEdit, IngestItem, OptionsChange
+from knowledge.models import Chunk, ChunkEdit, IngestItem, LexiconTerm, OptionsChange
 from knowledge.services.edits import chunk_disable, chunk_questions_set
 from notifications.models import Notification
 from tests.api.world import message_make
@@ -252,30 +251,22 @@ def test_nothing_is_offered_beyond_the_rights_of_the_reviewer(reviewer, radio, d
         apply(owner, case, "add_question")
 
 
-def test_a_synonym_is_offered_only_where_a_lexicon_has_joined(reviewer, documents, asker, monkeypatch):
-    class Kept:
-        words: dict[int, tuple[str, str]] = {}
-
-        def may_change(self, *, scope, actor):
-            return True
-
-        def synonym_add(self, *, scope, actor, term, synonym):
-            self.words[1] = (term, synonym)
-            return 1
-
-        def synonym_remove(self, *, scope, actor, stored_id):
-            self.words.pop(stored_id, None)
-
+def test_a_synonym_goes_into_the_lexicon_of_the_set_and_out_of_it_again(reviewer, radio, documents, asker):
     case = case_of(asked(asker, "zyqax zyqbx per zelle?"), documents["rach"], 0)
     told(case, documents["rach"], words=["zyqax"])
-    assert "add_synonym" not in offered(reviewer, case)
 
-    monkeypatch.setattr(synonym, "_joined", [])
-    synonym.lexicon_join(Kept())
-    application = apply(reviewer, case, "add_synonym", term="preambles", synonym="zyqax")
-    assert Kept.words == {1: ("preambles", "zyqax")}
+    application = apply(reviewer, case, "add_synonym", term="preambles", synonym="zyqax", lexicon=str(radio.pk))
+
+    assert LexiconTerm.objects.get(knowledge_set=radio, text="preambles").synonyms == ["zyqax"]
     undo(reviewer, case, application)
-    assert Kept.words == {}
+    assert not LexiconTerm.objects.filter(knowledge_set=radio, synonyms__contains=["zyqax"]).exists()
+
+
+def test_a_synonym_is_not_offered_to_who_keeps_no_lexicon(documents, asker):
+    case = case_of(asked(asker, "zyqax zyqbx per zelle?"), documents["rach"], 0)
+    told(case, documents["rach"], words=["zyqax"])
+
+    assert "add_synonym" not in offered(make_user("other", is_staff=True), case)
 
 
 def test_the_right_answer_is_published_as_approved_and_withdrawn_again(reviewer, documents, asker):
