@@ -51,6 +51,7 @@ def comparison_junit(
 
 def verdict_junit(verdict: GateVerdict, *, name: str, comparison: Comparison | None) -> bytes:
     """One test case for each metric that decided, failed where it does not pass."""
+    name = "".join(letter for letter in name if letter.isprintable())  # XML knows no control characters
     suite = Xml.Element(
         "testsuite", name=name, tests=str(len(verdict.checked)), failures=str(len({f.metric for f in verdict.faults}))
     )
