@@ -6,7 +6,15 @@ import pytest
 
 from accounts.models import AuditEvent
 from evaluation.errors import DraftNotMeasuredError, DraftWorseError, RemedyNotOfferedError
-from evaluation.models import Diagnosis, GoldenCase, GoldenSet, OptionsDraft, RemedyApplication, WantedDocument
+from evaluation.models import (
+    Diagnosis,
+    GatedChange,
+    GoldenCase,
+    GoldenSet,
+    OptionsDraft,
+    RemedyApplication,
+    WantedDocument,
+)
 from evaluation.services import options_drafts
 from evaluation.services.bearing import Wanted
 from evaluation.services.case_desk import case_test_again
@@ -21,6 +29,7 @@ from evaluation.services.case_remedies import (
 from evaluation.services.diagnosis import diagnosis_store
 from evaluation.services.wanted_documents import wanted_document_close, wanted_documents_shown
 from feedback.models import BadCase
+from knowledge.errors import MeasuredFirstError
 from knowledge.models import Chunk, ChunkEdit, IngestItem, LexiconTerm, OptionsChange
 from knowledge.services.edits import chunk_disable, chunk_questions_set
 from notifications.models import Notification
@@ -180,7 +189,7 @@ def test_the_newest_version_is_withdrawn_and_returned(reviewer, radio, documents
 
 def test_a_draft_of_a_setting_is_measured_published_and_taken_back(reviewer, radio, documents, asker, monkeypatch):
     case = case_of(asked(asker), documents["rach"], 0)
-    golden = GoldenSet.objects.create(tenant=reviewer.tenant, name="g")
+    golden = GoldenSet.objects.create(tenant=reviewer.tenant, name="g", guards=False)
     golden.sets.add(radio)
     GoldenCase.objects.create(golden_set=golden, question=QUESTION, relevant=["rach"])
 
@@ -207,6 +216,24 @@ def test_a_draft_of_a_setting_is_measured_published_and_taken_back(reviewer, rad
     assert radio.options.get("retrieval", {}) == {}
     assert list(OptionsChange.objects.order_by("pk").values_list("kind", flat=True)) == ["edit", "undo"]
     assert options_drafts.WORSE < 0.01
+
+
+def test_a_draft_for_a_guarded_set_is_measured_at_its_gate(reviewer, radio, documents, asker):
+    case = case_of(asked(asker), documents["rach"], 0)
+    golden = GoldenSet.objects.create(tenant=reviewer.tenant, name="g")
+    golden.sets.add(radio)
+    GoldenCase.objects.create(golden_set=golden, question=QUESTION, relevant=["rach"])
+    apply(reviewer, case, "option", change="top_k=20")
+    act = {"scope": scope_of(reviewer), "actor": reviewer, "case": case, "draft_id": OptionsDraft.objects.get().pk}
+    case_draft_measure(**act)
+
+    with pytest.raises(MeasuredFirstError) as held:
+        case_draft_publish(**act)
+
+    change = GatedChange.objects.get(pk=held.value.data["change"])
+    assert change.payload["options"] == {"retrieval": {"top_k": 20}}
+    radio.refresh_from_db()
+    assert radio.options == {}
 
 
 def test_owners_are_asked_for_a_document_and_say_what_became_of_it(reviewer, radio, documents, asker):

@@ -104,7 +104,6 @@ class Place:
                 self._versions,
                 self._readers,
             ),
-            *(self._sets, self._handlers, self._sources, self._documents, self._versions, self._readers),
             self._facts,
             *(self._edits, self._jobs),
             *(self._talk, self._judged, self._requests, self._options, self._log),
