@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 
 from django.db.models import Count, prefetch_related_objects
 from django.utils.translation import gettext as _
@@ -16,21 +15,19 @@ from chat.answering.progress import step_event
 from chat.attachments.panels import attached_citations, attached_names
 from chat.clarification import MeantSet, sets_meant
 from chat.error_messages import failure_message
-from chat.figures import FigureLine, excerpt_of, figures_of
+from chat.figures import FigureLine, figures_of
 from chat.filter_summary import FilterSummary, filter_summaries
-from chat.models import AttachmentCitation, Conversation, Message, MessageCitation
+from chat.models import Conversation, Message, MessageCitation
 from chat.rendering import claim_at
-from knowledge.models import Document, KnowledgeSet, name_in_language
-from knowledge.selectors import documents_askable, documents_readable, sets_curated, sets_listed, sets_readable
-from knowledge.selectors.reviews import due_dates
+from chat.source_lines import KnownDocument, SourceLine, known_documents, level_of, source_line, with_files
+from knowledge.models import Document, KnowledgeSet
+from knowledge.selectors import documents_askable, sets_curated, sets_listed, sets_readable
 from knowledge.view_models import SourceView, source_view
-from ragcore.answerability import DOUBTFUL_BELOW
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.text.scripts import cjk_share
 from ragcore.types.answering import Step
 
 MOSTLY = 0.75  # share of the sentences
-RELEVANT_FROM = 0.4  # probability from which a source is said to answer the question
 LONG_QUESTION = 140  # characters from which the question is set smaller
 STEPS = (
     ("rewrite_time", "rewrite"),
@@ -58,37 +55,6 @@ class AxisChoices:
     axis: str
     name: str
     sets: Sequence[SetChoice]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceLine:
-    """A source below an answer. An unreadable one keeps its number only."""
-
-    number: int
-    title: str
-    sets: str
-    page: int | None
-    relevance: float | None  # that it answers the question, 0 to 1; None: not judged
-    weak: bool
-    cited: bool
-    readable: bool
-    section: str = ""  # headings above the passage, without the title
-    excerpt: str = ""  # the beginning of the passage, in plain words
-    review_due: date | None = None  # by when its document was to be reviewed, where that is past
-
-    @property
-    def words(self) -> str:
-        """`[1] Title, section, p. 3 (sets)`; an unreadable source keeps its number."""
-        if not self.readable:
-            return f"[{self.number}] {_('This source was removed, or you no longer have access.')}"
-        page = _("p. %(page)s") % {"page": self.page} if self.page else ""
-        where = ", ".join(part for part in (self.title, self.section, page) if part)
-        return f"[{self.number}] {where}" + (f" ({self.sets})" if self.sets else "")
-
-    @property
-    def relevance_level(self) -> str:
-        """high, medium or low."""
-        return _level(self.relevance or 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +110,7 @@ class TurnView:
     def relevance(self) -> str:
         """How well the best cited source answers the question: high, medium, low, or "" where nobody has judged."""
         judged = [source.relevance for source in self.cited if source.relevance is not None]
-        return _level(max(judged)) if judged else ""
+        return level_of(max(judged)) if judged else ""
 
     @property
     def in_sources(self) -> str:
@@ -243,7 +209,7 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     prefetch_related_objects(rows, "citations__chunk")
     by_message = {row.pk: list(row.citations.all()) for row in rows}
     wanted = {citation.document_id for found in by_message.values() for citation in found}
-    known = _documents(scope=scope, ids=wanted)
+    known = known_documents(scope=scope, ids=wanted)
     filters = filter_summaries(scope=scope, messages=rows)
     figures = figures_of(scope=scope, by_message=by_message)
     views = (_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows)
@@ -252,7 +218,7 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     shown = [
         replace(
             view,
-            sources=_with_files(view.sources, files.get(view.message.pk, ())),
+            sources=with_files(view.sources, files.get(view.message.pk, ())),
             figures=figures.get(view.message.pk, ()),
             versions=versions.get(view.message.pk, ()),
             attached=names.get(view.message.pk, ()),
@@ -299,32 +265,10 @@ def text_lang(text: str) -> str:
     return "zh-Hans" if cjk_share(text) > 0.2 else "en"
 
 
-@dataclass(frozen=True, slots=True)
-class _KnownDocument:
-    """What a source line says of a document that the asker may read."""
-
-    title: str
-    sets: str  # names of readable sets
-    review_due: date | None
-
-
-def _documents(*, scope: Scope, ids: set[int]) -> dict[int, _KnownDocument]:
-    """Readable documents among these, by id."""
-    due = due_dates(scope=scope, document_ids=ids)
-    names = dict(sets_readable(scope=scope).values_list("pk", name_in_language()))
-    rows = documents_readable(scope=scope).filter(pk__in=ids).prefetch_related("sets")
-    return {
-        row.pk: _KnownDocument(
-            row.title, " · ".join(names[s.pk] for s in row.sets.all() if s.pk in names), due.get(row.pk)
-        )
-        for row in rows
-    }
-
-
 def _turn_view(
     message: Message,
     citations: list[MessageCitation],
-    known: dict[int, _KnownDocument],
+    known: dict[int, KnownDocument],
     filters: FilterSummary | None,
 ) -> TurnView:
     seconds, understood = message.metadata.get("total_time"), message.metadata.get("understood") or ""
@@ -335,7 +279,7 @@ def _turn_view(
         message=message,
         lang=text_lang(message.question),
         is_long=len(message.question) > LONG_QUESTION,
-        sources=[_source(citation, known.get(citation.document_id)) for citation in citations],
+        sources=[source_line(citation, known.get(citation.document_id)) for citation in citations],
         steps=_steps(message),
         seconds=seconds,
         notice=message.state if message.state in ("failed", "stopped") else message.status,
@@ -359,47 +303,6 @@ def _without_repetition(form: str) -> str:
         while words[size : 2 * size] == begin:
             del words[:size]
     return " ".join(words)
-
-
-def _source(citation: MessageCitation, document: _KnownDocument | None) -> SourceLine:
-    title, sets = (document.title, document.sets) if document else ("", "")
-    return SourceLine(
-        number=citation.number,
-        title=title,
-        sets=sets,
-        page=citation.chunk.page if document else None,
-        relevance=citation.relevance,
-        weak=citation.weak,
-        cited=citation.cited,
-        readable=document is not None,
-        section=" › ".join(heading for heading in citation.chunk.heading_path if heading != title) if document else "",
-        excerpt=excerpt_of(citation) if document else "",
-        review_due=document.review_due if document else None,
-    )
-
-
-def _with_files(sources: Sequence[SourceLine], files: Sequence[AttachmentCitation]) -> Sequence[SourceLine]:
-    """The sources and the cited attached files, by number."""
-    lines = [
-        SourceLine(
-            number=row.number,
-            title=row.passage.attachment.name,
-            sets=_("Attached file"),
-            page=row.passage.page,
-            relevance=row.relevance,
-            weak=row.weak,
-            cited=row.cited,
-            readable=True,
-            section=" › ".join(row.passage.heading_path),
-            excerpt=row.excerpt,
-        )
-        for row in files
-    ]
-    return sorted([*sources, *lines], key=lambda line: line.number) if lines else sources
-
-
-def _level(relevance: float) -> str:
-    return "high" if relevance >= RELEVANT_FROM else "medium" if relevance >= DOUBTFUL_BELOW else "low"
 
 
 def _steps(message: Message) -> list[StepLine]:
