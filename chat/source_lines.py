@@ -1,4 +1,4 @@
-"""The sources below an answer, and how far they bear it."""
+"""Lines of sources below answers, under the rights of the moment (B6)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from datetime import date
 
 from django.utils.translation import gettext as _
 
+from accounts.scope import Scope
 from chat.figures import excerpt_of
 from chat.models import AttachmentCitation, MessageCitation
+from knowledge.models import name_in_language
+from knowledge.selectors import documents_readable, sets_readable
+from knowledge.selectors.reviews import due_dates
 from ragcore.answerability import DOUBTFUL_BELOW
 
 RELEVANT_FROM = 0.4  # probability from which a source is said to answer the question
@@ -43,7 +47,12 @@ class SourceLine:
     @property
     def relevance_level(self) -> str:
         """high, medium or low."""
-        return relevance_level(self.relevance or 0.0)
+        return level_of(self.relevance or 0.0)
+
+
+def level_of(relevance: float) -> str:
+    """high, medium or low, for a probability of 0 to 1."""
+    return "high" if relevance >= RELEVANT_FROM else "medium" if relevance >= DOUBTFUL_BELOW else "low"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +64,21 @@ class KnownDocument:
     review_due: date | None
 
 
+def known_documents(*, scope: Scope, ids: set[int]) -> dict[int, KnownDocument]:
+    """Readable documents among these, by id."""
+    due = due_dates(scope=scope, document_ids=ids)
+    names = dict(sets_readable(scope=scope).values_list("pk", name_in_language()))
+    rows = documents_readable(scope=scope).filter(pk__in=ids).prefetch_related("sets")
+    return {
+        row.pk: KnownDocument(
+            row.title, " · ".join(names[s.pk] for s in row.sets.all() if s.pk in names), due.get(row.pk)
+        )
+        for row in rows
+    }
+
+
 def source_line(citation: MessageCitation, document: KnownDocument | None) -> SourceLine:
+    """The line of a citation; of a document that is not known to the asker only its number."""
     title, sets = (document.title, document.sets) if document else ("", "")
     return SourceLine(
         number=citation.number,
@@ -90,7 +113,3 @@ def with_files(sources: Sequence[SourceLine], files: Sequence[AttachmentCitation
         for row in files
     ]
     return sorted([*sources, *lines], key=lambda line: line.number) if lines else sources
-
-
-def relevance_level(relevance: float) -> str:
-    return "high" if relevance >= RELEVANT_FROM else "medium" if relevance >= DOUBTFUL_BELOW else "low"

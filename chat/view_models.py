@@ -20,10 +20,9 @@ from chat.figures import FigureLine, figures_of
 from chat.filter_summary import FilterSummary, filter_summaries
 from chat.models import Conversation, Message, MessageCitation
 from chat.rendering import claim_at
-from chat.source_lines import KnownDocument, SourceLine, relevance_level, source_line, with_files
-from knowledge.models import Document, KnowledgeSet, name_in_language
-from knowledge.selectors import documents_askable, documents_readable, sets_curated, sets_listed, sets_readable
-from knowledge.selectors.reviews import due_dates
+from chat.source_lines import KnownDocument, SourceLine, known_documents, level_of, source_line, with_files
+from knowledge.models import Document, KnowledgeSet
+from knowledge.selectors import documents_askable, sets_curated, sets_listed, sets_readable
 from knowledge.view_models import SourceView, source_view
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.text.scripts import cjk_share
@@ -112,7 +111,7 @@ class TurnView:
     def relevance(self) -> str:
         """How well the best cited source answers the question: high, medium, low, or "" where nobody has judged."""
         judged = [source.relevance for source in self.cited if source.relevance is not None]
-        return relevance_level(max(judged)) if judged else ""
+        return level_of(max(judged)) if judged else ""
 
     @property
     def in_sources(self) -> str:
@@ -216,7 +215,7 @@ def turn_views(*, scope: Scope, messages: Iterable[Message]) -> list[TurnView]:
     prefetch_related_objects(rows, "citations__chunk")
     by_message = {row.pk: list(row.citations.all()) for row in rows}
     wanted = {citation.document_id for found in by_message.values() for citation in found}
-    known = _documents(scope=scope, ids=wanted)
+    known = known_documents(scope=scope, ids=wanted)
     filters = filter_summaries(scope=scope, messages=rows)
     figures = figures_of(scope=scope, by_message=by_message)
     views = (_turn_view(row, by_message[row.pk], known, filters.get(row.pk)) for row in rows)
@@ -270,19 +269,6 @@ def source_panel(*, scope: Scope, message_id: uuid.UUID, number: int, place: int
 def text_lang(text: str) -> str:
     """The `lang` of a text, for fonts, line height and measure."""
     return "zh-Hans" if cjk_share(text) > 0.2 else "en"
-
-
-def _documents(*, scope: Scope, ids: set[int]) -> dict[int, KnownDocument]:
-    """Readable documents among these, by id."""
-    due = due_dates(scope=scope, document_ids=ids)
-    names = dict(sets_readable(scope=scope).values_list("pk", name_in_language()))
-    rows = documents_readable(scope=scope).filter(pk__in=ids).prefetch_related("sets")
-    return {
-        row.pk: KnownDocument(
-            row.title, " · ".join(names[s.pk] for s in row.sets.all() if s.pk in names), due.get(row.pk)
-        )
-        for row in rows
-    }
 
 
 def _turn_view(

@@ -65,7 +65,8 @@ def users_active(request: HttpRequest) -> int:
 
 def reviews_open(request: HttpRequest) -> int:
     """Documents that the person manages and whose review is due."""
-    return reviews_due(documents=documents_managed(scope=admin_scope(request))).count()
+    scope = admin_scope(request)
+    return reviews_due(scope=scope, documents=documents_managed(scope=scope)).count()
 
 
 failed_documents = partial(documents_in, state=Document.State.FAILED)

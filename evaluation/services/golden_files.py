@@ -38,7 +38,7 @@ MAX_VALUES = 100  # in one list
 MAX_FAULTS = 50  # enough to see what is wrong with a file
 MAX_GRADE = 3
 YES, NO = frozenset({"1", "true", "yes", "是"}), frozenset({"", "0", "false", "no", "否"})
-BAR = re.compile(r"(\\*)\|")
+BAR = re.compile(r"(?<!\\)(\\*+)\|")  # begins where the backslashes begin, so that a long row of them is read once
 Numbered = tuple[int, Mapping[str, Any]]
 Fault = tuple[int, GoldenLineError]
 

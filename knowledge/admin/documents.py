@@ -45,7 +45,7 @@ from knowledge.models import Document, DocumentVersion, IngestItem
 from knowledge.selectors.dashboard import documents_managed, items_shown
 from knowledge.selectors.keeping import is_kept, versions_listed
 from knowledge.selectors.representation_retries import retries_of_document
-from knowledge.selectors.reviews import SOON, due_condition
+from knowledge.selectors.reviews import SOON, reviews_due
 from knowledge.services.reading import document_read_record
 from knowledge.services.reingest import document_rebuild
 from ragcore.errors import RagError
@@ -84,10 +84,14 @@ class ReviewFilter(StateListFilter):
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
         return [("due", _("Due")), ("soon", _("Due within 30 days")), ("planned", _("With a date"))]
 
+    def queryset(self, request: Any, queryset: Any) -> Any:
+        if self.choice not in ("due", "soon"):
+            return super().queryset(request, queryset)
+        within = SOON if self.choice == "soon" else timedelta(0)
+        return reviews_due(scope=admin_scope(request), documents=queryset, within=within)
+
     def narrowed(self, rows: QuerySet[Document], choice: str) -> QuerySet[Document]:
-        if choice == "planned":
-            return rows.filter(review__review_by__isnull=False)
-        return rows.filter(due_condition(within=SOON if choice == "soon" else timedelta(0)))
+        return rows.filter(review__review_by__isnull=False)
 
 
 @admin.register(Document)

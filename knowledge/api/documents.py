@@ -144,7 +144,7 @@ class DocumentViewSet(ResourceViewSet):
             q=wanted.get("q"),
             external_id=wanted.get("external_id"),
         )
-        rows = reviews_due(documents=rows) if wanted.get("review") else rows
+        rows = reviews_due(scope=self.scope, documents=rows) if wanted.get("review") else rows
         return self.page(rows.select_related("source", "review").prefetch_related("sets"), DocumentFields)
 
     @extend_schema(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import date, timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.scope import Scope
@@ -15,14 +15,13 @@ from knowledge.selectors.documents import documents_readable
 SOON = timedelta(days=30)
 
 
-def due_condition(*, within: timedelta = timedelta(0)) -> Q:
-    """The document is to be reviewed by now, or within a time; the day itself counts."""
-    return Q(review__review_by__lte=timezone.localdate() + within)
+def reviews_due(*, scope: Scope, documents: QuerySet[Document], within: timedelta = timedelta(0)) -> QuerySet[Document]:
+    """Those of the documents that the asker may see and that are to be reviewed by now, or within a time.
 
-
-def reviews_due(*, documents: QuerySet[Document]) -> QuerySet[Document]:
-    """Those of the documents that are due; the caller has narrowed them to what the asker may see."""
-    return documents.filter(due_condition(), deleted=None)
+    The day itself counts.
+    """
+    readable = documents_readable(scope=scope).order_by().values("pk")
+    return documents.filter(pk__in=readable, review__review_by__lte=timezone.localdate() + within)
 
 
 def review_of(*, scope: Scope, document: Document) -> DocumentReview | None:

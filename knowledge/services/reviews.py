@@ -17,7 +17,7 @@ from accounts.selectors import scope_for
 from accounts.services import audit_record
 from knowledge.models import Document, DocumentReview
 from knowledge.selectors.keeping import documents_kept
-from knowledge.selectors.reviews import due_condition
+from knowledge.selectors.reviews import reviews_due
 from notifications.kinds import notification_kind
 from notifications.services import notification_send
 
@@ -91,7 +91,8 @@ def _owners(document_ids: Iterable[int]) -> set[tuple[int, int]]:
 
 def _tell(user: User, document_ids: Iterable[int]) -> None:
     """One notification for what the person keeps of the documents; nothing of what they may not see."""
-    kept = documents_kept(scope=scope_for(user)).filter(due_condition(), pk__in=list(document_ids))
+    scope = scope_for(user)
+    kept = reviews_due(scope=scope, documents=documents_kept(scope=scope).filter(pk__in=list(document_ids)))
     titles = list(kept.order_by("review__review_by", "pk").values_list("pk", "title"))
     if not titles:
         return
