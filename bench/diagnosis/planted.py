@@ -355,7 +355,7 @@ def demoted(world: World, case: Case) -> Planted:
 
 
 def limited(world: World, case: Case) -> Planted:
-    broken = scores_changed(case.document.pk, lambda own, best: best - 0.01)
+    broken = scores_changed(case.document.pk, lambda own, best: best - 0.5)
     few: dict[str, object] = {"top_k": 1, "max_chunks": 1}
     return Planted(cause=("reranking", "low recall", "limit"), broken=broken, request=few, loses_source=True)
 
