@@ -78,7 +78,6 @@ class Planted:
     answered: Callable[[Message], None] = lambda message: None
     document: Document | None = None  # in place of the case's
     keeps_sources: bool = False  # it is a failure only if the passage was among the sources
-    loses_source: bool = False  # it is a failure only if the passage was not
     needs_other: bool = False  # and another document, too
 
 
@@ -138,8 +137,6 @@ class World:
         with broken.broken:
             message = self._asked(broken.question or case.question, **broken.request)
             if broken.keeps_sources and not _has_source(message, case, also_other=broken.needs_other):
-                return None
-            if broken.loses_source and message.citations.filter(document=case.document).exists():
                 return None
             broken.answered(message)
             message.refresh_from_db()
@@ -354,12 +351,6 @@ def demoted(world: World, case: Case) -> Planted:
     return Planted(cause=("reranking", "low recall", "reranker"), broken=broken)
 
 
-def limited(world: World, case: Case) -> Planted:
-    broken = scores_changed(case.document.pk, lambda own, best: best - 0.01)
-    few: dict[str, object] = {"top_k": 1, "max_chunks": 1}
-    return Planted(cause=("reranking", "low recall", "limit"), broken=broken, request=few, loses_source=True)
-
-
 # ── the text ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -443,7 +434,6 @@ KINDS: dict[str, Plant] = {
     "question in unknown words": other_words,
     "answer cut in two": split,
     "reranker puts it last": demoted,
-    "one passage too few": limited,
     "refused": refused,
     "wrong figure": wrong_figure,
     "invented": invented,

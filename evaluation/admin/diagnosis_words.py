@@ -53,7 +53,9 @@ REMEDIES: Mapping[str, Any] = {
     "enable": _("Include the passage in search again."),
     "recut": _("Change the passage size of the knowledge set, or edit the passage, and process the document again."),
     "option": _("Try other settings in the retrieval lab before you change the knowledge set."),
-    "golden_case": _("Save it as a golden case, so that every change is checked against it."),
+    "golden_case": _(
+        "Publish the right answer as approved, and save it as a golden case: every change is checked against it."
+    ),
     "ask_owner": _("Ask the owner of the knowledge set for a document."),
     "give_access": _("Decide whether the user should have access."),
     "ask_again": _("Ask again without the filter, or more precisely."),

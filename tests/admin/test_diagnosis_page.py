@@ -54,7 +54,7 @@ def test_a_reviewer_reads_cause_evidence_and_remedy(reviewer, case):
 
     assert "The answer gives the wrong number." in page
     assert "85 % sure" in page
-    assert "Save it as a golden case" in page
+    assert "save it as a golden case" in page
     assert page.count("dx-failed") == 1
     assert "32" in page
     assert "just now" in page

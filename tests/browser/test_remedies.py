@@ -39,6 +39,7 @@ def test_a_case_is_marked_mended_tested_and_undone_by_keyboard(open_page, live_s
     page = open_page()
     case_opened(page, live_site)
 
+    case = page.url
     page.locator("[data-mark]").first.click()
     page.locator("[name=right_answer]").fill(RIGHT)
     page.locator("[name=accepted]").fill("Ten preamble attempts")
@@ -63,7 +64,6 @@ def test_a_case_is_marked_mended_tested_and_undone_by_keyboard(open_page, live_s
 
     page.goto(f"{live_site.url}{CASES}report/")
     expect(page.get_by_role("heading", name="Recommendations")).to_be_visible()
-    page.go_back()
-    page.reload()
+    page.goto(case)
     page.locator("body").press("z")
     expect(page.locator(".case-remedies")).to_contain_text("Undone")
