@@ -7,6 +7,7 @@ shown to administrators and reviewers, as in `feedback.usage`. All figures of qu
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ MOST_DAYS = 366
 DEFAULT_MINUTES = 5  # that an answer saves, where the owner has not said
 SHOWN = 10  # questions, topics, documents
 READ = 500  # unanswered questions whose topics are counted, the latest
+_LATIN = re.compile(r"[a-z]{3,}")
 LEAST_ASKED = 2  # times that a question was asked
 BUCKETS, LEAST_SECONDS = 20, 0.001  # of a logarithmic scale: 5 % each; shorter times count as the least
 
@@ -365,10 +367,16 @@ def _topics(turns: QuerySet[TurnFigures]) -> list[tuple[str, int]]:
     """Keywords that at least two different questions without an answer have in common, the most frequent first."""
     latest = turns.filter(status__in=UNANSWERED).order_by("-asked").values("message")[:READ]
     questions = Message.objects.filter(pk__in=list(latest.values_list("message_id", flat=True)))
-    tokenizer, counted = model_registry.tokenizer(), Counter[str]()
+    tokenizer, counted, written = model_registry.tokenizer(), Counter[str](), dict[str, Counter[str]]()
     for text in {" ".join(text.lower().split()) for text in questions.values_list("question", flat=True)}:
         counted.update(word for word in keywords(text, tokenizer) if len(word) > 1)
-    return [(word, number) for word, number in counted.most_common(SHOWN) if number >= LEAST_ASKED]
+        for form in set(_LATIN.findall(text)):  # the tokenizer gives stems
+            written.setdefault(next(iter(tokenizer.words(form)), form), Counter())[form] += 1
+    return [
+        (written[word].most_common(1)[0][0] if word in written else word, number)
+        for word, number in counted.most_common(SHOWN)
+        if number >= LEAST_ASKED
+    ]
 
 
 def _unused_sets(viewer: Viewer, groups: Mapping[date, Sequence[Group]]) -> list[KnowledgeSet]:

@@ -85,7 +85,7 @@ def test_administrators_and_reviewers_see_what_is_asked_in_their_tenant(asked):
     assert found.totals.questions == 4
     (top,) = found.top_questions
     assert (top.text.lower().split()[0], top.asked, top.people, top.unanswered) == ("how", 2, 2, 1)
-    assert ("leav", 2) in found.topics or ("leave", 2) in found.topics
+    assert ("leave", 2) in found.topics
     assert figures(make_user("nobody")).totals.questions == 0
 
 
