@@ -6,7 +6,6 @@ shown to administrators and reviewers, as in `feedback.usage`. All figures of qu
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,13 +14,14 @@ from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Avg, Count, Exists, Func, IntegerField, Max, OuterRef, Q, QuerySet, Sum
+from django.db.models import Avg, Count, Exists, Max, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from accounts.scope import Scope
 from chat.models import Message, MessageCitation, TurnFigures
 from feedback.models import SetEstimate, Vote
+from feedback.time_histogram import Histogram
 from knowledge import model_registry
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import sets_listed, sets_managed
@@ -36,7 +36,6 @@ SHOWN = 10  # questions, topics, documents
 READ = 500  # unanswered questions whose topics are counted, the latest
 _LATIN = re.compile(r"[a-z]{3,}")
 LEAST_ASKED = 2  # times that a question was asked
-BUCKETS, LEAST_SECONDS = 20, 0.001  # of a logarithmic scale: 5 % each; shorter times count as the least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,40 +235,6 @@ def _groups(turns: QuerySet[TurnFigures]) -> dict[date, list[Group]]:
         )
         found.setdefault(group.on, []).append(group)
     return found
-
-
-class Bucket(Func):
-    """Number of the bucket of a time on a logarithmic scale."""
-
-    template = f"floor(ln(greatest(%(expressions)s, {LEAST_SECONDS})) * {BUCKETS})::int"
-    output_field = IntegerField()
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """How long questions took, by day, in buckets of 5 %: percentiles without sorting all rows."""
-
-    days: Mapping[date, Mapping[int, int]]
-
-    @classmethod
-    def of(cls, turns: QuerySet[TurnFigures]) -> Histogram:
-        rows = turns.order_by().exclude(seconds=None).annotate(on=TruncDate("asked"), at=Bucket("seconds"))
-        days: dict[date, dict[int, int]] = {}
-        for row in rows.values("on", "at").annotate(n=Count("pk")):
-            days.setdefault(row["on"], {})[row["at"]] = row["n"]
-        return cls(days)
-
-    def percentile(self, share: float, *, day: date | None = None) -> float | None:
-        """Seconds in the middle of the bucket, within 2.5 % of the value; None without values."""
-        counts = Counter[int]()
-        for one in [self.days.get(day, {})] if day else self.days.values():
-            counts.update(one)
-        wanted, passed = share * counts.total(), 0
-        for bucket in sorted(counts):
-            passed += counts[bucket]
-            if passed >= wanted:
-                return math.exp((bucket + 0.5) / BUCKETS)
-        return None
 
 
 def _day(
