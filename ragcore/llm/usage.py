@@ -27,7 +27,7 @@ class TooExpensiveError(ModelUnavailableError):
 class UsageEntry:
     """Tokens of one or more requests to one model for one purpose; `cost` is None where the price is not known."""
 
-    purpose: str  # such as "rewriting", "scoring", "writing"
+    purpose: str  # such as "rewriting", "judging", "writing"
     model: str
     usage: Usage
     cost: Decimal | None = None
@@ -133,7 +133,7 @@ class CostBudget:
         return message_tokens((message.content for message in request.messages), self.count) + request.max_tokens
 
 
-Purpose = Literal["understanding", "rewriting", "searching", "compression", "scoring", "writing"]
+Purpose = Literal["understanding", "rewriting", "searching", "compression", "judging", "writing"]
 
 _BY_PROMPT: dict[str, Purpose] = {
     "standalone": "understanding",
@@ -144,11 +144,11 @@ _BY_PROMPT: dict[str, Purpose] = {
     "summarise_context": "compression",
     "conversation": "writing",
 }
-_BY_BEGINNING: dict[str, Purpose] = {"rewrite_": "rewriting", "judge_": "scoring"}
+_BY_BEGINNING: dict[str, Purpose] = {"rewrite_": "rewriting", "judge_": "judging"}
 
 
 def purpose_of_prompt(prompt: str) -> Purpose:
-    """The purpose of a prompt file that an LlmClient asks; "scoring" for one that is not known here."""
+    """The purpose of a prompt file that an LlmClient asks; "judging" for one that is not known here."""
     if prompt in _BY_PROMPT:
         return _BY_PROMPT[prompt]
-    return next((purpose for start, purpose in _BY_BEGINNING.items() if prompt.startswith(start)), "scoring")
+    return next((purpose for start, purpose in _BY_BEGINNING.items() if prompt.startswith(start)), "judging")

@@ -122,7 +122,7 @@ async def test_texts_that_a_loop_threw_away_are_counted_and_all_tokens_split_by_
 
     assert answer["answer"] == ANSWER
     split = (await stored(answer))["usage_by_purpose"]
-    assert {name: part["total_tokens"] for name, part in split.items()} == {"scoring": 30, "writing": 20}
+    assert {name: part["total_tokens"] for name, part in split.items()} == {"judging": 30, "writing": 20}
     assert answer["metadata"]["usage"]["total_tokens"] == 10 * len(llm.requests) == 50
 
 

@@ -84,7 +84,7 @@ def test_json_is_found_among_words(reply, values):
         ("standalone", "understanding"),
         ("rewrite_hyde", "rewriting"),
         ("compress", "compression"),
-        ("judge_support", "scoring"),
+        ("judge_support", "judging"),
         ("refine_query", "searching"),
         ("conversation", "writing"),
     ],
