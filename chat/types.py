@@ -197,7 +197,10 @@ class AnswerMetadata:
     experiment: str = ""  # "id:arm" of the experiment that the question took part in
 
     def to_json(self) -> dict[str, Any]:
-        return to_plain(self)
+        plain = to_plain(self)
+        if not self.experiment:  # most answers are part of none
+            del plain["experiment"]
+        return plain
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> AnswerMetadata:

@@ -6,7 +6,7 @@ shown to administrators and reviewers, as in `feedback.usage`. All figures of qu
 
 from __future__ import annotations
 
-import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +14,14 @@ from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Avg, Count, Exists, Func, IntegerField, Max, OuterRef, Q, QuerySet, Sum
+from django.db.models import Avg, Count, Exists, Max, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from accounts.scope import Scope
 from chat.models import Message, MessageCitation, TurnFigures
 from feedback.models import SetEstimate, Vote
+from feedback.time_histogram import Histogram
 from knowledge import model_registry
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import sets_listed, sets_managed
@@ -33,8 +34,8 @@ MOST_DAYS = 366
 DEFAULT_MINUTES = 5  # that an answer saves, where the owner has not said
 SHOWN = 10  # questions, topics, documents
 READ = 500  # unanswered questions whose topics are counted, the latest
+_LATIN = re.compile(r"[a-z]{3,}")
 LEAST_ASKED = 2  # times that a question was asked
-BUCKETS, LEAST_SECONDS = 20, 0.001  # of a logarithmic scale: 5 % each; shorter times count as the least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,40 +237,6 @@ def _groups(turns: QuerySet[TurnFigures]) -> dict[date, list[Group]]:
     return found
 
 
-class Bucket(Func):
-    """Number of the bucket of a time on a logarithmic scale."""
-
-    template = f"floor(ln(greatest(%(expressions)s, {LEAST_SECONDS})) * {BUCKETS})::int"
-    output_field = IntegerField()
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """How long questions took, by day, in buckets of 5 %: percentiles without sorting all rows."""
-
-    days: Mapping[date, Mapping[int, int]]
-
-    @classmethod
-    def of(cls, turns: QuerySet[TurnFigures]) -> Histogram:
-        rows = turns.order_by().exclude(seconds=None).annotate(on=TruncDate("asked"), at=Bucket("seconds"))
-        days: dict[date, dict[int, int]] = {}
-        for row in rows.values("on", "at").annotate(n=Count("pk")):
-            days.setdefault(row["on"], {})[row["at"]] = row["n"]
-        return cls(days)
-
-    def percentile(self, share: float, *, day: date | None = None) -> float | None:
-        """Seconds in the middle of the bucket, within 2.5 % of the value; None without values."""
-        counts = Counter[int]()
-        for one in [self.days.get(day, {})] if day else self.days.values():
-            counts.update(one)
-        wanted, passed = share * counts.total(), 0
-        for bucket in sorted(counts):
-            passed += counts[bucket]
-            if passed >= wanted:
-                return math.exp((bucket + 0.5) / BUCKETS)
-        return None
-
-
 def _day(
     day: date, groups: Mapping[date, Sequence[Group]], histogram: Histogram, votes: Mapping[str, int]
 ) -> DayFigures:
@@ -365,10 +332,16 @@ def _topics(turns: QuerySet[TurnFigures]) -> list[tuple[str, int]]:
     """Keywords that at least two different questions without an answer have in common, the most frequent first."""
     latest = turns.filter(status__in=UNANSWERED).order_by("-asked").values("message")[:READ]
     questions = Message.objects.filter(pk__in=list(latest.values_list("message_id", flat=True)))
-    tokenizer, counted = model_registry.tokenizer(), Counter[str]()
+    tokenizer, counted, written = model_registry.tokenizer(), Counter[str](), dict[str, Counter[str]]()
     for text in {" ".join(text.lower().split()) for text in questions.values_list("question", flat=True)}:
         counted.update(word for word in keywords(text, tokenizer) if len(word) > 1)
-    return [(word, number) for word, number in counted.most_common(SHOWN) if number >= LEAST_ASKED]
+        for form in set(_LATIN.findall(text)):  # the tokenizer gives stems
+            written.setdefault(next(iter(tokenizer.words(form)), form), Counter())[form] += 1
+    return [
+        (written[word].most_common(1)[0][0] if word in written else word, number)
+        for word, number in counted.most_common(SHOWN)
+        if number >= LEAST_ASKED
+    ]
 
 
 def _unused_sets(viewer: Viewer, groups: Mapping[date, Sequence[Group]]) -> list[KnowledgeSet]:

@@ -148,14 +148,13 @@ PAGES: list[tuple[Any, list[Entry]]] = [
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """The groups and pages that this person may open. Active is the page itself, or one above it."""
+    """The groups and pages that this person may open. Active is the page itself, or the nearest above it."""
     links = {entry: reverse(f"admin:{entry.page}") for _title, entries in PAGES for entry in entries}
-    has_entry = request.path in links.values()
+    nearest = max((link for link in links.values() if request.path.startswith(link)), key=len, default="")
 
     def item(entry: Entry) -> dict[str, Any]:
         link = links[entry]
-        active = request.path == link if has_entry else request.path.startswith(link)
-        return entry.item(request, link=link, active=active)
+        return entry.item(request, link=link, active=link == nearest)
 
     groups = ((title, [item(entry) for entry in entries if entry.may_open(request)]) for title, entries in PAGES)
     shown = [(title, items) for title, items in groups if items]

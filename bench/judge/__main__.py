@@ -28,7 +28,7 @@ from bench.judge.agreement import (
 )
 from bench.judge.grounded import faithfulness_figures, ordering_figures
 from ragcore.embedding.packaged import EmbeddedEmbedder
-from ragcore.judging.rules import WEIGHTS, AnswerJudge, comparison_parts
+from ragcore.scoring.rules import WEIGHTS, AnswerJudge, comparison_parts
 from ragcore.text.tokenise import JiebaTokenizer
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from ragcore.judging.rules import WEIGHTS, AnswerJudge, JudgedAnswer
 from ragcore.metrics.quality import word_f1
+from ragcore.scoring.rules import WEIGHTS, AnswerJudge, JudgedAnswer
 from ragcore.text.lexical_features import common_subsequence_length
 from ragcore.text.matching import overlap
 

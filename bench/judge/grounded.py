@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bench.judge.agreement import pearson
-from ragcore.judging.rules import AnswerJudge, JudgedAnswer
+from ragcore.scoring.rules import AnswerJudge, JudgedAnswer
 from ragcore.text.matching import overlap
 from ragcore.text.sentences import split_sentences
 from ragcore.training.support_training import auc

@@ -88,7 +88,9 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     """
     alone = only_set(scope=scope, sets=request.sets)
     site = ("site", site_options(tenant_id=scope.tenant_id).get("answer", {}))
-    assigned = assign(scope=scope, asked=alone) if alone else Assignment(options={})
+    assigned = Assignment(options=alone.options if alone else {})
+    if alone is not None and request.personal:  # measurements take no part in experiments
+        assigned = assign(scope=scope, asked=alone)
     own = (f"set {alone.code}", assigned.options.get("answer", {})) if alone else ("set", {})
     sent = ("request", sent_options(request))
     word = resolve(AnswerOptions, site, own, sent).value.preset

@@ -21,6 +21,7 @@ from chat.models import Experiment, TurnFigures
 from evaluation.errors import ExperimentError
 from evaluation.services.gates import raise_if_guarded
 from feedback.models import Signal, Vote
+from knowledge.models import OptionsChange
 from knowledge.selectors import set_owned, sets_managed
 from knowledge.services.options import ChangeNote, options_merge, set_options_update
 from ragcore.metrics.sequential import ArmComparison, ArmFigures
@@ -135,7 +136,10 @@ def experiment_roll_back(*, actor: User, experiment_id: int) -> Experiment:
             actor=actor,
             set_id=found.knowledge_set_id,
             options=options,
-            why=ChangeNote(note=str(_("Experiment rolled back: %(name)s") % {"name": found.name})),
+            why=ChangeNote(
+                kind=OptionsChange.Kind.UNDO,  # restoring what was is never held back
+                note=str(_("Experiment rolled back: %(name)s") % {"name": found.name}),
+            ),
         )
     if found.state in (State.RUNNING, State.PUBLISHED):
         _end(found, State.ROLLED_BACK)

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ragcore.judging.model_judge import judge_by_model
-from ragcore.judging.rules import AnswerJudge, JudgedAnswer, Judgement
 from ragcore.labels import gettext_noop as _
 from ragcore.metrics.registry import MeasuredCase, MetricTools, metric
+from ragcore.scoring.model_judge import judge_by_model
+from ragcore.scoring.rules import AnswerJudge, JudgedAnswer, Judgement
 
 
 @dataclass(slots=True)

@@ -42,15 +42,10 @@ class ArmFigures:
 
     @property
     def variance(self) -> float:
-        """Of the mean; never below that of a share of people with one success and one failure added."""
-        means = self.means
-        many = len(means)
-        smooth = (sum(means) + 1) / (many + 2)
-        least = smooth * (1 - smooth) / (many + 2)
-        if many < 2:
-            return max(least, 0.25)
-        mean = sum(means) / many
-        return max(least, sum((one - mean) ** 2 for one in means) / (many * (many - 1)))
+        """Of the mean, with one person of 0 and one of 1 added: equal means of a few people are no certainty."""
+        means = [0.0, 1.0, *self.means]
+        many, mean = len(means), sum(means) / len(means)
+        return sum((one - mean) ** 2 for one in means) / (many * (many - 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import pytest
 from bench.judge.__main__ import agreement
 from bench.judge.agreement import cross_validated, margin, pearson, preferences, spearman
 from bench.judge.grounded import faithfulness_figures, ordering_figures
-from ragcore.judging.rules import WEIGHTS, AnswerJudge
+from ragcore.scoring.rules import WEIGHTS, AnswerJudge
 from ragcore.text.tokenise import JiebaTokenizer
 
 JUDGE = AnswerJudge(JiebaTokenizer())

@@ -50,8 +50,8 @@ def start(owner, own, *, options=None, share=50):
     )
 
 
-def config_of(user, *sets):
-    request = AnswerRequest(query="x", sets=tuple(one.pk for one in sets))
+def config_of(user, *sets, **given):
+    request = AnswerRequest(query="x", sets=tuple(one.pk for one in sets), **given)
     return resolve_answer_config(scope=scope_for(user), request=request)
 
 
@@ -83,6 +83,8 @@ def test_the_candidate_changes_settings_and_cache_keys_of_its_people_only(owner,
     assert live.experiment == f"{experiment.pk}:live"
     assert candidate.experiment == f"{experiment.pk}:candidate"
     assert config_of(person_in(experiment, "candidate"), own, other).experiment == ""  # several sets at once
+    measured = config_of(person_in(experiment, "candidate"), own, personal=False)
+    assert (measured.experiment, measured.sha256()) == ("", before)
     experiment_stop(actor=owner, experiment_id=experiment.pk)
     assert config_of(person_in(experiment, "candidate"), own).sha256() == before
 

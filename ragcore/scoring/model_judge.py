@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragcore.judging.rules import AnswerJudge, JudgedAnswer, Judgement
 from ragcore.llm.client import LlmClient
 from ragcore.prompts.refusals import is_refusal
+from ragcore.scoring.rules import AnswerJudge, JudgedAnswer, Judgement
 
 PROMPT = "score_answer"
 MOST_CHARACTERS = 12_000  # of the contexts together

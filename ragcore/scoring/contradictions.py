@@ -83,4 +83,4 @@ def _is_unit(word: str) -> bool:
 
 @cache
 def _units() -> frozenset[str]:
-    return frozenset(read_spaced_words("ragcore.judging", "units.txt"))
+    return frozenset(read_spaced_words("ragcore.scoring", "units.txt"))

@@ -17,10 +17,10 @@ import numpy as np
 from ragcore.grounding.source_texts import MARKER, SourceTexts
 from ragcore.grounding.support import claims
 from ragcore.grounding.support_model import SupportFeatures, SupportModel
-from ragcore.judging.coherence import coherence
-from ragcore.judging.contradictions import Statement, contradiction
 from ragcore.ports import Embedder, Tokenizer
 from ragcore.prompts.refusals import is_refusal
+from ragcore.scoring.coherence import coherence
+from ragcore.scoring.contradictions import Statement, contradiction
 from ragcore.text.matching import cosine_matrix, keywords, overlap
 from ragcore.text.normalise import squeeze
 from ragcore.text.sentences import split_sentences

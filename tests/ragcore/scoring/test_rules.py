@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.judging.coherence import coherence
-from ragcore.judging.contradictions import Statement, contradiction
-from ragcore.judging.rules import AnswerJudge, JudgedAnswer
 from ragcore.prompts.refusals import refusal
+from ragcore.scoring.coherence import coherence
+from ragcore.scoring.contradictions import Statement, contradiction
+from ragcore.scoring.rules import AnswerJudge, JudgedAnswer
 from ragcore.text.tokenise import JiebaTokenizer
 
 TOKENIZER = JiebaTokenizer()

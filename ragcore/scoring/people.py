@@ -19,5 +19,5 @@ class PeopleAgreement:
 @cache
 def agreement_with_people(score: str) -> PeopleAgreement | None:
     """Of a metric of the judge without a model; None: never compared with people."""
-    record = json.loads((files("ragcore.judging") / "people.json").read_text(encoding="utf-8")).get(score)
+    record = json.loads((files("ragcore.scoring") / "people.json").read_text(encoding="utf-8")).get(score)
     return None if not isinstance(record, dict) else PeopleAgreement(**record)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.judging.people import agreement_with_people
 from ragcore.metrics.registry import metric_info
+from ragcore.scoring.people import agreement_with_people
 
 
 @pytest.mark.parametrize("score", ["judge_score", "faithfulness"])

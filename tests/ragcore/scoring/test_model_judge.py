@@ -7,11 +7,11 @@ import asyncio
 import openai  # noqa: F401 - loading it takes seconds, which the time limit of a request is not for
 import pytest
 
-from ragcore.judging.model_judge import judge_by_model
-from ragcore.judging.rules import AnswerJudge, JudgedAnswer
 from ragcore.llm.client import LlmClient
 from ragcore.llm.openai_chat import OpenAIChatModel
 from ragcore.metrics.registry import MeasuredCase, MeasuredSource, MetricTools, measure
+from ragcore.scoring.model_judge import judge_by_model
+from ragcore.scoring.rules import AnswerJudge, JudgedAnswer
 from ragcore.text.tokenise import JiebaTokenizer
 from tests.scripted_llm import Reply, serving
 
