@@ -66,6 +66,7 @@ SPECTACULAR_SETTINGS = {
         "PlaceKind": "knowledge.models.SourcePlace.Kind",
         "FactQuestionType": "ragcore.graph.question_kind.KINDS",
         "TripleFormat": "knowledge.models.TripleImport.Format",
+        "TextFormat": "knowledge.api.webhooks.FORMATS",
     },
 }
 
