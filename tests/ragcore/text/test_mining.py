@@ -133,3 +133,12 @@ def test_a_suggestion_has_the_clearance_of_the_lowest_document_that_has_it(token
 @pytest.mark.parametrize("texts", [[], [""], ["x"], ["。。。\n|||\n"], ["a" * 10_000], ["(" * 2000]])
 def test_odd_documents_give_nothing_and_no_fault(tokenizer, texts):
     assert mine_terms(texts, tokenizer) == []
+
+
+def test_a_plural_is_suggested_as_one_of_them(tokenizer):
+    found = mine_terms(["Radio Access Technologies (RATs) and Protocol Data Units (PDUs) differ."], tokenizer)
+
+    assert {(one.text, one.long_form) for one in found} >= {
+        ("RAT", "Radio Access Technology"),
+        ("PDU", "Protocol Data Unit"),
+    }
