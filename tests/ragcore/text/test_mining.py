@@ -27,6 +27,8 @@ def both(tokenizer, text):
     ("text", "pair"),
     [
         ("It uses Carrier Aggregation (CA) in the downlink.", ("CA", "Carrier Aggregation")),
+        ("several subcarrier spacings (SCS) exist", ("SCS", "subcarrier spacings")),
+        ("The Acknowledgement (ACK) is sent.", ("ACK", "Acknowledgement")),
         ("CA (carrier aggregation) is used.", ("CA", "carrier aggregation")),
         ("采用载波聚合（Carrier Aggregation，CA）技术", ("CA", "Carrier Aggregation")),
         ("RLC stands for Radio Link Control, which is a layer.", ("RLC", "Radio Link Control")),
