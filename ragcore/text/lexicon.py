@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import compress
+from itertools import compress, count, islice
 
 from ragcore.ports import Tokenizer
 from ragcore.text.normalise import nfkc, normalise_query
@@ -94,7 +94,7 @@ class TermLexicon:
     characters: Mapping[str, tuple[int, ...]]  # first two characters -> lengths of Chinese names, longest first
     chinese: frozenset[str]  # names with Chinese characters, lower case, without spaces
     openings: Mapping[str, tuple[int, ...]]  # the same by three characters, of names that are kept whole
-    followers: Mapping[str, Mapping[str, tuple[Whole, ...]]]  # first and second word of names that are kept whole
+    beginnings: Mapping[tuple[str, str], tuple[Whole, ...]]  # first two words of names that are kept whole
     tokenizer: Tokenizer = field(repr=False)
 
     @classmethod
@@ -126,7 +126,7 @@ class TermLexicon:
             characters={pair: tuple(sorted(found, reverse=True)) for pair, found in lengths.items()},
             chinese=frozenset(chinese),
             openings=_openings(chinese),
-            followers=_followers([key for key in keys if key not in chinese]),
+            beginnings=_beginnings([key for key in keys if key not in chinese]),
             tokenizer=tokenizer,
         )
 
@@ -141,13 +141,13 @@ class TermLexicon:
         `words`: what the tokenizer gives for the text. Names within names count, too.
         """
         found: list[str] = []
-        followers = self.followers
-        # in C as far as possible: most words begin no name
-        for at in compress(range(len(words) - 1), map(followers.__contains__, words)):
-            if (longer := followers[words[at]].get(words[at + 1])) is not None:
-                for length, name, key in longer:
-                    if length == 2 or words[at : at + length] == name:
-                        found.append(key)
+        beginnings = self.beginnings
+        # in C as far as possible: few pairs of neighbours begin a name
+        neighbours = zip(words, islice(words, 1, None), strict=False)
+        for at in compress(count(), map(beginnings.__contains__, neighbours)):
+            for length, name, key in beginnings[words[at], words[at + 1]]:
+                if length == 2 or words[at : at + length] == name:
+                    found.append(key)
         if self.openings and not text.isascii():
             found += self._whole_chinese(text)
         return found
@@ -318,15 +318,14 @@ def _openings(names: Iterable[str]) -> dict[str, tuple[int, ...]]:
     return {opening: tuple(sorted(lengths)) for opening, lengths in found.items()}
 
 
-def _followers(keys: Sequence[str]) -> dict[str, dict[str, tuple[Whole, ...]]]:
-    """Names by their first two words; those that begin with a function word are found by their parts."""
-    stop = stop_words()
-    found: dict[str, dict[str, tuple[Whole, ...]]] = {}
+def _beginnings(keys: Sequence[str]) -> dict[tuple[str, str], tuple[Whole, ...]]:
+    """Names by their first two words."""
+    found: dict[tuple[str, str], tuple[Whole, ...]] = {}
     for key in keys:
         words = key.split(" ")
-        if 2 <= len(words) <= MOST_WORDS and len(key) <= MAX_TOKEN_CHARACTERS and words[0] not in stop:
-            second = found.setdefault(words[0], {})
-            second[words[1]] = (*second.get(words[1], ()), (len(words), words, key))
+        if 2 <= len(words) <= MOST_WORDS and len(key) <= MAX_TOKEN_CHARACTERS:
+            first = words[0], words[1]
+            found[first] = (*found.get(first, ()), (len(words), words, key))
     return found
 
 

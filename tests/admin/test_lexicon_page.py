@@ -215,4 +215,4 @@ def test_the_pages_are_chinese_for_chinese_readers(owner, own_set):
         ]
 
     assert all("词库" in page for page in pages)
-    assert all("Suggestions" not in page for page in pages)
+    assert all("Term suggestions" not in page for page in pages)

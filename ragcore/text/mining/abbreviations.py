@@ -226,7 +226,7 @@ def merged_abbreviations(pairs: Iterable[NamePair]) -> list[tuple[NamePair, int]
     """
     counts: Counter[tuple[str, str]] = Counter()
     best: dict[tuple[str, str], NamePair] = {}
-    for pair in map(_singular, pairs):
+    for pair in map(singular, pairs):
         if not re.search(rf"[A-Za-z]{{3}}|[{CJK}]{{2}}", re.sub(r"[A-Z]+-?\d+", "", pair.second)):
             continue  # numbers of documents
         if re.search("[，。、；]", pair.second) or pair.second.count("(") != pair.second.count(")"):
@@ -253,11 +253,12 @@ def merged_abbreviations(pairs: Iterable[NamePair]) -> list[tuple[NamePair, int]
     return [(best[key], count) for key, count in counts.most_common()]
 
 
-def _singular(pair: NamePair) -> NamePair:
+def singular(pair: NamePair) -> NamePair:
     """SDUs, service data units: one of them."""
     short, long_form = pair.first, pair.second
     if short.endswith("s") and short[:-1].isupper() and len(short) > 2 and long_form.endswith("s"):
-        return replace(pair, first=short[:-1], second=long_form[:-1])
+        one = f"{long_form[:-3]}y" if long_form.endswith("ies") else long_form[:-1]
+        return replace(pair, first=short[:-1], second=one)
     return pair
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragcore.ports import Tokenizer
-from ragcore.text.mining.abbreviations import find_abbreviations, merged_abbreviations
+from ragcore.text.mining.abbreviations import find_abbreviations, merged_abbreviations, singular
 from ragcore.text.mining.bilingual import find_translations, merged_translations
 from ragcore.text.mining.classifier import is_readable_term, phrase_scores
 from ragcore.text.mining.pairs import NamePair
@@ -58,7 +58,7 @@ class TermMiner:
 
     def add(self, text: str, *, level: int = 0) -> None:
         """Read one document of a clearance."""
-        shorts = find_abbreviations(text)
+        shorts = [singular(pair) for pair in find_abbreviations(text)]
         both = find_translations(text, cut=self.tokenizer.words)
         for pair in (*shorts, *both):
             key = (pair.first.lower(), pair.second.lower())

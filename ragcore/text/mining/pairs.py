@@ -57,9 +57,23 @@ def long_form_in(short: str, text: str) -> str:
             at -= 1
         if at < 0:
             return ""
+    if at >= 0 and _is_one_word(tail[at:]) and not tail[at:].lower().startswith("".join(letters[:2])):
+        at = _word_before(tail, at, letters[0])  # SCS: subcarrier spacings, not spacings
+        if at < 0:
+            return ""
     found = tail[at:].strip(" ,;:-–")
     is_plain = found.lower() != short.lower() and short.lower() not in found.lower().split()
     return found if len(found) > len(short) and is_plain and len(found) <= MOST_CHARACTERS else ""
+
+
+def _is_one_word(text: str) -> bool:
+    return len(re.split(r"[\s\-/]+", text.strip())) == 1
+
+
+def _word_before(text: str, at: int, letter: str) -> int:
+    """Where the last word before a place begins that has this first letter; -1 where none has."""
+    places = [match.start() for match in re.finditer(r"(?<![^\s\-/(])\w", text[:at])]
+    return max((place for place in places if text[place].lower() == letter), default=-1)
 
 
 def letters_fit(short: str, long_form: str) -> bool:

@@ -27,6 +27,8 @@ def both(tokenizer, text):
     ("text", "pair"),
     [
         ("It uses Carrier Aggregation (CA) in the downlink.", ("CA", "Carrier Aggregation")),
+        ("several subcarrier spacings (SCS) exist", ("SCS", "subcarrier spacings")),
+        ("The Acknowledgement (ACK) is sent.", ("ACK", "Acknowledgement")),
         ("CA (carrier aggregation) is used.", ("CA", "carrier aggregation")),
         ("采用载波聚合（Carrier Aggregation，CA）技术", ("CA", "Carrier Aggregation")),
         ("RLC stands for Radio Link Control, which is a layer.", ("RLC", "Radio Link Control")),
@@ -133,3 +135,12 @@ def test_a_suggestion_has_the_clearance_of_the_lowest_document_that_has_it(token
 @pytest.mark.parametrize("texts", [[], [""], ["x"], ["。。。\n|||\n"], ["a" * 10_000], ["(" * 2000]])
 def test_odd_documents_give_nothing_and_no_fault(tokenizer, texts):
     assert mine_terms(texts, tokenizer) == []
+
+
+def test_a_plural_is_suggested_as_one_of_them(tokenizer):
+    found = mine_terms(["Radio Access Technologies (RATs) and Protocol Data Units (PDUs) differ."], tokenizer)
+
+    assert {(one.text, one.long_form) for one in found} >= {
+        ("RAT", "Radio Access Technology"),
+        ("PDU", "Protocol Data Unit"),
+    }
