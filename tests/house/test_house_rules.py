@@ -21,6 +21,8 @@ NO_RIGHTS_INVOLVED = {
     "site_options",
     "documents_in_any",
     "readers_condition",
+    *("sets_read_for_facts", "documents_to_read"),  # a task reads for all tenants
+    *("triples_with_words", "triples_around", "entity_key_of"),  # of facts that are given
     *TEXTS_AND_LABELS,
 }
 MAX_MODULE_LINES = 400
