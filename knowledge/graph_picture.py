@@ -119,6 +119,8 @@ def _layout(count: int, pairs: Sequence[tuple[int, int]], centre: int | None) ->
         at = at + moves / length * np.minimum(length, 0.2 * (1 - step / STEPS))
         if centre is not None:
             at = at - at[centre]
+    if centre is None:
+        at = at - (at.max(axis=0) + at.min(axis=0)) / 2
     span = np.maximum(np.abs(at).max(axis=0), 1e-9)
     half = np.array([WIDTH / 2 - MARGIN * 1.6, HEIGHT / 2 - MARGIN])
     scaled = at / span * half + np.array([WIDTH / 2, HEIGHT / 2])

@@ -113,6 +113,7 @@ class TripleImportFields(serializers.ModelSerializer[TripleImport]):
     """An import with what became of its lines."""
 
     set = serializers.IntegerField(source="knowledge_set_id")
+    format = serializers.CharField(help_text="csv, ntriples or jsonl.")
     progress = serializers.IntegerField(help_text="Percent.")
     rejected_count = serializers.IntegerField(source="rejected")
     rejected = FaultFields(many=True, source="faults")
@@ -177,7 +178,7 @@ class FactSearchFields(serializers.Serializer[Any]):
     """Facts best first, the chain of reasons and knowledge, answers, and answers over several facts."""
 
     question = serializers.CharField()
-    question_type = serializers.ChoiceField(KINDS)
+    question_type = serializers.CharField(help_text="subject, object, relationship or type.")
     question_type_confidence = serializers.FloatField()
     triples = ScoredFields(many=True)
     chain = StepFields(many=True)

@@ -142,7 +142,7 @@ def entity_key(name: str) -> str:
     return f"{key[: KEY_CHARACTERS - 33]}#{sha256(key.encode()).hexdigest()[:32]}"
 
 
-def triples_load(rows: Sequence[NewTriple], *, tenant_id: int, source_id: int | None, tokenizer: Tokenizer) -> int:
+def triples_store(rows: Sequence[NewTriple], *, tenant_id: int, source_id: int | None, tokenizer: Tokenizer) -> int:
     """Store facts in one transaction; those that their set has already are left out. The number stored."""
     if not rows:
         return 0

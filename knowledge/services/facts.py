@@ -10,7 +10,7 @@ from __future__ import annotations
 from django.db import transaction
 
 from knowledge import model_registry
-from knowledge.indexes.graph_triples import NewTriple, triples_load
+from knowledge.indexes.graph_triples import NewTriple, triples_store
 from knowledge.models import Chunk, Document, FactReading, Triple
 from knowledge.selectors.facts import documents_to_read, sets_read_for_facts
 from ragcore.graph.extraction import RULES_VERSION, extract_facts
@@ -61,7 +61,7 @@ def _read(document: Document, sets: list[int]) -> None:
 
 
 def _load(document: Document, rows: list[NewTriple]) -> int:
-    return triples_load(rows, tenant_id=document.tenant_id, source_id=None, tokenizer=model_registry.tokenizer())
+    return triples_store(rows, tenant_id=document.tenant_id, source_id=None, tokenizer=model_registry.tokenizer())
 
 
 @transaction.atomic

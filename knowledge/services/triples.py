@@ -24,7 +24,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge import model_registry
-from knowledge.indexes.graph_triples import NewTriple, triples_load, triples_without_vector, vectors_add
+from knowledge.indexes.graph_triples import NewTriple, triples_store, triples_without_vector, vectors_add
 from knowledge.indexes.statements import triples_try_lock
 from knowledge.models import KnowledgeSet, Triple, TripleImport
 from knowledge.queue import TEND_TRIPLES, enqueue_on_commit
@@ -167,7 +167,7 @@ class _Load:
             return
         with transaction.atomic():
             into = self.imports.get(set_id) or self._import_of(set_id)
-            stored = triples_load(
+            stored = triples_store(
                 rows, tenant_id=into.tenant_id, source_id=into.pk, tokenizer=model_registry.tokenizer()
             )
             into.accepted += stored
@@ -284,7 +284,7 @@ def _file_batch(one: TripleImport, batch: Sequence[NewTriple]) -> None:
     with transaction.atomic():
         if not TripleImport.objects.select_for_update().filter(pk=one.pk).exists():
             return  # deleted meanwhile: nothing more of it is stored
-        one.accepted += triples_load(
+        one.accepted += triples_store(
             batch, tenant_id=one.tenant_id, source_id=one.pk, tokenizer=model_registry.tokenizer()
         )
         one.save(update_fields=["accepted", "read_bytes", "rejected", "faults"])

@@ -35,6 +35,7 @@ FEATURES = (
     "words",  # score of the first stage by words, by the best candidate's
     "units",  # what stands in brackets behind a number, in the question too
 )
+NAMED = 0.5  # share of a name from which the question means it; few names are, so few texts are embedded
 _NUMBER = re.compile(r"^[-+]?[\d.,]+(?:e[-+]?\d+)?\b|^\d")
 _DATE = re.compile(r"^\d{4}-(?:\d\d|[A-Z][a-z]{2})|^\d{4}年|^\d{4}$|^\d{1,2} \w+ \d{4}$")
 _TIME = re.compile(r"\bwhen\b|\bwhat (?:year|date|day)\b|\bwhich (?:year|date)\b|何时|什么时候|哪一?年|哪天|日期", re.I)
@@ -145,7 +146,10 @@ def measure(
         return []
     best_meaning, best_words = max(max(meanings), 1e-6), max(max(words), 1e-6)
     ends = [(question.share(_lower(t.subject)), question.share(_lower(t.object))) for t in triples]
-    rests = [question.rest_without(t.subject if s >= o else t.object) for t, (s, o) in zip(triples, ends, strict=True)]
+    rests = [
+        question.rest_without((t.subject if s >= o else t.object) if max(s, o) >= NAMED else "")
+        for t, (s, o) in zip(triples, ends, strict=True)
+    ]
     relation_meaning = _relation_meanings(rests, [relation_words(t.relation) for t in triples], embedder)
     result = []
     for at, triple in enumerate(triples):

@@ -15,11 +15,11 @@ from typing import Protocol
 
 import numpy as np
 
-from ragcore.graph.relation_groups import GroupMatch, find_chinese, find_groups, groups_of, latin_words, object_kind
+from ragcore.graph.path_mentions import ASKED_KINDS, CJK_RUN, Mention, chain_mentions
+from ragcore.graph.relation_groups import find_groups, groups_of, latin_words, object_kind
 from ragcore.graph.triples import Triple, entity_name, name_key, relation_words
 from ragcore.ports import Embedder, FloatArray
 from ragcore.text.normalise import normalise_query
-from ragcore.text.scripts import CJK
 
 MAX_HOPS = 3
 MAX_FRONTIER = 200  # entities that one chain may reach at a hop
@@ -33,69 +33,6 @@ _MEANING = 0.5  # cosine from which an unknown word may name a relation
 _INVERSES = {"child": "parent", "parent": "child", "spouse": "spouse", "sibling": "sibling", "relative": "relative",
              "predecessor": "successor", "successor": "predecessor", "part_of": "member", "member": "part_of",
              "friend": "friend"}  # fmt: skip
-_ASKS = {"where": "place", "who": "person", "when": "time", "how": "thing", "why": "thing",
-         "哪里": "place", "哪儿": "place",
-         "谁": "person", "何时": "time", "什么时候": "time"}  # fmt: skip
-_FILLERS = frozenset(
-    [
-        "what",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "where",
-        "when",
-        "how",
-        "why",
-        "is",
-        "are",
-        "was",
-        "were",
-        "do",
-        "does",
-        "did",
-        "a",
-        "an",
-        "the",
-        "of",
-        "'s",
-        "’s",
-        "s",
-        "in",
-        "at",
-        "to",
-        "for",
-        "by",
-        "on",
-        "and",
-        "or",
-        "name",
-        "be",
-        "been",
-        "his",
-        "her",
-        "their",
-        "with",
-        "from",
-        "it",
-        "its",
-        "that",
-        "please",
-        "tell",
-        "me",
-        "about",
-    ]
-)
-_NAME_OF = re.compile(r"\bnames? of\b", re.IGNORECASE)
-_WHAT_DOES = re.compile(r"what (?:does|do|did)\b.*\bdo\W*$", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"['’]s\b|(?<=s)['’](?=\s)", re.IGNORECASE)
-_WHICH_NOUN = re.compile(
-    r"(?:(?:in|at|for|by|to|from|of|on) )?(?:which|what)(?: [\w-]+){1,3} (?:do|does|did|is|was|are|were|has|have)\b",
-    re.IGNORECASE,
-)
-_GRAND = re.compile(r"grand-?(\w+)$", re.IGNORECASE)
-_LATIN = re.compile(r"[^\W_]+(?:/[^\W_]+)?|['’]s\b")
-_CJK_RUN = re.compile(f"[{CJK}]")
 
 
 class GraphSource(Protocol):
@@ -120,18 +57,6 @@ class PathAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mention:
-    """A run of words of the question that may name a relation."""
-
-    text: str
-    groups: frozenset[str]
-
-    @property
-    def is_weak(self) -> bool:
-        return not self.groups
-
-
-@dataclass(frozen=True, slots=True)
 class _Chain:
     """Relations followed from the entity ("^" before one followed backwards) and one path for each entity reached."""
 
@@ -149,7 +74,7 @@ def find_entities(question: str, source: GraphSource) -> list[tuple[str, tuple[i
     for at, (start, _) in enumerate(words):
         for _, end in words[at : at + _LONGEST_NAME]:
             _note(spans, text, start, end)
-    if _CJK_RUN.search(text):
+    if CJK_RUN.search(text):
         for start in starts:
             for end in ends:
                 if 1 < end - start <= 40:
@@ -165,7 +90,7 @@ def find_entities(question: str, source: GraphSource) -> list[tuple[str, tuple[i
 
 
 def _starts_name(text: str, at: int) -> bool:
-    return at == 0 or bool(_CJK_RUN.match(text[at])) or not text[at - 1].isalnum()
+    return at == 0 or bool(CJK_RUN.match(text[at])) or not text[at - 1].isalnum()
 
 
 def _note(spans: dict[str, list[tuple[int, int]]], text: str, start: int, end: int) -> None:
@@ -206,7 +131,7 @@ class PathSearch:
         asked = next(
             (
                 kind
-                for cue, kind in _ASKS.items()
+                for cue, kind in ASKED_KINDS.items()
                 if re.search(rf"\b{cue}\b" if cue.isascii() else cue, f"{before} {after}".lower())
             ),
             "",
@@ -268,81 +193,10 @@ def _answer(name: str, score: float, path: tuple[Triple, ...]) -> PathAnswer:
     return PathAnswer(answer=entity_name(shown), score=score, path=path)
 
 
-def chain_mentions(before: str, after: str) -> list[_Mention]:
-    """What the words around an entity name, in the order in which the relations are followed from it.
-
-    First what it possesses ("A's wife"), then what stands before it ("the father of A", nearest first), then the
-    predicate behind it ("where did A's wife die"). "Which company … works for" names one relation twice.
-    """
-    if _CJK_RUN.search(before + after):
-        return [*_chinese_mentions(after), *reversed(_chinese_mentions(before))]
-    if _WHAT_DOES.match(f"{before} {after}".strip()):
-        after = re.sub(r"\bdo\W*$", "profession", after.strip(), flags=re.IGNORECASE)
-    possessed: list[_Mention] = []
-    predicate: list[_Mention] = []
-    head, *owned = _POSSESSIVE.split(after)
-    predicate += _latin_mentions(head)
-    for part in owned:
-        mentions = _latin_mentions(part)
-        possessed += mentions[:1]
-        predicate += mentions[1:]
-    ahead = list(reversed(_latin_mentions(before)))
-    if _WHICH_NOUN.match(before.strip()) and ahead and predicate and ahead[-1].groups & predicate[0].groups:
-        ahead = ahead[:-1]
-    return [m for mention in (*possessed, *ahead, *predicate) for m in _unfolded(mention)]
-
-
-def _unfolded(mention: _Mention) -> list[_Mention]:
-    """A grandparent is a parent of a parent."""
-    if match := _GRAND.match(mention.text):
-        groups = groups_of(match[1])
-        return [_Mention(match[1], groups)] * 2 if groups else [mention]
-    return [mention]
-
-
-def _latin_mentions(text: str) -> list[_Mention]:
-    text = _NAME_OF.sub(" ", text)
-    plain = [w.lower() for w in _LATIN.findall(normalise_query(text).lower())]
-    words = tuple(latin_words(text))
-    matches = {m.start: m for m in find_groups(words)}
-    mentions: list[_Mention] = []
-    at = 0
-    loose: list[str] = []
-    while at <= len(words):
-        match = matches.get(at)
-        filler = at == len(words) or match is not None or plain[at] in _FILLERS
-        if filler and loose:
-            mentions.append(_Mention(" ".join(loose), frozenset()))
-            loose = []
-        if at == len(words):
-            break
-        if match is not None and not all(w in _FILLERS for w in plain[match.start : match.end]):
-            mentions.append(_Mention(" ".join(plain[match.start : match.end]), match.groups))
-            at = match.end
-            continue
-        if plain[at] not in _FILLERS:
-            loose.append(plain[at])
-        at += 1 if match is None else match.end - at
-    return mentions
-
-
-def _chinese_mentions(text: str) -> list[_Mention]:
-    pieces: list[_Mention] = []
-    text = re.sub("祖父母|祖父|祖母|爷爷|奶奶|外公|外婆", "父母的父母", re.sub("孙子|孙女|孙辈", "子女的子女", text))
-    for part in re.split(r"的|[，,。？?！!]", text):
-        matches = find_chinese(part)
-        pieces += [_Mention(part[m.start : m.end], m.groups) for m in _without_asking(part, matches)]
-    return pieces
-
-
-def _without_asking(part: str, matches: Sequence[GroupMatch]) -> list[GroupMatch]:
-    return [m for m in matches if part[m.start : m.end] not in _ASKS and part[m.start : m.end] != "在哪"]
-
-
 class _Fits:
     """How well chains of relations fit the mentions of a question; each pair is compared once."""
 
-    def __init__(self, mentions: Sequence[_Mention], embedder: Embedder | None) -> None:
+    def __init__(self, mentions: Sequence[Mention], embedder: Embedder | None) -> None:
         self.mentions = mentions
         self._embedder = embedder
         self._vectors: dict[str, FloatArray] = {}
@@ -356,7 +210,7 @@ class _Fits:
         return row
 
     @staticmethod
-    def _cost(mention: _Mention) -> float:
+    def _cost(mention: Mention) -> float:
         return _WEAK_MENTION if mention.is_weak else _MISSING_MENTION
 
     def whole(self, relations: tuple[str, ...]) -> float:
@@ -389,7 +243,7 @@ class _Fits:
             self._pairs[relation, number] = self._compared(relation, self.mentions[number])
         return self._pairs[relation, number]
 
-    def _compared(self, relation: str, mention: _Mention) -> float:
+    def _compared(self, relation: str, mention: Mention) -> float:
         backwards = relation.startswith("^")
         words = relation_words(relation.lstrip("^"))
         groups = _first_groups(words)

@@ -24,6 +24,8 @@ NO_RIGHTS_INVOLVED = {
     "lexicon_of_index",  # what entries hold; what of it somebody may use is asked by searches
     "lexicon_of_version",
     "entry_of",
+    *("sets_read_for_facts", "documents_to_read"),  # a task reads for all tenants
+    *("triples_with_words", "triples_around", "entity_key_of"),  # of facts that are given
     *TEXTS_AND_LABELS,
 }
 MAX_MODULE_LINES = 400

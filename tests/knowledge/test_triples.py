@@ -5,7 +5,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.errors import NotAllowedError, NotFoundError
-from knowledge.indexes.graph_triples import NewTriple, triples_load
+from knowledge.indexes.graph_triples import NewTriple, triples_store
 from knowledge.model_registry import tokenizer
 from knowledge.models import Triple, TripleImport, TripleVector
 from knowledge.selectors.triples import imports_listed, triples_askable, triples_listed
@@ -63,7 +63,7 @@ def ask(user, question, **given):
 def fact_of_passage(owner, into, document, text="A secret | is kept in | Vault 7"):
     subject, relation, object_ = text.split(" | ")
     chunk = document.live_version.chunks.first()
-    triples_load(
+    triples_store(
         [
             NewTriple(
                 set_id=into.pk,
@@ -157,7 +157,7 @@ def test_a_file_that_is_read_twice_counts_the_same(owner, into):
     started = import_start(
         scope=scope_of(owner), actor=owner, set_id=into.pk, name="a.csv", content=io.BytesIO(b"A,b,C\nA,b,C\n")
     )
-    triples_load(
+    triples_store(
         [NewTriple(set_id=into.pk, triple=Fact(subject="A", relation="b", object="C"))],
         tenant_id=into.tenant_id,
         source_id=started.pk,

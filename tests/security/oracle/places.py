@@ -29,7 +29,7 @@ from chat.models import (
 )
 from evaluation.models import EvaluationRun, GatedChange, GoldenCase, GoldenSet, WantedDocument
 from feedback.models import BadCase, Signal, Vote
-from knowledge.indexes.graph_triples import NewTriple, triples_load
+from knowledge.indexes.graph_triples import NewTriple, triples_store
 from knowledge.model_registry import tokenizer
 from knowledge.models import (
     AccessRequest,
@@ -265,7 +265,7 @@ class Place:
             self._fact(row, words)
 
     def _fact(self, row: NewTriple, words: dict[str, str], *, source: int | None = None) -> None:
-        triples_load([row], tenant_id=self.tenant.pk, source_id=source, tokenizer=tokenizer())
+        triples_store([row], tenant_id=self.tenant.pk, source_id=source, tokenizer=tokenizer())
         made = Triple.objects.get(subject=words["subject"])
         self.world.tell("triple", made, subject=words["subject"], object=words["object"])
 
