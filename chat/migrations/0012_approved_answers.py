@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('accounts', '0010_record_use'),
         ('chat', '0011_announcements'),
-        ('knowledge', '0039_document_chunking'),
+        ('knowledge', '0033_document_chunking'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

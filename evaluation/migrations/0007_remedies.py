@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("evaluation", "0006_golden_expectations"),
         ("feedback", "0006_triage"),
-        ("knowledge", "0039_document_chunking"),
+        ("knowledge", "0033_document_chunking"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -32,5 +32,5 @@ def outcomes_from_cases(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("evaluation", "0009_evaluation_runs")]
+    dependencies = [("evaluation", "0008_evaluation_runs")]
     operations = [migrations.RunPython(outcomes_from_cases, migrations.RunPython.noop)]

@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0010_record_use'),
-        ('knowledge', '0031_lexicon'),
+        ('knowledge', '0030_lexicon'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

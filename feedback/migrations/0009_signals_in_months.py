@@ -80,7 +80,7 @@ CREATE INDEX feedback_signal_user ON feedback_signal (user_id);
 
 
 class Migration(migrations.Migration):
-    dependencies = [("feedback", "0009_set_estimates")]
+    dependencies = [("feedback", "0008_set_estimates")]
 
     operations = [
         migrations.RunSQL("SET CONSTRAINTS ALL IMMEDIATE", migrations.RunSQL.noop),

@@ -15,7 +15,7 @@ ALTER TABLE knowledge_factreading
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('knowledge', '0034_triples'),
+        ('knowledge', '0031_triples'),
     ]
 
     operations = [

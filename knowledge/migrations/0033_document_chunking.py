@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("knowledge", "0035_fact_readings")]
+    dependencies = [("knowledge", "0032_fact_readings")]
 
     operations = [
         migrations.AddField(

@@ -2,5 +2,5 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("evaluation", "0010_runs_of_before")]
+    dependencies = [("evaluation", "0009_runs_of_before")]
     operations = [migrations.RemoveField(model_name="evaluationrun", name="cases")]
