@@ -16,9 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-lexicon
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-triples bench-paths
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths
 .DELETE_ON_ERROR:
 
 help: ## This list
