@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -22,6 +21,7 @@ from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
 from chat.experiments import GROUPS, KEPT
 from chat.models import Experiment
+from evaluation.admin.opened import opener
 from evaluation.services.experiments import (
     LEAST_SHARE,
     MOST_SHARE,
@@ -57,19 +57,12 @@ VERDICTS = {
     "better": gettext_lazy("candidate is better"),
     "worse": gettext_lazy("candidate is worse"),
 }
-View = Callable[..., HttpResponseBase]
 
 
 def experiment_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
     """The addresses of the pages, below those of golden cases; for those who keep sets."""
 
-    def opened(view: View) -> Any:
-        def checked(request: HttpRequest) -> HttpResponseBase:
-            if not keeps_sets(request):
-                raise PermissionDenied
-            return view(request, context=model_admin.admin_site.each_context(request))
-
-        return model_admin.admin_site.admin_view(checked)
+    opened = opener(model_admin, allowed=keeps_sets)
 
     return [
         path("experiments/", opened(list_view), name="evaluation_experiments"),

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
@@ -27,6 +25,7 @@ from accounts.services import audit_record
 from chat.admin import is_reviewer
 from evaluation.admin.lab_forms import ConfigurationForm, LabForms, address_of, lab_forms, replay_address
 from evaluation.admin.lab_view_models import run_view, stored_views
+from evaluation.admin.opened import opener
 from evaluation.models import GoldenCase
 from evaluation.selectors import golden_sets_kept, golden_sets_listed
 from evaluation.services.lab import lab_run
@@ -46,19 +45,11 @@ if TYPE_CHECKING:
 PROPOSED_PEOPLE = 200  # names that the form proposes; any other may be typed
 LAB = "admin:evaluation_lab"
 
-View = Callable[..., HttpResponseBase]
-
 
 def lab_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
     """The lab's addresses, below those of golden cases."""
 
-    def opened(view: View) -> Any:
-        def checked(request: HttpRequest) -> HttpResponseBase:
-            if not model_admin.has_module_permission(request):
-                raise PermissionDenied
-            return view(request, context=model_admin.admin_site.each_context(request))
-
-        return model_admin.admin_site.admin_view(checked)
+    opened = opener(model_admin)
 
     return [
         path("lab/", opened(lab_view), name="evaluation_lab"),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Count, OuterRef, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
@@ -27,6 +26,7 @@ from accounts.errors import NotFoundError
 from accounts.services import audit_record
 from chat.admin import is_reviewer
 from evaluation.admin.charts import Chart, Series, bar_chart, line_chart
+from evaluation.admin.opened import opener
 from evaluation.models import Diagnosis
 from feedback.dashboard import DEFAULT_MINUTES, Dashboard, Range, Viewer, dashboard, estimates_of
 from feedback.estimates import MOST_MINUTES, estimate_set
@@ -50,13 +50,7 @@ View = Callable[..., HttpResponseBase]
 def usage_urls(model_admin: GoldenCaseAdmin) -> list[URLPattern]:
     """The addresses of the page, below those of golden cases."""
 
-    def opened(view: View) -> Any:
-        def checked(request: HttpRequest) -> HttpResponseBase:
-            if not model_admin.has_module_permission(request):
-                raise PermissionDenied
-            return view(request, context=model_admin.admin_site.each_context(request))
-
-        return model_admin.admin_site.admin_view(checked)
+    opened = opener(model_admin)
 
     return [
         path("usage/", opened(usage_view), name="evaluation_usage"),

@@ -7,9 +7,10 @@ from datetime import UTC, date, datetime
 import pytest
 from django.db import connection
 
+from accounts.month_partitions import PARTITIONS
 from chat.models import Conversation, Message
 from feedback.models import Signal
-from feedback.signal_months import PARTITIONS, signal_months_make, signals_expire
+from feedback.signal_months import MONTHS, signal_months_make, signals_expire
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +19,7 @@ TODAY = date(2031, 5, 20)
 
 def months():
     with connection.cursor() as cursor:
-        cursor.execute(PARTITIONS)
+        cursor.execute(PARTITIONS, [MONTHS.table])
         return [name for (name,) in cursor.fetchall()]
 
 

@@ -1,0 +1,33 @@
+"""Pages of their own below the addresses of golden cases: the lab, use and quality, experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponseBase
+
+if TYPE_CHECKING:
+    from evaluation.admin.golden import GoldenCaseAdmin
+
+View = Callable[..., HttpResponseBase]
+
+
+def opener(
+    model_admin: GoldenCaseAdmin, *, allowed: Callable[[HttpRequest], bool] | None = None
+) -> Callable[[View], Any]:
+    """Wraps a view of `(request, context=…)` as a page of the admin; 403 for whom `allowed` turns away.
+
+    Without `allowed` whoever sees golden cases may open it.
+    """
+
+    def opened(view: View) -> Any:
+        def checked(request: HttpRequest) -> HttpResponseBase:
+            if not (allowed or model_admin.has_module_permission)(request):
+                raise PermissionDenied
+            return view(request, context=model_admin.admin_site.each_context(request))
+
+        return model_admin.admin_site.admin_view(checked)
+
+    return opened
