@@ -44,7 +44,9 @@ class CaseMoveForm(forms.Form):
     """Where a case goes next, with a note."""
 
     state = forms.ChoiceField(label=_("state"), choices=BadCase.State.choices, widget=UnfoldAdminSelectWidget)
-    note = forms.CharField(label=_("reviewer note"), required=False, max_length=4000, widget=UnfoldAdminTextareaWidget)
+    note = forms.CharField(
+        label=_("reviewer note"), required=False, max_length=4000, widget=UnfoldAdminTextareaWidget({"rows": 3})
+    )
 
 
 class CaseMarkForm(forms.Form):

@@ -12,10 +12,11 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.services import audit_record
-from evaluation.admin.lab_labels import ranking_label
+from evaluation.admin.lab_labels import ranking_label, stage_label
 from evaluation.models import CaseOutcome, EvaluationRun, RunConfiguration
 from evaluation.selectors import runs_of
 from evaluation.services.comparison import ComparedCase, Comparison, configurations_compare, is_higher_better
@@ -31,6 +32,20 @@ if TYPE_CHECKING:
 
 SHOWN_CASES = 200
 SORTED_BY = ("correctness", "ndcg@10", "refusal_quality")
+STATUSES = {  # how an answer ended
+    "answered": gettext_lazy("answered"),
+    "refused": gettext_lazy("refused"),
+    "search_results": gettext_lazy("search results shown"),
+    "degraded": gettext_lazy("answered without a language model"),
+    "conversation": gettext_lazy("conversation"),
+    "stopped": gettext_lazy("Stopped"),
+}
+DETAILS = {
+    "mode": gettext_lazy("Mode"),
+    "strategy": gettext_lazy("Strategy"),
+    "model": gettext_lazy("Model"),
+    "understood": gettext_lazy("Understood as"),
+}
 STAGES = ("lexical", "coarse", "dense", "fused", "rerank", "quality", "final")
 
 
@@ -264,7 +279,14 @@ def case_page(request: HttpRequest, *, run: EvaluationRun, case: int, context: d
         outcome = stored.get(configuration.pk)
         trace = trace_shown(scope=scope, outcome=outcome, row=row) if outcome is not None else None
         sides.append(
-            {"configuration": configuration, "trace": trace, "stages": _stages(trace.rankings) if trace else []}
+            {
+                "configuration": configuration,
+                "trace": trace,
+                "status": STATUSES.get(trace.status, trace.status) if trace else "",
+                "details": [(DETAILS.get(name, name), value) for name, value in trace.detail.items()] if trace else [],
+                "stages": _stages(trace.rankings) if trace else [],
+                "times": [(stage_label(name), ms) for name, ms in trace.stages.items()] if trace else [],
+            }
         )
     page = {
         **context,

@@ -1,0 +1,221 @@
+"""The loop that makes answers better, walked through in a real browser (D15, D22, D34–D36, B8).
+
+Thumbs down → case → diagnosis → mark → remedy → test → golden case → run → comparison → gate → publication; then the
+approved answer, the weekly report, and the same pages in Chinese and on a telephone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from accounts.models import User
+from accounts.selectors import scope_for
+from evaluation.services.golden import golden_import
+from evaluation.services.golden_files import GoldenRow
+from knowledge.models import Document, KnowledgeSet
+from knowledge.services import document_upload
+from ragsite.embedded.processes import wait_until
+from tests.browser.conftest import INGEST_SECONDS
+from tests.scripted_llm import Recorded, Reply
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.first,
+    pytest.mark.slow,
+    pytest.mark.django_db,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("guarded"),  # before the browser, whose event loop keeps this thread from the database
+]
+
+DONE_MS = 120_000  # the first case loads the models
+CASES = "/admin/feedback/badcase/"
+NEW_RUN = "/admin/evaluation/evaluationrun/new/"
+QUESTION = "After how many seconds is a handover given up?"
+ACCEPTED = "falls back to the source path"
+RIGHT = f"After 2 s, when T_mod expires, the session function {ACCEPTED}."
+TIMER = "Session management between control and user plane"
+DECOY = "# Patience\n\nPatience with a handover depends on the operator. Reports say how many a cell has given up.\n"
+
+
+def reader_of_sources(request: Recorded) -> Reply:
+    """A model that says what its sources say, and no more."""
+    prompt = " ".join(str(request.body.get("messages", [{}])[-1].get("content")).split())
+    return Reply(texts=(f"{RIGHT} [1]" if ACCEPTED in prompt else "It depends on the operator [1].",))
+
+
+@pytest.fixture(scope="module")
+def guarded(live_site: Any, django_db_blocker: Any) -> Iterator[int]:
+    """A set whose golden set guards it, with a document that is found first and says nothing; returns the set's id."""
+    with django_db_blocker.unblock():
+        admin = User.objects.get(username=live_site.admin)
+        home = KnowledgeSet.objects.get(code="3gpp")
+        names = [f"#{pk}" for pk in Document.objects.filter(sets=home).order_by("pk").values_list("pk", flat=True)]
+        rows = [
+            GoldenRow(question=f"{start} T_mod?", relevant=tuple(names), key_points=("T_mod",))
+            for start in ("How long does the session function wait for", "What starts", "What is the default of")
+        ]
+        golden = golden_import(tenant=admin.tenant, name="Sessions", rows=rows, actor=admin).golden_set
+        golden.sets.set([home])
+        document_upload(
+            scope=scope_for(admin),
+            actor=admin,
+            sets=[home.pk],
+            name="patience.md",
+            content=DECOY.encode(),
+            title="Patience in a handover",
+        )
+        assert wait_until(
+            lambda: not Document.objects.exclude(state=Document.State.LIVE).exists(), seconds=INGEST_SECONDS
+        )
+    live_site.llm.respond = reader_of_sources
+    yield home.pk
+    live_site.llm.respond = None
+
+
+def finished(page: Page, state: str) -> None:
+    expect(page.locator(".run-state").first).to_have_text(state, timeout=DONE_MS)
+
+
+def remedy(page: Page, kind: str) -> None:
+    """Apply a remedy by its button, whether its form is folded or not."""
+    form = page.locator(".case-remedies form", has=page.locator(f"input[value={kind}]"))
+    expect(form).to_be_visible()
+    if form.locator("details:not([open])").count():
+        form.locator("summary").click()
+    form.get_by_role("button").click()
+    expect(page.get_by_text("Test the question again")).to_be_visible()
+
+
+def test_from_a_thumb_down_to_the_publication_of_settings(
+    open_page: Any, live_site: Any, guarded: int, picture: Any
+) -> None:
+    _complained(open_page(live_site.reader, locale="en-GB"))
+    page = open_page(locale="en-GB", width=1280, height=1100)
+    _mended(page, live_site, picture)
+    _measured(page, live_site, picture)
+    _published(page, live_site, guarded)
+
+
+def _pictured(page: Page, picture: Any, name: str) -> None:
+    """A picture for docs/reviewers.md, from the first card of the page on."""
+    page.evaluate("scrollBy(0, document.querySelector('.rs-desk .rs-card').getBoundingClientRect().top - 80)")
+    picture(page, name, colours=64)
+
+
+def _complained(page: Page) -> None:
+    """A reader votes an answer of the chat down, with a reason and a comment."""
+    page.locator("#question").fill(QUESTION)
+    page.locator("#question").press("Enter")
+    expect(page.locator(".turn").last).to_have_attribute("data-state", "done", timeout=DONE_MS)
+    expect(page.locator(".report")).to_contain_text("depends on the operator")
+    page.locator("[data-vote=down]").last.click()
+    page.locator("#vote .pill", has_text="Something is missing").click()
+    page.locator("#vote-comment").fill("There is a timer for this.")
+    with page.expect_response(lambda response: response.url.endswith("/feedback") and response.status == 201):
+        page.locator("#vote [type=submit]").click()
+
+
+def _mended(page: Page, live_site: Any, picture: Any) -> None:
+    """A reviewer sees the case and its diagnosis, marks the passage, applies a remedy, tests, keeps a golden case."""
+    page.goto(f"{live_site.url}{CASES}")
+    page.locator("#result_list tbody a", has_text=QUESTION).click()
+    expect(page.get_by_text("There is a timer for this.")).to_be_visible()
+
+    page.locator("[data-mark]").first.click()
+    expect(page.locator("[name=passage]")).to_have_value(re.compile(r"#\d+:\d+"))
+    page.locator("[name=passage]").fill(TIMER)
+    page.locator("[name=right_answer]").fill(RIGHT)
+    page.locator("[name=accepted]").fill(ACCEPTED)
+    page.get_by_role("button", name="Save and diagnose").click()
+    expect(page.locator("#cause")).to_contain_text("% sure")
+
+    page.locator("body").press("t")
+    expect(page.locator("#again-title")).to_have_text("Still not answered")
+    remedy(page, "add_question")
+    page.locator("body").press("t")
+    expect(page.locator("#again-title")).to_have_text("Answered now")
+    expect(page.locator("#again")).to_contain_text(RIGHT)
+
+    kept = page.locator("form", has=page.locator("input[name=act][value=golden]"))
+    kept.locator("select").select_option(label="Sessions")
+    kept.get_by_role("button").click()
+    expect(page.get_by_text("Saved as a golden case.")).to_be_visible()
+    _pictured(page, picture, "case.png")
+
+
+def _measured(page: Page, live_site: Any, picture: Any) -> None:
+    """Two configurations, side by side, and both ways to one case."""
+    page.goto(f"{live_site.url}{NEW_RUN}")
+    page.select_option("[name=golden_set]", label="Sessions")
+    page.select_option("[name=component]", "retrieval")
+    page.check("[name=ready][value=bm25]")
+    page.get_by_role("button", name="Start", exact=True).click()
+    finished(page, "Finished")
+    expect(page.get_by_role("heading", name="Worst cases")).to_be_visible()
+
+    page.get_by_role("link", name="Compare", exact=True).click()
+    expect(page.get_by_role("img", name=re.compile("Differences with their 95 % intervals"))).to_be_visible()
+    _pictured(page, picture, "comparison.png")
+    page.get_by_role("link", name=QUESTION).click()
+    expect(page.locator(".run-sides > section")).to_have_count(2)
+    expect(page.locator(".run-relevant").first).to_be_visible()
+
+
+def _published(page: Page, live_site: Any, home: int) -> None:
+    """Settings that a golden set guards are measured, and published when they pass."""
+    page.goto(f"{live_site.url}/admin/knowledge/knowledgeset/{home}/options/")
+    expect(page.locator("#options-gate")).to_contain_text("Sessions")
+    page.locator("[name='retrieval.top_k']").fill("9")
+    page.locator(".rs-sticky").get_by_role("button", name="Save").click()
+    finished(page, "Passed")
+    page.get_by_role("button", name="Publish", exact=True).click()
+    finished(page, "Published")
+    page.get_by_role("link", name="Settings of the set").click()
+    expect(page.locator("[name='retrieval.top_k']")).to_have_value("9")
+
+
+def test_an_approved_answer_reaches_readers_until_it_is_taken_back(open_page: Any, live_site: Any) -> None:
+    page = open_page(locale="en-GB")
+    page.goto(f"{live_site.url}{CASES}")
+    page.locator("#result_list tbody a", has_text=QUESTION).click()
+    remedy(page, "approve")
+
+    reader = open_page(live_site.reader, locale="en-GB")
+    reader.locator("#question").fill(QUESTION.lower())
+    reader.locator("#question").press("Enter")
+    expect(reader.locator(".turn-approved")).to_contain_text("Lin")
+    expect(reader.locator(".report")).to_contain_text(RIGHT)
+
+    page.locator("body").press("z")
+    expect(page.locator(".case-remedies")).to_contain_text("Undone")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_pages_are_chinese_and_fit_a_telephone(open_page: Any, live_site: Any, width: int, picture: Any) -> None:
+    page = open_page(locale="zh-CN", width=width, height=1100, color_scheme="light" if width == 1280 else "dark")
+
+    def holds(words: str, name: str = "") -> None:
+        expect(page.locator("body")).to_contain_text(words)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if name and width == 1280:
+            _pictured(page, picture, name)
+
+    page.goto(f"{live_site.url}{CASES}")
+    page.locator("#result_list tbody a", has_text=QUESTION).click()
+    holds("正确的回答应该是什么", "case-zh.png")
+    page.goto(f"{live_site.url}{CASES}report/")
+    holds("预期收益")
+    page.goto(f"{live_site.url}{NEW_RUN}")
+    holds("以您的权限提问")
+    page.goto(f"{live_site.url}/admin/evaluation/gatedchange/")
+    page.locator("a[href*='/gatedchange/'][href$='/change/']").first.click()
+    holds("已发布")
+    page.locator("h2 a[href*='/evaluationrun/']").click()
+    holds("95 % 置信区间")
+    page.locator("a[href$='/compare/']").click()
+    holds("配对自助法", "comparison-zh.png")
