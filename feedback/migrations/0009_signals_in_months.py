@@ -74,8 +74,8 @@ DROP TABLE feedback_signal;
 DROP FUNCTION feedback_signal_partition;
 ALTER TABLE feedback_signal_plain RENAME TO feedback_signal;
 SELECT setval(pg_get_serial_sequence('feedback_signal', 'id'), greatest((SELECT max(id) FROM feedback_signal), 1));
-CREATE INDEX feedback_signal_message ON feedback_signal (message_id);
-CREATE INDEX feedback_signal_user ON feedback_signal (user_id);
+CREATE INDEX feedback_signal_plain_message ON feedback_signal (message_id);
+CREATE INDEX feedback_signal_plain_user ON feedback_signal (user_id);
 """
 
 

@@ -25,8 +25,9 @@ from ragcore.text.scripts import CJK
 RUN = 3  # lines of a glossary that stand together, at least
 FITTING = 0.5  # share of the lines of a glossary whose letters fit
 _SHORT = r"([A-Za-z0-9][\w./&+\-]{1,11})"
-_ENTRY = re.compile(rf"^[\s*\-•]*\**{_SHORT}\**(\t+|\s{{2,}}|\s*[:：=–—]\s*|\s+-\s+)(\S.{{1,{MOST_CHARACTERS}}})$")
-_SPACED = re.compile(rf"^[\s*\-•]*{_SHORT} (\S.{{1,{MOST_CHARACTERS}}})$")
+_ENTRY = re.compile(rf"^[\s*\-•]*+{_SHORT}\**+(\t+|\s{{2,}}|\s*[:：=–—]\s*|\s+-\s+)(\S.{{1,{MOST_CHARACTERS}}})$")
+_DOCUMENT_NUMBER = re.compile(r"(?<![A-Z])[A-Z]{1,12}+-?\d+")  # of specifications: TS38
+_SPACED = re.compile(rf"^[\s*\-•]*+{_SHORT} (\S.{{1,{MOST_CHARACTERS}}})$")
 _SAYS = re.compile(
     rf"\b{_SHORT}(?:,| \()?\s*"
     r"(?:stands for|is short for|is an? (?:abbreviation|acronym) (?:of|for)|abbreviates|means)\s+"
@@ -227,7 +228,7 @@ def merged_abbreviations(pairs: Iterable[NamePair]) -> list[tuple[NamePair, int]
     counts: Counter[tuple[str, str]] = Counter()
     best: dict[tuple[str, str], NamePair] = {}
     for pair in map(singular, pairs):
-        if not re.search(rf"[A-Za-z]{{3}}|[{CJK}]{{2}}", re.sub(r"[A-Z]+-?\d+", "", pair.second)):
+        if not re.search(rf"[A-Za-z]{{3}}|[{CJK}]{{2}}", _DOCUMENT_NUMBER.sub("", pair.second)):
             continue  # numbers of documents
         if re.search("[，。、；]", pair.second) or pair.second.count("(") != pair.second.count(")"):
             continue  # not a name, or half of one

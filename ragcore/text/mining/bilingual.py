@@ -19,17 +19,18 @@ MOST_CHINESE = 16  # characters of a name
 MOST_ENGLISH = 8  # words
 LEAST_SHARE = 0.6  # of the rows of a table that must have both languages
 PER_WORD = (0.9, 5.0)  # Chinese characters that stand for one English word: 波束管理 for beam management
+_MARKS = r"(?:[^\S\n]|[*\-•])*+"  # in front of a line: of a list, of bold text
 _ENGLISH = re.compile(r"[A-Za-z][A-Za-z0-9 \-/&'’.+]*[A-Za-z0-9)]")
 _CHINESE = re.compile(rf"[{CJK}][{CJK}A-Za-z0-9\-/·]*")
 _HEAD = re.compile(rf"^#+\s*(?:[\d.]+\s*)?([{CJK}][{CJK}A-Za-z0-9]*)[\s:：/|\-–—]+([A-Za-z][A-Za-z \-/]+)$", re.M)
 _HEAD_BACK = re.compile(rf"^#+\s*(?:[\d.]+\s*)?([A-Za-z][A-Za-z \-/]+?)[\s:：/|\-–—]+([{CJK}][{CJK}A-Za-z0-9]*)$", re.M)
 _APART = r"\**(?:\t+|\s{2,}|\s*[:：=–—|]\s*)"
-_LINE = re.compile(rf"^[\s*\-•]*\**([{CJK}][{CJK}A-Za-z0-9\-]{{0,20}}){_APART}([A-Za-z][A-Za-z0-9 \-/]{{1,60}})$", re.M)
+_LINE = re.compile(rf"^{_MARKS}([{CJK}][{CJK}A-Za-z0-9\-]{{0,20}}){_APART}([A-Za-z][A-Za-z0-9 \-/]{{1,60}})$", re.M)
 _LINE_BACK = re.compile(
-    rf"^[\s*\-•]*\**([A-Za-z][A-Za-z0-9 \-/]{{1,60}}?){_APART}([{CJK}][{CJK}A-Za-z0-9\-]{{0,20}})$", re.M
+    rf"^{_MARKS}([A-Za-z][A-Za-z0-9 \-/]{{1,60}}?){_APART}([{CJK}][{CJK}A-Za-z0-9\-]{{0,20}})$", re.M
 )
 _LISTED = re.compile(  # the short form may stand in front
-    rf"^[\s*\-•]*(?:[^,，;；\n]{{1,20}}[,，;；]\s*)?([A-Za-z][A-Za-z0-9 \-/]{{2,60}})[,，;；]\s*"
+    rf"^{_MARKS}(?:[^,，;；\n]{{1,20}}[,，;；]\s*)?([A-Za-z][A-Za-z0-9 \-/]{{2,60}})[,，;；]\s*"
     rf"([{CJK}][{CJK}A-Za-z0-9\- ]{{1,20}})$",
     re.M,
 )
