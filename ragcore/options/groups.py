@@ -39,9 +39,9 @@ _PRESETS = (
 _TONES = (
     Choice("", _("as the documents")),
     Choice("plain", _("plain and neutral")),
-    Choice("friendly", _("friendly")),
-    Choice("formal", _("formal")),
-    Choice("technical", _("technical")),
+    Choice("friendly", _("friendly and personal")),
+    Choice("formal", _("formal and polite")),
+    Choice("technical", _("technical, for experts")),
 )
 _STYLES = (
     Choice("simple", _("simple: short")),
