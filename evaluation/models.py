@@ -7,8 +7,8 @@ from typing import ClassVar
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 
 class GoldenSet(models.Model):
@@ -227,6 +227,18 @@ class RunConfiguration(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def shown_name(self) -> str:
+        """The name in the language of the reader where it is one of ours."""
+        return {"live": gettext("live"), "draft": gettext("draft")}.get(self.name, self.name)
+
+    @property
+    def shown_mode(self) -> str:
+        """Which searches ran, in words."""
+        return {"bm25": gettext("Keywords only"), "vector": gettext("Semantic only")}.get(
+            self.retrieval_mode, self.retrieval_mode
+        )
 
 
 class CaseOutcome(models.Model):

@@ -103,7 +103,7 @@ def comparison_page(request: HttpRequest, *, run: EvaluationRun, context: dict[s
     metric = _sorting(request, comparison)
     page = {
         **context,
-        "title": _("Compare %(first)s with %(second)s") % {"first": first.name, "second": second.name},
+        "title": _("Compare %(first)s with %(second)s") % {"first": first.shown_name, "second": second.shown_name},
         "run": run,
         "first": first,
         "second": second,

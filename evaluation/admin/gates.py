@@ -87,8 +87,8 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
             "change": change,
             "options": _option_rows(change),
             "results": [_result(one) for one in change_results(change=change)],
-            "live": {"name": gettext("live")},
-            "draft": {"name": gettext("draft")},
+            "live": {"shown_name": gettext("live")},
+            "draft": {"shown_name": gettext("draft")},
             "may_decide": self.may_decide(request, change) and change.is_open,
         }
         return TemplateResponse(request, "admin/evaluation/gatedchange/page.html", context)

@@ -172,7 +172,7 @@ class EvaluationRunAdmin(ReadOnlyMixin, EvaluationAdmin):
 
     @admin.display(description=_("configurations"))
     def configuration_names(self, run: EvaluationRun) -> str:
-        return ", ".join(configuration.name for configuration in run.configurations.all())
+        return ", ".join(configuration.shown_name for configuration in run.configurations.all())
 
 
 def _value(run: EvaluationRun, metric: str) -> str:

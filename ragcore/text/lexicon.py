@@ -8,10 +8,11 @@ still found by its parts, and publishing a term makes no passage unfindable.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import compress, count, islice
+from itertools import compress, count, islice, pairwise
 
 from ragcore.ports import Tokenizer
 from ragcore.text.normalise import nfkc, normalise_query
@@ -40,7 +41,7 @@ MOST_EXPANSIONS = 16  # of one question
 _CJK = re.compile(f"[{CJK}]")
 _RUN = re.compile(r"\w{2,}")
 
-Whole = tuple[int, list[str], str]  # how many words, the words, the name as a term
+Whole = tuple[int, int, list[str], str]  # where in the name the pair stands, number of words, the words, the term
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ class TermLexicon:
     characters: Mapping[str, tuple[int, ...]]  # first two characters -> lengths of Chinese names, longest first
     chinese: frozenset[str]  # names with Chinese characters, lower case, without spaces
     openings: Mapping[str, tuple[int, ...]]  # the same by three characters, of names that are kept whole
-    beginnings: Mapping[tuple[str, str], tuple[Whole, ...]]  # first two words of names that are kept whole
+    pairs: Mapping[tuple[str, str], tuple[Whole, ...]]  # the pair of words that names kept whole are looked for by
     tokenizer: Tokenizer = field(repr=False)
 
     @classmethod
@@ -126,7 +127,7 @@ class TermLexicon:
             characters={pair: tuple(sorted(found, reverse=True)) for pair, found in lengths.items()},
             chinese=frozenset(chinese),
             openings=_openings(chinese),
-            beginnings=_beginnings([key for key in keys if key not in chinese]),
+            pairs=_pairs([key for key in keys if key not in chinese]),
             tokenizer=tokenizer,
         )
 
@@ -136,33 +137,29 @@ class TermLexicon:
     # ── terms for the index ─────────────────────────────────────────────────────────────────────
 
     def whole_terms(self, text: str, words: Sequence[str]) -> list[str]:
-        """One term for each place of the text where a name of several words or characters stands.
+        """One term for each place of the text where a name of several words or characters stands, in no order.
 
         `words`: what the tokenizer gives for the text. Names within names count, too.
         """
         found: list[str] = []
-        beginnings = self.beginnings
-        # in C as far as possible: few pairs of neighbours begin a name
-        neighbours = zip(words, islice(words, 1, None), strict=False)
-        for at in compress(count(), map(beginnings.__contains__, neighbours)):
-            for length, name, key in beginnings[words[at], words[at + 1]]:
-                if length == 2 or words[at : at + length] == name:
-                    found.append(key)
-        if self.openings and not text.isascii():
-            found += self._whole_chinese(text)
+        if pairs := self.pairs:
+            # in C as far as possible: few pairs of neighbours stand in a name
+            neighbours = zip(words, islice(words, 1, None), strict=False)
+            for at in compress(count(), map(pairs.__contains__, neighbours)):
+                for before, length, name, term in pairs[words[at], words[at + 1]]:
+                    if length == 2 or (before <= at and words[at - before : at - before + length] == name):
+                        found.append(term)
+        if self.openings and not text.isascii() and _CJK.search(text):
+            found += self._whole_chinese(text.lower())
         return found
 
-    def _whole_chinese(self, text: str) -> list[str]:
-        """Names with Chinese characters, by their first three."""
-        found: list[str] = []
+    def _whole_chinese(self, text: str) -> Iterator[str]:
+        """Names with Chinese characters, by their first three; the text in lower case."""
         openings, known = self.openings, self.chinese
-        for match in _RUN.finditer(text.lower()):
-            run = match.group()
-            if run.isascii():
-                continue
-            for at in [n for n in range(len(run) - 2) if run[n : n + 3] in openings]:
-                found += [name for length in openings[run[at : at + 3]] if (name := run[at : at + length]) in known]
-        return found
+        for at in [n for n in range(len(text) - 2) if text[n : n + 3] in openings]:
+            for length in openings[text[at : at + 3]]:
+                if (name := text[at : at + length]) in known and len(name) == length:
+                    yield name
 
     # ── names in a question ─────────────────────────────────────────────────────────────────────
 
@@ -301,7 +298,8 @@ class LexiconTokenizer:
         """Terms of the base tokenizer, and one for each whole term of the lexicon."""
         text = nfkc(text)
         words, terms = words_and_terms(self._base, text)
-        return [*terms, *self._lexicon.whole_terms(text, words)]
+        whole = self._lexicon.whole_terms(text, words)
+        return [*terms, *whole] if whole else terms
 
 
 def words_and_terms(tokenizer: Tokenizer, text: str) -> tuple[list[str], list[str]]:
@@ -311,22 +309,26 @@ def words_and_terms(tokenizer: Tokenizer, text: str) -> tuple[list[str], list[st
 
 
 def _openings(names: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Lengths of names by their first three characters. Names with anything but letters and digits have none."""
     found: dict[str, set[int]] = {}
     for name in names:
-        if WHOLE_CJK <= len(name) <= MAX_TOKEN_CHARACTERS:
+        if WHOLE_CJK <= len(name) <= MAX_TOKEN_CHARACTERS and _RUN.fullmatch(name):
             found.setdefault(name[:3], set()).add(len(name))
     return {opening: tuple(sorted(lengths)) for opening, lengths in found.items()}
 
 
-def _beginnings(keys: Sequence[str]) -> dict[tuple[str, str], tuple[Whole, ...]]:
-    """Names by their first two words."""
-    found: dict[tuple[str, str], tuple[Whole, ...]] = {}
-    for key in keys:
-        words = key.split(" ")
-        if 2 <= len(words) <= MOST_WORDS and len(key) <= MAX_TOKEN_CHARACTERS:
-            first = words[0], words[1]
-            found[first] = (*found.get(first, ()), (len(words), words, key))
-    return found
+def _pairs(keys: Sequence[str]) -> dict[tuple[str, str], tuple[Whole, ...]]:
+    """Names by the pair of their words that the fewest names have: each token such as "5GC" begins with the same pair,
+    the token and its part, and a text is full of those."""
+    names = [
+        words for key in keys if len(key) <= MAX_TOKEN_CHARACTERS and 2 <= len(words := key.split(" ")) <= MOST_WORDS
+    ]
+    usual = Counter(pair for words in names for pair in pairwise(words))
+    found: dict[tuple[str, str], list[Whole]] = {}
+    for words in names:
+        before, pair = min(enumerate(pairwise(words)), key=lambda one: usual[one[1]])
+        found.setdefault(pair, []).append((before, len(words), words, " ".join(words)))
+    return {pair: tuple(wholes) for pair, wholes in found.items()}
 
 
 def _key(name: str, tokenizer: Tokenizer) -> tuple[str, tuple[str, ...]]:

@@ -38,6 +38,11 @@ NEW_RUN = "/admin/evaluation/evaluationrun/new/"
 QUESTION = "After how many seconds is a handover given up?"
 ACCEPTED = "falls back to the source path"
 RIGHT = f"After 2 s, when T_mod expires, the session function {ACCEPTED}."
+OTHER_WORDS = (  # that keywords alone hardly find
+    "Which clock guards a switch of the route?",
+    "Who waits for an acknowledgement, and until when?",
+    "Which warning follows a delay?",
+)
 TIMER = "Session management between control and user plane"
 DECOY = "# Patience\n\nPatience with a handover depends on the operator. Reports say how many a cell has given up.\n"
 
@@ -59,6 +64,7 @@ def guarded(live_site: Any, django_db_blocker: Any) -> Iterator[int]:
             GoldenRow(question=f"{start} T_mod?", relevant=tuple(names), key_points=("T_mod",))
             for start in ("How long does the session function wait for", "What starts", "What is the default of")
         ]
+        rows += [GoldenRow(question=question, relevant=tuple(names), key_points=("T_mod",)) for question in OTHER_WORDS]
         golden = golden_import(tenant=admin.tenant, name="Sessions", rows=rows, actor=admin).golden_set
         golden.sets.set([home])
         document_upload(
@@ -95,7 +101,7 @@ def test_from_a_thumb_down_to_the_publication_of_settings(
     open_page: Any, live_site: Any, guarded: int, picture: Any
 ) -> None:
     _complained(open_page(live_site.reader, locale="en-GB"))
-    page = open_page(locale="en-GB", width=1280, height=1100)
+    page = open_page(locale="en-GB", width=1280, height=1500)
     _mended(page, live_site, picture)
     _measured(page, live_site, picture)
     _published(page, live_site, guarded)
@@ -197,7 +203,7 @@ def test_an_approved_answer_reaches_readers_until_it_is_taken_back(open_page: An
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_pages_are_chinese_and_fit_a_telephone(open_page: Any, live_site: Any, width: int, picture: Any) -> None:
-    page = open_page(locale="zh-CN", width=width, height=1100, color_scheme="light" if width == 1280 else "dark")
+    page = open_page(locale="zh-CN", width=width, height=1500, color_scheme="light" if width == 1280 else "dark")
 
     def holds(words: str, name: str = "") -> None:
         expect(page.locator("body")).to_contain_text(words)
@@ -217,5 +223,7 @@ def test_the_pages_are_chinese_and_fit_a_telephone(open_page: Any, live_site: An
     holds("已发布")
     page.locator("h2 a[href*='/evaluationrun/']").click()
     holds("95 % 置信区间")
+    page.goto(f"{live_site.url}/admin/evaluation/evaluationrun/")
+    page.locator("#result_list a[href*='/change/']").last.click()
     page.locator("a[href$='/compare/']").click()
     holds("配对自助法", "comparison-zh.png")

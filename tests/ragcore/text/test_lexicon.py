@@ -1,5 +1,6 @@
 """Terms of an organisation in texts and questions."""
 
+import random
 import time
 
 import pytest
@@ -146,3 +147,60 @@ def test_several_lexicons_are_asked_in_their_order(tokenizer):
     second = lexicon_of(tokenizer, text="ca", long_form="Channel Access", translations=("信道接入",))
 
     assert LexiconChain([first, second]).alternatives("CA") == ("channel access", "信道接入")
+
+
+WORDS = (
+    "carrier",
+    "aggregation",
+    "of",
+    "the",
+    "5GC",
+    "NG-RAN",
+    "slice",
+    "Cells",
+    "波束",
+    "赋形",
+    "网络",
+    "切片",
+    "增益",
+    "5G核",
+)
+
+
+def whole_terms_simply(names, tokenizer, text):
+    """Every name at every place, one by one."""
+    words, lower, found = tokenizer.words(text), text.lower(), []
+    for name in names:
+        if not name.isascii():
+            key = "".join(name.lower().split())
+            places = [at for at in range(len(text)) if lower.startswith(key, at)]
+            found += [key] * len(places) * (len(key) >= 3 and key.isalnum())
+        else:
+            wanted = tokenizer.words(name)
+            places = [at for at in range(len(words)) if words[at : at + len(wanted)] == wanted]
+            found += [" ".join(wanted)] * len(places) * (2 <= len(wanted) <= 8)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_names_are_found_where_a_simple_search_finds_them(tokenizer, seed):
+    chance = random.Random(seed)  # noqa: S311 - not a secret
+    joint = chance.choice(["", " "])
+    made = {joint.join(chance.choices(WORDS, k=chance.randint(1, 5))).strip(" ") for _ in range(60)}
+    different = {}
+    for name in sorted(made):  # "cell" and "Cells" are one name
+        key = "".join(name.lower().split()) if not name.isascii() else " ".join(tokenizer.words(name))
+        different.setdefault(key, name)
+    lexicon = lexicon_of(tokenizer, *(LexiconEntry(text=name) for name in different.values()))
+    text = joint.join(chance.choices(WORDS, k=200))
+
+    found = sorted(lexicon.whole_terms(text, tokenizer.words(text)))
+
+    assert found == whole_terms_simply(list(different.values()), tokenizer, text)
+    assert found
+
+
+def test_a_name_at_the_end_counts_once_though_longer_names_begin_like_it(tokenizer):
+    lexicon = lexicon_of(tokenizer, LexiconEntry(text="波束赋形"), LexiconEntry(text="波束赋形增益"))
+
+    assert lexicon.whole_terms("关于波束赋形", tokenizer.words("关于波束赋形")) == ["波束赋形"]
