@@ -71,8 +71,8 @@ def test_what_is_compiled_is_what_was_written(catalog):
 def test_every_sentence_of_the_code_is_in_the_catalog():
     known = {entry["msgid"] for catalog in CATALOGS for entry in entries(catalog)}
     said = {text for path in SOURCES for text in marked_in(path)}
-    tags = {a or b for path in TEMPLATES for a, b in TAG.findall(path.read_text(encoding="utf-8"))}
-    shown = {text.replace("%", "%%") for text in tags}  # as the template tag looks them up
+    tags = [tag for path in TEMPLATES for tag in TAG.findall(path.read_text(encoding="utf-8"))]
+    shown = {(a or b).replace("%", "%%") for a, b in tags}  # as the tag looks them up
 
     assert len(said) > 200
     assert sorted((said | shown) - known) == []
