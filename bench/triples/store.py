@@ -45,6 +45,7 @@ def measured(*, count: int, questions: int, vectors: int) -> dict[str, float]:
     from accounts.selectors import scope_for
     from knowledge import model_registry
     from knowledge.indexes.graph_triples import triples_without_vector, vectors_add
+    from knowledge.indexes.index_maintenance import tables_analyse
     from knowledge.indexes.statements import fetch
     from knowledge.models import KnowledgeSet, Triple
     from knowledge.services.triple_search import triples_retrieve_and_rewrite
@@ -74,6 +75,7 @@ def measured(*, count: int, questions: int, vectors: int) -> dict[str, float]:
                 model=model_registry.embedder().model,
             )
             made, after = made + len(found), found[-1][0]
+        tables_analyse()  # as maintenance does
         note(f"{vectors} vectors in {time.perf_counter() - start:.0f} s")
     took = []
     chosen = random.Random(SEED).sample(rows, questions)  # noqa: S311 - not a secret

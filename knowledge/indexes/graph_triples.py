@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
 from typing import Any
 
@@ -44,18 +44,20 @@ t.tenant_id = %(tenant)s AND (
     )))
 )
 """
+# for searches by words: an index of the tenant would bring all of its facts to each term
+VISIBLE_WORDS = VISIBLE.replace("t.tenant_id =", "t.tenant_id + 0 =")
 COLUMNS = "t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type"
 FREQUENCIES = f"""
 SELECT asked.term, (
     SELECT count(*) FROM (
-        SELECT 1 FROM knowledge_triple t WHERE t.lexemes @@ asked.term::tsquery AND {VISIBLE} LIMIT {COUNTED}
+        SELECT 1 FROM knowledge_triple t WHERE t.lexemes @@ asked.term::tsquery AND {VISIBLE_WORDS} LIMIT {COUNTED}
     ) counted
 ) FROM unnest(%(terms)s::text[]) AS asked(term)
 """  # noqa: S608 - constants
 BY_WORDS = f"""
 WITH found AS MATERIALIZED (
     SELECT {COLUMNS}, t.lexemes, t.length FROM knowledge_triple t
-    WHERE t.lexemes @@ %(any)s::tsquery AND {VISIBLE} LIMIT {CANDIDATES}
+    WHERE t.lexemes @@ %(any)s::tsquery AND {VISIBLE_WORDS} LIMIT {CANDIDATES}
 )
 SELECT t.id, t.subject, t.relation, t.object, t.subject_type, t.object_type, (
     SELECT sum(asked.weight) FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[]) AS asked(term, weight)
@@ -74,10 +76,11 @@ SELECT t.id, 1 - (v.vector <=> %(vector)s::halfvec)
 FROM knowledge_triplevector v JOIN knowledge_triple t ON t.id = v.triple_id
 WHERE v.triple_id = ANY(%(ids)s) AND v.embedding_model = %(model)s AND {VISIBLE}
 """  # noqa: S608 - constants
+# with LIMIT, so that each name is looked up: EXISTS lets Postgres read all facts into a hash table instead
 NAMES = f"""
 SELECT key FROM unnest(%(keys)s::text[]) AS asked(key) WHERE
-    EXISTS (SELECT 1 FROM knowledge_triple t WHERE t.subject_key = asked.key AND {VISIBLE}) OR
-    EXISTS (SELECT 1 FROM knowledge_triple t WHERE t.object_key = asked.key AND {VISIBLE})
+    (SELECT true FROM knowledge_triple t WHERE t.subject_key = asked.key AND {VISIBLE} LIMIT 1) OR
+    (SELECT true FROM knowledge_triple t WHERE t.object_key = asked.key AND {VISIBLE} LIMIT 1)
 """  # noqa: S608 - constants
 EDGES = f"""
 SELECT near.* FROM unnest(%(keys)s::text[]) AS asked(key) CROSS JOIN LATERAL (
@@ -182,7 +185,8 @@ def lexeme(term: str) -> str:
 class ScopedTriples:
     """Implements `ragcore.graph.ports.TripleIndex` and `ragcore.graph.paths.GraphSource` for one asker.
 
-    `sets`: those of which the asker may read imported facts; `visible`: documents whose facts the asker may read.
+    `sets`: those of which the asker may read imported facts; `visible`: documents whose facts the asker may read. Make
+    one for each question: what was counted for it is kept.
     """
 
     scope: Scope
@@ -190,6 +194,7 @@ class ScopedTriples:
     visible: Visible
     tokenizer: Tokenizer
     model: str
+    counted: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)  # facts by term
 
     def by_words(self, question: str, *, limit: int) -> list[TripleHit]:
         """See `TripleIndex`."""
@@ -216,8 +221,9 @@ class ScopedTriples:
         different = [t for t in dict.fromkeys(terms) if 0 < len(t) <= MAX_TERM_CHARACTERS][:MAX_TERMS]
         if not different:
             return {}
-        counted = dict(self._fetch(FREQUENCIES, terms=[lexeme(term) for term in different]))
-        return {term: int(number) for term in different if (number := counted.get(lexeme(term), 0))}
+        if new := {lexeme(term): term for term in different if term not in self.counted}:
+            self.counted.update((new[text], int(number)) for text, number in self._fetch(FREQUENCIES, terms=list(new)))
+        return {term: number for term in different if (number := self.counted[term])}
 
     def by_meaning(self, vector: FloatArray, *, limit: int) -> list[TripleHit]:
         """See `TripleIndex`."""

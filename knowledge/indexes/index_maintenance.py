@@ -219,11 +219,15 @@ DELETE FROM knowledge_indexentry WHERE id IN (
 """
 ANALYSE = """
 ANALYZE knowledge_indexentry, knowledge_wholevector, knowledge_document, knowledge_document_sets,
-    knowledge_documentversion (id, document_id), knowledge_chunk (id, version_id)
+    knowledge_documentversion (id, document_id), knowledge_chunk (id, version_id),
+    knowledge_triple, knowledge_triplevector (triple_id, tenant_id, embedding_model)
 """
 CHANGED = """
 SELECT coalesce(sum(n_mod_since_analyze), 0), coalesce(sum(n_live_tup), 0) FROM pg_stat_user_tables
-WHERE relname IN ('knowledge_indexentry', 'knowledge_document', 'knowledge_document_sets')
+WHERE relname IN (
+    'knowledge_indexentry', 'knowledge_document', 'knowledge_document_sets',
+    'knowledge_triple', 'knowledge_triplevector'
+)
 """
 
 

@@ -25,6 +25,7 @@ from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge import model_registry
 from knowledge.indexes.graph_triples import NewTriple, triples_store, triples_without_vector, vectors_add
+from knowledge.indexes.index_maintenance import tables_analyse
 from knowledge.indexes.statements import triples_try_lock
 from knowledge.models import KnowledgeSet, Triple, TripleImport
 from knowledge.queue import TEND_TRIPLES, enqueue_on_commit
@@ -264,6 +265,8 @@ def import_run(one: TripleImport) -> None:
     else:
         one.state = State.FAILED if not read else State.PARTIAL if one.rejected else State.SUCCEEDED
     one.accepted = Triple.objects.filter(source=one).count()
+    if one.accepted >= BATCH:  # questions may come before the next maintenance
+        tables_analyse()
     one.duplicates = max(0, read - one.accepted)
     one.finished = timezone.now()
     if not TripleImport.objects.filter(pk=one.pk).exists():  # deleted while it ran

@@ -28,10 +28,30 @@ NO_RIGHTS_INVOLVED = {
     *("triples_with_words", "triples_around", "entity_key_of"),  # of facts that are given
     *TEXTS_AND_LABELS,
 }
+# who may call those of them that read facts: a task, and a page whose rows come from `triples_askable`
+CALLERS_WITHOUT_RIGHTS = {
+    "sets_read_for_facts": {"knowledge/services/facts.py"},
+    "documents_to_read": {"knowledge/services/facts.py"},
+    "triples_with_words": {"knowledge/admin/triples.py"},
+    "triples_around": {"knowledge/admin/triples.py"},
+}
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 MAX_TASK_STATEMENTS = 5
 HEAVY = ("torch", "transformers", "sentence_transformers", "onnxruntime", "pdfplumber", "sklearn", "scipy")
+
+
+def test_readers_of_facts_without_rights_are_called_where_rights_were_asked():
+    sources = {
+        str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+        for app in ("accounts", "chat", "evaluation", "feedback", "knowledge", "notifications", "ragsite")
+        for path in (ROOT / app).rglob("*.py")
+        if "selectors" not in path.parts
+    }
+
+    assert {
+        name: {path for path, text in sources.items() if name in text} for name in CALLERS_WITHOUT_RIGHTS
+    } == CALLERS_WITHOUT_RIGHTS
 
 
 def test_every_module_is_short_enough_to_be_read():
