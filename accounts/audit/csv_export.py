@@ -24,6 +24,22 @@ def safe_cell(value: Any) -> str:
     return f"'{text}" if text.startswith(FORMULA) or text.lstrip().startswith(FORMULA) else text
 
 
+def escaped_cell(cell: str) -> str:
+    """`safe_cell` for a file that is read again: `unescaped_cell` gives the cell back, whatever it begins with."""
+    return f"'{cell}" if _is_escaped(cell) else safe_cell(cell)
+
+
+def unescaped_cell(cell: str) -> str:
+    """What `escaped_cell` has written."""
+    return cell[1:] if _is_escaped(cell) else cell
+
+
+def _is_escaped(cell: str) -> bool:
+    """Whether the cell is a formula behind apostrophes, as a text that is written or as one that is read."""
+    rest = cell.lstrip("'")
+    return rest != cell and safe_cell(rest) != rest
+
+
 def csv_lines(events: Iterable[AuditEvent]) -> Iterator[str]:
     """Header and rows, one at a time; times in ISO 8601."""
     yield BOM + _line(HEADER)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from accounts.audit.csv_export import BOM, safe_cell
+from accounts.audit.csv_export import BOM, escaped_cell, unescaped_cell
 from evaluation.errors import GoldenLineError, InvalidGoldenFileError
 from evaluation.models import GoldenCase
 
@@ -134,7 +134,7 @@ def _cell(value: Any) -> str:
 
 def _csv_line(cells: Iterable[str]) -> str:
     buffer = io.StringIO()
-    csv.writer(buffer).writerow([f"'{cell}" if _is_escaped(cell) else safe_cell(cell) for cell in cells])
+    csv.writer(buffer).writerow(map(escaped_cell, cells))
     return buffer.getvalue()
 
 
@@ -183,7 +183,7 @@ def _csv_lines(text: str) -> Iterator[Numbered]:
 
 
 def _read_cell(name: str, cell: str) -> Any:
-    text = cell[1:] if _is_escaped(cell) else cell
+    text = unescaped_cell(cell)
     if name in GRADED:
         return [int(part) if part.isascii() and part.isdigit() and len(part) < 4 else part for part in _split(text)]
     if name in LISTS:
@@ -192,12 +192,6 @@ def _read_cell(name: str, cell: str) -> Any:
         plain = text.strip().lower()
         return plain in YES if plain in YES | NO else text
     return text.strip() or GoldenRow.__dataclass_fields__[name].default if name in CHOICES else text
-
-
-def _is_escaped(cell: str) -> bool:
-    """Whether the cell is a formula behind apostrophes, as a text that is written or as one that is read."""
-    rest = cell.lstrip("'")
-    return rest != cell and safe_cell(rest) != rest
 
 
 def _split(text: str) -> list[str]:

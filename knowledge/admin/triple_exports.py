@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 from django.db.models import QuerySet
 
+from accounts.audit.csv_export import safe_cell
 from knowledge.models import Triple
 
 COLUMNS = ("subject", "relation", "object", "subject_type", "object_type", "confidence", "sentence")
-RISKY = ("=", "+", "-", "@", "\t", "\r")  # at the beginning of a cell, read as a formula by spreadsheets
 NAMES = "urn:ragsite:"
 
 
@@ -28,11 +28,7 @@ def csv_lines(rows: QuerySet[Triple]) -> Iterator[str]:
     writer = csv.writer(_Line())
     yield writer.writerow(COLUMNS)
     for row in rows.iterator(chunk_size=2000):
-        yield writer.writerow([_harmless(getattr(row, name)) for name in COLUMNS])
-
-
-def _harmless(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(RISKY) else value
+        yield writer.writerow([safe_cell(getattr(row, name)) for name in COLUMNS])
 
 
 def jsonld_lines(rows: QuerySet[Triple]) -> Iterator[str]:

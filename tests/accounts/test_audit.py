@@ -13,7 +13,7 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.audit.csv_export import safe_cell
+from accounts.audit.csv_export import escaped_cell, safe_cell, unescaped_cell
 from accounts.audit.partitions import audit_partitions_drop, audit_partitions_make
 from accounts.models import AuditEvent, Tenant
 from accounts.services import audit_record
@@ -96,6 +96,8 @@ def test_old_months_go_whole_and_it_is_recorded(settings):
 def test_no_cell_begins_like_a_formula(text):
     assert safe_cell(text).lstrip()[:1] not in ("=", "+", "-", "@")
     assert safe_cell(text).endswith(text)
+    assert escaped_cell(text).lstrip()[:1] not in ("=", "+", "-", "@")
+    assert unescaped_cell(escaped_cell(text)) == text
 
 
 @pytest.mark.django_db

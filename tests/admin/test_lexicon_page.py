@@ -151,6 +151,17 @@ def test_what_is_exported_can_be_imported_again(owner, own_set, ending):
     assert "2 unchanged" in send(client, text, set=own_set.pk).content.decode()
 
 
+def test_what_a_spreadsheet_would_run_is_exported_as_text_and_read_back(owner, own_set):
+    client = signed_in(owner)
+    send(client, b"term,long_form\n=HYPERLINK(1),+cmd\n", set=own_set.pk)
+
+    text = client.get(EXPORT, {"set": own_set.pk, "format": "csv"}).content
+
+    assert b"'=HYPERLINK(1)" in text
+    assert b"'+cmd" in text
+    assert "1 unchanged" in send(client, text, set=own_set.pk).content.decode()
+
+
 def test_publishing_and_going_back_are_in_the_history(owner, own_set):
     client = signed_in(owner)
     send(client, b"term\nalpha beta\n", set=own_set.pk)

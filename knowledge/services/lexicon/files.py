@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from django.db import transaction
 
+from accounts.audit.csv_export import escaped_cell, unescaped_cell
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
@@ -161,7 +162,10 @@ def rows_of(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
                 if "term" not in columns:
                     raise LexiconTermError("columns")
                 continue
-            yield reader.line_num, {name: cell.strip() for name, cell in zip(columns, cells, strict=False)}
+            yield (
+                reader.line_num,
+                {name: unescaped_cell(cell.strip()) for name, cell in zip(columns, cells, strict=False)},
+            )
     except csv.Error as error:
         raise LexiconTermError("file") from error
     if not columns:
@@ -195,15 +199,10 @@ def lexicon_export(*, scope: Scope, set_id: int | None = None, tabs: bool = Fals
     writer = csv.writer(out, delimiter="\t" if tabs else ",", lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for term in terms_of(scope=scope, knowledge_set=home).order_by("key", "long_form"):
-        writer.writerow([_plain(cell) for cell in _cells(term)])
+        writer.writerow(map(escaped_cell, _cells(term)))
     return out.getvalue()
 
 
 def _cells(term: LexiconTerm) -> Iterable[str]:
     names = (APART.join(term.synonyms), APART.join(term.translations))
     return (term.text, term.language, term.kind, term.long_form, *names, term.status)
-
-
-def _plain(cell: str) -> str:
-    """No formula for the program that opens the file."""
-    return f"'{cell}" if cell[:1] in "=+-@" and len(cell) > 1 and not cell[1:2].isalnum() else cell
