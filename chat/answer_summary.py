@@ -9,10 +9,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chat.models import Message
-from chat.source_lines import SourceLine
+from chat.source_lines import SET_GAP, SourceLine
 
 MOST_FURTHER = 3  # sources of other sets that are named
-SET_GAP = " · "  # between the names of a source's sets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

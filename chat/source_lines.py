@@ -16,6 +16,7 @@ from knowledge.selectors import documents_readable, sets_readable
 from knowledge.selectors.reviews import due_dates
 from ragcore.answerability import DOUBTFUL_BELOW
 
+SET_GAP = " · "  # between the names of a source's sets
 RELEVANT_FROM = 0.4  # probability from which a source is said to answer the question
 
 
@@ -71,7 +72,7 @@ def known_documents(*, scope: Scope, ids: set[int]) -> dict[int, KnownDocument]:
     rows = documents_readable(scope=scope).filter(pk__in=ids).prefetch_related("sets")
     return {
         row.pk: KnownDocument(
-            row.title, " · ".join(names[s.pk] for s in row.sets.all() if s.pk in names), due.get(row.pk)
+            row.title, SET_GAP.join(names[s.pk] for s in row.sets.all() if s.pk in names), due.get(row.pk)
         )
         for row in rows
     }

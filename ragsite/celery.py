@@ -78,34 +78,19 @@ NIGHTLY = ("chat.maintain", "feedback.maintain", "knowledge.purge", "knowledge.t
 @app.on_after_configure.connect
 def plan_maintenance(sender: Celery, **kwargs: Any) -> None:
     """At the quiet hour of the site. Settings are read here because they import this module."""
-    sender.conf.beat_schedule["keep what may be kept"] = {
-        "task": "accounts.maintain",
-        "schedule": crontab(minute="30", hour=str(settings.MAINTENANCE_HOUR)),
-        "options": {"queue": "nightly", "expires": 3600},
-    }
+    plan = sender.conf.beat_schedule
+    plan["keep what may be kept"] = _in_quiet_hour("accounts.maintain", minute=30)
     for minute, task in enumerate(NIGHTLY, 35):
-        sender.conf.beat_schedule[task] = {
-            "task": task,
-            "schedule": crontab(minute=str(minute), hour=str(settings.MAINTENANCE_HOUR)),
-            "options": {"queue": "nightly", "expires": 3600},
-        }
-    sender.conf.beat_schedule["diagnose cases"] = {
-        "task": "evaluation.diagnose_at_night",
-        "schedule": crontab(minute="45", hour=str(settings.MAINTENANCE_HOUR)),
-        "options": {"queue": "diagnosis", "expires": 3600},
-    }
-    sender.conf.beat_schedule["weekly report"] = {
-        "task": "evaluation.send_reports",
-        "schedule": crontab(minute="50", hour=str(settings.MAINTENANCE_HOUR), day_of_week="monday"),
-        "options": {"queue": "nightly", "expires": 3600},
-    }
-    sender.conf.beat_schedule["measure lexicons"] = {
-        "task": "evaluation.measure_lexicons",
-        "schedule": crontab(minute="50", hour=str(settings.MAINTENANCE_HOUR)),
-        "options": {"queue": "diagnosis", "expires": 3600},
-    }
-    sender.conf.beat_schedule["purge and rebuild"] = {
-        "task": "knowledge.maintain",
-        "schedule": crontab(minute="0", hour=str(settings.MAINTENANCE_HOUR), day_of_week="sunday"),
-        "options": {"queue": "nightly", "expires": 3600},
+        plan[task] = _in_quiet_hour(task, minute=minute)
+    plan["diagnose cases"] = _in_quiet_hour("evaluation.diagnose_at_night", minute=45, queue="diagnosis")
+    plan["weekly report"] = _in_quiet_hour("evaluation.send_reports", minute=50, day_of_week="monday")
+    plan["measure lexicons"] = _in_quiet_hour("evaluation.measure_lexicons", minute=50, queue="diagnosis")
+    plan["purge and rebuild"] = _in_quiet_hour("knowledge.maintain", minute=0, day_of_week="sunday")
+
+
+def _in_quiet_hour(task: str, *, minute: int, queue: str = "nightly", day_of_week: str = "*") -> dict[str, Any]:
+    return {
+        "task": task,
+        "schedule": crontab(minute=str(minute), hour=str(settings.MAINTENANCE_HOUR), day_of_week=day_of_week),
+        "options": {"queue": queue, "expires": 3600},
     }

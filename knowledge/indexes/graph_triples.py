@@ -16,6 +16,8 @@ from typing import Any
 from django.db import connection, transaction
 
 from accounts.scope import Scope
+from knowledge.indexes.lexical import rarest_within
+from knowledge.indexes.rotations import vector_text
 from knowledge.indexes.statements import fetch
 from knowledge.indexes.visibility import Visible
 from knowledge.models.graph import KEY_CHARACTERS
@@ -229,14 +231,14 @@ class ScopedTriples:
         """See `TripleIndex`."""
         with transaction.atomic():
             fetch(SCAN_SETTINGS, {})
-            rows = self._fetch(BY_MEANING, vector=vector_text(vector), model=self.model, limit=limit)
+            rows = self._fetch(BY_MEANING, vector=_prefix_text(vector), model=self.model, limit=limit)
         return sorted((_hit(row) for row in rows), key=lambda hit: (-hit.score, hit.id))
 
     def meanings(self, vector: FloatArray, ids: Sequence[int]) -> Mapping[int, float]:
         """See `TripleIndex`."""
         if not ids:
             return {}
-        rows = self._fetch(MEANINGS, vector=vector_text(vector), model=self.model, ids=list(ids))
+        rows = self._fetch(MEANINGS, vector=_prefix_text(vector), model=self.model, ids=list(ids))
         return {number: float(cosine) for number, cosine in rows}
 
     def names(self, candidates: Sequence[str]) -> set[str]:
@@ -261,18 +263,6 @@ def _weights(counts: Mapping[str, int]) -> dict[str, float]:
     return {term: idf(total, number) for term, number in counts.items()}
 
 
-def rarest_within(counts: Mapping[str, int], *, cap: int) -> list[str]:
-    """Terms, rarest first, as long as the sum of their counts is at most `cap`; at least one where there is one."""
-    chosen: list[str] = []
-    total = 0
-    for term, number in sorted(counts.items(), key=lambda item: (item[1], item[0])):
-        total += number
-        if chosen and total > cap:
-            break
-        chosen.append(term)
-    return chosen
-
-
 def _triple(row: Sequence[object]) -> Triple:
     subject, relation, object_, subject_type, object_type = map(str, row[1:6])
     return Triple(
@@ -284,9 +274,9 @@ def _hit(row: Sequence[object]) -> TripleHit:
     return TripleHit(id=int(str(row[0])), triple=_triple(row), score=float(str(row[6])))
 
 
-def vector_text(vector: FloatArray) -> str:
+def _prefix_text(vector: FloatArray) -> str:
     """The prefix of a vector that facts are compared by, as text of a halfvec."""
-    return "[" + ",".join(f"{x:.5g}" for x in prefix(vector)) + "]"
+    return vector_text(prefix(vector))
 
 
 # ── vectors ─────────────────────────────────────────────────────────────────────────────────────
@@ -303,7 +293,7 @@ def vectors_add(rows: Iterable[tuple[int, int, FloatArray]], *, model: str) -> N
     given = list(rows)
     params: dict[str, Any] = {
         "model": model, "ids": [r[0] for r in given], "tenants": [r[1] for r in given],
-        "vectors": [vector_text(r[2]) for r in given],
+        "vectors": [_prefix_text(r[2]) for r in given],
     }  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute(ADD_VECTORS, params)

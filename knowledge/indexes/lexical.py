@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from accounts.scope import Scope
 from knowledge.indexes.corpus_epoch import epoch_of
@@ -38,6 +38,7 @@ from ragcore.text.lexical_features import idf
 from ragcore.types import Expansion, Hit
 
 K1 = 1.2
+T = TypeVar("T", int, str)  # a term, or its id
 B = 0.75
 
 
@@ -67,9 +68,9 @@ def query_side(terms: Sequence[int], *, frequencies: Mapping[int, int], entries:
     }
 
 
-def rarest_within(frequencies: Mapping[int, int], *, cap: int) -> list[int]:
-    """Term ids, rarest first, as long as the sum of their document frequencies is at most `cap`; at least one."""
-    chosen: list[int] = []
+def rarest_within(frequencies: Mapping[T, int], *, cap: int) -> list[T]:
+    """Terms or their ids, rarest first, as long as the sum of their frequencies is at most `cap`; at least one."""
+    chosen: list[T] = []
     total = 0
     for term, frequency in sorted(frequencies.items(), key=lambda item: (item[1], item[0])):
         total += frequency

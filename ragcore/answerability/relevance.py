@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -10,6 +10,7 @@ from itertools import groupby
 from ragcore.answerability.model import score_answerability
 from ragcore.grounding.source_texts import MARKER
 from ragcore.ports import Tokenizer
+from ragcore.text.sentences import lines_of
 from ragcore.types import Passage, Sentence, Source
 
 DOUBTFUL_BELOW = 0.1  # nearly all foreign sentences are below, a fifth of right ones by themselves
@@ -57,8 +58,10 @@ class RelevanceJudge:
         """
         by_number = {source.number: source for source in sources}
         judged: list[Sentence] = []
-        for (_line, cited), group in groupby(_placed(text, sentences), key=lambda item: item[0]):
-            found = [sentence for _place, sentence in group]
+        lines = lines_of(text, [sentence.text for sentence in sentences])
+        placed = zip(lines, [next(iter(sentence.citations), 0) for sentence in sentences], sentences, strict=True)
+        for (_line, cited), group in groupby(placed, key=lambda item: item[:2]):
+            found = [sentence for _line, _cited, sentence in group]
             value = self._of_text(found, by_number[cited]) if cited in by_number else None
             judged += [replace(sentence, relevance=value) for sentence in found]
         return judged
@@ -66,12 +69,3 @@ class RelevanceJudge:
     def _of_text(self, sentences: Sequence[Sentence], source: Source) -> float:
         said = " ".join(MARKER.sub("", sentence.text) for sentence in sentences)
         return self.of_source(replace(source, text=said, passage=replace(source.passage, text=said)))
-
-
-def _placed(text: str, sentences: Sequence[Sentence]) -> Iterator[tuple[tuple[int, int], Sentence]]:
-    """Each sentence with the number of its line in the text and that of its first source (0: none)."""
-    position = 0
-    for sentence in sentences:
-        start = text.find(sentence.text, position)
-        position = start + len(sentence.text) if start >= 0 else position
-        yield (text.count("\n", 0, max(start, 0)), next(iter(sentence.citations), 0)), sentence

@@ -24,7 +24,7 @@ from ragcore.ports import Embedder, Tokenizer
 from ragcore.text.markdown import is_row, is_rule, labelled, row_cells, tables, without_pictures
 from ragcore.text.normalise import squeeze
 from ragcore.text.scripts import cjk_share
-from ragcore.text.sentences import split_sentences
+from ragcore.text.sentences import lines_of, split_sentences
 from ragcore.types import Sentence, Source
 
 SUPPORTED_FROM = 0.5  # V8; of the probability of the model
@@ -80,11 +80,7 @@ def support_states(
 
 def _lent_markers(text: str, found: Sequence[str]) -> list[tuple[int, ...]]:
     """For each claim without a marker those of the next claim in the same line that has some; () for the others."""
-    lines, position = [], 0
-    for claim in found:
-        start = text.find(claim, position)
-        position = start + len(claim) if start >= 0 else position
-        lines.append(text.count("\n", 0, max(start, 0)))
+    lines = lines_of(text, found)
     lent: list[tuple[int, ...]] = [()] * len(found)
     behind: tuple[int, tuple[int, ...]] = (-1, ())
     for at in range(len(found) - 1, -1, -1):

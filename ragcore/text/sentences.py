@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 
@@ -119,3 +119,13 @@ def _is_abbreviation(before: str, following: str) -> bool:
         or (following.isdigit() and word.lower() in before_number)
         or bool(_DOTTED.fullmatch(word))
     )
+
+
+def lines_of(text: str, sentences: Iterable[str]) -> list[int]:
+    """The line of a text, from 0, in which each of its sentences begins; they stand in it in this order."""
+    lines, position = [], 0
+    for sentence in sentences:
+        start = text.find(sentence, position)
+        position = start + len(sentence) if start >= 0 else position
+        lines.append(text.count("\n", 0, max(start, 0)))
+    return lines
