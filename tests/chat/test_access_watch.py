@@ -156,8 +156,9 @@ async def stream_of(secret: str):
 async def test_a_stream_ends_with_its_key_and_those_of_other_keys_go_on(world, llm):
     llm.script(Reply(texts=("First.\n\n", "Second [1]."), hold_before=1))
     key, secret = await run_db(lambda: api_key_create(user=world.reader, name="one"))
+    second, _secret = await run_db(lambda: api_key_create(user=world.reader, name="two"))
     parts = await stream_of(secret)
-    with access_watch().watch(Access(user_id=world.reader.pk, key=key.pk + 1)) as other:
+    with access_watch().watch(Access(user_id=world.reader.pk, key=second.pk)) as other:
         await access_watch().subscribed.wait()
 
         await run_db(lambda: api_key_revoke(key=key, actor=world.reader))
