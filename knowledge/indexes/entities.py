@@ -49,7 +49,7 @@ WHERE NOT EXISTS (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPassage:
-    """A passage with the mentions that were found in it, and pairs of names (name, other, kind) that it says are one."""
+    """A passage with its mentions, and pairs of names (name, other, kind) that it says are one."""
 
     document: int
     version: int

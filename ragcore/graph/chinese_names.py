@@ -56,7 +56,7 @@ def _named(group: list[tuple[int, int, str]]) -> Iterator[tuple[int, int]]:
 
 
 def _tagged(run: str) -> Iterator[tuple[int, int, str]]:
-    """Words with their part of speech, "" where it is unknown; a surname and what stands alone behind it is a person."""
+    """Words with their part of speech, "" where it is unknown; a surname with single characters is a person."""
     words = [
         (piece.start() + start, piece.start() + end, word)
         for piece in _PIECE.finditer(run)
