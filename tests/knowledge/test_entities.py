@@ -1,6 +1,7 @@
 import pytest
 
 from accounts.errors import NotAllowedError, NotFoundError
+from accounts.models import Tenant
 from knowledge.errors import EntityDecisionError, GraphNotBuiltError
 from knowledge.models import Entity, EntityReading, Mention
 from knowledge.selectors.entities import (
@@ -24,11 +25,11 @@ from tests.factories import ingest, make_set, make_user, scope_of
 
 pytestmark = pytest.mark.django_db
 
-FILM = "Rain over Kolm is a film of 1961. It was directed by Bojan Hladek."
+FILM = "Rain of Kolm is a film of 1961. It was directed by Bojan Hladek."
 PERSON = "Bojan Hladek was a film maker. Hladek died in Ljuba after a long illness."
 TOWN = "Ljuba lies on the river Sava. Many mills stand beside it."
 OTHERS = {f"other{n}": f"Report {n}: the mill of Ostrava number {n} grinds flour and oats all year." for n in range(12)}
-QUESTION = "Where did the director of the film Rain over Kolm die?"
+QUESTION = "Where did the director of the film Rain of Kolm die?"
 
 
 @pytest.fixture
@@ -122,10 +123,10 @@ def test_a_path_through_a_passage_that_one_may_not_read_does_not_exist(owner):
     ids, state = found(outsider)
     assert "film" not in ids
     assert state.graph["query_entities"] == []
-    assert "rain over kolm" not in names(outsider)
+    assert "rain of kolm" not in names(outsider)
     assert graph_statistics(scope=scope_of(outsider)).mentions < graph_statistics(scope=scope_of(insider)).mentions
     with pytest.raises(NotFoundError):
-        entity_named(scope=scope_of(outsider), name="Rain over Kolm")
+        entity_named(scope=scope_of(outsider), name="Rain of Kolm")
     person = entity_named(scope=scope_of(outsider), name="Bojan Hladek")
     counts = [entity_counts(scope=scope_of(user), entities=[person.pk])[person.pk] for user in (outsider, insider)]
     assert [one.documents for one in counts] == [1, 2]
@@ -133,7 +134,7 @@ def test_a_path_through_a_passage_that_one_may_not_read_does_not_exist(owner):
 
 
 def test_the_same_name_in_two_tenants_is_two_entities(owner):
-    other = make_user(tenant="elsewhere")
+    other = make_user(tenant=Tenant.objects.create(name="Elsewhere"))
     ingest(owner, make_set(owners=[owner]), film=FILM)
     ingest(other, make_set(owners=[other], tenant=other.tenant), film=FILM)
     entities_tend()
@@ -164,9 +165,9 @@ def test_decisions_hold_for_documents_that_are_read_later_and_can_be_undone(owne
     scope = scope_of(owner)
     ingest(owner, into, again="The Kolm Picture was restored by Ana Breg.")
     entities_tend()
-    question = "Who restored the film Rain over Kolm?"
+    question = "Who restored the film Rain of Kolm?"
 
-    merged = entities_merge(scope=scope, actor=owner, set_id=into.pk, name="Kolm Picture", into="Rain over Kolm")
+    merged = entities_merge(scope=scope, actor=owner, set_id=into.pk, name="Kolm Picture", into="Rain of Kolm")
     _, state = found(owner, question=question)
     assert "Kolm Picture" in state.graph["query_entities"]
     ingest(owner, into, again="The Kolm Picture was restored by Ana Breg in 1999.")
@@ -175,10 +176,10 @@ def test_decisions_hold_for_documents_that_are_read_later_and_can_be_undone(owne
     entity_decision_undo(scope=scope, actor=owner, decision_id=merged.pk)
     assert "Kolm Picture" not in found(owner, question=question)[1].graph["query_entities"]
 
-    rejected = entity_reject(scope=scope, actor=owner, set_id=into.pk, name="Rain over Kolm")
+    rejected = entity_reject(scope=scope, actor=owner, set_id=into.pk, name="Rain of Kolm")
     assert found(owner, question=question)[1].graph["query_entities"] == []
     entity_decision_undo(scope=scope, actor=owner, decision_id=rejected.pk)
-    assert found(owner, question=question)[1].graph["query_entities"] == ["Rain over Kolm"]
+    assert found(owner, question=question)[1].graph["query_entities"] == ["Rain of Kolm"]
 
 
 def test_a_split_outweighs_what_a_passage_says(owner):
