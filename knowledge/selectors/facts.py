@@ -1,10 +1,12 @@
-"""Which sets have their documents read for facts, and which versions are to be read (U8)."""
+"""Which sets have their documents read for facts or entities, and which versions are to be read (U8)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from django.db.models import Exists, OuterRef, QuerySet
 
-from knowledge.models import Document, FactReading, KnowledgeSet, SiteOptions
+from knowledge.models import Document, EntityReading, FactReading, KnowledgeSet, SiteOptions
 from ragcore.graph.extraction import RULES_VERSION
 from ragcore.options import FactOptions, resolve
 
@@ -12,16 +14,26 @@ GROUP = "facts"
 
 
 def sets_read_for_facts() -> list[int]:
-    """Sets of all tenants whose documents are read, by id."""
+    """Sets of all tenants whose documents are read for facts, by id."""
+    return [pk for pk, _tenant, options in _sets() if options.extract]
+
+
+def sets_read_for_entities() -> dict[int, list[int]]:
+    """Sets whose documents are read for entities, by id, for each tenant."""
+    found: dict[int, list[int]] = {}
+    for pk, tenant, options in _sets():
+        if options.entities:
+            found.setdefault(tenant, []).append(pk)
+    return found
+
+
+def _sets() -> Iterator[tuple[int, int, FactOptions]]:
+    """Every set with its tenant and its options, by id."""
     sites = dict(SiteOptions.objects.values_list("tenant_id", "options"))
     rows = KnowledgeSet.objects.order_by("pk").values_list("pk", "tenant_id", "options")
-    return [
-        pk
-        for pk, tenant, own in rows
-        if resolve(
-            FactOptions, ("site", sites.get(tenant, {}).get(GROUP, {})), ("set", own.get(GROUP, {}))
-        ).value.extract
-    ]
+    for pk, tenant, own in rows:
+        layers = ("site", sites.get(tenant, {}).get(GROUP, {})), ("set", own.get(GROUP, {}))
+        yield pk, tenant, resolve(FactOptions, *layers).value
 
 
 def documents_to_read(*, sets: list[int]) -> QuerySet[Document]:
@@ -30,3 +42,11 @@ def documents_to_read(*, sets: list[int]) -> QuerySet[Document]:
     inside = Document.sets.through.objects.filter(document_id=OuterRef("pk"), knowledgeset_id__in=sets)
     rows = Document.objects.filter(Exists(inside), ~Exists(read), deleted=None).exclude(live_version=None)
     return rows.select_related("live_version").order_by("pk")
+
+
+def documents_without_entities(*, tenant_id: int, sets: Sequence[int], rules: str, limit: int) -> list[Document]:
+    """The next searchable documents of these sets whose live version has not been read by these rules."""
+    read = EntityReading.objects.filter(version=OuterRef("live_version"), rules=rules)
+    inside = Document.sets.through.objects.filter(document_id=OuterRef("pk"), knowledgeset_id__in=sets)
+    rows = Document.objects.filter(Exists(inside), ~Exists(read), tenant_id=tenant_id, deleted=None)
+    return list(rows.exclude(live_version=None).order_by("pk").only("pk", "tenant_id", "title", "live_version")[:limit])

@@ -1,0 +1,20 @@
+"""Entities: reading documents for them in the background, and what owners decide about their names (U8)."""
+
+from knowledge.services.entities.decisions import (
+    entities_merge,
+    entity_confirm,
+    entity_decision_undo,
+    entity_reject,
+    entity_split,
+)
+from knowledge.services.entities.reading import entities_reread, entities_tend
+
+__all__ = [
+    "entities_merge",
+    "entities_reread",
+    "entities_tend",
+    "entity_confirm",
+    "entity_decision_undo",
+    "entity_reject",
+    "entity_split",
+]

@@ -1,0 +1,105 @@
+"""Which entities a question names: exactly, nearly, and under their other names (U8)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragcore.graph.mentions import question_names
+from ragcore.graph.triples import name_key
+from ragcore.ports import EntityGraph
+from ragcore.text.scripts import CJK
+from ragcore.text.tokenise import stop_words
+from ragcore.types.graph import Node
+
+MOST_WORDS = 9  # of a name in a question
+MOST_CJK = 14  # characters
+LEAST_ALIKE = 0.55  # trigram similarity of a name that nothing is called exactly
+ALIKE_WEIGHT = 0.8
+OTHER_WEIGHT = 0.9
+MOST_LINKED = 8  # entities of one question, without their other names
+MOST_KEYS = 900
+
+_TOKEN = re.compile(r"[^\s,;:?!\"“”()（），。？！、；：]+")
+_RUN = re.compile(f"[{CJK}A-Za-z0-9·-]*[{CJK}]+[{CJK}A-Za-z0-9·-]*")
+_POSSESSIVE = re.compile(r"['’]s?$")
+_HAS_CJK = re.compile(f"[{CJK}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a question that may be a name, with its key."""
+
+    start: int
+    end: int
+    key: str
+
+
+def link_question(text: str, graph: EntityGraph) -> dict[Node, float]:
+    """Entities that a question names with their weights in (0, 1]; the longest name at each place counts."""
+    spans = list(_spans(text))[:MOST_KEYS]
+    known = graph.named([span.key for span in spans])
+    taken = _longest([span for span in spans if span.key in known])
+    names = [span for span in taken if _is_name(text, span)] or taken
+    found = {known[span.key]: 1.0 for span in names[:MOST_LINKED]}
+    covered = [text[span.start : span.end].lower() for span in taken]
+    rest = [key for name in question_names(text) if not _within(key := name_key(name), covered)]
+    for alike in graph.alike(rest, least=LEAST_ALIKE, limit=2).values():
+        for node, likeness in alike:
+            found.setdefault(node, ALIKE_WEIGHT * likeness)
+    return _with_other_names(found, graph)
+
+
+def _with_other_names(found: Mapping[Node, float], graph: EntityGraph) -> dict[Node, float]:
+    every = dict(found)
+    others: Mapping[int, Sequence[Node]] = graph.other_names(list(found))
+    for node, weight in found.items():
+        for other in others.get(node.id, ()):
+            every.setdefault(other, OTHER_WEIGHT * weight)
+    return every
+
+
+def _within(key: str, covered: Sequence[str]) -> bool:
+    return not key or any(key in text or text in key for text in covered)
+
+
+def _is_name(text: str, span: Span) -> bool:
+    """A single word in small letters only counts where nothing else is named."""
+    words = text[span.start : span.end]
+    return " " in words or not words[:1].islower() or _HAS_CJK.search(words) is not None
+
+
+def _spans(text: str) -> Iterator[Span]:
+    """Runs of words, longest first, and of characters where these are no words."""
+    tokens = [match.span() for match in _TOKEN.finditer(text)]
+    for length in range(min(MOST_WORDS, len(tokens)), 0, -1):
+        for at in range(len(tokens) - length + 1):
+            start, end = tokens[at][0], tokens[at + length - 1][1]
+            yield from _keys(text, start, end, single=length == 1)
+    for run in _RUN.finditer(text):
+        word = run.group()
+        for length in range(min(MOST_CJK, len(word)), 1, -1):
+            for at in range(len(word) - length + 1):
+                yield Span(run.start() + at, run.start() + at + length, name_key(word[at : at + length]))
+
+
+def _keys(text: str, start: int, end: int, *, single: bool) -> Iterator[Span]:
+    if text[end : end + 1] == ")":  # a name with its kind in brackets
+        yield Span(start, end + 1, name_key(text[start : end + 1]))
+    words = text[start:end].strip(".'’*_")
+    for name in dict.fromkeys((words, _POSSESSIVE.sub("", words))):
+        key = name_key(name)
+        if single and (key in stop_words() or (len(key) < 3 and not name.isupper()) or key.isdigit()):
+            continue
+        if key:
+            yield Span(start, end, key)
+
+
+def _longest(spans: Sequence[Span]) -> list[Span]:
+    """Those that stand in no longer one, in the order of the question."""
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda one: (one.start - one.end, one.start)):
+        if all(span.end <= other.start or span.start >= other.end for other in kept):
+            kept.append(span)
+    return sorted(kept, key=lambda one: one.start)
