@@ -207,6 +207,7 @@ class RunConfiguration(models.Model):
         COMPRESSION = "compression", pgettext_lazy("what a run asks", "Context compression alone")
         GENERATION = "generation", pgettext_lazy("what a run asks", "Generation alone, from the relevant documents")
         SUPPORT = "support", pgettext_lazy("what a run asks", "Support check alone, of the accepted answer")
+        TRIPLES = "triples", pgettext_lazy("what a run asks", "Triples alone, with and without re-scoring")
 
     run = models.ForeignKey(EvaluationRun, on_delete=models.CASCADE, related_name="configurations")
     position = models.PositiveSmallIntegerField(default=0)

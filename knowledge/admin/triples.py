@@ -238,7 +238,8 @@ class TripleAdmin(CuratorAdmin):
             key = entity_key_of(asked["name"])
             rows = rows.filter(Q(subject_key=key) | Q(object_key=key))
         is_csv = request.GET.get("format") != "jsonld"
-        lines = csv_lines(rows) if is_csv else jsonld_lines(rows)
+        each = rows.iterator(chunk_size=2000)
+        lines = csv_lines(each) if is_csv else jsonld_lines(each)
         kind, name = ("text/csv; charset=utf-8", "triples.csv") if is_csv else ("application/ld+json", "triples.jsonld")
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return StreamingHttpResponse(lines, content_type=kind, headers=headers)

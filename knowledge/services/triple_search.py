@@ -12,9 +12,10 @@ from knowledge.selectors.sets import sets_readable
 from knowledge.selectors.visibility import visible_to
 from ragcore.embedding.vectors import CachingEmbedder
 from ragcore.graph.paths import PathAnswer, PathSearch
-from ragcore.graph.retrieval import DEFAULT_RESULTS, SignalWeights, TripleSearch, Weights
+from ragcore.graph.retrieval import DEFAULT_RESULTS, RankedTriples, SignalWeights, TripleSearch, Weights
 from ragcore.graph.rewriting import FactAnswer, retrieve_and_rewrite, rewrite_by_model
 from ragcore.llm.client import LlmClient
+from ragcore.ports import Embedder
 from ragcore.text.normalise import normalise_query
 from ragcore.types import Language
 
@@ -57,14 +58,26 @@ def triples_retrieve_and_rewrite(
     text = normalise_query(question)[:MAX_QUESTION]
     index = triple_index(scope=scope, sets=sets)
     embedder = CachingEmbedder(model_registry.embedder())
-    search = TripleSearch(
-        index=index, embedder=embedder, tokenizer=model_registry.tokenizer(), weights=SignalWeights.shipped()
-    )
+    search = _search(index, embedder)
     answer = retrieve_and_rewrite(
         search, text, n_results, use_reranking, prompt_type=prompt_type, weights=weights, language=language
     )
     paths = PathSearch(source=index, embedder=embedder).answer(text) if text else []
     return FactsFound(answer=answer, paths=tuple(paths))
+
+
+def triples_rank(
+    *, scope: Scope, question: str, sets: Sequence[int] = (), n_results: int = DEFAULT_RESULTS
+) -> RankedTriples:
+    """Facts for the question with and without re-scoring, from one search."""
+    search = _search(triple_index(scope=scope, sets=sets), CachingEmbedder(model_registry.embedder()))
+    return search.rank(normalise_query(question)[:MAX_QUESTION], n_results=n_results)
+
+
+def _search(index: ScopedTriples, embedder: Embedder) -> TripleSearch:
+    return TripleSearch(
+        index=index, embedder=embedder, tokenizer=model_registry.tokenizer(), weights=SignalWeights.shipped()
+    )
 
 
 async def chain_written_by_model(found: FactsFound, *, seconds: float = MODEL_SECONDS) -> FactsFound:
