@@ -41,6 +41,8 @@ class NotFoundError(PermanentError):
         "lexicon_version": "There is no such version of the lexicon, or you may not publish it.",
         "place": "There is no folder or host %(place)s, or you may not see it.",
         "triple_import": "There is no import %(triple_import)s, or you may not see it.",
+        "entity": "There is no such entity, or you may not see it.",
+        "entity_decision": "There is no such decision, or you may not undo it.",
         "triple": "There is no fact %(triple)s, or you may not see it.",
         "source": "There is no source %(source)s, or you may not see it.",
         "version": "There is no such version of this document.",

@@ -372,6 +372,16 @@ class MeasuredFirstError(PermanentError):
     default_message = "These settings are measured on the golden sets of this knowledge set before they are published."
 
 
+class EntityDecisionError(PermanentError):
+    """A decision about names of entities that means nothing."""
+
+    code = "invalid_entity_decision"
+    default_message = "This decision cannot be made."
+    reasons: ClassVar[Mapping[str, Sentence]] = {
+        "same_name": "'%(name)s' is one name already, however it is written.",
+    }
+
+
 class LexiconTermError(PermanentError):
     """A term of the lexicon that cannot be kept as it is."""
 

@@ -14,6 +14,8 @@ ACTIONS = {
     "document.readers": _("Changed readers of document"),
     "document.review": _("Reviewed document or set its review date"),
     "document.security": _("Source changed who may read a document"),
+    "entity.decide": _("Decided about entities"),
+    "entity.undo": _("Undid decision about entities"),
     "lexicon.change": _("Changed lexicon term"),
     "lexicon.decide": _("Decided about lexicon terms"),
     "lexicon.delete": _("Deleted lexicon term"),

@@ -10,6 +10,7 @@ from knowledge.models.documents import (
     DuplicatePair,
     SketchBand,
 )
+from knowledge.models.entities import Entity, EntityAlias, EntityDecision, EntityKind, EntityReading, Mention
 from knowledge.models.graph import FactReading, Triple, TripleImport, TripleVector
 from knowledge.models.index import (
     BackendChange,
@@ -44,6 +45,11 @@ __all__ = [
     "DocumentReview",
     "DocumentVersion",
     "DuplicatePair",
+    "Entity",
+    "EntityAlias",
+    "EntityDecision",
+    "EntityKind",
+    "EntityReading",
     "FactReading",
     "HandlerRule",
     "IndexEntry",
@@ -55,6 +61,7 @@ __all__ = [
     "LexiconMining",
     "LexiconTerm",
     "LexiconVersion",
+    "Mention",
     "OptionsChange",
     "QueueTurn",
     "ReaderList",

@@ -1,0 +1,164 @@
+"""Entities, their mentions and other names as far as the asker may know them; what owners decided about them (U8).
+
+An entity exists for the asker where a passage that a search of theirs may touch mentions it. Every number is counted
+under the same condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+
+from accounts.errors import NotFoundError
+from accounts.scope import Scope
+from knowledge.indexes.graph_triples import entity_key
+from knowledge.models import Entity, EntityAlias, EntityDecision, KnowledgeSet, Mention
+from knowledge.selectors.documents import documents_askable
+from knowledge.selectors.lexicon import lexicon_condition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityCounts:
+    """How often an entity is mentioned in what the asker may read."""
+
+    mentions: int = 0
+    passages: int = 0
+    documents: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphStatistics:
+    """Sizes of the graph of entities that the asker may see."""
+
+    entities: int
+    mentions: int
+    passages: int
+    documents: int
+    aliases: int
+
+
+def mentions_askable(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[Mention]:
+    """THE definition of which mentions the asker may see: in passages of the live versions of documents that a search
+    of the asker may touch, while the passage is not taken out. `sets` narrows them.
+    """
+    return Mention.objects.filter(_in_passages(scope, sets), tenant_id=scope.tenant_id)
+
+
+def aliases_askable(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[EntityAlias]:
+    """Other names that a passage tells which the asker may see, by the same definition."""
+    return EntityAlias.objects.filter(_in_passages(scope, sets), tenant_id=scope.tenant_id)
+
+
+def _in_passages(scope: Scope, sets: Sequence[int]) -> Q:
+    documents = documents_askable(scope=scope, sets=sets).order_by().values("pk")
+    return Q(document__in=documents, document__live_version=F("version"), chunk__retired=None)
+
+
+def entities_listed(
+    *, scope: Scope, sets: Sequence[int] = (), text: str = "", kind: str = "", name: str = ""
+) -> QuerySet[Entity]:
+    """Entities that the asker may know of, by name. `text`: part of the name, `name`: the whole of it."""
+    mentions = mentions_askable(scope=scope, sets=sets).filter(entity=OuterRef("pk"))
+    rows = Entity.objects.filter(Exists(mentions), tenant_id=scope.tenant_id).order_by("key", "pk")
+    if text:
+        rows = rows.filter(key__contains=entity_key(text))
+    if name:
+        rows = rows.filter(key=entity_key(name))
+    return rows.filter(kind=kind) if kind else rows
+
+
+def entity_get(*, scope: Scope, entity_id: int, sets: Sequence[int] = ()) -> Entity:
+    """An entity that the asker may know of. Raises NotFoundError."""
+    found = entities_listed(scope=scope, sets=sets).filter(pk=entity_id).first()
+    if found is None:
+        raise NotFoundError("entity", entity=entity_id)
+    return found
+
+
+def entity_named(*, scope: Scope, name: str, sets: Sequence[int] = ()) -> Entity:
+    """The entity of this name that the asker may know of. Raises NotFoundError."""
+    found = entities_listed(scope=scope, sets=sets, name=name).first()
+    if found is None:
+        raise NotFoundError("entity", entity=0, name=name)
+    return found
+
+
+def entity_counts(*, scope: Scope, entities: Iterable[int], sets: Sequence[int] = ()) -> dict[int, EntityCounts]:
+    """Counts of entities by id; those that the asker may not know of are left out."""
+    rows = mentions_askable(scope=scope, sets=sets).filter(entity__in=list(entities)).order_by().values("entity_id")
+    counted = rows.annotate(
+        mentions=Count("pk"), passages=Count("chunk", distinct=True), documents=Count("document", distinct=True)
+    )
+    return {
+        row["entity_id"]: EntityCounts(mentions=row["mentions"], passages=row["passages"], documents=row["documents"])
+        for row in counted
+    }
+
+
+def entity_mentions(*, scope: Scope, entity_id: int, sets: Sequence[int] = ()) -> QuerySet[Mention]:
+    """Mentions of one entity in reading order, each with its passage and document."""
+    rows = mentions_askable(scope=scope, sets=sets).filter(entity=entity_id)
+    return rows.select_related("chunk", "document", "version").order_by("document", "chunk__ordinal", "start", "pk")
+
+
+def entity_aliases(*, scope: Scope, entity_id: int, sets: Sequence[int] = ()) -> QuerySet[EntityAlias]:
+    """Pairs of names that passages tell and of which the entity is one, each with both entities and its passage."""
+    rows = aliases_askable(scope=scope, sets=sets).filter(Q(entity=entity_id) | Q(other=entity_id))
+    return rows.select_related("entity", "other", "chunk", "document").order_by("pk")
+
+
+def entity_neighbours(
+    *, scope: Scope, entity_id: int, sets: Sequence[int] = (), limit: int = 50
+) -> list[tuple[Entity, int]]:
+    """Entities that stand in the same sentences, with the number of these, most frequent first."""
+    seen = mentions_askable(scope=scope, sets=sets)
+    beside = Mention.objects.filter(
+        entity=entity_id, chunk=OuterRef("chunk"), sentence_start=OuterRef("sentence_start")
+    ).order_by()
+    rows = (
+        seen.filter(Exists(beside), chunk__in=seen.filter(entity=entity_id).order_by().values("chunk"))
+        .exclude(entity=entity_id)
+        .order_by()
+        .values("entity_id")
+        .annotate(number=Count("pk"))
+        .order_by("-number", "entity_id")[:limit]
+    )
+    numbers = {row["entity_id"]: row["number"] for row in rows}
+    found = Entity.objects.in_bulk(list(numbers))
+    return [(found[pk], number) for pk, number in numbers.items() if pk in found]
+
+
+def graph_statistics(*, scope: Scope, sets: Sequence[int] = ()) -> GraphStatistics:
+    """Sizes of the graph, counted among what the asker may read."""
+    rows = mentions_askable(scope=scope, sets=sets).order_by()
+    counts = rows.aggregate(
+        mentions=Count("pk"),
+        entities=Count("entity", distinct=True),
+        passages=Count("chunk", distinct=True),
+        documents=Count("document", distinct=True),
+    )
+    return GraphStatistics(**counts, aliases=aliases_askable(scope=scope, sets=sets).order_by().count())
+
+
+# ── decisions ───────────────────────────────────────────────────────────────────────────────────
+
+
+def decisions_managed(*, scope: Scope, knowledge_set: KnowledgeSet | None) -> QuerySet[EntityDecision]:
+    """Decisions for one set, or those for all sets of the tenant, that the asker may see and undo, the latest first."""
+    rows = EntityDecision.objects.filter(lexicon_condition(scope=scope), clearance__lte=scope.clearance)
+    if knowledge_set is not None:
+        rows = rows.filter(knowledge_set=knowledge_set)
+    else:
+        rows = rows.filter(knowledge_set=None, tenant_id=scope.tenant_id)
+    return rows.select_related("author", "knowledge_set").order_by("-pk")
+
+
+def decision_get(*, scope: Scope, decision_id: int) -> EntityDecision:
+    """A decision that the asker may undo. Raises NotFoundError."""
+    rows = EntityDecision.objects.filter(lexicon_condition(scope=scope), clearance__lte=scope.clearance)
+    found = rows.select_related("knowledge_set").filter(pk=decision_id).first()
+    if found is None:
+        raise NotFoundError("entity_decision", decision=decision_id)
+    return found
