@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from django.db.models import Exists, OuterRef, QuerySet
+from collections.abc import Iterator, Mapping
+
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from knowledge.models import Document, FactReading, KnowledgeSet, SiteOptions
 from ragcore.graph.extraction import RULES_VERSION
+from ragcore.graph.model_extraction import MODEL_RULES
 from ragcore.options import FactOptions, resolve
 
 GROUP = "facts"
@@ -13,15 +16,28 @@ GROUP = "facts"
 
 def sets_read_for_facts() -> list[int]:
     """Sets of all tenants whose documents are read, by id."""
+    return [pk for pk, options in _fact_options() if options.extract]
+
+
+def passages_limits(*, sets: list[int]) -> dict[int, int]:
+    """Set -> passages of a document that a language model reads, for those of the sets that let it read."""
+    return {pk: options.model_passages for pk, options in _fact_options() if pk in sets and options.model_passages}
+
+
+def _fact_options() -> Iterator[tuple[int, FactOptions]]:
     sites = dict(SiteOptions.objects.values_list("tenant_id", "options"))
-    rows = KnowledgeSet.objects.order_by("pk").values_list("pk", "tenant_id", "options")
-    return [
-        pk
-        for pk, tenant, own in rows
-        if resolve(
-            FactOptions, ("site", sites.get(tenant, {}).get(GROUP, {})), ("set", own.get(GROUP, {}))
-        ).value.extract
-    ]
+    for pk, tenant, own in KnowledgeSet.objects.order_by("pk").values_list("pk", "tenant_id", "options"):
+        layers = ("site", sites.get(tenant, {}).get(GROUP, {})), ("set", own.get(GROUP, {}))
+        yield pk, resolve(FactOptions, *layers).value
+
+
+def readings_to_ask(*, limits: Mapping[int, int]) -> QuerySet[FactReading]:
+    """Live versions that the rules have read and the model has not read to the end, of sets that let it."""
+    rows = FactReading.objects.filter(
+        knowledge_set__in=list(limits), rules=RULES_VERSION, version=F("version__document__live_version")
+    )
+    rows = rows.filter(version__document__deleted=None).exclude(model=MODEL_RULES)
+    return rows.select_related("version__document").order_by("pk")
 
 
 def documents_to_read(*, sets: list[int]) -> QuerySet[Document]:

@@ -226,6 +226,11 @@ def _spelt_out(words: str, short: str) -> str:
     return words[words.rfind(taken[0]) :] if words.count(taken[0]) == 1 else " ".join(taken)
 
 
+def cue_relations(*, chinese: bool) -> list[str]:
+    """Names of the relations that the rules know."""
+    return list(dict.fromkeys(native if chinese else english for english, native, _ in _cues()))
+
+
 @cache
 def _cues() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
     """Relation in English and Chinese, and what stands between its ends."""
