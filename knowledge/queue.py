@@ -27,6 +27,7 @@ RETRY_REPRESENTATIONS = "knowledge.retry_representations"
 BUILD_LEXICON = "knowledge.build_lexicon"
 MINE_TERMS = "knowledge.mine_terms"
 TEND_TRIPLES = "knowledge.tend_triples"
+READ_ENTITIES = "knowledge.read_entities"
 
 QUEUES = {
     ADVANCE_INGESTION: "ingest",
@@ -44,6 +45,7 @@ QUEUES = {
     RETRY_REPRESENTATIONS: "nightly",
     TELL_REVIEWS: "nightly",
     TEND_TRIPLES: "nightly",
+    READ_ENTITIES: "nightly",
     APPLY_BACKEND_CHANGES: "chat",  # short, and people wait to find what they have uploaded
 }
 

@@ -12,6 +12,7 @@ from knowledge.queue import (
     MAINTAIN,
     MINE_TERMS,
     PURGE,
+    READ_ENTITIES,
     RECORD_DUPLICATES,
     REFRESH_INDEXES,
     RENDER_VERSION,
@@ -23,7 +24,7 @@ from knowledge.queue import (
     TELL_REVIEWS,
     TEND_TRIPLES,
 )
-from knowledge.services import lexicon
+from knowledge.services import entities, lexicon
 from knowledge.services.reviews import reviews_tell
 
 
@@ -123,3 +124,9 @@ def tell_reviews() -> None:
 def tend_triples() -> None:
     """Read files of triples that wait, and make vectors of facts that have none."""
     services.triples_tend()
+
+
+@shared_task(name=READ_ENTITIES)
+def read_entities() -> None:
+    """Read documents that went live for the entities that they mention."""
+    entities.entities_tend()

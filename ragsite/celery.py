@@ -39,6 +39,11 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"queue": "nightly", "expires": 60},
     },
+    "read documents for the entities that they mention": {
+        "task": "knowledge.read_entities",
+        "schedule": 60.0,
+        "options": {"queue": "nightly", "expires": 60},
+    },
     "keep another search backend in step": {
         "task": "knowledge.apply_backend_changes",
         "schedule": 30.0,

@@ -146,6 +146,13 @@ def triples_try_lock() -> Iterator[bool]:
 
 
 @contextmanager
+def entities_try_lock() -> Iterator[bool]:
+    """True while this connection may read documents for entities; False if another one does."""
+    with _session_lock("ragsite.entities") as held:
+        yield held
+
+
+@contextmanager
 def _session_lock(name: str) -> Iterator[bool]:
     held = bool(fetch(TRY_SESSION, {"name": name})[0][0])
     try:

@@ -1,12 +1,12 @@
-"""Which sets have their documents read for facts, and which versions are to be read (U8)."""
+"""Which sets have their documents read for facts or entities, and which versions are to be read (U8)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from knowledge.models import Document, FactReading, KnowledgeSet, SiteOptions
+from knowledge.models import Document, EntityReading, FactReading, KnowledgeSet, SiteOptions
 from ragcore.graph.extraction import RULES_VERSION
 from ragcore.graph.model_extraction import MODEL_RULES
 from ragcore.options import FactOptions, resolve
@@ -15,20 +15,31 @@ GROUP = "facts"
 
 
 def sets_read_for_facts() -> list[int]:
-    """Sets of all tenants whose documents are read, by id."""
-    return [pk for pk, options in _fact_options() if options.extract]
+    """Sets of all tenants whose documents are read for facts, by id."""
+    return [pk for pk, _tenant, options in _sets() if options.extract]
+
+
+def sets_read_for_entities() -> dict[int, list[int]]:
+    """Sets whose documents are read for entities, by id, for each tenant."""
+    found: dict[int, list[int]] = {}
+    for pk, tenant, options in _sets():
+        if options.entities:
+            found.setdefault(tenant, []).append(pk)
+    return found
+
+
+def _sets() -> Iterator[tuple[int, int, FactOptions]]:
+    """Every set with its tenant and its options, by id."""
+    sites = dict(SiteOptions.objects.values_list("tenant_id", "options"))
+    rows = KnowledgeSet.objects.order_by("pk").values_list("pk", "tenant_id", "options")
+    for pk, tenant, own in rows:
+        layers = ("site", sites.get(tenant, {}).get(GROUP, {})), ("set", own.get(GROUP, {}))
+        yield pk, tenant, resolve(FactOptions, *layers).value
 
 
 def passages_limits(*, sets: list[int]) -> dict[int, int]:
     """Set -> passages of a document that a language model reads, for those of the sets that let it read."""
-    return {pk: options.model_passages for pk, options in _fact_options() if pk in sets and options.model_passages}
-
-
-def _fact_options() -> Iterator[tuple[int, FactOptions]]:
-    sites = dict(SiteOptions.objects.values_list("tenant_id", "options"))
-    for pk, tenant, own in KnowledgeSet.objects.order_by("pk").values_list("pk", "tenant_id", "options"):
-        layers = ("site", sites.get(tenant, {}).get(GROUP, {})), ("set", own.get(GROUP, {}))
-        yield pk, resolve(FactOptions, *layers).value
+    return {pk: options.model_passages for pk, _tenant, options in _sets() if pk in sets and options.model_passages}
 
 
 def readings_to_ask(*, limits: Mapping[int, int]) -> QuerySet[FactReading]:
@@ -46,3 +57,11 @@ def documents_to_read(*, sets: list[int]) -> QuerySet[Document]:
     inside = Document.sets.through.objects.filter(document_id=OuterRef("pk"), knowledgeset_id__in=sets)
     rows = Document.objects.filter(Exists(inside), ~Exists(read), deleted=None).exclude(live_version=None)
     return rows.select_related("live_version").order_by("pk")
+
+
+def documents_without_entities(*, tenant_id: int, sets: Sequence[int], rules: str, limit: int) -> list[Document]:
+    """The next searchable documents of these sets whose live version has not been read by these rules."""
+    read = EntityReading.objects.filter(version=OuterRef("live_version"), rules=rules)
+    inside = Document.sets.through.objects.filter(document_id=OuterRef("pk"), knowledgeset_id__in=sets)
+    rows = Document.objects.filter(Exists(inside), ~Exists(read), tenant_id=tenant_id, deleted=None)
+    return list(rows.exclude(live_version=None).order_by("pk").only("pk", "tenant_id", "title", "live_version")[:limit])

@@ -152,11 +152,16 @@ class RepresentationOptions:
     )
 
 
-@option_group("facts", _("Knowledge graph"), basic=("extract",))
+@option_group("facts", _("Knowledge graph"), basic=("entities", "extract"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactOptions:
-    """Facts that are read in the documents of a set (U8)."""
+    """What is read in the documents of a set for its graph (U8)."""
 
+    entities: bool = option(
+        True,
+        _("Index names and terms"),
+        _("Names, terms and identifiers with the passages that mention them, for questions over several documents."),
+    )
     extract: bool = option(
         False,
         _("Read facts in documents"),

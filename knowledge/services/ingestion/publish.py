@@ -25,7 +25,7 @@ from knowledge.indexes.lexical_statistics import (
 )
 from knowledge.model_registry import tokenizer
 from knowledge.models import Chunk, Document, DocumentVersion, IngestItem, RepresentationRetry
-from knowledge.queue import RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
+from knowledge.queue import READ_ENTITIES, RECORD_DUPLICATES, REFRESH_INDEXES, enqueue_on_commit
 from knowledge.selectors.lexicon import lexicon_of_index
 from knowledge.services.handlers import series_settle
 from knowledge.services.ingestion.chunk_and_represent import PreparedVersion
@@ -198,6 +198,7 @@ def _afterwards(tenant_id: int, batch: Sequence[PublishableVersion]) -> None:
         rendition_enqueue(one.version)
     if batch:
         enqueue_on_commit(RECORD_DUPLICATES)
+        enqueue_on_commit(READ_ENTITIES)
     if any(tenant == tenant_id for tenant, _ in drifted_statistics()):
         enqueue_on_commit(REFRESH_INDEXES)
 

@@ -1,0 +1,134 @@
+"""Reading documents for the entities that they mention, in the background and by set (U8).
+
+A stage of ingestion of its own behind the switch to live: a few documents at a time, their mentions and the note that
+they were read in one transaction, so that it can be broken off and goes on. A document that is replaced meanwhile is
+read again in its new version. What other rules or another lexicon have read is read again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from hashlib import sha256
+
+from django.db import IntegrityError, transaction
+
+from knowledge import model_registry
+from knowledge.indexes.entities import ReadPassage, mentions_remove, mentions_store, readings_outdated
+from knowledge.indexes.statements import entities_try_lock
+from knowledge.models import Chunk, Document, EntityReading
+from knowledge.queue import READ_ENTITIES, enqueue_on_commit
+from knowledge.selectors.facts import documents_without_entities, sets_read_for_entities
+from knowledge.selectors.lexicon import lexicon_of_index
+from ragcore.graph.mentions import RULES_VERSION, EntityMention, MentionFinder
+from ragcore.graph.term_spans import TermSpans
+from ragcore.ports import Tokenizer
+from ragcore.text.lexicon import TermLexicon
+from ragcore.text.mining.abbreviations import find_abbreviations
+from ragcore.text.mining.bilingual import find_translations
+
+logger = logging.getLogger(__name__)
+
+TEND_SECONDS = 40.0
+BATCH = 32  # documents
+OUTDATED = 500  # versions taken out at once
+KINDS = (Chunk.Kind.BODY, Chunk.Kind.WHOLE)  # the others repeat what these say
+MOST_ALIASES = 40  # of a passage
+
+
+def entities_tend(*, seconds: float = TEND_SECONDS) -> None:
+    """Read the documents that wait, for so long; nothing if another worker does it."""
+    with entities_try_lock() as held:
+        if not held:
+            return
+        more = _tend(until=time.monotonic() + seconds)
+    if more:
+        enqueue_on_commit(READ_ENTITIES)
+
+
+def _tend(*, until: float) -> bool:
+    """Whether there is more to do."""
+    tenants = sets_read_for_entities()
+    while _withdraw([pk for sets in tenants.values() for pk in sets]):
+        if time.monotonic() >= until:
+            return True
+    for tenant_id, sets in tenants.items():
+        lexicon = lexicon_of_index(tenant_id=tenant_id)
+        rules = rules_of(lexicon)
+        finder = MentionFinder(TermSpans.of(lexicon.all_names()) if lexicon else None)
+        while rows := documents_without_entities(tenant_id=tenant_id, sets=sets, rules=rules, limit=BATCH):
+            _read_safely(rows, finder, rules)
+            if time.monotonic() >= until:
+                return True
+    return False
+
+
+def rules_of(lexicon: TermLexicon | None) -> str:
+    """What a reading depends on: our rules, and the names of the tenant's lexicons."""
+    if not lexicon:
+        return RULES_VERSION
+    names = "\n".join(sorted(lexicon.all_names()))
+    return f"{RULES_VERSION}:{sha256(names.encode()).hexdigest()[:24]}"
+
+
+def _read_safely(documents: Sequence[Document], finder: MentionFinder, rules: str) -> None:
+    """Read documents together; where a passage of one of them was deleted meanwhile, one by one without that one."""
+    try:
+        _read(documents, finder, rules)
+    except IntegrityError:
+        for document in documents:
+            try:
+                _read([document], finder, rules)
+            except IntegrityError:
+                logger.info("document %s was deleted while it was read for entities", document.pk)
+
+
+@transaction.atomic
+def _read(documents: Sequence[Document], finder: MentionFinder, rules: str) -> None:
+    by_version = {document.live_version_id: document for document in documents}
+    versions = [pk for pk in by_version if pk is not None]
+    mentions_remove(versions=versions)
+    chunks = Chunk.objects.filter(version__in=versions, kind__in=KINDS, retired=None).order_by("version", "ordinal")
+    counts = dict.fromkeys(versions, 0)
+    passages = []
+    tokenizer = model_registry.tokenizer()
+    for chunk in chunks.only("version_id", "text", "heading_path").iterator(chunk_size=500):
+        document = by_version[chunk.version_id]
+        found = finder.find(chunk.text, title=document.title, heading_path=chunk.heading_path)
+        counts[chunk.version_id] += len(found)
+        passages.append(
+            ReadPassage(
+                document=document.pk,
+                version=chunk.version_id,
+                chunk=chunk.pk,
+                mentions=found,
+                aliases=aliases_in(chunk.text, found, tokenizer),
+            )
+        )
+    mentions_store(passages, tenant_id=documents[0].tenant_id)
+    EntityReading.objects.filter(version__in=versions).delete()
+    EntityReading.objects.bulk_create(
+        EntityReading(version_id=pk, tenant_id=documents[0].tenant_id, rules=rules, mentions=counts[pk])
+        for pk in versions
+    )
+
+
+def aliases_in(text: str, mentions: Sequence[EntityMention], tokenizer: Tokenizer) -> list[tuple[str, str, str]]:
+    """Pairs of names that a passage says are one: (short, long, "abbreviation"), or both languages, "bracket"."""
+    if not mentions:
+        return []
+    found = [(pair.first, pair.second, "abbreviation") for pair in find_abbreviations(text)]
+    if not text.isascii():
+        found += [(pair.first, pair.second, "bracket") for pair in find_translations(text, cut=tokenizer.words)]
+    return list(dict.fromkeys(found))[:MOST_ALIASES]
+
+
+@transaction.atomic
+def _withdraw(sets: Sequence[int]) -> bool:
+    """Take out what was read in versions that no search finds any more; whether there was any."""
+    gone = readings_outdated(sets=sets, limit=OUTDATED)
+    if gone:
+        mentions_remove(versions=gone)
+        EntityReading.objects.filter(version__in=gone).delete()
+    return bool(gone)
