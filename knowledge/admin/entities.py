@@ -98,7 +98,9 @@ class EntityPages(CuratorAdmin):
         scope, choices, chosen, sets = _sets(request)
         try:
             entity = entity_named(scope=scope, name=_text(request, "name"), sets=sets)
-            other = entity_named(scope=scope, name=_text(request, "with"), sets=sets) if _text(request, "with") else None
+            other = (
+                entity_named(scope=scope, name=_text(request, "with"), sets=sets) if _text(request, "with") else None
+            )
         except NotFoundError as error:
             raise Http404(error.message) from error
         mentions = entity_mentions(scope=scope, entity_id=entity.pk, sets=sets)

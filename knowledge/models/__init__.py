@@ -59,6 +59,7 @@ __all__ = [
     "EntityKind",
     "EntityReading",
     "FactReading",
+    "FactState",
     "HandlerRule",
     "IndexEntry",
     "IngestItem",

@@ -175,9 +175,10 @@ class TripleDecision(models.Model):
     knowledge_set = models.ForeignKey(
         "knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("set")
     )
+    # that says it: who may not read it is told nothing of the decision; None: imported
     document = models.ForeignKey(
-        "knowledge.Document", null=True, on_delete=models.CASCADE, related_name="+"
-    )  # that says it: who may not read it is told nothing of the decision; None: imported
+        "knowledge.Document", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+    )
     kind = models.CharField(_("decision"), max_length=10, choices=FactState.choices)
     subject = models.TextField(_("subject"))
     relation = models.TextField(_("relation"))

@@ -17,9 +17,7 @@ from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.sets import sets_curated, sets_readable
 
 
-def triples_askable(
-    *, scope: Scope, sets: Sequence[int] = (), include_rejected: bool = False
-) -> QuerySet[Triple]:
+def triples_askable(*, scope: Scope, sets: Sequence[int] = (), include_rejected: bool = False) -> QuerySet[Triple]:
     """THE definition of which facts the asker may see: imported ones of sets that the asker may read, and those of the
     live versions of documents that a search of the asker may touch, while their passage is not taken out.
 
@@ -77,7 +75,9 @@ def triple_curated(*, scope: Scope, triple_id: int) -> Triple:
 def triple_decisions(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[TripleDecision]:
     """Decisions about facts of sets that the asker curates, the latest first; of documents that the asker may read."""
     documents = documents_askable(scope=scope, sets=sets).order_by().values("pk")
-    rows = TripleDecision.objects.filter(Q(document=None) | Q(document__in=documents), knowledge_set__in=_curated(scope))
+    rows = TripleDecision.objects.filter(
+        Q(document=None) | Q(document__in=documents), knowledge_set__in=_curated(scope)
+    )
     if sets:
         rows = rows.filter(knowledge_set__in=list(sets))
     return rows.select_related("knowledge_set", "author").order_by("-pk")

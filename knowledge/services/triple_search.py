@@ -78,9 +78,7 @@ def triples_retrieve_and_rewrite(
         language=language or language_of(text),
     )  # fmt: skip
     paths, by_meaning = _paths(asked, answer, PathSearch(source=index, embedder=embedder))
-    return FactsFound(
-        answer=replace(answer, question=text), paths=tuple(paths), entities=tuple(linked or by_meaning)
-    )
+    return FactsFound(answer=replace(answer, question=text), paths=tuple(paths), entities=tuple(linked or by_meaning))
 
 
 def _paths(asked: str, answer: FactAnswer, search: PathSearch) -> tuple[list[PathAnswer], list[LinkedEntity]]:

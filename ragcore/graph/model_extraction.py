@@ -27,7 +27,9 @@ LEAST_QUOTE = 8  # characters
 LEAST_SURE = 0.5
 _MOST_END = 120  # characters of a subject or object
 _MOST_SURE = 0.9  # no model is surer than a table is
-_DENIED = re.compile(r"\b(?:not|no longer|never|neither|nor|without|cannot)\b|n't\b|不|未|没有|无法|无需|并非", re.IGNORECASE)
+_DENIED = re.compile(
+    r"\b(?:not|no longer|never|neither|nor|without|cannot)\b|n't\b|不|未|没有|无法|无需|并非", re.IGNORECASE
+)
 
 
 @validated(frozen=True, slots=True, kw_only=True)
