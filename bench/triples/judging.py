@@ -4,10 +4,10 @@
     python -m bench.triples.judging score FOLDER... [--verdicts FILE]
 
 A FOLDER has a corpus.jsonl of passages (id, title, text), or files, which are read and cut as uploads are. `sample`
-draws the same number from each folder, by the hash of a fact and its evidence: after a change of the rules the facts
-that are still read are drawn again, so that only new ones are to be judged. `score` prints one JSON object: precision
-of the sample with its 95 % interval, by rule and by folder, how many of the sample nobody has judged, and passages read
-per second on one core. Of judged facts the file of verdicts keeps their hash alone.
+draws the same number from each folder and, as far as there are so many, from each rule, by the hash of a fact and its
+evidence: after a change of the rules the facts that are still read are drawn again. `score` prints one JSON object:
+precision of the sample with its 95 % interval, by rule and by folder, how many of the sample nobody has judged, and
+passages read per second on one core. Of judged facts the file of verdicts keeps their hash alone.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from bench.bootstrap import mean_interval
@@ -120,9 +121,13 @@ def fact_id(fact: ExtractedFact) -> str:
 
 
 def draw(facts: Sequence[ExtractedFact], *, folder: str, count: int) -> list[DrawnFact]:
-    """`count` of the different facts, those with the smallest hashes."""
+    """`count` of the different facts, the rules in turn, of each those with the smallest hashes."""
+    rules: dict[str, list[str]] = defaultdict(list)
     different = {fact_id(fact): fact for fact in facts}
-    return [DrawnFact(id=key, folder=folder, fact=different[key]) for key in sorted(different)[:count]]
+    for key in sorted(different):
+        rules[different[key].rule].append(key)
+    turns = (key for row in zip_longest(*(rules[name] for name in sorted(rules))) for key in row if key is not None)
+    return [DrawnFact(id=key, folder=folder, fact=different[key]) for key in islice(turns, count)]
 
 
 def verdicts_read(file: Path) -> dict[str, bool]:
