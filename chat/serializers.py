@@ -34,6 +34,7 @@ _EMPTY_REASONING: dict[str, Any] = {
     "evidence": None,
     "retrieval_history": [],
     "compression_stats": {},
+    "kg_context": None,
 }
 _PUBLIC_METADATA = (
     *("total_time", "rewrite_time", "retrieve_time", "rerank_time", "generate_time", "first_token_time"),
@@ -59,7 +60,6 @@ def serialize_answer(*, record: AnswerRecord, request: AnswerRequest, message: M
         "sentences": [_sentence(sentence) for sentence in record.sentences],
         **_EMPTY_REASONING,
         **{name: record.reasoning[name] for name in _EMPTY_REASONING if name in record.reasoning},
-        "kg_context": None,
         "retrieval_stats": dict(record.retrieval_stats),
         "metadata": serialize_metadata(record),
     }

@@ -6,6 +6,7 @@ from accounts.scope import Scope
 from knowledge import model_registry
 from knowledge.backends import backend_of
 from knowledge.backends.postgres import ScopedFactsIndex, ScopedFuzzyIndex, ScopedNameIndex
+from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.visibility import Visible
 from knowledge.types import RetrievalMode
 from ragcore.embedding.vectors import CachingEmbedder
@@ -46,6 +47,7 @@ def retrieval_pipeline(
     options: RetrievalOptions,
     within: Scope | None = None,
     lexicon: TermLexicon | None = None,
+    graph: ScopedEntityGraph | None = None,
     together: Together = one_after_the_other,
 ) -> PipelineRetriever:
     """The stages of a mode, bound to the asker's rights; `within`: and to a second person's, as `visible` is."""
@@ -61,6 +63,7 @@ def retrieval_pipeline(
         embedder=CachingEmbedder(embedder),
         tokenizer=model_registry.tokenizer(),
         lexicon=lexicon or None,
+        graph=graph,
         reranker=model_registry.reranker() if options.rerank else None,
         second_reranker=model_registry.second_reranker() if options.rerank else None,
         together=together,

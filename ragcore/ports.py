@@ -29,6 +29,7 @@ from ragcore.types import (
     Source,
     Usage,
 )
+from ragcore.types.graph import Node, Place
 
 FloatArray = npt.NDArray[np.float32]
 A = TypeVar("A")
@@ -312,6 +313,34 @@ class QueryLexicon(Protocol):
         ...
 
 
+class EntityGraph(Protocol):
+    """Entities with their places, as far as the bound scope may see them; what owners rejected is left out."""
+
+    def named(self, keys: Sequence[str]) -> Mapping[str, Node]:
+        """Entities by their keys."""
+        ...
+
+    def alike(self, keys: Sequence[str], *, least: float, limit: int) -> Mapping[str, Sequence[tuple[Node, float]]]:
+        """For each key the entities with a similar one, with their similarity from `least` to 1, best first."""
+        ...
+
+    def other_names(self, nodes: Sequence[Node]) -> Mapping[int, Sequence[Node]]:
+        """Entities that passages, the lexicon or owners say are the same, by id."""
+        ...
+
+    def places(self, entities: Sequence[int], *, heads: int, each: int) -> Sequence[Place]:
+        """Places of these entities: up to `heads` in titles and headings and up to `each` in texts, for each."""
+        ...
+
+    def inside(self, chunks: Sequence[int]) -> tuple[Sequence[Place], Mapping[int, Node]]:
+        """Every place in these passages, and the entities by id."""
+        ...
+
+    def degrees(self, entities: Sequence[int], *, most: int) -> Mapping[int, int]:
+        """How many places each of these entities has, counted up to `most`."""
+        ...
+
+
 class Together(Protocol):
     """Runs two searches that do not need each other."""
 
@@ -338,5 +367,6 @@ class Ports:
     names: NameIndex | None = None
     facts: FactsIndex | None = None
     lexicon: QueryLexicon | None = None
+    graph: EntityGraph | None = None
     together: Together = one_after_the_other
     backend_note: Mapping[str, Any] = field(default_factory=dict)  # who answered the searches; stages note it

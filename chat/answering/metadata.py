@@ -48,8 +48,15 @@ def add_metadata(
     reasoning = {
         **build_reasoning(preparation.state, draft),
         "unmentioned_words": _unmentioned(record, preparation.state),
+        "kg_context": _graph(ports),
     }
     return replace(record, metadata=metadata, reasoning=reasoning)
+
+
+def _graph(ports: AnswerPorts) -> dict[str, Any] | None:
+    """What the graph told the first search that it knew an entity of."""
+    told = next((outcome.graph for outcome in ports.searches if outcome.graph is not None), None)
+    return None if told is None else dict(told)
 
 
 def _unmentioned(record: AnswerRecord, state: AnswerState) -> list[str]:
@@ -92,9 +99,17 @@ def unused_options(request: AnswerRequest, config: AnswerConfig) -> list[str]:
         "rerank": "rerank" in request.given and request.rerank and settings.RERANKER == "none",
         "prefer_api_models": "prefer_api_models" in request.given and request.prefer_api_models and len(kinds) < 2,
         "constraints.estimated_tokens": has_estimate and not (is_cost_limited(config) and is_routed(config)),
-        "enable_kg_enhancement": "enable_kg_enhancement" in request.given and request.enable_kg_enhancement,
     }
     return sorted(name for name, is_unused in unused.items() if is_unused)
+
+
+def _unused(context: AnswerContext, ports: AnswerPorts) -> tuple[str, ...]:
+    """The same with what only the searches know: whether the graph had anything to add."""
+    request = context.request
+    found = unused_options(request, context.config)
+    if "enable_kg_enhancement" in request.given and request.enable_kg_enhancement and _graph(ports) is None:
+        found.append("enable_kg_enhancement")
+    return tuple(sorted(found))
 
 
 def observe_metrics(metadata: AnswerMetadata, record: AnswerRecord, entries: Sequence[UsageEntry]) -> None:
@@ -160,7 +175,7 @@ def _metadata(
         error_message=draft.degraded,
         stopped=draft.stopped,
         is_cut=draft.is_cut,
-        unused_options=tuple(unused_options(context.request, context.config)),
+        unused_options=_unused(context, ports),
         skipped_stages={record.stage: record.error for record in state.records if record.error},
         warnings=tuple(searches[0].retrieved.warnings) if searches else (),
         notes=tuple(draft.warnings),

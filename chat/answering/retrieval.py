@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,6 +45,12 @@ class SearchOutcome:
         """The forms in which the question was asked, where there were several (V5)."""
         notes = (record.note for record in self.retrieved.state.records)
         return next((list(note["queries"]) for note in notes if "queries" in note), [])
+
+    @property
+    def graph(self) -> Mapping[str, Any] | None:
+        """What the graph of entities told, where it knows an entity of the question (U14)."""
+        told = self.retrieved.state.graph
+        return told if told.get("query_entities") else None
 
     @property
     def rerank_seconds(self) -> float | None:
@@ -90,6 +96,8 @@ def build_search_request(
     mode = request.retrieval_mode if "retrieval_mode" in given or not config.retrieval_mode else config.retrieval_mode
     above_set = {**config.candidate_retrieval, **config.preset_retrieval}
     options = {key: value for key, value in above_set.items() if key not in given}
+    if "enable_kg_enhancement" in given:
+        options["graph"] = "on" if request.enable_kg_enhancement else "off"
     search = RetrievalRequest(
         query=query,
         sets=request.sets,

@@ -16,8 +16,8 @@ from accounts.scope import Scope
 from knowledge.indexes.graph_triples import entity_key
 from knowledge.indexes.statements import fetch, ids_text
 from knowledge.indexes.visibility import Visible
-from ragcore.graph.entity_graph import Node, Place
 from ragcore.text.lexicon import TermLexicon
+from ragcore.types.graph import Node, Place
 
 MOST_NAMES = 8  # other names of one entity
 MOST_INSIDE = 6000  # places of all passages of one look
@@ -38,6 +38,12 @@ NOT_REJECTED = f"""
 NOT EXISTS (SELECT 1 FROM knowledge_entitydecision x WHERE x.key = e.key AND x.kind = 'reject' AND {DECIDED})
 """  # noqa: S608 - constants
 MENTIONED = f"(SELECT true FROM knowledge_mention m {SEEN} WHERE m.entity_id = e.id LIMIT 1)"  # noqa: S608
+BUILT = """
+SELECT EXISTS (
+    SELECT 1 FROM knowledge_document d JOIN knowledge_entityreading r ON r.version_id = d.live_version_id
+    WHERE r.mentions > 0 AND d.id IN ({visible})
+)
+"""
 NAMED = f"""
 SELECT e.id, e.key, e.name FROM knowledge_entity e
 WHERE e.tenant_id = %(tenant)s AND e.key = ANY(%(keys)s::text[]) AND {NOT_REJECTED} AND {MENTIONED}
@@ -84,16 +90,21 @@ WHERE {DECIDED} AND x.kind IN ('merge', 'split') AND (x.key = ANY(%(keys)s) OR x
 
 @dataclass(frozen=True, slots=True)
 class ScopedEntityGraph:
-    """Implements `ragcore.graph.entity_graph.EntityGraph` for one asker.
+    """Implements `ragcore.ports.EntityGraph` for one asker.
 
     `sets`: those that are searched and that the asker may read: their owners' decisions count. `lexicon`: the
-    published terms of the search, None where there are none.
+    published terms of the search, None where there are none. `clearance`: up to which decisions count.
     """
 
     scope: Scope
     visible: Visible
     sets: Sequence[int]
+    clearance: int
     lexicon: TermLexicon | None = None
+
+    def is_built(self) -> bool:
+        """Whether any document that is searched has been read for entities and mentions some."""
+        return bool(self._fetch(BUILT)[0][0])
 
     def named(self, keys: Sequence[str]) -> Mapping[str, Node]:
         """See `EntityGraph`."""
@@ -171,7 +182,7 @@ class ScopedEntityGraph:
 
     def _fetch(self, sql: str, **params: object) -> list[tuple]:  # type: ignore[type-arg]
         given = {
-            "tenant": self.scope.tenant_id, "sets": list(self.sets), "clearance": self.scope.clearance,
+            "tenant": self.scope.tenant_id, "sets": list(self.sets), "clearance": self.clearance,
             **self.visible.params, **params,
         }  # fmt: skip
         return fetch(self.visible.applied(sql), given)

@@ -219,7 +219,7 @@ def lexeme(term: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ScopedTriples:
-    """Implements `ragcore.graph.ports.TripleIndex` and `ragcore.graph.linking.EntityNames` for one asker.
+    """Implements `ragcore.graph.ports.TripleIndex` and `ragcore.graph.name_linking.EntityNames` for one asker.
 
     `sets`: those of which the asker may read imported facts; `visible`: documents whose facts the asker may read. Make
     one for each question: what was counted for it is kept.

@@ -13,10 +13,14 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from accounts.errors import NotFoundError
 from accounts.scope import Scope
+from knowledge.indexes.entity_graph import ScopedEntityGraph
 from knowledge.indexes.graph_triples import entity_key
+from knowledge.indexes.visibility import Visible
 from knowledge.models import Entity, EntityAlias, EntityDecision, KnowledgeSet, Mention
 from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.lexicon import lexicon_condition
+from knowledge.selectors.sets import sets_readable
+from ragcore.text.lexicon import TermLexicon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +144,26 @@ def graph_statistics(*, scope: Scope, sets: Sequence[int] = ()) -> GraphStatisti
         documents=Count("document", distinct=True),
     )
     return GraphStatistics(**counts, aliases=aliases_askable(scope=scope, sets=sets).order_by().count())
+
+
+def graph_of_search(
+    *, scope: Scope, visible: Visible, sets: Sequence[int], within: Scope | None, lexicon: TermLexicon | None
+) -> ScopedEntityGraph:
+    """The graph for one search.
+
+    Decisions of the sets that are searched count; `within`: of those that a second person may read, too.
+    """
+    readable: Iterable[int]
+    if visible.readable is not None:
+        readable = visible.readable
+    else:
+        rows = sets_readable(scope=scope)
+        if within is not None:
+            rows = rows.filter(pk__in=sets_readable(scope=within).order_by().values("pk"))
+        readable = rows.order_by().values_list("pk", flat=True)
+    asked = sorted(set(readable) & set(sets)) if sets else sorted(readable)
+    clearance = min(scope.clearance, within.clearance if within is not None else scope.clearance)
+    return ScopedEntityGraph(scope, visible, tuple(asked), clearance, lexicon)
 
 
 # ── decisions ───────────────────────────────────────────────────────────────────────────────────

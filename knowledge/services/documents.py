@@ -23,6 +23,7 @@ from knowledge.indexes.lexical_statistics import statistics_lock, versions_count
 from knowledge.models import Document, DocumentVersion, IngestItem, IngestJob
 from knowledge.queue import advance_enqueue
 from knowledge.selectors import document_get, is_kept
+from knowledge.services.entities import entities_reread
 from knowledge.services.floors import source_floor
 from knowledge.services.registration import (
     DEFAULT_SOURCE,
@@ -208,6 +209,8 @@ def document_update(
     if "title" in changed:
         document.handled = {**document.handled, TITLED: True}
     document.save(update_fields=[*changed, "handled", "updated"])
+    if "title" in changed and document.live_version_id is not None:
+        entities_reread(versions=[document.live_version_id])
     epoch_advance(tenant_id=document.tenant_id, documents=[document.pk])
     if shown := [name for name in changed if name != "clearance"]:
         changes = {name: [before[name], wanted[name]] for name in shown}

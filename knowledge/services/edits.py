@@ -31,6 +31,7 @@ from knowledge.selectors import chunk_get
 from knowledge.selectors.options import pipeline_options
 from knowledge.selectors.passages import edit_get
 from knowledge.services.documents import document_managed
+from knowledge.services.entities import entities_reread
 from knowledge.services.ingestion.publish import NewEntry, entries_create
 from knowledge.services.reingest import text_sha256
 from knowledge.services.representations import Representation, document_represent, question_representation
@@ -250,6 +251,7 @@ def passage_substitute(*, old: Chunk, fresh: PreparedPassage | None, totals: Map
         old.save(update_fields=["retired"])
     if fresh is not None:
         _store(fresh, old, totals, tenant_id)
+        entities_reread(versions=[old.version_id])
     epoch_advance(tenant_id=tenant_id, documents=[old.version.document_id])
 
 

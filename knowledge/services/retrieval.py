@@ -25,6 +25,7 @@ from knowledge.indexes.visible_passages import passages_load, passages_of_sectio
 from knowledge.models import KnowledgeSet
 from knowledge.options_draft import set_options_in_force
 from knowledge.selectors import sets_listed
+from knowledge.selectors.entities import graph_of_search
 from knowledge.selectors.filters import filters_check
 from knowledge.selectors.lexicon import lexicon_of_search
 from knowledge.selectors.options import site_options
@@ -99,8 +100,6 @@ def retrieve_many(
 
     `request` holds everything but the question. All queries are embedded and searched coarsely at once. Same errors.
     """
-    if request.mode == "graph":
-        raise GraphNotBuiltError
     # another connection would not see what the caller's transaction has changed
     sees_all = not connection.in_atomic_block
     try:
@@ -116,6 +115,9 @@ def retrieve_many(
                 lexicon = lexicon_of_search(scope=scope, visible=visible, sets=request.sets, within=within)
             asked = [query_of(text, profile=request.profile, style=request.style, lexicon=lexicon) for text in queries]
             searched = passages_visible(scope=scope, visible=visible, epoch=epoch)
+            graph = graph_of_search(scope=scope, visible=visible, sets=request.sets, within=within, lexicon=lexicon)
+            if request.mode == "graph" and not graph.is_built():
+                raise GraphNotBuiltError
             pipeline = retrieval_pipeline(
                 scope=scope,
                 visible=visible,
@@ -123,6 +125,7 @@ def retrieve_many(
                 options=options,
                 within=within,
                 lexicon=lexicon,
+                graph=graph,
                 together=_together(searched) if sees_all else one_after_the_other,
             )
             states = run_queries(pipeline, asked, on_stage=on_stage)

@@ -11,7 +11,7 @@ from knowledge.indexes.graph_triples import ScopedTriples
 from knowledge.selectors.sets import sets_readable
 from knowledge.selectors.visibility import visible_to
 from ragcore.embedding.vectors import CachingEmbedder
-from ragcore.graph.linking import (
+from ragcore.graph.name_linking import (
     LinkedEntity,
     corrected,
     entities_by_meaning,

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ragcore.graph.linking import GraphSource, alike_in, find_entities, readable_question
+from ragcore.graph.name_linking import GraphSource, alike_in, find_entities, readable_question
 from ragcore.graph.path_mentions import ASKED_KINDS, Mention, chain_mentions
 from ragcore.graph.relation_groups import find_groups, groups_of, latin_words, object_kind
 from ragcore.graph.triples import Triple, entity_name, name_key, relation_words

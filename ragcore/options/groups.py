@@ -68,6 +68,11 @@ _COMPRESSION_METHODS = (
     Choice("llm_compression", _("llm_compression: by the language model")),
     Choice("hybrid", _("hybrid: sentences, then the language model")),
 )
+_GRAPH_USES = (
+    Choice("auto", _("auto: where several passages answer together")),
+    Choice("on", _("on: every question")),
+    Choice("off", _("off: never")),
+)
 _OVERFLOWS = (
     Choice("", _("drop; shorter ones after them may still fit")),
     Choice("truncate", _("truncate: cut the first, drop the rest")),
@@ -222,6 +227,13 @@ class RetrievalOptions:
     # nDCG@10 of the fusion rose from .868 to .871 (DragonBall, English) and from .832 to .839 (Chinese) and stayed at
     # .879 (TeleQuAD), each on 300 questions. On TeleQuAD it began to fall at 0.5.
     title_weight: float = option(0.3, _("Weight of title and headings"), _("0: like any other text."), low=0, high=1)
+    # "auto": comparisons and questions of several steps; single facts stay as words and vectors find them
+    graph: str = option(
+        "auto",
+        _("Follow names to other passages"),
+        _("Entities of the question lead to further passages, sentence by sentence."),
+        choices=_GRAPH_USES,
+    )
     title_boost: float = option(0.2, _("Maximum title-match boost"), low=0, high=0.5)
     profile: bool = option(True, _("Use the profile"), _("The user's work profile, where they allow it."))
     profile_shift: float = option(0.1, _("Maximum profile shift of semantic weight"), low=0, high=0.1)

@@ -20,7 +20,7 @@ Steps = list[PlannedStage]
 
 
 def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
-    """The stages of a retrieval mode (hybrid, vector or bm25) with their options (V3). A new mode is a new list."""
+    """The stages of a retrieval mode (hybrid, vector, bm25 or graph) with their options (V3)."""
     coarse = {
         "limit": options.coarse_limit,
         "exact_limit": options.fine_limit if options.exact else 0,
@@ -29,30 +29,32 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
         "names": options.names,
     }
     keep = max(options.fused_limit, options.top_k)
+    fused: Steps = [
+        ("search.fine", {"limit": options.fine_limit}),
+        *_stage_if(
+            options.profile,
+            "boost.profile",
+            boost=options.profile_boost,
+            shift=options.profile_shift,
+            each=options.fine_limit,
+        ),
+        (
+            "fuse.rsf",
+            {
+                "centre": options.alpha_centre,
+                "slope": options.alpha_slope,
+                "vector_weight": options.vector_weight,
+                "vector_weight_zh": options.vector_weight_zh,
+                "vector_weight_en": options.vector_weight_en,
+                "title_weight": options.title_weight,
+                "each": options.fine_limit,
+                "keep": keep,
+            },
+        ),
+    ]
     by_mode: dict[str, Steps] = {
-        "hybrid": [
-            ("search.fine", {"limit": options.fine_limit}),
-            *_stage_if(
-                options.profile,
-                "boost.profile",
-                boost=options.profile_boost,
-                shift=options.profile_shift,
-                each=options.fine_limit,
-            ),
-            (
-                "fuse.rsf",
-                {
-                    "centre": options.alpha_centre,
-                    "slope": options.alpha_slope,
-                    "vector_weight": options.vector_weight,
-                    "vector_weight_zh": options.vector_weight_zh,
-                    "vector_weight_en": options.vector_weight_en,
-                    "title_weight": options.title_weight,
-                    "each": options.fine_limit,
-                    "keep": keep,
-                },
-            ),
-        ],
+        "hybrid": fused,
+        "graph": fused,
         "vector": [
             ("search.fine", {"limit": options.fine_limit}),
             ("rank.single_arm", {"arm": "dense", "keep": keep}),
@@ -69,6 +71,7 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
             *_stage_if(options.rerank, "rerank"),
             *_stage_if(options.quality, "weigh.quality"),
             *_stage_if(options.cliff, "cutoff.cliff"),
+            *_graph(mode, options, keep),
             *_stage_if(
                 options.deduplicate, "drop.duplicates", similarity=options.duplicate_similarity, keep=options.top_k
             ),
@@ -76,6 +79,15 @@ def stage_plan(mode: str, options: RetrievalOptions) -> Steps:
             *_stage_if(options.neighbours > 0, "merge.neighbours", around=options.neighbours),
         ]
     )
+
+
+def _graph(mode: str, options: RetrievalOptions, keep: int) -> Steps:
+    """The graph of entities: the ranking of the mode graph, a third one for hybrid."""
+    if mode == "graph":
+        return [("search.graph", {}), ("rank.graph", {"keep": keep})]
+    if mode != "hybrid" or options.graph == "off":
+        return []
+    return [("search.graph", {"auto": options.graph == "auto"}), ("fuse.graph", {"keep": options.top_k})]
 
 
 def _stage_if(wanted: bool, name: str, **options: Any) -> Steps:

@@ -225,6 +225,7 @@ class State:
     alpha_shift: float = 0.0  # what the profile adds to alpha, in [-0.1, 0.1]
     names: Mapping[int, str] = field(default_factory=dict)  # document -> its name, of which the question has a part
     named: frozenset[int] = frozenset()  # documents whose whole name the question gives: they lead every ranking
+    graph: Mapping[str, Any] = field(default_factory=dict)  # what the graph of entities tells of the question (U14)
     scale: ScoreScale | None = None  # of the scores "rerank"; None: nothing was reranked
     # the running stage's note; the runner moves it into the stage's record
     pending_note: Mapping[str, Any] = field(default_factory=dict)

@@ -7,10 +7,11 @@ from knowledge.services.entities.decisions import (
     entity_reject,
     entity_split,
 )
-from knowledge.services.entities.reading import entities_tend
+from knowledge.services.entities.reading import entities_reread, entities_tend
 
 __all__ = [
     "entities_merge",
+    "entities_reread",
     "entities_tend",
     "entity_confirm",
     "entity_decision_undo",

@@ -15,6 +15,7 @@ from accounts.models import User
 from accounts.scope import Scope
 from accounts.services import audit_record
 from knowledge.errors import EntityDecisionError
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.graph_triples import entity_key
 from knowledge.models import Entity, EntityDecision, KnowledgeSet
 from knowledge.selectors.entities import decision_get, entity_named, mentions_askable
@@ -54,6 +55,7 @@ def entity_decision_undo(*, scope: Scope, actor: User, decision_id: int) -> Enti
     if decision.undone is None:
         decision.undone = timezone.now()
         decision.save(update_fields=["undone"])
+        _tell(decision)
         audit_record(actor=actor, action="entity.undo", target=decision.name, decision=decision.pk, **_place(decision))
     return decision
 
@@ -82,6 +84,7 @@ def _decide(*, scope: Scope, actor: User, set_id: int | None, kind: Kind, name: 
         actor=actor, action="entity.decide", target=decision.name, decision=decision.pk, kind=str(kind),
         other=decision.other, **_place(decision),
     )  # fmt: skip
+    _tell(decision)
     return decision
 
 
@@ -104,6 +107,12 @@ def _former(tenant_id: int, home: KnowledgeSet | None, kind: Kind, keys: list[st
     same = rows.filter(kind__in=kinds, key=keys[0], other_key=keys[1])
     turned = rows.filter(kind__in=kinds, key=keys[1], other_key=keys[0])
     (same | turned).update(undone=timezone.now())
+
+
+def _tell(decision: EntityDecision) -> None:
+    """Answers that were made without this are stale."""
+    sets = [decision.knowledge_set_id] if decision.knowledge_set_id is not None else None
+    epoch_advance(tenant_id=decision.tenant_id, sets=sets)
 
 
 def _place(decision: EntityDecision) -> dict[str, object]:

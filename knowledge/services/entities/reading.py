@@ -15,6 +15,7 @@ from hashlib import sha256
 from django.db import IntegrityError, transaction
 
 from knowledge import model_registry
+from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.indexes.entities import ReadPassage, mentions_remove, mentions_store, readings_outdated
 from knowledge.indexes.statements import entities_try_lock
 from knowledge.models import Chunk, Document, EntityReading
@@ -31,6 +32,7 @@ from ragcore.text.mining.bilingual import find_translations
 logger = logging.getLogger(__name__)
 
 TEND_SECONDS = 40.0
+TURN_SECONDS = 20.0  # of one tenant
 BATCH = 32  # documents
 OUTDATED = 500  # versions taken out at once
 KINDS = (Chunk.Kind.BODY, Chunk.Kind.WHOLE)  # the others repeat what these say
@@ -47,21 +49,38 @@ def entities_tend(*, seconds: float = TEND_SECONDS) -> None:
         enqueue_on_commit(READ_ENTITIES)
 
 
+def entities_reread(*, versions: Sequence[int]) -> None:
+    """Have versions read again whose passages or titles somebody has changed."""
+    if EntityReading.objects.filter(version__in=list(versions)).delete()[0]:
+        enqueue_on_commit(READ_ENTITIES)
+
+
 def _tend(*, until: float) -> bool:
     """Whether there is more to do."""
     tenants = sets_read_for_entities()
     while _withdraw([pk for sets in tenants.values() for pk in sets]):
         if time.monotonic() >= until:
             return True
-    for tenant_id, sets in tenants.items():
-        lexicon = lexicon_of_index(tenant_id=tenant_id)
-        rules = rules_of(lexicon)
-        finder = MentionFinder(TermSpans.of(lexicon.all_names()) if lexicon else None)
-        while rows := documents_without_entities(tenant_id=tenant_id, sets=sets, rules=rules, limit=BATCH):
-            _read_safely(rows, finder, rules)
-            if time.monotonic() >= until:
-                return True
-    return False
+    more = False
+    for tenant_id, sets in tenants.items():  # each has its turn, however much another one has to be read
+        more |= _read_tenant(tenant_id, sets, until=min(until, time.monotonic() + TURN_SECONDS))
+    return more
+
+
+def _read_tenant(tenant_id: int, sets: Sequence[int], *, until: float) -> bool:
+    """Whether documents of this tenant still wait. Answers that were made before these were read are stale."""
+    lexicon = lexicon_of_index(tenant_id=tenant_id)
+    rules = rules_of(lexicon)
+    finder = MentionFinder(TermSpans.of(lexicon.all_names()) if lexicon else None)
+    has_read = False
+    while rows := documents_without_entities(tenant_id=tenant_id, sets=sets, rules=rules, limit=BATCH):
+        _read_safely(rows, finder, rules)
+        has_read = True
+        if time.monotonic() >= until:
+            break
+    if has_read:
+        epoch_advance(tenant_id=tenant_id, sets=sets)
+    return bool(rows)
 
 
 def rules_of(lexicon: TermLexicon | None) -> str:

@@ -38,6 +38,8 @@ class Asker:
         filters = rng.choice(({}, {"tags": [rng.choice(tags)]}, {"axis": "X"}, {"capability": [code]}))
         search = {"query": rng.choice((QUESTION, word)), "top_k": 50, "rerank": False, "mode": rng.choice(MODES)}
         ask = {"query": f"{QUESTION} {word}", "sets": sets, "cache": rng.random() < 0.5}
+        if rng.random() < 0.5:  # entities, the sentences between them and paths stand in the answer
+            ask["enable_kg_enhancement"] = True
         return [
             ("post", f"{RAG}retrieve", {**search, "sets": sets, "filters": filters, "trace": rng.random() < 0.5}),
             ("post", f"{RAG}retrieve", {**search, "tenant_id": tenant}),
@@ -87,4 +89,4 @@ class Asker:
         return {hit["document_id"] for hit in json.loads(answer.text)["hits"]} if answer.status == 200 else set()
 
 
-MODES = ("hybrid", "vector", "bm25")
+MODES = ("hybrid", "vector", "bm25", "graph")

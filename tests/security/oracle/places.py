@@ -59,6 +59,7 @@ from knowledge.models import (
 )
 from knowledge.services import documents_bulk
 from knowledge.services.edits import text_sha256
+from knowledge.services.entities import entities_tend
 from knowledge.services.lexicon.terms import stored_values
 from notifications.models import Notification
 from ragcore.graph.triples import Triple as Fact
@@ -106,6 +107,7 @@ class Place:
             ),
             self._facts,
             *(self._edits, self._jobs),
+            entities_tend,
             *(self._talk, self._judged, self._requests, self._options, self._log),
         ):
             step: Callable[[], None] = make

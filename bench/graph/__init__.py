@@ -1,0 +1,1 @@
+"""Hybrid search with and without the graph of entities."""
