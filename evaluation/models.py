@@ -237,9 +237,12 @@ class RunConfiguration(models.Model):
     @property
     def shown_mode(self) -> str:
         """Which searches ran, in words."""
-        return {"bm25": gettext("Keywords only"), "vector": gettext("Semantic only")}.get(
-            self.retrieval_mode, self.retrieval_mode
-        )
+        modes = {
+            "bm25": gettext("Keywords only"),
+            "vector": gettext("Semantic only"),
+            "graph": gettext("Graph only"),
+        }
+        return modes.get(self.retrieval_mode, self.retrieval_mode)
 
 
 class CaseOutcome(models.Model):

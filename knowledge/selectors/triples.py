@@ -41,6 +41,11 @@ def triples_listed(*, scope: Scope, sets: Sequence[int] = (), name: str = "", re
     return rows.filter(relation=relation) if relation else rows
 
 
+def triples_named(*, scope: Scope, ids: Sequence[int]) -> QuerySet[Triple]:
+    """Those of these facts that the asker may see, with their document and import."""
+    return triples_askable(scope=scope).filter(pk__in=list(ids)).select_related("document", "source").defer("lexemes")
+
+
 def triples_with_words(rows: QuerySet[Triple], text: str) -> QuerySet[Triple]:
     """Those of the facts that have all words of a text."""
     terms = [lexeme(term) for term in dict.fromkeys(model_registry.tokenizer().terms(text)) if len(term) <= 100]
