@@ -16,6 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-graph
 .DELETE_ON_ERROR:
 
@@ -91,6 +92,8 @@ bench-triples: install ## Triples for questions with and without re-scoring, and
 bench-paths: install ## First answers of questions over two and three facts; DATA=DIR
 	@$(BIN)/python -m bench.triples.paths $(DATA)
 
+bench-facts: install ## Facts that the rules read in documents beside verdicts of people; DATA="DIR …", WHAT=sample draws them, COUNT=200
+	@$(BIN)/python -m bench.triples.judging $(or $(WHAT),score) --count $(or $(COUNT),200) $(DATA)
 bench-graph: install ## Hybrid search with and without the graph of entities; DATA="DIR …", LIMIT=300, GRAPH=auto
 	@$(BIN)/python -m bench.graph --limit $(or $(LIMIT),300) --graph $(or $(GRAPH),on) $(DATA)
 

@@ -44,6 +44,7 @@ class NotFoundError(PermanentError):
         "entity": "There is no such entity, or you may not see it.",
         "entity_decision": "There is no such decision, or you may not undo it.",
         "triple": "There is no fact %(triple)s, or you may not see it.",
+        "triple_decision": "There is no decision %(decision)s about facts, or you may not see it.",
         "source": "There is no source %(source)s, or you may not see it.",
         "version": "There is no such version of this document.",
         "conversation": "There is no such conversation.",

@@ -30,5 +30,6 @@ urlpatterns = [
     path("messages/<uuid:message_id>/follow-ups", views.message_follow_ups, name="message_follow_ups"),
     path("messages/<uuid:message_id>/export", views.message_export, name="message_export"),
     path("messages/<uuid:message_id>", views.message, name="message"),
+    path("messages/<uuid:message_id>/facts", views.message_facts, name="message_facts"),
     path("messages/<uuid:message_id>/sources/<int:number>", views.source, name="source"),
 ]

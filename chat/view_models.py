@@ -23,6 +23,7 @@ from chat.rendering import claim_at
 from chat.source_lines import KnownDocument, SourceLine, known_documents, level_of, source_line, with_files
 from knowledge.models import Document, KnowledgeSet
 from knowledge.selectors import documents_askable, sets_curated, sets_listed, sets_readable
+from knowledge.selectors.entity_cards import EntityCard, passage_cards
 from knowledge.view_models import SourceView, source_view
 from ragcore.extractive.generator import ExtractiveGenerator
 from ragcore.text.scripts import cjk_share
@@ -163,6 +164,7 @@ class SourcePanel:
     weak: bool
     is_located: bool  # the words of the claim were found in the passage
     source: SourceView
+    entities: Sequence[EntityCard] = ()  # of the passage, as far as the asker may know of them
 
 
 def set_choices(*, scope: Scope, conversation: Conversation | None) -> list[AxisChoices]:
@@ -263,6 +265,7 @@ def source_panel(*, scope: Scope, message_id: uuid.UUID, number: int, place: int
         weak=citation.weak,
         is_located=bool(source.marks) or not citation.cited,
         source=source,
+        entities=passage_cards(scope=scope, chunk_id=citation.chunk_id),
     )
 
 

@@ -31,8 +31,11 @@ from chat.follow_ups import follow_ups
 from chat.home_page import home_page
 from chat.js_messages import js_messages
 from chat.models import Conversation
+from chat.selectors import message_get
 from chat.types import MAX_QUERY_CHARACTERS
+from knowledge.selectors.triples import triples_named
 from knowledge.services.reading import document_read_record
+from knowledge.services.triple_search import triples_retrieve_and_rewrite
 from ragcore.parsing import SUPPORTED_FORMATS
 
 MAX_DOCUMENTS = 100  # as in the API
@@ -94,6 +97,19 @@ def message(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpRe
 def message_follow_ups(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
     """What may be asked next; the browser asks for it once an answer is there."""
     return render(request, "chat/follow_ups.html", {"questions": follow_ups(scope=scope, message_id=message_id)})
+
+
+@require_safe
+@never_cache
+@page
+def message_facts(request: HttpRequest, scope: Scope, message_id: uuid.UUID) -> HttpResponse:
+    """The chain of reasons and facts for a question, under the rights of this moment (C4)."""
+    asked = message_get(scope=scope, message_id=message_id)
+    sets = list(asked.conversation.sets.values_list("pk", flat=True))
+    found = triples_retrieve_and_rewrite(scope=scope, question=asked.question, sets=sets)
+    sources = {row.pk: row for row in triples_named(scope=scope, ids=[one.id for one in found.answer.triples])}
+    facts = [(one, sources[one.id]) for one in found.answer.triples if one.id in sources]
+    return render(request, "chat/facts.html", {"asked": asked, "found": found, "facts": facts})
 
 
 @require_safe

@@ -207,6 +207,7 @@ class RunConfiguration(models.Model):
         COMPRESSION = "compression", pgettext_lazy("what a run asks", "Context compression alone")
         GENERATION = "generation", pgettext_lazy("what a run asks", "Generation alone, from the relevant documents")
         SUPPORT = "support", pgettext_lazy("what a run asks", "Support check alone, of the accepted answer")
+        TRIPLES = "triples", pgettext_lazy("what a run asks", "Triples alone, with and without re-scoring")
 
     run = models.ForeignKey(EvaluationRun, on_delete=models.CASCADE, related_name="configurations")
     position = models.PositiveSmallIntegerField(default=0)
@@ -236,9 +237,12 @@ class RunConfiguration(models.Model):
     @property
     def shown_mode(self) -> str:
         """Which searches ran, in words."""
-        return {"bm25": gettext("Keywords only"), "vector": gettext("Semantic only")}.get(
-            self.retrieval_mode, self.retrieval_mode
-        )
+        modes = {
+            "bm25": gettext("Keywords only"),
+            "vector": gettext("Semantic only"),
+            "graph": gettext("Graph only"),
+        }
+        return modes.get(self.retrieval_mode, self.retrieval_mode)
 
 
 class CaseOutcome(models.Model):

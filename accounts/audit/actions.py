@@ -26,6 +26,8 @@ ACTIONS = {
     "lexicon.undo": _("Undid change of lexicon"),
     "triples.import": _("Imported triples"),
     "triples.delete": _("Deleted triples"),
+    "triple.decide": _("Decided about triple"),
+    "triple.undo": _("Undid decision about triple"),
     "place.give": _("Gave folder or host to tenant"),
     "place.change": _("Changed folder or host of tenant"),
     "place.take": _("Took folder or host from tenant"),

@@ -42,6 +42,9 @@ READY: dict[str, tuple[Any, ConfigurationPlan]] = {
         _("Without reranking"),
         ConfigurationPlan(name="no_rerank", options={"retrieval": {"rerank": False}}),
     ),
+    "graph_on": (_("With the graph"), ConfigurationPlan(name="graph_on", options={"retrieval": {"graph": "on"}})),
+    "graph_off": (_("Without the graph"), ConfigurationPlan(name="graph_off", options={"retrieval": {"graph": "off"}})),
+    "graph": (_("Graph only"), ConfigurationPlan(name="graph", retrieval_mode="graph")),
     "bm25": (_("Keywords only"), ConfigurationPlan(name="bm25", retrieval_mode="bm25")),
     "vector": (_("Semantic only"), ConfigurationPlan(name="vector", retrieval_mode="vector")),
 }

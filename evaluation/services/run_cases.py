@@ -9,12 +9,14 @@ from time import perf_counter
 from typing import Any
 
 from evaluation.errors import NothingForComponentError
+from evaluation.models import RunConfiguration
 from evaluation.selectors import chunks_named
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.lab_rows import STAGES
 from evaluation.services.run_components import AskedCase, Observed, observe
 from knowledge import model_registry
 from ragcore.errors import RagError
+from ragcore.graph.retrieval import ScoredTriple
 from ragcore.metrics.registry import (
     MeasuredCase,
     MeasuredSource,
@@ -53,10 +55,10 @@ def case_run(asked: AskedCase, *, component: str) -> CaseResult:
     except NothingForComponentError as error:
         return CaseResult(scores={}, seconds=0.0, trace={"skipped": error.code})
     except RagError as error:
-        return _failed(asked.row, error.code, perf_counter() - start)
+        return _failed(asked.row, component, error.code, perf_counter() - start)
     except Exception:
         logger.exception("a case of an evaluation run failed")
-        return _failed(asked.row, INTERNAL, perf_counter() - start)
+        return _failed(asked.row, component, INTERNAL, perf_counter() - start)
     ranks = stage_ranks(observed.state) if observed.state is not None else {}
     named = _Names(asked, {chunk for order in ranks.values() for chunk in order})
     measured = _measured(asked.row, observed, ranks, named)
@@ -93,9 +95,12 @@ def expected(row: GoldenRow) -> dict[str, Any]:
     }
 
 
-def _failed(row: GoldenRow, code: str, seconds: float) -> CaseResult:
+def _failed(row: GoldenRow, component: str, code: str, seconds: float) -> CaseResult:
     """Every share that the case could have had is 0: a configuration must not gain by failing."""
-    empty = MeasuredCase(**expected(row), ranking=(), answer="", seconds=seconds)
+    nothing: dict[str, Any] = {"ranking": (), "answer": ""}
+    if component == RunConfiguration.Component.TRIPLES:
+        nothing = {"triples": (), "triples_first": ()}
+    empty = MeasuredCase(**expected(row), **nothing, seconds=seconds)
     scores = {name: 0.0 for name in measure(empty, _tools()) if _is_good_share(name)}
     return CaseResult(scores={**scores, "seconds": round(seconds, 6)}, seconds=seconds, error=code)
 
@@ -178,6 +183,8 @@ def _measured(row: GoldenRow, observed: Observed, ranks: Mapping[str, Sequence[i
         **expected(row),
         ranking=named.ranked(ranks["final"], texts) if "final" in ranks else None,
         by_stage=earlier,
+        triples=_texts(observed.triples),
+        triples_first=_texts(observed.triples_first),
         answer=record.text if record else None,
         is_refused=record is not None and record.status in REFUSALS,
         sources=sources,
@@ -188,6 +195,10 @@ def _measured(row: GoldenRow, observed: Observed, ranks: Mapping[str, Sequence[i
         cost=record.metadata.cost if record else None,
         stage_seconds=observed.stage_seconds,
     )
+
+
+def _texts(triples: Sequence[ScoredTriple] | None) -> list[str] | None:
+    return None if triples is None else [one.triple.text for one in triples]
 
 
 # ── the trace ───────────────────────────────────────────────────────────────────────────────────
@@ -206,6 +217,9 @@ def _trace(observed: Observed, ranks: Mapping[str, Sequence[int]]) -> dict[str, 
         told["context"] = observed.context
     if observed.checked:
         told["checked"] = observed.checked
+    if observed.triples is not None and observed.triples_first is not None:
+        told["triples"] = [one.id for one in observed.triples[:KEPT]]
+        told["triples_first"] = [one.id for one in observed.triples_first[:KEPT]]
     if record is None:
         return told | {"sources": [[n, one.passage.chunk, False] for n, one in enumerate(observed.sources, 1)]}
     return told | {

@@ -26,8 +26,10 @@ from evaluation.models import RunConfiguration
 from evaluation.selectors import documents_named
 from evaluation.services.golden_files import GoldenRow
 from knowledge.services import retrieve
+from knowledge.services.triple_search import triples_rank
 from knowledge.types import Filters, RetrievalMode, RetrievalRequest
 from ragcore.answering.pipeline import build_stages, run_stages
+from ragcore.graph.retrieval import ScoredTriple
 from ragcore.text.request_cache import request_cache
 from ragcore.types import Sentence, Source, State
 from ragcore.types.answering import AnswerState, Ranked
@@ -60,6 +62,8 @@ class Observed:
     checked: str = ""  # the text whose support was checked
     rewrites: tuple[str, ...] = ()
     context: str | None = None  # after compression
+    triples: tuple[ScoredTriple, ...] | None = None  # after re-scoring
+    triples_first: tuple[ScoredTriple, ...] | None = None  # in the order of the first stage
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -161,6 +165,15 @@ def _support(asked: AskedCase) -> Observed:
     )
 
 
+def _triples(asked: AskedCase) -> Observed:
+    """Facts that the question finds; the passages of the case say which are relevant: subject | relation | object."""
+    if not asked.row.passages:
+        raise NothingForComponentError
+    start = perf_counter()
+    found = triples_rank(scope=asked.scope, question=asked.row.question, sets=asked.sets)
+    return Observed(seconds=perf_counter() - start, triples=found.rescored, triples_first=found.first)
+
+
 COMPONENTS: Mapping[str, Callable[[AskedCase], Observed]] = {
     Component.ANSWER: _answer,
     Component.RETRIEVAL: _retrieval,
@@ -169,6 +182,7 @@ COMPONENTS: Mapping[str, Callable[[AskedCase], Observed]] = {
     Component.COMPRESSION: _compression,
     Component.GENERATION: _generation,
     Component.SUPPORT: _support,
+    Component.TRIPLES: _triples,
 }
 
 

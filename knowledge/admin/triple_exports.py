@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
-from django.db.models import QuerySet
-
-from accounts.audit.csv_export import safe_cell
+from accounts.audit.csv_export import escaped_cell
 from knowledge.models import Triple
 
 COLUMNS = ("subject", "relation", "object", "subject_type", "object_type", "confidence", "sentence")
@@ -23,19 +21,19 @@ class _Line:
         return text
 
 
-def csv_lines(rows: QuerySet[Triple]) -> Iterator[str]:
-    """A header and one line for each fact, as the import reads them; formulas are made harmless by a quote."""
+def csv_lines(rows: Iterable[Triple]) -> Iterator[str]:
+    """A header and one line for each fact; the import reads the same facts. Formulas are made harmless by a quote."""
     writer = csv.writer(_Line())
     yield writer.writerow(COLUMNS)
-    for row in rows.iterator(chunk_size=2000):
-        yield writer.writerow([safe_cell(getattr(row, name)) for name in COLUMNS])
+    for row in rows:
+        yield writer.writerow([escaped_cell(str(getattr(row, name))) for name in COLUMNS])
 
 
-def jsonld_lines(rows: QuerySet[Triple]) -> Iterator[str]:
+def jsonld_lines(rows: Iterable[Triple]) -> Iterator[str]:
     """One graph of statements."""
     head = {"@vocab": f"{NAMES}relation:", "name": "http://schema.org/name"}
     yield f'{{"@context": {json.dumps(head)}, "@graph": ['
-    for number, row in enumerate(rows.iterator(chunk_size=2000)):
+    for number, row in enumerate(rows):
         object_ = {"@id": _id(row.object_key), "name": row.object, **_type(row.object_type)}
         statement = {
             "@id": _id(row.subject_key), "name": row.subject, **_type(row.subject_type), _word(row.relation): object_

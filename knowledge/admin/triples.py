@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -18,11 +19,15 @@ from django.utils.translation import ngettext
 
 from accounts.admin.base import admin_scope, admin_user
 from accounts.error_messages import error_message
-from knowledge.admin.curation import CuratorAdmin, ids_of, is_curator, run_action
+from accounts.scope import Scope
+from knowledge.admin.curation import ids_of, is_curator, run_action
+from knowledge.admin.entities import EntityPages
 from knowledge.admin.triple_exports import csv_lines, jsonld_lines
 from knowledge.graph_picture import picture_of
-from knowledge.models import KnowledgeSet, Triple
+from knowledge.models import EntityKind, KnowledgeSet, Triple
+from knowledge.models.graph import FactState
 from knowledge.selectors import sets_curated
+from knowledge.selectors.entities import entities_listed
 from knowledge.selectors.sets import sets_readable
 from knowledge.selectors.triples import (
     entity_key_of,
@@ -31,6 +36,7 @@ from knowledge.selectors.triples import (
     triples_askable,
     triples_with_words,
 )
+from knowledge.services.fact_decisions import fact_confirm, fact_reject
 from knowledge.services.triple_search import FactsFound, triples_retrieve_and_rewrite
 from knowledge.services.triples import import_delete, import_start, triple_delete
 from ragcore.errors import RagError
@@ -99,22 +105,22 @@ class TryForm(forms.Form):
 
 
 @admin.register(Triple)
-class TripleAdmin(CuratorAdmin):
+class TripleAdmin(EntityPages):
     """Facts of sets that the person curates, as far as they may be read."""
 
-    list_display = ("subject", "relation", "object", "set_name", "confidence", "origin")
+    list_display = ("subject", "relation", "object", "set_name", "confidence", "state", "origin")
     list_display_links = None
-    list_filter = (TripleSetFilter, OriginFilter)
+    list_filter = (TripleSetFilter, OriginFilter, "state")
     search_fields = ("subject_key",)  # shows the box; what it finds is said in get_search_results
     search_help_text = _("Words of the fact")
     show_full_result_count = False
     list_before_template = "admin/knowledge/triple/list_top.html"
-    actions = ("remove_selected",)
+    actions = ("confirm_selected", "reject_selected", "remove_selected")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Triple]:
         scope = admin_scope(request)
         curated = sets_curated(scope=scope).order_by().values("pk")
-        rows = triples_askable(scope=scope).filter(knowledge_set__in=curated)
+        rows = triples_askable(scope=scope, include_rejected=True).filter(knowledge_set__in=curated)
         return rows.select_related("knowledge_set", "document", "source").defer("lexemes").order_by("-pk")
 
     def get_search_results(
@@ -133,15 +139,20 @@ class TripleAdmin(CuratorAdmin):
 
     @admin.action(description=_("Delete selected triples"))
     def remove_selected(self, request: HttpRequest, queryset: QuerySet[Triple]) -> None:
-        done = 0
-        for row in queryset:
-            try:
-                triple_delete(scope=admin_scope(request), actor=admin_user(request), triple_id=row.pk)
-            except RagError as error:
-                messages.error(request, error_message(error))
-            else:
-                done += 1
+        done = _each(request, queryset, triple_delete)
         words = ngettext("%(count)d triple was deleted.", "%(count)d triples were deleted.", done)
+        messages.success(request, words % {"count": done})
+
+    @admin.action(description=_("Confirm selected triples"))
+    def confirm_selected(self, request: HttpRequest, queryset: QuerySet[Triple]) -> None:
+        done = _each(request, queryset, fact_confirm)
+        words = ngettext("%(count)d triple was confirmed.", "%(count)d triples were confirmed.", done)
+        messages.success(request, words % {"count": done})
+
+    @admin.action(description=_("Reject selected triples: no search finds them"))
+    def reject_selected(self, request: HttpRequest, queryset: QuerySet[Triple]) -> None:
+        done = _each(request, queryset, fact_reject)
+        words = ngettext("%(count)d triple was rejected.", "%(count)d triples were rejected.", done)
         messages.success(request, words % {"count": done})
 
     def get_urls(self) -> list[URLPattern]:
@@ -152,6 +163,7 @@ class TripleAdmin(CuratorAdmin):
             path("graph/", wrap(self.graph_page), name="knowledge_triple_graph"),
             path("export/", wrap(self.export), name="knowledge_triple_export"),
             path("try/", wrap(self.try_page), name="knowledge_triple_try"),
+            *self.entity_urls(),
             *super().get_urls(),
         ]
 
@@ -212,17 +224,25 @@ class TripleAdmin(CuratorAdmin):
     # ── the graph ───────────────────────────────────────────────────────────────────────────────
 
     def graph_page(self, request: HttpRequest) -> HttpResponse:
-        """An entity with what is around it, or the last facts of a set: as a picture and as a table."""
+        """Facts around an entity, or the last ones of a set, or entities that sentences mention together: as a picture
+        and as a table.
+        """
         if not is_curator(request):
             raise PermissionDenied
         rows, asked = self._narrowed(request)
-        found = triples_around(rows, name=asked["name"])
+        shows_mentions = request.GET.get("show") == "mentions"
+        found = [] if shows_mentions else triples_around(rows, name=asked["name"])
         facts = [(r.pk, r.subject_key, r.subject, r.relation, r.object_key, r.object) for r in found]
+        together = self.together(request, asked) if shows_mentions else []
+        facts += [(n, a.key, a.name, str(number), b.key, b.name) for n, (a, b, number) in enumerate(together)]
         context = {
             **self.admin_site.each_context(request),
             "title": _("Knowledge graph"),
             "sets": sets_curated(scope=admin_scope(request)).order_by("name"),
             **asked,
+            "shows_mentions": shows_mentions,
+            "kinds": EntityKind.choices,
+            "together": together,
             "rows": found,
             "picture": picture_of(facts, centre=entity_key_of(asked["name"])),
             "query_string": request.GET.urlencode(),
@@ -238,7 +258,8 @@ class TripleAdmin(CuratorAdmin):
             key = entity_key_of(asked["name"])
             rows = rows.filter(Q(subject_key=key) | Q(object_key=key))
         is_csv = request.GET.get("format") != "jsonld"
-        lines = csv_lines(rows) if is_csv else jsonld_lines(rows)
+        each = rows.iterator(chunk_size=2000)
+        lines = csv_lines(each) if is_csv else jsonld_lines(each)
         kind, name = ("text/csv; charset=utf-8", "triples.csv") if is_csv else ("application/ld+json", "triples.jsonld")
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return StreamingHttpResponse(lines, content_type=kind, headers=headers)
@@ -248,12 +269,17 @@ class TripleAdmin(CuratorAdmin):
         name, relation = (
             request.GET.get(field, "").strip()[:2000].replace("\x00", "") for field in ("name", "relation")
         )
-        rows = self.get_queryset(request)
+        rows = self.get_queryset(request).exclude(state=FactState.REJECTED)
         if chosen:
             rows = rows.filter(knowledge_set__in=chosen)
         if relation:
             rows = rows.filter(relation=relation)
-        return rows, {"chosen": chosen, "name": name, "relation": relation}
+        kind = request.GET.get("kind", "")[:200]
+        if kind:
+            rows = rows.filter(_of_kind(kind, admin_scope(request)))
+        least = _share(request.GET.get("confidence", ""))
+        rows = rows.filter(confidence__gte=least) if least else rows
+        return rows, {"chosen": chosen, "name": name, "relation": relation, "kind": kind, "confidence": least}
 
     # ── trying ──────────────────────────────────────────────────────────────────────────────────
 
@@ -291,6 +317,34 @@ class TripleAdmin(CuratorAdmin):
             "asked_wrong": form.is_bound and not form.is_valid(),
         }
         return TemplateResponse(request, "admin/knowledge/triple/try.html", context)
+
+
+def _each(request: HttpRequest, rows: QuerySet[Triple], act: Callable[..., Any]) -> int:
+    """How many rows the service took; what it refuses is said."""
+    done = 0
+    for row in rows:
+        try:
+            act(scope=admin_scope(request), actor=admin_user(request), triple_id=row.pk)
+        except RagError as error:
+            messages.error(request, error_message(error))
+        else:
+            done += 1
+    return done
+
+
+def _of_kind(kind: str, scope: Scope) -> Q:
+    """Facts with an end of this type: as the import has it, or as documents mention it."""
+    named = entities_listed(scope=scope, kind=kind).order_by().values("key")
+    return Q(subject_type=kind) | Q(object_type=kind) | Q(subject_key__in=named) | Q(object_key__in=named)
+
+
+def _share(text: str) -> float:
+    """A number from 0 to 1; 0 for anything else."""
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if 0 < value <= 1 else 0.0
 
 
 def _shown(one: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from accounts.scope import Scope
 from knowledge.indexes.lexical import rarest_within
 from knowledge.indexes.rotations import vector_text
-from knowledge.indexes.statements import fetch
+from knowledge.indexes.statements import execute, fetch
 from knowledge.indexes.visibility import Visible
 from knowledge.models.graph import KEY_CHARACTERS
 from ragcore.graph.ports import TripleHit, prefix
@@ -32,11 +32,13 @@ USUAL_TERMS = 8  # of a fact; shorter ones weigh more
 FEWEST = 1000  # facts that idf is computed of, at least
 MAX_TERMS = 48  # of a question
 MAX_TERM_CHARACTERS = 100
+ALIKE = 0.4  # trigram similarity of names that are compared letter by letter
+MOST_ALIKE = 6  # of one name
 MOST_EDGES = 200  # of one entity in each direction
 LENGTH_B = 0.75
 
 VISIBLE = """
-t.tenant_id = %(tenant)s AND (
+t.tenant_id = %(tenant)s AND t.state <> 'rejected' AND (
     (t.document_id IS NULL AND t.knowledge_set_id = ANY(%(sets)s)) OR
     (t.document_id IS NOT NULL AND EXISTS (
         SELECT 1 FROM knowledge_document d
@@ -84,6 +86,14 @@ SELECT key FROM unnest(%(keys)s::text[]) AS asked(key) WHERE
     (SELECT true FROM knowledge_triple t WHERE t.subject_key = asked.key AND {VISIBLE} LIMIT 1) OR
     (SELECT true FROM knowledge_triple t WHERE t.object_key = asked.key AND {VISIBLE} LIMIT 1)
 """  # noqa: S608 - constants
+# with LIMIT inside, so that each name is looked up by the index
+UNKNOWN_ALIKE = """
+SELECT asked.name, near.key FROM unnest(%(names)s::text[]) AS asked(name) CROSS JOIN LATERAL (
+    SELECT n.key FROM knowledge_triplename n
+    WHERE n.tenant_id = %(tenant)s AND n.key %% asked.name
+    ORDER BY similarity(n.key, asked.name) DESC, n.key LIMIT %(limit)s
+) near
+"""
 EDGES = f"""
 SELECT near.* FROM unnest(%(keys)s::text[]) AS asked(key) CROSS JOIN LATERAL (
     (SELECT {COLUMNS} FROM knowledge_triple t WHERE t.subject_key = asked.key AND {VISIBLE} LIMIT {MOST_EDGES})
@@ -95,18 +105,38 @@ STAGING = """
 CREATE TEMPORARY TABLE IF NOT EXISTS triple_load (
     knowledge_set_id bigint, subject text, relation text, object text, subject_type text, object_type text,
     subject_key text, object_key text, digest bigint, lexemes tsvector, length smallint, confidence float8,
-    document_id bigint, version_id bigint, chunk_id bigint, sentence text
+    document_id bigint, version_id bigint, chunk_id bigint, sentence text, rule text
 ) ON COMMIT DELETE ROWS
 """
 LOAD_COLUMNS = (
     "knowledge_set_id, subject, relation, object, subject_type, object_type, subject_key, object_key, digest, lexemes, "
-    "length, confidence, document_id, version_id, chunk_id, sentence"
+    "length, confidence, document_id, version_id, chunk_id, sentence, rule"
 )
 INSERT = f"""
-INSERT INTO knowledge_triple (tenant_id, source_id, {LOAD_COLUMNS})
-SELECT %(tenant)s, %(source)s, {LOAD_COLUMNS} FROM triple_load
+INSERT INTO knowledge_triple (tenant_id, source_id, state, {LOAD_COLUMNS})
+SELECT %(tenant)s, %(source)s, coalesce((
+    SELECT d.kind FROM knowledge_tripledecision d
+    WHERE d.knowledge_set_id = l.knowledge_set_id AND d.subject_key = l.subject_key AND d.object_key = l.object_key
+        AND d.relation = l.relation AND d.undone IS NULL
+    ORDER BY d.id DESC LIMIT 1
+), ''), {LOAD_COLUMNS} FROM triple_load l
 ON CONFLICT (knowledge_set_id, digest) DO NOTHING
 """  # noqa: S608 - constants
+ADD_NAMES = """
+INSERT INTO knowledge_triplename (tenant_id, key)
+SELECT DISTINCT %(tenant)s::bigint, named.key FROM triple_load l CROSS JOIN LATERAL (
+    VALUES (l.subject_key), (l.object_key)
+) AS named(key)
+WHERE length(named.key) BETWEEN 3 AND 80
+    AND NOT EXISTS (SELECT 1 FROM knowledge_triplename n WHERE n.tenant_id = %(tenant)s AND n.key = named.key)
+ON CONFLICT (tenant_id, key) DO NOTHING
+"""
+DROP_NAMES = """
+DELETE FROM knowledge_triplename n WHERE
+    NOT EXISTS (SELECT 1 FROM knowledge_triple t WHERE t.tenant_id = n.tenant_id AND t.subject_key = n.key) AND
+    NOT EXISTS (SELECT 1 FROM knowledge_triple t WHERE t.tenant_id = n.tenant_id AND t.object_key = n.key)
+"""
+LEAST_ALIKE = "SELECT set_config('pg_trgm.similarity_threshold', %(least)s, true)"
 SCAN_SETTINGS = (
     "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '100', true)"
 )
@@ -137,6 +167,7 @@ class NewTriple:
     version: int | None = None
     chunk: int | None = None
     sentence: str = ""
+    rule: str = ""
 
 
 def entity_key(name: str) -> str:
@@ -158,7 +189,10 @@ def triples_store(rows: Sequence[NewTriple], *, tenant_id: int, source_id: int |
             for row in rows:
                 copy.write_row(_loaded(row, tokenizer))
         cursor.execute(INSERT, {"tenant": tenant_id, "source": source_id})
-        return int(cursor.rowcount)
+        stored = int(cursor.rowcount)
+        if stored:
+            cursor.execute(ADD_NAMES, {"tenant": tenant_id})
+        return stored
 
 
 def _loaded(row: NewTriple, tokenizer: Tokenizer) -> tuple[object, ...]:
@@ -171,7 +205,7 @@ def _loaded(row: NewTriple, tokenizer: Tokenizer) -> tuple[object, ...]:
         subject_key, object_key,
         int.from_bytes(blake2b(said.encode(), digest_size=8).digest(), "big", signed=True),
         " ".join(map(lexeme, terms)), min(len(terms), 32_767), row.confidence,
-        row.document, row.version, row.chunk, row.sentence,
+        row.document, row.version, row.chunk, row.sentence, row.rule,
     )  # fmt: skip
 
 
@@ -185,7 +219,7 @@ def lexeme(term: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ScopedTriples:
-    """Implements `ragcore.graph.ports.TripleIndex` and `ragcore.graph.paths.GraphSource` for one asker.
+    """Implements `ragcore.graph.ports.TripleIndex` and `ragcore.graph.name_linking.EntityNames` for one asker.
 
     `sets`: those of which the asker may read imported facts; `visible`: documents whose facts the asker may read. Make
     one for each question: what was counted for it is kept.
@@ -246,6 +280,27 @@ class ScopedTriples:
         keys = [key for key in dict.fromkeys(candidates) if 0 < len(key) <= KEY_CHARACTERS]
         return {row[0] for row in self._fetch(NAMES, keys=keys)} if keys else set()
 
+    def unknown(self, words: Sequence[str]) -> set[str]:
+        """See `EntityNames`; what only facts have that the asker may not see is unknown, too."""
+        terms = {word: self.tokenizer.terms(word) for word in words}
+        known = self._counts([term for each in terms.values() for term in each])
+        return {word for word, each in terms.items() if each and not any(term in known for term in each)}
+
+    def alike(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """See `EntityNames`."""
+        if not names:
+            return {}
+        with transaction.atomic():
+            fetch(LEAST_ALIKE, {"least": str(ALIKE)})
+            given = {"tenant": self.scope.tenant_id, "names": list(names), "limit": MOST_ALIKE}
+            rows = fetch(UNKNOWN_ALIKE, given)
+        visible = self.names([key for _name, key in rows])
+        found: dict[str, list[str]] = {}
+        for name, key in rows:
+            if key in visible:
+                found.setdefault(name, []).append(key)
+        return found
+
     def edges(self, keys: Sequence[str]) -> list[Triple]:
         """See `GraphSource`."""
         rows = self._fetch(EDGES, keys=list(dict.fromkeys(keys))) if keys else []
@@ -277,6 +332,11 @@ def _hit(row: Sequence[object]) -> TripleHit:
 def _prefix_text(vector: FloatArray) -> str:
     """The prefix of a vector that facts are compared by, as text of a halfvec."""
     return vector_text(prefix(vector))
+
+
+def names_clean() -> int:
+    """Drop names that no fact has any more; how many there were."""
+    return execute(DROP_NAMES, {})
 
 
 # ── vectors ─────────────────────────────────────────────────────────────────────────────────────

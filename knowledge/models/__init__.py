@@ -11,7 +11,15 @@ from knowledge.models.documents import (
     SketchBand,
 )
 from knowledge.models.entities import Entity, EntityAlias, EntityDecision, EntityKind, EntityReading, Mention
-from knowledge.models.graph import FactReading, Triple, TripleImport, TripleVector
+from knowledge.models.graph import (
+    FactReading,
+    FactState,
+    Triple,
+    TripleDecision,
+    TripleImport,
+    TripleName,
+    TripleVector,
+)
 from knowledge.models.index import (
     BackendChange,
     CorpusEpoch,
@@ -51,6 +59,7 @@ __all__ = [
     "EntityKind",
     "EntityReading",
     "FactReading",
+    "FactState",
     "HandlerRule",
     "IndexEntry",
     "IngestItem",
@@ -78,7 +87,9 @@ __all__ = [
     "TenantVectors",
     "Term",
     "Triple",
+    "TripleDecision",
     "TripleImport",
+    "TripleName",
     "TripleVector",
     "VectorRotation",
     "WholeVector",

@@ -9,6 +9,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from pgvector.django import HalfVectorField, HnswIndex
 
 TRIPLE_DIMENSIONS = 384
@@ -70,8 +71,16 @@ class TripleImport(models.Model):
         return min(99, 100 * self.read_bytes // self.size_bytes)
 
 
+class FactState(models.TextChoices):
+    """What an owner decided about a fact."""
+
+    OPEN = "", pgettext_lazy("state of a fact", "Not checked")
+    CONFIRMED = "confirmed", pgettext_lazy("state of a fact", "Confirmed")
+    REJECTED = "rejected", pgettext_lazy("state of a fact", "Rejected")  # found by nobody
+
+
 class Triple(models.Model):
-    """One fact of a knowledge set, insert-only. Rows are written by COPY (`knowledge.indexes.graph_triples`).
+    """One fact of a knowledge set. Rows are written by COPY (`knowledge.indexes.graph_triples`); only `state` changes.
 
     An imported fact has the rights of its set. A fact from a passage has those of its document: it is visible while
     `version` is the live one of a document that the asker may read. Keys make spellings of one name equal.
@@ -128,6 +137,10 @@ class Triple(models.Model):
         related_name="triples",
     )
     sentence = models.TextField(blank=True)  # of the passage that says it
+    rule = models.CharField(max_length=16, blank=True, db_default="")  # that read it; "model"; "": imported
+    state = models.CharField(
+        _("decision"), max_length=10, blank=True, choices=FactState.choices, default=FactState.OPEN, db_default=""
+    )
 
     class Meta:
         verbose_name = _("triple")
@@ -152,8 +165,66 @@ class Triple(models.Model):
         return f"{self.subject} | {self.relation} | {self.object}"[:200]
 
 
+class TripleDecision(models.Model):
+    """What an owner decided about a fact of a set, by its names: it holds for versions that are read later, too.
+
+    The latest one about a fact counts; one that was undone does not.
+    """
+
+    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.CASCADE, related_name="+")
+    knowledge_set = models.ForeignKey(
+        "knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("set")
+    )
+    # that says it: who may not read it is told nothing of the decision; None: imported
+    document = models.ForeignKey(
+        "knowledge.Document", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+    )
+    kind = models.CharField(_("decision"), max_length=10, choices=FactState.choices)
+    subject = models.TextField(_("subject"))
+    relation = models.TextField(_("relation"))
+    object = models.TextField(_("object"))
+    subject_key = models.CharField(max_length=KEY_CHARACTERS)
+    object_key = models.CharField(max_length=KEY_CHARACTERS)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("author")
+    )
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    undone = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("decision about a fact")
+        verbose_name_plural = _("decisions about facts")
+        ordering: ClassVar = ["-pk"]
+        indexes: ClassVar = [
+            models.Index(fields=["knowledge_set", "subject_key", "object_key"], name="knowledge_triple_decided")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject} | {self.relation} | {self.object}"[:200]
+
+
+class TripleName(models.Model):
+    """A name at an end of some fact of the tenant, for finding names that are misspelt in a question.
+
+    It says nothing about who may know of it: what is found here is looked up among the facts that the asker may see.
+    """
+
+    tenant_id = models.BigIntegerField()
+    key = models.CharField(max_length=KEY_CHARACTERS)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["tenant_id", "key"], name="knowledge_triplename_once")]
+        indexes: ClassVar = [GinIndex(name="knowledge_triplename_alike", fields=["key"], opclasses=["gin_trgm_ops"])]
+
+    def __str__(self) -> str:
+        return self.key
+
+
 class FactReading(models.Model):
-    """A version whose facts were read for a set, and by which rules. Rows go with their version."""
+    """A version whose facts were read for a set, and by which rules. Rows go with their version.
+
+    Where a language model reads, too: passages up to `ordinal` are read, `asked` requests were made of it.
+    """
 
     version = models.OneToOneField(
         "knowledge.DocumentVersion",
@@ -165,6 +236,9 @@ class FactReading(models.Model):
     knowledge_set = models.ForeignKey("knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="+")
     rules = models.CharField(max_length=32)
     facts = models.PositiveIntegerField(default=0)
+    model = models.CharField(max_length=32, blank=True, db_default="")  # version of the prompt
+    ordinal = models.IntegerField(default=-1, db_default=-1)
+    asked = models.PositiveIntegerField(default=0, db_default=0)
     made = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from knowledge.models import Document, EntityReading, FactReading, KnowledgeSet, SiteOptions
 from ragcore.graph.extraction import RULES_VERSION
+from ragcore.graph.model_extraction import MODEL_RULES
 from ragcore.options import FactOptions, resolve
 
 GROUP = "facts"
@@ -34,6 +35,20 @@ def _sets() -> Iterator[tuple[int, int, FactOptions]]:
     for pk, tenant, own in rows:
         layers = ("site", sites.get(tenant, {}).get(GROUP, {})), ("set", own.get(GROUP, {}))
         yield pk, tenant, resolve(FactOptions, *layers).value
+
+
+def passages_limits(*, sets: list[int]) -> dict[int, int]:
+    """Set -> passages of a document that a language model reads, for those of the sets that let it read."""
+    return {pk: options.model_passages for pk, _tenant, options in _sets() if pk in sets and options.model_passages}
+
+
+def readings_to_ask(*, limits: Mapping[int, int]) -> QuerySet[FactReading]:
+    """Live versions that the rules have read and the model has not read to the end, of sets that let it."""
+    rows = FactReading.objects.filter(
+        knowledge_set__in=list(limits), rules=RULES_VERSION, version=F("version__document__live_version")
+    )
+    rows = rows.filter(version__document__deleted=None).exclude(model=MODEL_RULES)
+    return rows.select_related("version__document").order_by("pk")
 
 
 def documents_to_read(*, sets: list[int]) -> QuerySet[Document]:

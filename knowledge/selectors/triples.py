@@ -11,16 +11,17 @@ from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from knowledge import model_registry
 from knowledge.indexes.graph_triples import entity_key, lexeme
-from knowledge.models import Triple, TripleImport
+from knowledge.models import KnowledgeSet, Triple, TripleDecision, TripleImport
+from knowledge.models.graph import FactState
 from knowledge.selectors.documents import documents_askable
 from knowledge.selectors.sets import sets_curated, sets_readable
 
 
-def triples_askable(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[Triple]:
+def triples_askable(*, scope: Scope, sets: Sequence[int] = (), include_rejected: bool = False) -> QuerySet[Triple]:
     """THE definition of which facts the asker may see: imported ones of sets that the asker may read, and those of the
     live versions of documents that a search of the asker may touch, while their passage is not taken out.
 
-    `sets` narrows both.
+    `sets` narrows both. Facts that an owner rejected are left out.
     """
     readable = sets_readable(scope=scope).order_by().values("pk")
     if sets:
@@ -28,7 +29,8 @@ def triples_askable(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[Tripl
     documents = documents_askable(scope=scope, sets=sets).order_by().values("pk")
     imported = Q(document=None, knowledge_set__in=readable)
     read = Q(document__in=documents, document__live_version=F("version"), chunk__retired=None)
-    return Triple.objects.filter(imported | read, tenant_id=scope.tenant_id)
+    rows = Triple.objects.filter(imported | read, tenant_id=scope.tenant_id)
+    return rows if include_rejected else rows.exclude(state=FactState.REJECTED)
 
 
 def triples_listed(*, scope: Scope, sets: Sequence[int] = (), name: str = "", relation: str = "") -> QuerySet[Triple]:
@@ -37,6 +39,11 @@ def triples_listed(*, scope: Scope, sets: Sequence[int] = (), name: str = "", re
     if name:
         rows = rows.filter(Q(subject_key=entity_key(name)) | Q(object_key=entity_key(name)))
     return rows.filter(relation=relation) if relation else rows
+
+
+def triples_named(*, scope: Scope, ids: Sequence[int]) -> QuerySet[Triple]:
+    """Those of these facts that the asker may see, with their document and import."""
+    return triples_askable(scope=scope).filter(pk__in=list(ids)).select_related("document", "source").defer("lexemes")
 
 
 def triples_with_words(rows: QuerySet[Triple], text: str) -> QuerySet[Triple]:
@@ -59,6 +66,30 @@ def import_get(*, scope: Scope, import_id: int) -> TripleImport:
     if found is None:
         raise NotFoundError("triple_import", triple_import=import_id)
     return found
+
+
+def triple_curated(*, scope: Scope, triple_id: int) -> Triple:
+    """A fact that the asker may see, rejected ones too, of a set that the asker curates. Raises NotFoundError."""
+    rows = triples_askable(scope=scope, include_rejected=True).filter(knowledge_set__in=_curated(scope))
+    found = rows.select_related("knowledge_set", "document").defer("lexemes").filter(pk=triple_id).first()
+    if found is None:
+        raise NotFoundError("triple", triple=triple_id)
+    return found
+
+
+def triple_decisions(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[TripleDecision]:
+    """Decisions about facts of sets that the asker curates, the latest first; of documents that the asker may read."""
+    documents = documents_askable(scope=scope, sets=sets).order_by().values("pk")
+    rows = TripleDecision.objects.filter(
+        Q(document=None) | Q(document__in=documents), knowledge_set__in=_curated(scope)
+    )
+    if sets:
+        rows = rows.filter(knowledge_set__in=list(sets))
+    return rows.select_related("knowledge_set", "author").order_by("-pk")
+
+
+def _curated(scope: Scope) -> QuerySet[KnowledgeSet, int]:
+    return sets_curated(scope=scope).order_by().values_list("pk", flat=True)
 
 
 GRAPH_FACTS = 120  # of a picture

@@ -11,11 +11,20 @@ from knowledge.indexes.graph_triples import ScopedTriples
 from knowledge.selectors.sets import sets_readable
 from knowledge.selectors.visibility import visible_to
 from ragcore.embedding.vectors import CachingEmbedder
+from ragcore.graph.name_linking import (
+    LinkedEntity,
+    corrected,
+    entities_by_meaning,
+    find_entities,
+    misspelt_entities,
+)
 from ragcore.graph.paths import PathAnswer, PathSearch
-from ragcore.graph.retrieval import DEFAULT_RESULTS, SignalWeights, TripleSearch, Weights
+from ragcore.graph.retrieval import DEFAULT_RESULTS, RankedTriples, SignalWeights, TripleSearch, Weights
 from ragcore.graph.rewriting import FactAnswer, retrieve_and_rewrite, rewrite_by_model
 from ragcore.llm.client import LlmClient
+from ragcore.ports import Embedder
 from ragcore.text.normalise import normalise_query
+from ragcore.text.scripts import language_of
 from ragcore.types import Language
 
 MODEL_SECONDS = 20.0  # that a language model may take for a chain
@@ -24,10 +33,14 @@ MAX_QUESTION = 2000  # characters that are read
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactsFound:
-    """Facts with their chain, and answers over several facts, best first."""
+    """Facts with their chain, and answers over several facts, best first.
+
+    `entities`: names that the question has misspelt or says in other words.
+    """
 
     answer: FactAnswer
     paths: tuple[PathAnswer, ...]
+    entities: tuple[LinkedEntity, ...] = ()
 
 
 def triple_index(*, scope: Scope, sets: Sequence[int] = ()) -> ScopedTriples:
@@ -57,14 +70,43 @@ def triples_retrieve_and_rewrite(
     text = normalise_query(question)[:MAX_QUESTION]
     index = triple_index(scope=scope, sets=sets)
     embedder = CachingEmbedder(model_registry.embedder())
-    search = TripleSearch(
+    search = _search(index, embedder)
+    linked = misspelt_entities(text, index)
+    asked = corrected(text, linked)
+    answer = retrieve_and_rewrite(
+        search, asked, n_results, use_reranking, prompt_type=prompt_type, weights=weights,
+        language=language or language_of(text),
+    )  # fmt: skip
+    paths, by_meaning = _paths(asked, answer, PathSearch(source=index, embedder=embedder))
+    return FactsFound(answer=replace(answer, question=text), paths=tuple(paths), entities=tuple(linked or by_meaning))
+
+
+def _paths(asked: str, answer: FactAnswer, search: PathSearch) -> tuple[list[PathAnswer], list[LinkedEntity]]:
+    """Answers over several facts; where no name stands in the question, from the entities that its words mean."""
+    if not asked.strip():
+        return [], []
+    named = find_entities(asked, search.source)
+    if named or search.embedder is None:
+        return search.answer(asked, entities=named), []
+    names = [name for one in answer.triples for name in (one.triple.subject, one.triple.object)]
+    meant = entities_by_meaning(asked, names, search.embedder)
+    return search.answer(asked, entities=[(one.key, one.span) for one in meant]), meant
+
+
+def triples_rank(
+    *, scope: Scope, question: str, sets: Sequence[int] = (), n_results: int = DEFAULT_RESULTS
+) -> RankedTriples:
+    """Facts for the question with and without re-scoring, from one search."""
+    text = normalise_query(question)[:MAX_QUESTION]
+    index = triple_index(scope=scope, sets=sets)
+    search = _search(index, CachingEmbedder(model_registry.embedder()))
+    return search.rank(corrected(text, misspelt_entities(text, index)), n_results=n_results)
+
+
+def _search(index: ScopedTriples, embedder: Embedder) -> TripleSearch:
+    return TripleSearch(
         index=index, embedder=embedder, tokenizer=model_registry.tokenizer(), weights=SignalWeights.shipped()
     )
-    answer = retrieve_and_rewrite(
-        search, text, n_results, use_reranking, prompt_type=prompt_type, weights=weights, language=language
-    )
-    paths = PathSearch(source=index, embedder=embedder).answer(text) if text else []
-    return FactsFound(answer=answer, paths=tuple(paths))
 
 
 async def chain_written_by_model(found: FactsFound, *, seconds: float = MODEL_SECONDS) -> FactsFound:

@@ -18,6 +18,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from accounts.audit.csv_export import unescaped_cell
 from accounts.error_messages import error_message
 from accounts.errors import NotFoundError
 from accounts.models import User
@@ -111,7 +112,7 @@ def triples_import(
     load = _Load(scope=scope, actor=actor, form=form, name=name[:255])
     if set_id is not None:
         load.set_of(set_id)
-    for one in read_triples(lines, form):
+    for one in read_triples(lines, form, read_cell=unescaped_cell):
         load.take(one, set_id)
     return load.finish()
 
@@ -248,7 +249,8 @@ def import_run(one: TripleImport) -> None:
     batch: list[NewTriple] = []
     try:
         with default_storage.open(one.file, "rb") as content:
-            for found in read_triples(bounded_lines(_counted(content, one)), one.format):  # type: ignore[arg-type]
+            lines = bounded_lines(_counted(content, one))
+            for found in read_triples(lines, one.format, read_cell=unescaped_cell):  # type: ignore[arg-type]
                 if isinstance(found, LineFault):
                     one.rejected += 1
                     if len(one.faults) < SHOWN_FAULTS:

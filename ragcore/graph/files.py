@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import unquote
@@ -62,10 +62,15 @@ class LineFault:
     detail: str = ""
 
 
-def read_triples(lines: Iterable[bytes], form: TripleFormat) -> Iterator[TripleLine | LineFault]:
-    """Triples and faults in the order of the file. Lines may be longer than MAX_LINE_BYTES; such ones are faults."""
+def read_triples(
+    lines: Iterable[bytes], form: TripleFormat, *, read_cell: Callable[[str], str] = str
+) -> Iterator[TripleLine | LineFault]:
+    """Triples and faults in the order of the file. Lines may be longer than MAX_LINE_BYTES; such ones are faults.
+
+    `read_cell`: the text of a CSV cell, where whoever wrote it has escaped it.
+    """
     if form == "csv":
-        yield from _read_csv(lines)
+        yield from _read_csv(lines, read_cell)
         return
     for number, line in enumerate(lines, start=1):
         text = _decoded(line, number)
@@ -146,7 +151,7 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(plain, text) if "\\" in text else text
 
 
-def _read_csv(lines: Iterable[bytes]) -> Iterator[TripleLine | LineFault]:
+def _read_csv(lines: Iterable[bytes], read_cell: Callable[[str], str]) -> Iterator[TripleLine | LineFault]:
     """Columns by the names of the first line; without such names subject, relation, object and their types."""
     faults: list[LineFault] = []
     numbers: list[int] = []
@@ -179,7 +184,7 @@ def _read_csv(lines: Iterable[bytes]) -> Iterator[TripleLine | LineFault]:
         if len(row) < len(_REQUIRED) or len(row) > len(columns):
             yield LineFault(line=number, code="columns", detail=str(len(row)))
             continue
-        values: dict[str, object] = {name: cell for name, cell in zip(columns, row, strict=False) if name}
+        values: dict[str, object] = {name: read_cell(cell) for name, cell in zip(columns, row, strict=False) if name}
         set_id = str(values.pop("set", "")).strip()
         if set_id and not (set_id.isascii() and set_id.isdigit() and len(set_id) < 19):
             yield LineFault(line=number, code="set")

@@ -75,6 +75,11 @@ _LATIN = re.compile(r"[^\W_]+(?:/[^\W_]+)?|['’]s\b")
 CJK_RUN = re.compile(f"[{CJK}]")
 
 
+def is_filler(word: str) -> bool:
+    """Whether a word such as "the", "of" or "who" names neither an entity nor a relation."""
+    return word.lower() in _FILLERS
+
+
 @dataclass(frozen=True, slots=True)
 class Mention:
     """A run of words of the question that may name a relation."""

@@ -11,20 +11,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 
-from ragcore.graph.path_mentions import ASKED_KINDS, CJK_RUN, Mention, chain_mentions
+from ragcore.graph.name_linking import GraphSource, alike_in, find_entities, readable_question
+from ragcore.graph.path_mentions import ASKED_KINDS, Mention, chain_mentions
 from ragcore.graph.relation_groups import find_groups, groups_of, latin_words, object_kind
 from ragcore.graph.triples import Triple, entity_name, name_key, relation_words
 from ragcore.ports import Embedder, FloatArray
-from ragcore.text.normalise import normalise_query
 
 MAX_HOPS = 3
 MAX_FRONTIER = 200  # entities that one chain may reach at a hop
 BEAM = 24  # chains that are followed further
-_LONGEST_NAME = 14  # words
 _MISSING_MENTION = 0.7  # cost of a named relation that the chain does not follow
 _WEAK_MENTION = 0.25  # of a word that may be no relation (a word that no list has, a question word)
 _UNNAMED_RELATION = 0.9  # cost of a relation that no word names
@@ -33,18 +31,6 @@ _MEANING = 0.5  # cosine from which an unknown word may name a relation
 _INVERSES = {"child": "parent", "parent": "child", "spouse": "spouse", "sibling": "sibling", "relative": "relative",
              "predecessor": "successor", "successor": "predecessor", "part_of": "member", "member": "part_of",
              "friend": "friend"}  # fmt: skip
-
-
-class GraphSource(Protocol):
-    """Entities and their facts that the bound scope may see."""
-
-    def names(self, candidates: Sequence[str]) -> set[str]:
-        """Those of the keys (`name_key`) that are entities."""
-        ...
-
-    def edges(self, keys: Sequence[str]) -> list[Triple]:
-        """Facts with one of these entities as subject or object, a bounded number for each entity."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,48 +50,6 @@ class _Chain:
     reached: Mapping[str, tuple[Triple, ...]] = field(default_factory=dict)
 
 
-def find_entities(question: str, source: GraphSource) -> list[tuple[str, tuple[int, int]]]:
-    """Keys of entities named in the question with their place, longest first; overlapping shorter ones are left out."""
-    text = readable_question(question).lower()
-    spans: dict[str, list[tuple[int, int]]] = {}
-    starts = [m.start() for m in re.finditer(r"[^\W_]", text) if _starts_name(text, m.start())]
-    ends = [m.end() for m in re.finditer(r"[^\W_]\W?", text)]
-    words = [m.span() for m in re.finditer(r"\S+", text)]
-    for at, (start, _) in enumerate(words):
-        for _, end in words[at : at + _LONGEST_NAME]:
-            _note(spans, text, start, end)
-    if CJK_RUN.search(text):
-        for start in starts:
-            for end in ends:
-                if 1 < end - start <= 40:
-                    _note(spans, text, start, end)
-    known = source.names(list(spans))
-    found: list[tuple[str, tuple[int, int]]] = []
-    for key in sorted(known, key=lambda k: (-len(k), k)):
-        for span in spans[key]:
-            if all(span[1] <= a or span[0] >= b for _, (a, b) in found):
-                found.append((key, span))
-                break
-    return found
-
-
-def _starts_name(text: str, at: int) -> bool:
-    return at == 0 or bool(CJK_RUN.match(text[at])) or not text[at - 1].isalnum()
-
-
-def _note(spans: dict[str, list[tuple[int, int]]], text: str, start: int, end: int) -> None:
-    piece = text[start:end]
-    for form in dict.fromkeys((piece, piece.strip(" ,.?!;:\"'“”‘’？。，、"), re.sub(r"['’]s$", "", piece))):
-        if form:
-            offset = start + piece.find(form)
-            spans.setdefault(name_key(form), []).append((offset, offset + len(form)))
-
-
-def readable_question(question: str) -> str:
-    """The question with spaces for underscores, as names are compared."""
-    return normalise_query(question.replace("_", " "))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathSearch:
     """Answers questions by paths. `embedder` compares unlisted words with relation names; None: they count less."""
@@ -113,11 +57,16 @@ class PathSearch:
     source: GraphSource
     embedder: Embedder | None = None
 
-    def answer(self, question: str, *, limit: int = 5) -> list[PathAnswer]:
-        """Up to `limit` different answers, best first; [] where no entity or no named relation is found."""
+    def answer(
+        self, question: str, *, limit: int = 5, entities: Sequence[tuple[str, tuple[int, int]]] | None = None
+    ) -> list[PathAnswer]:
+        """Up to `limit` different answers, best first; [] where no entity or no named relation is found.
+
+        `entities`: keys with their place in `readable_question`; None: those whose names stand in the question.
+        """
         text = readable_question(question)
         found: list[PathAnswer] = []
-        for key, (start, end) in find_entities(question, self.source)[:2]:
+        for key, (start, end) in (find_entities(question, self.source) if entities is None else entities)[:2]:
             found += self._from(key, text[:start], text[end:], limit)
         best: dict[str, PathAnswer] = {}
         for candidate in sorted(found, key=lambda a: -a.score):
@@ -276,11 +225,12 @@ def _first_groups(words: str) -> frozenset[str]:
 
 
 class MemoryGraph:
-    """Implements `GraphSource` over triples in memory."""
+    """Implements `EntityNames` over triples in memory."""
 
     def __init__(self, triples: Sequence[Triple], *, most_edges: int = 200) -> None:
         self._edges: dict[str, list[Triple]] = {}
         self._most = most_edges
+        self._words: set[str] | None = None
         for triple in triples:
             for key in dict.fromkeys((name_key(triple.subject), name_key(triple.object))):
                 self._edges.setdefault(key, []).append(triple)
@@ -288,6 +238,17 @@ class MemoryGraph:
     def names(self, candidates: Sequence[str]) -> set[str]:
         """See `GraphSource`."""
         return {key for key in candidates if key in self._edges}
+
+    def unknown(self, words: Sequence[str]) -> set[str]:
+        """See `EntityNames`."""
+        if self._words is None:
+            texts = [text for edges in self._edges.values() for triple in edges for text in [triple.text.lower()]]
+            self._words = {word for text in texts for word in re.findall(r"[^\W_]+", text)}
+        return {word for word in words if word.lower() not in self._words}
+
+    def alike(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """See `EntityNames`."""
+        return {name: found for name in names if (found := [key for key in self._edges if alike_in(name, key)])}
 
     def edges(self, keys: Sequence[str]) -> list[Triple]:
         """See `GraphSource`."""

@@ -38,6 +38,14 @@ class ScoredTriple:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankedTriples:
+    """The first triples of one search in the order of the first stage, and after re-scoring."""
+
+    first: tuple[ScoredTriple, ...]
+    rescored: tuple[ScoredTriple, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SignalWeights:
     """Weights of the second stage: of the four signals as C2 gives them, and learned ones of the finer measures."""
 
@@ -94,8 +102,14 @@ class TripleSearch:
             question, kind=kind, limit=CANDIDATES * n_results, measured=use_reranking, weights=weights
         )
         if use_reranking:
-            found.sort(key=lambda s: (-s.final_score, -s.stage1_score, s.id))
+            found.sort(key=_by_final_score)
         return found[:n_results]
+
+    def rank(self, question: str, *, n_results: int = DEFAULT_RESULTS, weights: Weights = "learned") -> RankedTriples:
+        """What `search` returns with and without re-scoring, from one search."""
+        first = self.candidates(question, limit=CANDIDATES * n_results, weights=weights) if question.strip() else []
+        rescored = sorted(first, key=_by_final_score)
+        return RankedTriples(first=tuple(first[:n_results]), rescored=tuple(rescored[:n_results]))
 
     def candidates(
         self,
@@ -136,6 +150,10 @@ class TripleSearch:
             words=[by_words.get(hit.id, 0.0) for hit in first],
         )
         return [_scored(hit, m, self.weights.score(m, weights)) for hit, m in zip(first, measures, strict=True)]
+
+
+def _by_final_score(one: ScoredTriple) -> tuple[float, float, int]:
+    return -one.final_score, -one.stage1_score, one.id
 
 
 def _scored(hit: TripleHit, measured: Measured, score: float) -> ScoredTriple:

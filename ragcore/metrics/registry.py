@@ -62,6 +62,8 @@ class MeasuredCase:
     # what happened
     ranking: Sequence[RankedText] | None = None  # that is judged, best first; None: nothing was searched
     by_stage: Mapping[str, Sequence[RankedText]] = field(default_factory=dict)  # rankings of earlier stages
+    triples: Sequence[str] | None = None  # texts of facts after re-scoring, best first; None: none were asked for
+    triples_first: Sequence[str] | None = None  # the same in the order of the first stage
     answer: str | None = None  # None: no answer was asked for
     is_refused: bool = False  # said that it has no answer, or showed search results instead
     sources: Sequence[MeasuredSource] = ()

@@ -172,6 +172,13 @@ class FactOptions:
         _("Read facts in documents"),
         _("Definitions, tables and plain statements become triples with their source."),
     )
+    model_passages: int = option(
+        40,
+        _("Passages read by the language model"),
+        _("Of each document, one request for each, where a language model is connected. 0: rules alone."),
+        low=0,
+        high=5000,
+    )
 
 
 # ── questions ───────────────────────────────────────────────────────────────────────────────────

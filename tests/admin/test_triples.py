@@ -4,10 +4,15 @@ import json
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from accounts.audit.csv_export import unescaped_cell
+from knowledge.admin.triple_exports import csv_lines
 from knowledge.graph_picture import HEIGHT, MOST_NODES, WIDTH, picture_of
 from knowledge.models import Triple, TripleImport
 from knowledge.services.triples import triples_import, triples_tend
+from ragcore.graph.files import LineFault, bounded_lines, read_triples
 from tests.factories import make_admin, make_set, make_user, scope_of
 
 pytestmark = pytest.mark.django_db
@@ -124,3 +129,20 @@ def test_a_picture_stays_in_its_area_and_is_the_same_each_time():
     assert all(0 <= node.x <= WIDTH and 0 <= node.y <= HEIGHT for node in picture.nodes)
     assert picture_of([]).nodes == ()
     assert len(picture_of([(1, "a", "A", "r", "a", "A")]).nodes) == 1
+
+
+NAMES = st.text(min_size=1, max_size=40) | st.sampled_from(
+    ["=1+1", "'=1", "''-2", " +x", "' @y", '"', ",", "a;b", "-5"]
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(NAMES, NAMES, NAMES), max_size=5))
+def test_an_export_as_csv_is_imported_as_the_same_triples(facts):
+    lines = [json.dumps({"subject": s, "relation": r, "object": o}).encode() for s, r, o in facts]
+    stored = [one.triple for one in read_triples(lines, "jsonl") if not isinstance(one, LineFault)]
+
+    file = "".join(csv_lines(Triple(subject=t.subject, relation=t.relation, object=t.object) for t in stored))
+    again = list(read_triples(bounded_lines([file.encode()]), "csv", read_cell=unescaped_cell))
+
+    assert [one.triple for one in again] == stored

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -26,6 +27,7 @@ from evaluation.services.runs import (
     runs_resume,
 )
 from knowledge.errors import RetrievalUnavailableError
+from knowledge.services.triples import triples_import
 from ragcore.errors import InvalidOptionsError
 from tests.factories import ingest, make_admin, make_set, make_user
 
@@ -89,7 +91,8 @@ def test_a_run_of_whole_answers_judges_the_new_fields_of_each_case(admin, golden
 
 @pytest.mark.django_db(transaction=True)
 def test_every_component_runs_alone(admin, golden_set):
-    components = [one for one in RunConfiguration.Component if one != RunConfiguration.Component.ANSWER]
+    others = (RunConfiguration.Component.ANSWER, RunConfiguration.Component.TRIPLES)
+    components = [one for one in RunConfiguration.Component if one not in others]
     plans = [ConfigurationPlan(name=str(one), component=one) for one in components]
     plans[components.index(RunConfiguration.Component.COMPRESSION)] = ConfigurationPlan(
         name="compression",
@@ -108,6 +111,33 @@ def test_every_component_runs_alone(admin, golden_set):
     assert figures["generation"]["correctness"]["value"] == 0.75
     assert figures["support"]["supported_share"]["value"] > 0
     assert figures["rewriting"]["seconds"]["cases"] == 2
+
+
+def test_triples_are_measured_with_and_without_rescoring(admin):
+    home = make_set("facts", owners=[admin])
+    facts = ["Belgium | leader name | Ann", "Belgium | capital | Brussels", "Brussels | leader name | Bob"]
+    lines = [json.dumps(dict(zip(("subject", "relation", "object"), f.split(" | "), strict=True))) for f in facts]
+    given = {"scope": scope_for(admin), "actor": admin, "form": "jsonl", "set_id": home.pk, "name": "facts"}
+    triples_import(lines=[line.encode() for line in lines], **given)
+    rows = [
+        GoldenRow(question="Who is the leader of Belgium?", passages=("Belgium | leaderName | Ann",)),
+        GoldenRow(question="What is the capital of Belgium?", passages=("Belgium | capital | Antwerp",)),
+        GoldenRow(question="Who painted the ceiling?", answers=("Somebody",)),
+    ]
+    golden = golden_import(tenant=admin.tenant, name="facts", rows=rows).golden_set
+    golden.sets.add(home)
+    plan = ConfigurationPlan(name="live", component=RunConfiguration.Component.TRIPLES)
+
+    run = evaluation_run(scope=scope_for(admin), user=admin, golden_set=golden, configurations=[plan])
+
+    figures = run.configurations.get().figures
+    assert {name: figures[name]["value"] for name in figures if name.startswith("triple_recall")} == {
+        "triple_recall@5": 0.5,
+        "triple_recall@5_first": 0.5,
+    }
+    assert figures["triple_ndcg@5"]["cases"] == 2
+    assert figures["triple_precision@5_first"]["value"] == 0.1
+    assert "ndcg@10" not in figures
 
 
 def test_configurations_are_asked_in_turn_with_options_that_are_published_nowhere(admin, golden_set):

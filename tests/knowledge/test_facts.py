@@ -1,11 +1,15 @@
+import json
+
 import pytest
 
 from knowledge.models import FactReading, Triple
 from knowledge.selectors.triples import triples_askable
-from knowledge.services import document_delete
+from knowledge.services import document_delete, model_slots
 from knowledge.services.triple_search import triples_retrieve_and_rewrite
 from knowledge.services.triples import triples_tend
+from ragcore.llm.openai_chat import OpenAIChatModel
 from tests.factories import ingest, make_set, make_user, scope_of
+from tests.scripted_llm import Reply, serving
 
 pytestmark = pytest.mark.django_db
 TEXT = "The Control Unit is part of the base station. VSWR faults causes power loss."
@@ -70,3 +74,80 @@ def test_facts_of_a_document_above_the_clearance_are_not_seen(owner):
 
     assert seen(make_user(clearance=3)) == {"Control Unit", "VSWR faults"}
     assert seen(make_user(clearance=2)) == set()
+
+
+# ── by a language model ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def model(monkeypatch):
+    with serving() as server:
+        client = OpenAIChatModel(server.url, "key", "scripted", sleep=at_once)
+        monkeypatch.setattr(model_slots, "chat_model", lambda: client)
+        yield server
+
+
+async def at_once(seconds):
+    return None
+
+
+def said(*facts):
+    return Reply(texts=(json.dumps({"facts": list(facts)}),))
+
+
+FACT = {
+    "subject": "Relay Board",
+    "relation": "is fed by",
+    "object": "Rectifier",
+    "quote": "The Rectifier feeds the Relay Board.",
+}
+
+
+def by_model():
+    return list(Triple.objects.filter(rule="model").values_list("subject", "object"))
+
+
+@pytest.mark.django_db(transaction=True)  # requests to the model run in threads
+def test_a_model_reads_passages_once_and_what_it_invents_is_dropped(owner, model):
+    into = make_set(owners=[owner], options=READ)
+    ingest(owner, into, doc="The Rectifier feeds the Relay Board.")
+    model.default = said(FACT, {**FACT, "object": "Moon", "quote": "The Moon feeds the Relay Board."})
+
+    triples_tend()
+
+    assert by_model() == [("Relay Board", "Rectifier")]
+    assert len(model.requests) == 1
+    triples_tend()
+    assert len(model.requests) == 1
+    found = triples_retrieve_and_rewrite(scope=scope_of(owner), question="What is the Relay Board fed by?")
+    assert found.answer.chain.answers == ("Rectifier",)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reading_by_a_model_that_is_away_goes_on_later_and_asks_no_more_than_the_set_allows(owner, model):
+    options = {"facts": {"extract": True, "model_passages": 5}, "chunking": {"max_tokens": 64, "section_tokens": 0}}
+    into = make_set(owners=[owner], options=options)
+    text = "\n\n".join(f"# Part {n}\n\nThe Rectifier {n} feeds the Relay Board {n} of the cabinet." for n in range(9))
+    ingest(owner, into, doc=text)
+    model.default = Reply(status=503)
+
+    triples_tend()
+    assert FactReading.objects.get().ordinal == -1
+
+    model.requests.clear()
+    model.default = said()
+    triples_tend()
+    assert len(model.requests) == 5
+    triples_tend()
+    assert len(model.requests) == 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_set_may_be_read_by_rules_alone(owner, model):
+    into = make_set(owners=[owner], options={"facts": {"extract": True, "model_passages": 0}})
+    ingest(owner, into, doc=TEXT)
+
+    triples_tend()
+
+    assert seen(owner) == {"Control Unit", "VSWR faults"}
+    assert model.requests == []

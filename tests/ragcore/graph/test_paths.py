@@ -2,7 +2,8 @@ import time
 
 import pytest
 
-from ragcore.graph.paths import MemoryGraph, PathSearch, find_entities
+from ragcore.graph.name_linking import find_entities
+from ragcore.graph.paths import MemoryGraph, PathSearch
 from tests.ragcore.graph.facts import triple
 
 FAMILY = [

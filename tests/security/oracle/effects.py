@@ -314,7 +314,16 @@ class Permits:
     def _knowledge_triple(self, who: Person, change: Change, fresh: Any) -> bool:
         return self.rules.curates_set(who, change.row["knowledge_set_id"])
 
-    _knowledge_tripleimport = _knowledge_triple
+    _knowledge_tripleimport = _knowledge_tripledecision = _knowledge_triple
+
+    def _knowledge_triplename(self, who: Person, change: Change, fresh: Any) -> bool:
+        return self.rules.of_tenant(who, change.row["tenant_id"])  # of a fact, which was judged
+
+    def _knowledge_entitydecision(self, who: Person, change: Change, fresh: Any) -> bool:
+        home = change.row["knowledge_set_id"]
+        if home is None:
+            return self.rules.administers(who, change.row["tenant_id"])
+        return self.rules.curates_set(who, home)
 
     def _knowledge_sourceplace(self, who: Person, change: Change, fresh: Any) -> bool:
         return who.is_platform

@@ -45,6 +45,7 @@ PAGES: dict[str, tuple[str, Opens] | None] = {
     "attachments/<uuid:attachment_id>/file": ("attachment", _own("attachment", "user_id")),
     "messages/<uuid:message_id>/follow-ups": ("message", _own("message", "user_id")),
     "messages/<uuid:message_id>/export": ("message", _own("message", "user_id")),
+    "messages/<uuid:message_id>/facts": ("message", _own("message", "user_id")),
     "messages/<uuid:message_id>": ("message", _own("message", "user_id")),
     "messages/<uuid:message_id>/sources/<int:number>": None,  # which numbers there are; leaks are looked for
     "profile": ("", everybody),
@@ -282,6 +283,9 @@ OWN: dict[str, Opens | None] = {
     "knowledge_triple_graph": lambda r, w, pk: _curators(r, w),
     "knowledge_triple_export": lambda r, w, pk: _curators(r, w),
     "knowledge_triple_try": lambda r, w, pk: _curators(r, w),
+    "knowledge_triple_entities": lambda r, w, pk: _curators(r, w),
+    "knowledge_triple_decisions": lambda r, w, pk: _curators(r, w),
+    "knowledge_triple_entity": None,  # nothing without a name
     "knowledge_knowledgeset_setup": lambda r, w, pk: w.is_staff and w.creates_sets,
     "admin-health": lambda r, w, pk: w.administers,
     "accounts_user_setup": lambda r, w, pk: w.administers,
@@ -330,6 +334,7 @@ ONLY_POST = {  # answered with 405, a redirect or nothing to GET
     *("knowledge_lexiconterm_publish", "knowledge_lexiconterm_mine", "knowledge_lexiconterm_mine_cancel"),
     *("knowledge_lexiconterm_back", "knowledge_lexiconterm_undo"),
     *("feedback_badcase_again", "feedback_badcase_act", "knowledge_triple_import_delete"),
+    *("knowledge_triple_decide", "knowledge_triple_undo"),
 }
 API_ONLY_POST = {
     *("access-requests-approve", "access-requests-decline", "access-requests-withdraw", "api-keys-list"),

@@ -340,6 +340,15 @@ class Acts:
                 form(knowledge_set=sets[0], file=SimpleUploadedFile("a.csv", b"subject,relation,object\na,b,c\n"))
             ],
             "knowledge_triple_import_delete": [form()],
+            "knowledge_triple_decide": [
+                form(triple=str(self.any("triple")), act=rng.choice(("confirm", "reject"))),
+                form(name=rng.choice(("beam", "nine")), act=rng.choice(("confirm", "reject")), set=sets[0]),
+                form(name="beam", other="nine tons", act=rng.choice(("merge", "split")), set=sets[1]),
+            ],
+            "knowledge_triple_undo": [
+                form(what="triple", decision=str(rng.randrange(1, 9))),
+                form(what="entity", decision=str(rng.randrange(1, 9))),
+            ],
             "knowledge_knowledgeset_setup": [
                 form(
                     name=self.new(), axis="Y", visibility="members", clearance="0", users=self.name("user", "username")

@@ -1,0 +1,239 @@
+"""Pages of entities for those who curate sets: search, one entity with its sentences, decisions and their history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext_lazy as _
+
+from accounts.admin.base import admin_scope, admin_user, is_administrator
+from accounts.errors import NotFoundError
+from accounts.scope import Scope
+from knowledge.admin.curation import CuratorAdmin, ids_of, is_curator, run_action
+from knowledge.models import Entity, EntityKind, KnowledgeSet
+from knowledge.selectors import sets_curated
+from knowledge.selectors.entities import (
+    entities_listed,
+    entity_aliases,
+    entity_counts,
+    entity_mentions,
+    entity_named,
+    entity_neighbours,
+    graph_statistics,
+)
+from knowledge.selectors.entity_cards import (
+    EntityRow,
+    curated_ids,
+    decisions_shown,
+    entities_ranked,
+    entity_rows,
+    entity_states,
+    mentions_together,
+    sentences_of,
+)
+from knowledge.selectors.triples import triple_decisions, triples_listed
+from knowledge.services.entities import (
+    entities_merge,
+    entity_confirm,
+    entity_decision_undo,
+    entity_reject,
+    entity_split,
+)
+from knowledge.services.fact_decisions import fact_confirm, fact_decision_undo, fact_reject
+
+PAGE = 50
+SENTENCES = 20
+NEIGHBOURS = 30
+CENTRES = 12  # entities of a picture without a name
+NEAR_EACH = 6  # neighbours of each of them
+FACTS = 50
+HISTORY = 100
+MOST_NAME = 2000
+FACT_ACTS = {"confirm": fact_confirm, "reject": fact_reject}
+
+
+class EntityPages(CuratorAdmin):
+    """Beside the pages of triples, under the same address."""
+
+    def entity_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("entities/", wrap(self.entities_page), name="knowledge_triple_entities"),
+            path("entities/one/", wrap(self.entity_page), name="knowledge_triple_entity"),
+            path("decide/", wrap(self.decide), name="knowledge_triple_decide"),
+            path("decisions/", wrap(self.decisions_page), name="knowledge_triple_decisions"),
+            path("undo/", wrap(self.undo), name="knowledge_triple_undo"),
+        ]
+
+    def entities_page(self, request: HttpRequest) -> HttpResponse:
+        """Entities of the sets that the person curates, the most frequent first, with the size of the graph."""
+        scope, choices, chosen, sets = _sets(request)
+        asked = {"text": _text(request, "q"), "kind": request.GET.get("kind", ""), "least": _least(request)}
+        asked["kind"] = asked["kind"] if asked["kind"] in EntityKind.values else ""
+        page = Paginator(entities_ranked(scope=scope, sets=sets, **asked), PAGE).get_page(request.GET.get("page"))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Entities"),
+            "sets": choices,
+            "chosen": chosen,
+            **asked,
+            "kinds": EntityKind.choices,
+            "rows": entity_rows(page.object_list, scope=scope, sets=sets),
+            "page": page,
+            "statistics": graph_statistics(scope=scope, sets=sets),
+            "query_string": urlencode({"q": asked["text"], "kind": asked["kind"], "set": chosen[0] if chosen else ""}),
+        }
+        return TemplateResponse(request, "admin/knowledge/triple/entities.html", context)
+
+    def entity_page(self, request: HttpRequest) -> HttpResponse:
+        """One entity; `with`: the sentences that mention another one, too."""
+        scope, choices, chosen, sets = _sets(request)
+        try:
+            entity = entity_named(scope=scope, name=_text(request, "name"), sets=sets)
+            other = (
+                entity_named(scope=scope, name=_text(request, "with"), sets=sets) if _text(request, "with") else None
+            )
+        except NotFoundError as error:
+            raise Http404(error.message) from error
+        mentions = entity_mentions(scope=scope, entity_id=entity.pk, sets=sets)
+        if other is not None:
+            mentions = mentions_together(mentions, other=other)
+        counts = entity_counts(scope=scope, entities=[entity.pk], sets=sets)[entity.pk]
+        states = entity_states(scope=scope, sets=sets, keys=[entity.key])
+        context = {
+            **self.admin_site.each_context(request),
+            "title": entity.name,
+            "entity": entity,
+            "other": other,
+            "row": EntityRow(
+                entity=entity, mentions=counts.mentions, documents=counts.documents, state=states.get(entity.key, "")
+            ),
+            "sets": choices,
+            "chosen": chosen,
+            "may_decide_for_all": is_administrator(request),
+            "aliases": _aliases(scope, entity, sets),
+            "neighbours": entity_neighbours(scope=scope, entity_id=entity.pk, sets=sets, limit=NEIGHBOURS),
+            "sentences": sentences_of(mentions, limit=SENTENCES),
+            "facts": _facts(scope, entity, sets),
+            "decisions": [
+                one for one in decisions_shown(scope=scope, sets=sets) if entity.key in (one.key, one.other_key)
+            ],
+        }
+        return TemplateResponse(request, "admin/knowledge/triple/entity.html", context)
+
+    def together(self, request: HttpRequest, asked: dict[str, Any]) -> list[tuple[Entity, Entity, int]]:
+        """Pairs of entities that sentences of curated sets mention together: of one entity, or of the most frequent."""
+        scope, _choices, _chosen, sets = _sets(request)
+        if asked["name"]:
+            centres = list(entities_listed(scope=scope, sets=sets, name=asked["name"])[:1])
+        else:
+            top = entities_ranked(scope=scope, sets=sets, kind=asked["kind"])[:CENTRES]
+            found = Entity.objects.in_bulk([row["entity_id"] for row in top])
+            centres = [found[row["entity_id"]] for row in top if row["entity_id"] in found]
+        near = NEIGHBOURS if asked["name"] else NEAR_EACH
+        pairs = {}
+        for centre in centres:
+            for other, number in entity_neighbours(scope=scope, entity_id=centre.pk, sets=sets, limit=near):
+                if not asked["kind"] or asked["kind"] == other.kind:
+                    pairs.setdefault(frozenset((centre.pk, other.pk)), (centre, other, number))
+        return list(pairs.values())
+
+    def decisions_page(self, request: HttpRequest) -> HttpResponse:
+        """What was decided about entities and facts, by whom, with undo."""
+        scope, choices, chosen, sets = _sets(request)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Decisions about the graph"),
+            "sets": choices,
+            "chosen": chosen,
+            "entities": decisions_shown(scope=scope, sets=sets if chosen else ()),
+            "facts": list(triple_decisions(scope=scope, sets=sets if chosen else ())[:HISTORY]),
+        }
+        return TemplateResponse(request, "admin/knowledge/triple/decisions.html", context)
+
+    def decide(self, request: HttpRequest) -> HttpResponse:
+        """POST: confirm or reject an entity or a triple, merge or split two names."""
+        _require_curator(request)
+        scope, actor, values = admin_scope(request), admin_user(request), request.POST
+        act, name, other = values.get("act", ""), _text(request, "name"), _text(request, "other")
+        if triples := ids_of([values.get("triple", "")]):
+            if act not in FACT_ACTS:
+                raise Http404
+            done: Callable[[], Any] = lambda: FACT_ACTS[act](scope=scope, actor=actor, triple_id=triples[0])  # noqa: E731
+        else:
+            place = {"scope": scope, "actor": actor, "set_id": next(iter(ids_of([values.get("set", "")])), None)}
+            acts: dict[str, Callable[[], Any]] = {
+                "confirm": lambda: entity_confirm(**place, name=name),
+                "reject": lambda: entity_reject(**place, name=name),
+                "merge": lambda: entities_merge(**place, name=name, into=other),
+                "split": lambda: entity_split(**place, name=name, other=other),
+            }
+            if act not in acts or (act in ("merge", "split") and not other):
+                raise Http404
+            done = acts[act]
+        return run_action(request, done, done=_("The decision was saved. It can be undone."), back=_back(request))
+
+    def undo(self, request: HttpRequest) -> HttpResponse:
+        """POST: take a decision back."""
+        _require_curator(request)
+        given = {"scope": admin_scope(request), "actor": admin_user(request)}
+        number = next(iter(ids_of([request.POST.get("decision", "")])), 0)
+        service = fact_decision_undo if request.POST.get("what") == "triple" else entity_decision_undo
+        return run_action(
+            request,
+            lambda: service(**given, decision_id=number),
+            done=_("The decision was undone."),
+            back=_back(request),
+        )
+
+
+def _require_curator(request: HttpRequest) -> None:
+    if not is_curator(request):
+        raise PermissionDenied
+
+
+def _sets(request: HttpRequest) -> tuple[Scope, QuerySet[KnowledgeSet], list[int], list[int]]:
+    """Rights, sets to choose from, the chosen one, and the sets to look at: of those that the person curates only."""
+    _require_curator(request)
+    scope = admin_scope(request)
+    choices = sets_curated(scope=scope).filter(tenant=scope.tenant_id).order_by("name")
+    every = curated_ids(choices)
+    chosen = [one for one in ids_of([request.GET.get("set", "")]) if one in every]
+    return scope, choices, chosen, chosen or every
+
+
+def _text(request: HttpRequest, name: str) -> str:
+    values = request.POST if request.method == "POST" else request.GET
+    return values.get(name, "").strip()[:MOST_NAME].replace("\x00", "")
+
+
+def _least(request: HttpRequest) -> int:
+    return max(1, min(ids_of([request.GET.get("least", "")[:6]]) or [1]))
+
+
+def _aliases(scope: Scope, entity: Entity, sets: list[int]) -> list[Any]:
+    """Other names that a passage tells: the other one of each pair, with the passage."""
+    rows = entity_aliases(scope=scope, entity_id=entity.pk, sets=sets)[:NEIGHBOURS]
+    return [(one.other if one.entity_id == entity.pk else one.entity, one) for one in rows]
+
+
+def _facts(scope: Scope, entity: Entity, sets: list[int]) -> list[Any]:
+    rows = triples_listed(scope=scope, sets=sets, name=entity.key)
+    return list(rows.select_related("document")[:FACTS])
+
+
+def _back(request: HttpRequest) -> str:
+    """The page that the form stands on, one of ours."""
+    page = request.POST.get("page", "")
+    if page == "entity" and (name := _text(request, "shown")):
+        return f"{reverse('admin:knowledge_triple_entity')}?{urlencode({'name': name})}"
+    pages = {"entities": "knowledge_triple_entities", "graph": "knowledge_triple_graph"}
+    return reverse(f"admin:{pages.get(page, 'knowledge_triple_decisions')}")

@@ -1,0 +1,195 @@
+"""What pages show of entities: ranked lists, sentences, and those of one passage (U8).
+
+Everything is counted among the passages that the asker may see; see `knowledge.selectors.entities`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from accounts.scope import Scope
+from knowledge.indexes.graph_triples import entity_key
+from knowledge.models import Document, Entity, EntityDecision, KnowledgeSet, Mention, Triple
+from knowledge.selectors.entities import entity_counts, mentions_askable
+from knowledge.selectors.lexicon import lexicon_condition
+from knowledge.selectors.triples import triples_askable
+
+CARDS = 8  # entities of a passage that are shown
+CARD_FACTS = 12  # of a passage
+MANY = 5  # mentions from which an entity is sure
+LONG = 3  # words of a name that is sure
+_SURE_KINDS = frozenset(("term", "abbreviation", "identifier"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityRow:
+    """An entity of a list. `state`: the decision that counts, "confirm", "reject" or ""."""
+
+    entity: Entity
+    mentions: int
+    documents: int
+    state: str = ""
+
+    @property
+    def confidence(self) -> float:
+        """See `entity_confidence`."""
+        return entity_confidence(self.entity, mentions=self.mentions, state=self.state)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A sentence that mentions an entity, in three parts, with its place."""
+
+    before: str
+    name: str
+    after: str
+    document: Document
+    chunk_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityCard:
+    """An entity of a passage with what the asker may read about it."""
+
+    entity: Entity
+    mentions: int
+    documents: int
+    facts: tuple[Triple, ...]
+
+
+def entity_confidence(entity: Entity, *, mentions: int, state: str = "") -> float:
+    """0 to 1: half by mentions, up to five, three tenths by words of the name, up to three, two tenths for names of the
+    lexicon, abbreviations and identifiers (U8); 1 for a confirmed one.
+    """
+    if state == EntityDecision.Kind.CONFIRM:
+        return 1.0
+    words = len(entity.name.split()) if entity.name.isascii() else len(entity.name) / 2
+    known = entity.kind in _SURE_KINDS
+    return round(0.5 * min(mentions / MANY, 1) + 0.3 * min(words / LONG, 1) + 0.2 * known, 2)
+
+
+def entities_ranked(
+    *, scope: Scope, sets: Sequence[int], text: str = "", kind: str = "", least: int = 1
+) -> QuerySet[Mention, dict[str, Any]]:
+    """{"entity_id", "number", "documents"} of entities with at least `least` mentions, the most frequent first."""
+    rows = mentions_askable(scope=scope, sets=sets)
+    if text:
+        rows = rows.filter(entity__key__contains=entity_key(text))
+    if kind:
+        rows = rows.filter(entity__kind=kind)
+    counted = rows.order_by().values("entity_id")
+    counted = counted.annotate(number=Count("pk"), documents=Count("document", distinct=True))
+    return counted.filter(number__gte=least).order_by("-number", "entity_id")
+
+
+def entity_rows(found: Iterable[dict[str, Any]], *, scope: Scope, sets: Sequence[int]) -> list[EntityRow]:
+    """The rows of a page of `entities_ranked`, with the decisions about them."""
+    page = list(found)
+    entities = Entity.objects.in_bulk([row["entity_id"] for row in page])
+    states = entity_states(scope=scope, sets=sets, keys=[entity.key for entity in entities.values()])
+    return [
+        EntityRow(entity=entity, mentions=row["number"], documents=row["documents"], state=states.get(entity.key, ""))
+        for row in page
+        if (entity := entities.get(row["entity_id"])) is not None
+    ]
+
+
+def entity_decisions(*, scope: Scope, sets: Sequence[int] = ()) -> QuerySet[EntityDecision]:
+    """Decisions for sets that the asker curates, and for all sets of a tenant that the asker administers."""
+    rows = EntityDecision.objects.filter(lexicon_condition(scope=scope), clearance__lte=scope.clearance)
+    if sets:
+        rows = rows.filter(Q(knowledge_set__in=list(sets)) | Q(knowledge_set=None))
+    return rows.select_related("author", "knowledge_set").order_by("-pk")
+
+
+def entity_states(*, scope: Scope, sets: Sequence[int], keys: Sequence[str]) -> dict[str, str]:
+    """Key -> "confirm" or "reject", where the latest decision about the name alone says so."""
+    rows = entity_decisions(scope=scope, sets=sets).filter(undone=None, key__in=list(keys), other_key="")
+    return {row.key: row.kind for row in reversed(rows)}
+
+
+def sentences_of(mentions: QuerySet[Mention], *, limit: int) -> list[Sentence]:
+    """The sentences of the first mentions, each once; a mention in a heading has the beginning of its passage."""
+    found: dict[tuple[int, int], Sentence] = {}
+    for one in mentions[: 3 * limit]:
+        text = one.chunk.text
+        sentence = (max(one.sentence_start, 0), max(one.sentence_end, 0))
+        start, end = (one.start, one.end) if one.start >= 0 else (sentence[0], sentence[0])
+        found.setdefault(
+            (one.chunk_id, sentence[0]),
+            Sentence(
+                before=text[sentence[0] : start],
+                name=text[start:end],
+                after=text[end : sentence[1]],
+                document=one.document,
+                chunk_id=one.chunk_id,
+            ),
+        )
+        if len(found) >= limit:
+            break
+    return list(found.values())
+
+
+def mentions_together(mentions: QuerySet[Mention], *, other: Entity) -> QuerySet[Mention]:
+    """Those of the mentions whose sentence mentions the other entity, too."""
+    beside = Mention.objects.filter(
+        entity=other, chunk=OuterRef("chunk"), sentence_start=OuterRef("sentence_start")
+    ).order_by()
+    return mentions.filter(Exists(beside))
+
+
+def passage_cards(*, scope: Scope, chunk_id: int) -> list[EntityCard]:
+    """Entities of a passage, the most frequent of the asker's documents first, each with facts that the passage says.
+
+    [] where the asker may not search the passage any more.
+    """
+    here = mentions_askable(scope=scope).filter(chunk=chunk_id)
+    ids = list(dict.fromkeys(here.order_by("start").values_list("entity_id", flat=True)))
+    if not ids:
+        return []
+    counts = entity_counts(scope=scope, entities=ids)
+    entities = Entity.objects.in_bulk(ids)
+    rejected = _rejected(scope, [entity.key for entity in entities.values()])
+    facts = list(triples_askable(scope=scope).filter(chunk=chunk_id).defer("lexemes").order_by("pk")[:CARD_FACTS])
+    ranked = sorted((pk for pk in ids if pk in counts and pk in entities), key=lambda pk: -counts[pk].mentions)
+    return [
+        EntityCard(
+            entity=entities[pk],
+            mentions=counts[pk].mentions,
+            documents=counts[pk].documents,
+            facts=tuple(f for f in facts if entities[pk].key in (f.subject_key, f.object_key)),
+        )
+        for pk in ranked[:CARDS]
+        if entities[pk].key not in rejected
+    ]
+
+
+def _rejected(scope: Scope, keys: Sequence[str]) -> set[str]:
+    """Names of which the tenant says that they stand for no entity; what a set says counts in its searches alone."""
+    rows = EntityDecision.objects.filter(
+        tenant_id=scope.tenant_id, knowledge_set=None, undone=None, kind=EntityDecision.Kind.REJECT, key__in=list(keys)
+    )
+    return set(rows.values_list("key", flat=True))
+
+
+def curated_ids(sets: QuerySet[KnowledgeSet]) -> list[int]:
+    """Ids of sets, for selectors that take some; [0], which no set has, for none."""
+    return list(sets.order_by().values_list("pk", flat=True)) or [0]
+
+
+HISTORY = 100  # decisions that a page shows
+
+
+def decisions_shown(*, scope: Scope, sets: Sequence[int] = ()) -> list[EntityDecision]:
+    """The latest decisions whose names the asker may know of now, or has written."""
+    rows = list(entity_decisions(scope=scope, sets=sets)[: 3 * HISTORY])
+    keys = {key for row in rows for key in (row.key, row.other_key) if key}
+    known = set(
+        mentions_askable(scope=scope).filter(entity__key__in=keys).order_by().values_list("entity__key", flat=True)
+    )
+    mine = [row for row in rows if row.author_id == scope.user_id or {row.key, row.other_key} - {""} <= known]
+    return mine[:HISTORY]

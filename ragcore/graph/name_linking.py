@@ -1,0 +1,226 @@
+"""Which entities a question names: literally, misspelt, or in other words (U8)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from ragcore.graph.path_mentions import CJK_RUN, is_filler
+from ragcore.graph.relation_groups import groups_of
+from ragcore.graph.triples import Triple, entity_name, name_key
+from ragcore.ports import Embedder
+from ragcore.text.normalise import normalise_query
+from ragcore.text.spelling import LEAST_LETTERS, digits, distance, likeness
+from ragcore.text.tokenise import stop_words
+
+_LONGEST_NAME = 14  # words
+_MISSPELT_WORDS = 4  # of a name that is looked up by its spelling
+_MOST_UNKNOWN = 3  # words of a question that are looked up
+_MEANT = 0.6  # cosine of words of the question and a name from which they mean it
+_MOST_NAMES = 10  # names that are compared by meaning
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+class GraphSource(Protocol):
+    """Entities and their facts that the bound scope may see."""
+
+    def names(self, candidates: Sequence[str]) -> set[str]:
+        """Those of the keys (`name_key`) that are entities."""
+        ...
+
+    def edges(self, keys: Sequence[str]) -> list[Triple]:
+        """Facts with one of these entities as subject or object, a bounded number for each entity."""
+        ...
+
+
+class EntityNames(GraphSource, Protocol):
+    """Names that may be misspelt in a question."""
+
+    def unknown(self, words: Sequence[str]) -> set[str]:
+        """Those of the words that no fact has."""
+        ...
+
+    def alike(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """For each of the lower-case names keys of entities that are spelt alike; names without any are left out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedEntity:
+    """An entity, and which words of `readable_question` mean it; score 0 to 1."""
+
+    key: str
+    span: tuple[int, int]
+    how: Literal["spelling", "meaning"]
+    score: float
+
+
+def find_entities(question: str, source: GraphSource) -> list[tuple[str, tuple[int, int]]]:
+    """Keys of entities named in the question with their place, longest first; overlapping shorter ones are left out."""
+    text = readable_question(question).lower()
+    spans: dict[str, list[tuple[int, int]]] = {}
+    starts = [m.start() for m in re.finditer(r"[^\W_]", text) if _starts_name(text, m.start())]
+    ends = [m.end() for m in re.finditer(r"[^\W_]\W?", text)]
+    words = [m.span() for m in re.finditer(r"\S+", text)]
+    for at, (start, _) in enumerate(words):
+        for _, end in words[at : at + _LONGEST_NAME]:
+            _note(spans, text, start, end)
+    if CJK_RUN.search(text):
+        for start in starts:
+            for end in ends:
+                if 1 < end - start <= 40:
+                    _note(spans, text, start, end)
+    known = source.names(list(spans))
+    found: list[tuple[str, tuple[int, int]]] = []
+    for key in sorted(known, key=lambda k: (-len(k), k)):
+        for span in spans[key]:
+            if all(span[1] <= a or span[0] >= b for _, (a, b) in found):
+                found.append((key, span))
+                break
+    return found
+
+
+def _starts_name(text: str, at: int) -> bool:
+    return at == 0 or bool(CJK_RUN.match(text[at])) or not text[at - 1].isalnum()
+
+
+def _note(spans: dict[str, list[tuple[int, int]]], text: str, start: int, end: int) -> None:
+    piece = text[start:end]
+    for form in dict.fromkeys((piece, piece.strip(" ,.?!;:\"'“”‘’？。，、"), re.sub(r"['’]s$", "", piece))):
+        if form:
+            offset = start + piece.find(form)
+            spans.setdefault(name_key(form), []).append((offset, offset + len(form)))
+
+
+def readable_question(question: str) -> str:
+    """The question with spaces for underscores, as names are compared."""
+    return normalise_query(question.replace("_", " "))
+
+
+# ── misspelt names ──────────────────────────────────────────────────────────────────────────────
+
+
+def misspelt_entities(question: str, source: EntityNames) -> list[LinkedEntity]:
+    """Entities whose names stand in the question with a slip of the hand, in order, without overlap.
+
+    Only runs of words are looked up that have a word which no fact has and which names no relation.
+    """
+    text = readable_question(question)
+    words = [(match.group(), match.span()) for match in _WORD.finditer(text)]
+    unknown = _unknown_words([word for word, _ in words], source)
+    spans = _spans_around(words, unknown)
+    found = source.alike(sorted({text[start:end].lower() for start, end in spans}))
+    linked = [
+        LinkedEntity(key=key, span=(start, end), how="spelling", score=score)
+        for start, end in spans
+        for key in found.get(text[start:end].lower(), ())
+        if (score := alike_in(text[start:end].lower(), key)) > 0
+    ]
+    chosen: list[LinkedEntity] = []
+    for one in sorted(linked, key=lambda e: (e.span[0] - e.span[1], -e.score, e.key)):
+        if all(one.span[1] <= other.span[0] or one.span[0] >= other.span[1] for other in chosen):
+            chosen.append(one)
+    return sorted(chosen, key=lambda e: e.span)
+
+
+def corrected(question: str, linked: Sequence[LinkedEntity]) -> str:
+    """The question with the names of misspelt entities; unchanged without any."""
+    text = readable_question(question)
+    misspelt = [one for one in linked if one.how == "spelling"]
+    for one in sorted(misspelt, key=lambda e: -e.span[0]):
+        text = f"{text[: one.span[0]]}{one.key}{text[one.span[1] :]}"
+    return text if misspelt else question
+
+
+def alike_in(written: str, key: str) -> float:
+    """How likely a name was meant by what is written, 0 to 1; 0 where it cannot have been.
+
+    Both have the same words but for slips (`ragcore.text.spelling.likeness`), or the same letters but for one or two
+    where the words are parted otherwise.
+    """
+    ours, theirs = written.split(), key.split()
+    if len(ours) != len(theirs):
+        one, other = "".join(ours), "".join(theirs)
+        if digits(one) != digits(other) or len(other) < 2 * LEAST_LETTERS:
+            return 0.0
+        edits = distance(one, other, limit=1)
+        return 1 - (edits + 1) / len(other) if edits <= 1 else 0.0
+    total = 0.0
+    for mine, its in zip(ours, theirs, strict=True):
+        score = 1.0 if mine == its else likeness(mine, its)
+        if not score:
+            return 0.0
+        total += score * len(its)
+    return total / max(1, sum(map(len, theirs)))
+
+
+def _unknown_words(words: Sequence[str], source: EntityNames) -> set[str]:
+    asked = [
+        word
+        for word in dict.fromkeys(words)
+        if len(word) >= LEAST_LETTERS and not CJK_RUN.search(word) and not is_filler(word) and not groups_of(word)
+    ]
+    if not asked:
+        return set()
+    unknown = source.unknown(asked)
+    return set([word for word in asked if word in unknown and word.lower() not in stop_words()][:_MOST_UNKNOWN])
+
+
+def _spans_around(words: Sequence[tuple[str, tuple[int, int]]], unknown: set[str]) -> list[tuple[int, int]]:
+    """Runs of up to _MISSPELT_WORDS words with an unknown one; neither end is a word such as "the" or "is"."""
+    spans: dict[tuple[int, int], None] = {}
+    for at, (word, _) in enumerate(words):
+        if word not in unknown:
+            continue
+        for first in range(max(0, at - _MISSPELT_WORDS + 1), at + 1):
+            for last in range(at, min(len(words), first + _MISSPELT_WORDS)):
+                if not is_filler(words[first][0]) and not is_filler(words[last][0]):
+                    spans[words[first][1][0], words[last][1][1]] = None
+    return list(spans)
+
+
+# ── names in other words ────────────────────────────────────────────────────────────────────────
+
+
+def entities_by_meaning(question: str, names: Sequence[str], embedder: Embedder) -> list[LinkedEntity]:
+    """Of these names the one that words of the question mean, best first; [] where none is near enough.
+
+    `names`: ends of the facts that the question has found. Compared are runs of the question's words between words
+    such as "the" and "of".
+    """
+    text = readable_question(question)
+    runs = _runs(text)
+    keys = list(dict.fromkeys(name_key(name) for name in names if 1 < len(name) <= 80))[:_MOST_NAMES]
+    if not runs or not keys:
+        return []
+    written = [text[start:end] for start, end in runs]
+    vectors = embedder.embed_documents([*written, *(entity_name(key) for key in keys)])
+    cosines = vectors[: len(runs)] @ vectors[len(runs) :].T
+    linked = [
+        LinkedEntity(key=key, span=runs[row], how="meaning", score=float(cosines[row, column]))
+        for column, key in enumerate(keys)
+        for row in [int(np.argmax(cosines[:, column]))]
+        if cosines[row, column] >= _MEANT
+    ]
+    return sorted(linked, key=lambda e: (-e.score, e.key))
+
+
+def _runs(text: str) -> list[tuple[int, int]]:
+    """Places of the longest runs of words that are neither fillers nor names of relations, the longest four."""
+    runs: list[tuple[int, int]] = []
+    open_run: tuple[int, int] | None = None
+    for match in _WORD.finditer(text):
+        if is_filler(match.group()) or groups_of(match.group()):
+            open_run = None
+            continue
+        if open_run is not None and text[open_run[1] : match.start()].isspace():
+            runs.pop()
+            open_run = (open_run[0], match.end())
+        else:
+            open_run = match.span()
+        runs.append(open_run)
+    return sorted(runs, key=lambda run: run[0] - run[1])[:4]

@@ -1,0 +1,49 @@
+import pytest
+
+from ragcore.graph.name_linking import alike_in, corrected, entities_by_meaning, misspelt_entities
+from ragcore.graph.paths import MemoryGraph, PathSearch
+from tests.ragcore.graph.facts import FACTS, Hashes, triple
+
+GRAPH = MemoryGraph([*FACTS, triple("Amsterdam Airport | owner | Royal Schiphol Group")])
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Who is the leader of Belgum?", "Who is the leader of belgium?"),
+        ("Where was Charles Michell born?", "Where was charles michel born?"),
+        ("Who owns Amsterdm Airport?", "Who owns amsterdam airport?"),
+        ("Who owns AmsterdamAirport?", "Who owns amsterdam airport?"),
+        ("Who is the leader of Belgium?", "Who is the leader of Belgium?"),
+        ("Who is the leader of Bulgaria?", "Who is the leader of Bulgaria?"),
+        ("What is TS 38.212?", "What is TS 38.212?"),
+        ("随机接入属于什么层？", "随机接入属于什么层？"),
+        ("", ""),
+    ],
+)
+def test_a_misspelt_name_is_read_as_the_entity_and_another_name_is_left_alone(question, said):
+    assert corrected(question, misspelt_entities(question, GRAPH)) == said
+
+
+def test_a_misspelt_question_over_two_facts_is_answered():
+    question = "Where was Belgum's leader born?"
+    asked = corrected(question, misspelt_entities(question, GRAPH))
+
+    assert PathSearch(source=GRAPH).answer(asked)[0].answer == "Namur"
+
+
+def test_names_are_alike_word_by_word_and_never_with_other_numbers():
+    assert alike_in("amsterdm airport", "amsterdam airport") > 0.9
+    assert alike_in("amsterdamairport", "amsterdam airport") > 0.8
+    assert alike_in("release 15", "release 16") == 0
+    assert alike_in("airport amsterdam", "amsterdam airport") == 0
+    assert alike_in("x", "y") == 0
+
+
+def test_words_mean_the_name_that_is_near_them():
+    found = entities_by_meaning("Who runs the airport of Amsterdam?", ["Amsterdam airports", "Brussels"], Hashes())
+
+    assert [one.key for one in found] in ([], ["amsterdam airports"])
+    assert entities_by_meaning("Who is it?", ["Brussels"], Hashes()) == []
+    [exact] = entities_by_meaning("Tell me about Brussels", ["Brussels", "Namur"], Hashes())
+    assert (exact.key, exact.score > 0.9) == ("brussels", True)
