@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from unittest import mock
 
@@ -25,10 +25,11 @@ from bench.retrieval import note, work_off
 from chat.models import Message
 from chat.turns.lifecycle import answer_now
 from chat.types import AnswerRequest
-from evaluation.models import GoldenCase
+from evaluation.models import GoldenCase, GoldenSet
 from evaluation.services.bearing import Wanted
 from evaluation.services.diagnosis import DiagnosedAnswer, answer_diagnose
 from evaluation.services.golden import benchmark_load
+from evaluation.services.golden_files import GoldenRow
 from knowledge import model_registry
 from knowledge.models import Chunk, Document, KnowledgeSet
 from knowledge.services import document_delete, documents_bulk, indexes_refresh
@@ -90,6 +91,7 @@ class World:
     cases: list[Case]
     other: KnowledgeSet  # with documents that answer nothing
     small: KnowledgeSet  # that cuts documents into small passages
+    others: int = 16  # questions that are asked before and after each remedy
 
     @classmethod
     def loaded(cls, folders: Sequence[Path]) -> World:
@@ -103,6 +105,7 @@ class World:
         for folder in folders:
             name = folder.parent.name if folder.name in ("dev", "heldout") else folder.name
             golden, accepted = benchmark_load(scope=scope, actor=admin, folder=folder, name=name)
+            GoldenSet.objects.filter(pk=golden.pk).update(guards=False)  # what a gate holds up is no single click
             golden.sets.update(visibility="everyone")
             work_off(accepted.job_id)
             cases += list(_cases(golden.cases.all()))
@@ -145,7 +148,7 @@ class World:
             diagnosis = found.diagnosis
             if diagnosis.cause == "none":  # the answer was right in spite of what was broken: no failure
                 return None
-            clicked = mended(self.admin, message, wanted, found)
+            clicked = mended(self.admin, message, wanted, found, self._rest(case))
         return Outcome(
             kind=kind,
             question=message.question,
@@ -155,9 +158,29 @@ class World:
             confidence=diagnosis.confidence,
             rule=diagnosis.rule,
             certainty=found.passage.certainty if found.passage else 1.0,
-            remedy=clicked[0] if clicked else "",
-            is_remedied=clicked[1] if clicked else None,
+            remedy=clicked.remedy if clicked else "",
+            is_remedied=clicked.is_answered if clicked else None,
+            before=clicked.before if clicked else (),
+            after=clicked.after if clicked else (),
         )
+
+    def _rest(self, case: Case) -> list[GoldenRow]:
+        """Other questions that a remedy could hurt: half of them the nearest by their words, the others by chance."""
+        live = set(Document.objects.filter(deleted=None).order_by().values_list("pk", flat=True))
+        others = [one for one in self.cases if one is not case and one.document.pk in live]
+        mine = self._words(case.question)
+        others.sort(key=lambda one: (-len(mine & self._words(one.question)), one.question))
+        near, far = others[: self.others // 2], others[self.others // 2 :]
+        drawn = random.Random(case.question).sample(far, min(len(far), self.others - len(near)))
+        return [
+            GoldenRow(question=one.question, answers=one.answers, relevant=(one.document.external_id,))
+            for one in [*near, *drawn]
+        ]
+
+    @staticmethod
+    @cache
+    def _words(question: str) -> frozenset[str]:
+        return frozenset(keywords(question, model_registry.tokenizer()))
 
     def _asked(self, question: str, **request: object) -> Message:
         values: dict[str, object] = {"cache": False, "personal": False, **request}
