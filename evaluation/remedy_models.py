@@ -52,7 +52,7 @@ class OptionsDraft(models.Model):
     knowledge_set = models.ForeignKey("knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="+")
     options = models.JSONField(default=dict)  # of the group "retrieval": option -> value
     state = models.CharField(_("state"), max_length=12, choices=State.choices, default=State.OPEN)
-    # {"now": {"rank"}, "draft": {"rank"}}: of the marked document for the question of the case; "before": once published
+    # {"now": {"rank"}, "draft": {"rank"}} of the marked document; once published "before": the values of before
     figures = models.JSONField(default=dict, blank=True)
     published = models.DateTimeField(null=True, blank=True)
 

@@ -5,8 +5,8 @@ of its own; the diagnosis knows the document and its accepted answers, as a gold
 The last line is one JSON object: `class_accuracy`, `subcause_accuracy`, `ece` (expected calibration error of the
 confidence, ten bins), `remedied` (share of the failures with a remedy that can be clicked whose question is answered
 after the click, with what is broken still broken; null without any), `cases`; and of other questions, asked before and
-after each click, `rest_cases`, `rest_ndcg_change`, `rest_answered_change` (after minus before), `rest_lost`, `rest_won`.
-`--calibrate` adds a line for each rule.
+after each click, `rest_cases`, `rest_ndcg_change`, `rest_answered_change` (after minus before), `rest_lost` and
+`rest_won`. `--calibrate` adds a line for each rule.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def experiments_watch() -> int:
 
 @transaction.atomic
 def experiment_look(*, experiment_id: int) -> bool:
-    """Whether something was decided: the experiment is rolled back, or its owners hear for the first time that it wins."""
+    """Whether something was decided: it is rolled back, or its owners hear for the first time that it wins."""
     rows = Experiment.objects.select_for_update(of=("self",)).select_related("knowledge_set")
     found = rows.filter(pk=experiment_id, state=State.RUNNING).first()
     if found is None:

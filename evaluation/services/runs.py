@@ -94,7 +94,8 @@ def run_start(
 ) -> EvaluationRun:
     """Queue the cases of a golden set, as they are now, for each configuration; they are asked with the user's rights.
 
-    `limit`: the first cases only. `actor`: who starts it, if not the user. Raises NothingToEvaluateError, TooManyConfigurationsError, InvalidOptionsError.
+    `limit`: the first cases only. `actor`: who starts it, if not the user. Raises NothingToEvaluateError,
+    TooManyConfigurationsError, InvalidOptionsError.
     """
     names = {plan.name for plan in configurations}
     if not 1 <= len(configurations) <= MOST_CONFIGURATIONS or len(names) < len(configurations):

@@ -25,6 +25,8 @@ from evaluation.services.case_remedies import (
     remedy_undo,
 )
 from evaluation.services.diagnosis import diagnosis_store
+from evaluation.services.gates import change_publish
+from evaluation.services.runs import run_advance
 from evaluation.services.wanted_documents import wanted_document_close, wanted_documents_shown
 from feedback.models import BadCase
 from knowledge.errors import MeasuredFirstError
@@ -203,7 +205,6 @@ def test_a_draft_of_a_setting_is_tried_published_and_taken_back(reviewer, radio,
     assert list(OptionsChange.objects.order_by("pk").values_list("kind", flat=True)) == ["edit", "undo"]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_draft_for_a_guarded_set_is_published_by_its_gate_and_can_be_taken_back(reviewer, radio, documents, asker):
     case = case_of(asked(asker), documents["rach"], 0)
     golden = GoldenSet.objects.create(tenant=reviewer.tenant, name="g")
