@@ -83,8 +83,9 @@ bench-lexicon: install ## Terms found in documents, searches with a published le
 bench-diagnosis: install-dev ## Failures planted one stage at a time, and whether the diagnosis names them; DATA="DIR …"
 	$(BIN)/python -m bench.diagnosis $(DATA)
 
-bench-judge: install-dev ## The judge without a model beside people; DATA=DIR, FAITHFUL=DIR and GROUNDED=DIR for two more sets
-	$(BIN)/python -m bench.judge $(DATA) $(if $(FAITHFUL),--faithful $(FAITHFUL)) $(if $(GROUNDED),--grounded $(GROUNDED))
+bench-judge: install-dev ## The judge without a model beside people; DATA=DIR, FAITHFUL=DIR, GROUNDED=DIR and FACTS=DIR for more sets
+	$(BIN)/python -m bench.judge $(DATA) $(if $(FAITHFUL),--faithful $(FAITHFUL)) $(if $(GROUNDED),--grounded $(GROUNDED)) $(if $(FACTS),--facts $(FACTS))
+
 bench-triples: install ## Triples for questions with and without re-scoring, and kinds of questions; DATA=DIR
 	@$(BIN)/python -m bench.triples $(DATA)
 

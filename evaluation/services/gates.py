@@ -213,7 +213,8 @@ def change_discard(*, change: GatedChange, actor: User | None) -> GatedChange:
         if not row.is_open:
             raise ChangeNotDecidableError("over")
         for run in row.runs.filter(state__in=(EvaluationRun.State.RUNNING, EvaluationRun.State.PAUSED)):
-            run_cancel(run=run, actor=actor or run.requested_by)
+            if (by := actor or run.requested_by) is not None:  # without anybody to ask for a run ends by itself
+                run_cancel(run=run, actor=by)
         KINDS[row.kind].discard(row)
         _decide(row, actor, State.DISCARDED, "")
         _audit(row, actor, "change.discard")

@@ -78,7 +78,7 @@ def permutation_p(change: Sample) -> float:
         return 1.0
     if len(differing) <= EXACT:
         ways = np.arange(2 ** (len(differing) - 1))[:, None] >> np.arange(len(differing)) & 1  # the other half mirrors
-        return float(_as_far(signs=1.0 - 2.0 * ways, values=differing) / len(ways))
+        return float(_as_far(signs=np.asarray(1.0 - 2.0 * ways, np.float64), values=differing) / len(ways))
     random = np.random.default_rng(SEED)
     step = max(1, AT_ONCE // len(differing))
     sizes = [min(step, PERMUTATIONS - begin) for begin in range(0, PERMUTATIONS, step)]

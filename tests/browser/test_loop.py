@@ -147,10 +147,8 @@ def _mended(page: Page, live_site: Any, picture: Any) -> None:
     expect(page.locator("#again-title")).to_have_text("Answered now")
     expect(page.locator("#again")).to_contain_text(RIGHT)
 
-    kept = page.locator("form", has=page.locator("input[name=act][value=golden]"))
-    kept.locator("select").select_option(label="Sessions")
-    kept.get_by_role("button").click()
-    expect(page.get_by_text("Saved as a golden case.")).to_be_visible()
+    remedy(page, "golden_case")
+    expect(page.locator(".case-remedies li", has_text="Save as a golden case")).to_be_visible()
     _pictured(page, picture, "case.png")
 
 
@@ -226,4 +224,4 @@ def test_the_pages_are_chinese_and_fit_a_telephone(open_page: Any, live_site: An
     page.goto(f"{live_site.url}/admin/evaluation/evaluationrun/")
     page.locator("#result_list a[href*='/change/']").last.click()
     page.locator("a[href$='/compare/']").click()
-    holds("配对自助法", "comparison-zh.png")
+    holds("配对置换检验", "comparison-zh.png")
