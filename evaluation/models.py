@@ -214,7 +214,7 @@ class RunConfiguration(models.Model):
     component = models.CharField(max_length=16, choices=Component.choices, default=Component.ANSWER)
     retrieval_mode = models.CharField(max_length=8, default="hybrid")
     options = models.JSONField(default=dict)  # group -> option -> value; null: as the layer below says
-    tried = models.JSONField(default=dict, db_default={})  # {"texts": {...}, "lexicon": version} of the set that is asked alone
+    tried = models.JSONField(default=dict, db_default={})  # {"texts", "lexicon"} of the set that is asked alone
     options_sha256 = models.CharField(max_length=64)
     figures = models.JSONField(default=dict)  # metric -> value, low, high, sd, cases
     dimensions = models.JSONField(default=dict)  # dimension -> its value -> metric -> value, sd, cases

@@ -272,6 +272,6 @@ class GoldenGate:
         return None if change is None else change.pk
 
     def notice(self, *, row: KnowledgeSet) -> GateNotice:
-        change = GatedChange.objects.filter(knowledge_set=row, state__in=OPEN).first()
+        change = GatedChange.objects.filter(knowledge_set=row, kind=Kind.SET_OPTIONS, state__in=OPEN).first()
         names = tuple(one.name for one in guarding_sets(knowledge_set=row))
         return GateNotice(guards=names, change=None if change is None else change.pk)
