@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.bootstrap import mean_interval, paired_difference
 from ragcore.grading.query_refinement import hop_by_rules
+from ragcore.metrics.bootstrap import mean_interval, paired_interval
 from ragcore.text.tokenise import JiebaTokenizer
 from ragcore.types import Passage
 from ragcore.types.answering import Ranked
@@ -123,7 +123,7 @@ def report(name: str, found: Sequence[Asked]) -> str:
     for kind, group in groups.items():
         single, double = [float(a.one) for a in group], [float(a.two) for a in group]
         means = " | ".join(f"{mean_interval(values).value:.3f}" for values in (single, double))
-        lines.append(f"| {kind} | {len(group)} | {means} | {paired_difference(double, single).text(signed=True)} |")
+        lines.append(f"| {kind} | {len(group)} | {means} | {paired_interval(double, single).text(signed=True)} |")
     kinds = Counter((a.label, a.kind) for a in found)
     lines += ["", "| label of the data | kinds by rules |", "|---|---|"]
     for label in dict.fromkeys(label for label, _ in kinds):

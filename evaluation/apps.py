@@ -7,8 +7,8 @@ class EvaluationConfig(AppConfig):
     verbose_name = _("Evaluation")
 
     def ready(self) -> None:
-        """Options of knowledge sets are published through the gate of golden sets."""
-        from evaluation.services.gates import OptionsGate
-        from knowledge.services.option_gate import option_gate_register
+        """Changes of knowledge sets are published through the gate of golden sets."""
+        from evaluation.services.gates import GoldenGate
+        from knowledge.services.publish_gate import publish_gate_register
 
-        option_gate_register(OptionsGate())
+        publish_gate_register(GoldenGate())

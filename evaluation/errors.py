@@ -79,20 +79,6 @@ class RemedyNotOfferedError(PermanentError):
     default_message = "This cannot be applied to the case, or has been applied already."
 
 
-class DraftNotMeasuredError(PermanentError):
-    """A draft of settings was to be published before it was measured."""
-
-    code = "draft_not_measured"
-    default_message = "Measure the draft before you publish it."
-
-
-class DraftWorseError(PermanentError):
-    """A draft of settings with which the golden cases of the set are answered worse."""
-
-    code = "draft_worse"
-    default_message = "The golden cases of the knowledge set lose with this draft."
-
-
 class NoRightAnswerKnownError(PermanentError):
     """Where an answer recovers can only be found out with a passage and an accepted answer."""
 
@@ -130,7 +116,7 @@ class ChangeNotDecidableError(PermanentError):
         "measuring": "This change is still being measured.",
         "over": "This change is over.",
         "reason": "Publishing a change that has not passed needs a reason.",
-        "stale": "The settings have changed since this change was measured. Save them again to measure anew.",
+        "stale": "The knowledge set has changed since this change was measured. Save it again to measure anew.",
     }
 
 

@@ -215,6 +215,7 @@ class RunConfiguration(models.Model):
     component = models.CharField(max_length=16, choices=Component.choices, default=Component.ANSWER)
     retrieval_mode = models.CharField(max_length=8, default="hybrid")
     options = models.JSONField(default=dict)  # group -> option -> value; null: as the layer below says
+    tried = models.JSONField(default=dict, db_default={})  # {"texts", "lexicon"} of the set that is asked alone
     options_sha256 = models.CharField(max_length=64)
     figures = models.JSONField(default=dict)  # metric -> value, low, high, sd, cases
     dimensions = models.JSONField(default=dict)  # dimension -> its value -> metric -> value, sd, cases
@@ -271,6 +272,8 @@ class GatedChange(models.Model):
 
     class Kind(models.TextChoices):
         SET_OPTIONS = "set_options", pgettext_lazy("what a change publishes", "Settings of a knowledge set")
+        SET_TEXTS = "set_texts", pgettext_lazy("what a change publishes", "Prompt texts of a knowledge set")
+        LEXICON = "lexicon", pgettext_lazy("what a change publishes", "Lexicon of a knowledge set")
 
     class State(models.TextChoices):
         MEASURING = "measuring", pgettext_lazy("state of a change", "Being measured")
@@ -280,7 +283,7 @@ class GatedChange(models.Model):
         OVERRIDDEN = "overridden", pgettext_lazy("state of a change", "Published all the same")
         DISCARDED = "discarded", pgettext_lazy("state of a change", "Discarded")
 
-    kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.SET_OPTIONS)
+    kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices, default=Kind.SET_OPTIONS)
     knowledge_set = models.ForeignKey(
         "knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="+", verbose_name=_("knowledge set")
     )

@@ -7,12 +7,14 @@ ADVANCE_RUN = "evaluation.advance_run"
 RESUME_RUNS = "evaluation.resume_runs"
 MEASURE_LEXICONS = "evaluation.measure_lexicons"
 SEND_REPORTS = "evaluation.send_reports"
+WATCH_EXPERIMENTS = "evaluation.watch_experiments"
 QUEUES = {
     ADVANCE_DIAGNOSIS: "diagnosis",
     DIAGNOSE_AT_NIGHT: "diagnosis",
     ADVANCE_RUN: "diagnosis",
     MEASURE_LEXICONS: "diagnosis",
     SEND_REPORTS: "nightly",
+    WATCH_EXPERIMENTS: "diagnosis",
     RESUME_DIAGNOSIS: "chat",  # short, and not behind what it watches
     RESUME_RUNS: "chat",
 }

@@ -41,7 +41,7 @@ class RemedyApplication(models.Model):
 
 
 class OptionsDraft(models.Model):
-    """Settings of a knowledge set that are not in force: measured first, then published or discarded."""
+    """Settings of a knowledge set that are not in force: tried with a question, then published or discarded."""
 
     class State(models.TextChoices):
         OPEN = "open", pgettext_lazy("state of a draft", "Draft")
@@ -52,9 +52,8 @@ class OptionsDraft(models.Model):
     knowledge_set = models.ForeignKey("knowledge.KnowledgeSet", on_delete=models.CASCADE, related_name="+")
     options = models.JSONField(default=dict)  # of the group "retrieval": option -> value
     state = models.CharField(_("state"), max_length=12, choices=State.choices, default=State.OPEN)
-    # {"now": {...}, "draft": {...}, "cases": n}: rank of the marked document and nDCG@10 of the golden cases of the set
+    # {"now": {"rank"}, "draft": {"rank"}} of the marked document; once published "before": the values of before
     figures = models.JSONField(default=dict, blank=True)
-    measured = models.DateTimeField(null=True, blank=True)
     published = models.DateTimeField(null=True, blank=True)
 
     class Meta:

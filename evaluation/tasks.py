@@ -12,8 +12,10 @@ from evaluation.queue import (
     RESUME_DIAGNOSIS,
     RESUME_RUNS,
     SEND_REPORTS,
+    WATCH_EXPERIMENTS,
 )
 from evaluation.services.case_diagnosis import diagnosis_run_advance, diagnosis_runs_at_night, diagnosis_runs_resume
+from evaluation.services.experiment_watch import experiments_watch
 from evaluation.services.lexicon_effect import lexicons_measure
 from evaluation.services.runs import run_advance, runs_resume
 from evaluation.services.weekly_report import weekly_reports_send
@@ -59,3 +61,9 @@ def resume_runs() -> None:
 def measure_lexicons() -> None:
     """Compare searches with and without lexicons that were published since."""
     lexicons_measure()
+
+
+@shared_task(name=WATCH_EXPERIMENTS)
+def watch_experiments() -> None:
+    """Stop experiments whose candidate is worse, and say which one is better."""
+    experiments_watch()

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.contrib.auth.models import Permission
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from accounts.errors import NotFoundError
 from accounts.models import User
+from accounts.roles import REVIEW_PERMISSION
 from accounts.scope import Scope
 from accounts.selectors import scope_for
 from accounts.services import audit_record
+from chat.models import MessageCitation
 from feedback.models import BadCase, CaseMove
 from feedback.selectors import case_get, cases_reviewable
 from feedback.services import is_reviewing
+from knowledge.models import KnowledgeSet
 from knowledge.selectors import documents_readable
 from notifications.kinds import notification_kind
 from notifications.services import notification_send
@@ -122,12 +126,39 @@ def asker_tell(*, actor: User, case: BadCase) -> bool:
 
 
 def reviewers_of(*, scope: Scope, case: BadCase) -> list[User]:
-    """People to whom a case can be given, by name."""
-    return [user for user in _staff(scope) if _may_review(user, case)]
+    """People to whom a case can be given, by name: those of the tenant for whom `cases_reviewable` has it.
+
+    What it cites is looked up once for all. Asked one by one are only owners of the sets that it is about and, where
+    it cites a document that names its readers, reviewers.
+    """
+    cited = MessageCitation.objects.filter(message_id=case.message_id).order_by()
+    named = Q(document__readers__isnull=False) | Q(document__source_readers__isnull=False)
+    cites = cited.aggregate(clearance=Max("document__clearance"), named=Count("pk", filter=named))
+    people = _staff(scope=scope, case=case)
+    return [user for user in people if _is_among(user, case, clearance=cites["clearance"] or 0, named=cites["named"])]
 
 
-def _staff(scope: Scope) -> QuerySet[User]:
+def _is_among(user: User, case: BadCase, *, clearance: int, named: int) -> bool:
+    """`clearance`: of the highest document that the answer cites; `named`: how many of them name their readers."""
+    if user.is_superuser and user.tenant.is_default:
+        return True
+    is_cleared = user.tenant_id == case.message.conversation.tenant_id and clearance <= user.clearance
+    if user.is_superuser or (user.reviews and not named):  # type: ignore[attr-defined]
+        return is_cleared
+    return is_cleared and (user.reviews or user.keeps) and _may_review(user, case)  # type: ignore[attr-defined]
+
+
+def _staff(*, scope: Scope, case: BadCase) -> QuerySet[User]:
+    """Staff by name; `reviews`: has the permission, `keeps`: owns a set that was asked or holds a cited document."""
+    app, codename = REVIEW_PERMISSION.split(".")
+    permission = Permission.objects.filter(content_type__app_label=app, codename=codename)
+    own = permission.filter(user=OuterRef("pk"))
+    of_group = permission.filter(group__user=OuterRef("pk"))
+    asked = Q(pk__in=case.message.conversation.sets.order_by().values("pk"))
+    cited = Q(documents__in=MessageCitation.objects.filter(message_id=case.message_id).order_by().values("document"))
+    about = KnowledgeSet.objects.filter(asked | cited, owners=OuterRef("pk")).order_by()
     people = User.objects.filter(tenant_id=scope.tenant_id, is_staff=True, is_active=True, is_service=False)
+    people = people.annotate(reviews=Exists(own) | Exists(of_group), keeps=Exists(about))
     return people.select_related("tenant").order_by("username")
 
 

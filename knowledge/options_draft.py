@@ -1,4 +1,4 @@
-"""Options that are tried without being published: what a site or a set would say, for what is computed meanwhile."""
+"""What is tried without being published: options, prompt texts and lexicon of a set, for what is computed meanwhile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ class OptionsDraft:
 
     sites: Mapping[int, Stored] = field(default_factory=dict)  # tenant -> options
     sets: Mapping[int, Stored] = field(default_factory=dict)  # knowledge set -> options
+    texts: Mapping[int, Mapping[str, str]] = field(
+        default_factory=dict
+    )  # knowledge set -> field of PROMPT_TEXTS -> text
+    lexicons: Mapping[int, int] = field(default_factory=dict)  # knowledge set -> version of its lexicon
 
+
+PROMPT_TEXTS = ("persona", "answer_template")  # fields of a knowledge set that are part of its prompts
 
 _draft: ContextVar[OptionsDraft | None] = ContextVar("options_draft", default=None)
 
@@ -44,6 +50,19 @@ def set_options_in_force(row: KnowledgeSet) -> Stored:
     draft = _draft.get()
     stored: Stored = row.options
     return stored if draft is None else draft.sets.get(row.pk, stored)
+
+
+def prompt_text_in_force(row: KnowledgeSet, name: str) -> str:
+    """A text of PROMPT_TEXTS of a set: that of the draft, if it has one, else the stored one."""
+    draft = _draft.get()
+    stored = str(getattr(row, name))
+    return stored if draft is None else draft.texts.get(row.pk, {}).get(name, stored)
+
+
+def lexicons_draft() -> Mapping[int, int]:
+    """Knowledge set -> version of the lexicon that is tried in the place of its published one."""
+    draft = _draft.get()
+    return {} if draft is None else draft.lexicons
 
 
 def site_draft(tenant_id: int) -> Stored | None:

@@ -69,6 +69,11 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"queue": "chat", "expires": 60},
     },
+    "look at experiments": {
+        "task": "evaluation.watch_experiments",
+        "schedule": crontab(minute="*/5"),
+        "options": {"queue": "diagnosis", "expires": 300},
+    },
     "keep index statistics": {
         "task": "knowledge.refresh_indexes",
         "schedule": crontab(minute="*/5"),

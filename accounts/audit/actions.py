@@ -54,6 +54,8 @@ ACTIONS = {
     "change.publish": _("Published measured settings"),
     "change.override": _("Published settings that had not passed"),
     "change.discard": _("Discarded measured settings"),
+    "experiment.better": _("Found candidate of experiment better"),
+    "experiment.worse": _("Stopped experiment: candidate is worse"),
     "run.export": _("Exported comparison"),
     "run.start": _("Started evaluation run"),
     "run.pause": _("Paused evaluation run"),

@@ -25,9 +25,9 @@ import ragcore.answerability.model
 import ragcore.extractive.sentence_model
 from bench.answers.everyday import everyday_answers
 from bench.answers.measure import HEAD, answers_of, table_row
-from bench.bootstrap import mean_interval
 from ragcore.answerability.model import Script, script_of, threshold_for
 from ragcore.extractive.generator import ExtractiveGenerator
+from ragcore.metrics.bootstrap import mean_interval
 from ragcore.ports import FloatArray, GenerationRequest
 from ragcore.training import refusal_training as refusing
 from ragcore.training.__main__ import cosine_embedder, read_answer_sets, weights_file

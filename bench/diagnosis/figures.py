@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
+from ragcore.metrics.bootstrap import paired_interval
+
 BINS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestScore:
+    """Another question beside a remedy: nDCG@10 of its document, and whether it was answered rightly; 0 to 1."""
+
+    ndcg: float
+    answered: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +35,8 @@ class Outcome:
     certainty: float = 1.0  # of the passage, a factor of the confidence
     remedy: str = ""  # that was applied; "" where none can be
     is_remedied: bool | None = None  # the question was answered after it; None: none was applied
+    before: tuple[RestScore, ...] = ()  # other questions before the remedy
+    after: tuple[RestScore, ...] = ()  # the same after it
 
     @property
     def is_class(self) -> bool:
@@ -49,6 +62,7 @@ def figures_of(outcomes: Sequence[Outcome]) -> dict[str, float | int | None]:
         "ece": round(calibration_error([o.confidence for o in outcomes], [o.is_class for o in outcomes]), 4),
         "remedied": remedied(outcomes),
         "cases": len(outcomes),
+        **rest_figures(outcomes),
     }
 
 
@@ -56,6 +70,44 @@ def remedied(outcomes: Sequence[Outcome]) -> float | None:
     """Share answered after the click, of failures with a remedy that can be clicked; None without any."""
     tried = [outcome.is_remedied for outcome in outcomes if outcome.is_remedied is not None]
     return round(float(np.mean(tried)), 4) if tried else None
+
+
+def rest_figures(outcomes: Sequence[Outcome]) -> dict[str, float | int | None]:
+    """Other questions before and after the remedies: change of the means, after minus before; None without any."""
+    before, after = _rest(outcomes)
+    if not before:
+        return {"rest_cases": 0, "rest_ndcg_change": None, "rest_answered_change": None}
+    return {
+        "rest_cases": len(before),
+        "rest_ndcg_change": round(float(np.mean([b.ndcg - a.ndcg for a, b in zip(before, after, strict=True)])), 4),
+        "rest_answered_change": round(
+            float(np.mean([b.answered - a.answered for a, b in zip(before, after, strict=True)])), 4
+        ),
+        "rest_lost": sum(b.answered < a.answered for a, b in zip(before, after, strict=True)),
+        "rest_won": sum(b.answered > a.answered for a, b in zip(before, after, strict=True)),
+    }
+
+
+def rest_table(outcomes: Sequence[Outcome]) -> str:
+    """One row for each remedy: what it did to other questions, with 95 % intervals."""
+    rows = [
+        "| remedy | clicks | other questions | change of nDCG@10 | change of answered | lost | won |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for remedy in sorted({outcome.remedy for outcome in outcomes if outcome.before}):
+        mine = [outcome for outcome in outcomes if outcome.remedy == remedy]
+        before, after = _rest(mine)
+        pairs = list(zip(before, after, strict=True))
+        ndcg = paired_interval([b.ndcg for b in after], [a.ndcg for a in before]).text(signed=True)
+        answered = paired_interval([b.answered for b in after], [a.answered for a in before]).text(signed=True)
+        lost, won = sum(b.answered < a.answered for a, b in pairs), sum(b.answered > a.answered for a, b in pairs)
+        rows.append(f"| {remedy} | {len(mine)} | {len(pairs)} | {ndcg} | {answered} | {lost} | {won} |")
+    return "\n".join(rows)
+
+
+def _rest(outcomes: Sequence[Outcome]) -> tuple[list[RestScore], list[RestScore]]:
+    before = list(chain.from_iterable(outcome.before for outcome in outcomes))
+    return before, list(chain.from_iterable(outcome.after for outcome in outcomes))
 
 
 def reliabilities(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, float, float]]:

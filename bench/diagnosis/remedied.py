@@ -1,15 +1,25 @@
-"""The click on the remedy that a diagnosis advises, and the question asked again with what is broken still broken."""
+"""The click on the remedy that a diagnosis advises, and the question asked again with what is broken still broken.
+
+Other questions are asked just before and just after the click: what a remedy mends must cost nobody else an answer.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from accounts.models import User
 from accounts.selectors import scope_for
+from bench.diagnosis.figures import RestScore
 from bench.retrieval import work_off
 from chat.models import Message
 from evaluation.services.bearing import Wanted
 from evaluation.services.case_desk import case_test_again
 from evaluation.services.case_remedies import remedies_offered, remedy_apply
 from evaluation.services.diagnosis import DiagnosedAnswer, diagnosis_store
+from evaluation.services.golden_files import GoldenRow
+from evaluation.services.run_cases import case_run
+from evaluation.services.run_components import AskedCase, Component
 from feedback.models import BadCase
 from knowledge.models import IngestItem
 from knowledge.services import indexes_refresh
@@ -18,10 +28,22 @@ from knowledge.services import indexes_refresh
 DIRECT = ("withdraw_version",)
 
 
-def mended(actor: User, message: Message, wanted: Wanted, found: DiagnosedAnswer) -> tuple[str, bool] | None:
-    """The remedy and whether the question is answered after it; None where no remedy changes what is found.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clicked:
+    """A remedy, whether the question is answered after it, and other questions before and after it, in one order."""
 
-    The first one that the page would offer is clicked, with the values that it proposes.
+    remedy: str
+    is_answered: bool
+    before: tuple[RestScore, ...]
+    after: tuple[RestScore, ...]
+
+
+def mended(
+    actor: User, message: Message, wanted: Wanted, found: DiagnosedAnswer, rest: Sequence[GoldenRow]
+) -> Clicked | None:
+    """The first remedy that the page would offer, clicked with the values that it proposes.
+
+    None where no remedy changes what is found. `rest`: other questions.
     """
     stored = diagnosis_store(actor=None, diagnosed=found, wanted=wanted)
     case = BadCase.objects.create(
@@ -35,9 +57,20 @@ def mended(actor: User, message: Message, wanted: Wanted, found: DiagnosedAnswer
     if not advised:
         return None
     kind = advised[0].remedy.code
+    before = _asked(actor, rest)
     remedy_apply(scope=scope, actor=actor, case=case, kind=kind, values={})
     for job in set(IngestItem.objects.filter(finished=None).values_list("job", flat=True)):
         work_off(job)
     indexes_refresh()
     replay = case_test_again(scope=scope, viewer=actor, case=case, is_reviewer=True)
-    return kind, replay.is_answered
+    return Clicked(remedy=kind, is_answered=replay.is_answered, before=before, after=_asked(actor, rest))
+
+
+def _asked(actor: User, rest: Sequence[GoldenRow]) -> tuple[RestScore, ...]:
+    """The whole answer of each, as a run of a golden set asks it."""
+    found = []
+    for row in rest:
+        asked = AskedCase(scope=scope_for(actor), user=actor, row=row, sets=())
+        scores = case_run(asked, component=Component.ANSWER).scores
+        found.append(RestScore(ndcg=scores.get("ndcg@10", 0.0), answered=scores.get("correctness", 0.0)))
+    return tuple(found)

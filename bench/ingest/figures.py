@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-RESAMPLES = 2000
-SEED = 20_261_120
+from ragcore.metrics.bootstrap import interval, percentile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +32,8 @@ class Figure:
     @property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the median by the bootstrap (Efron 1979); of few repetitions, nearly their range."""
-        values = np.asarray(self.values)
-        drawn = np.random.default_rng(SEED).choice(values, (RESAMPLES, len(values)))
-        low, high = np.percentile(np.median(drawn, axis=1), [2.5, 97.5])
-        return float(low), float(high)
+        found = interval(self.values, statistic=percentile(50))
+        return found.low, found.high
 
     @property
     def is_met(self) -> bool | None:

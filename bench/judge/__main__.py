@@ -2,7 +2,8 @@
 
 DIR holds pairs.jsonl: query, gt_answer, model1 and model2 with a response, correctness_label, completeness_label and
 overall_label from -2 (the first answer is better) to 2. People are the mean of their annotators. FAITHFUL=DIR adds
-samples.jsonl (source, response, hallucinated), GROUNDED=DIR answerable.jsonl (question, passage, outputs).
+samples.jsonl (source, response, hallucinated), GROUNDED=DIR answerable.jsonl (question, passage, outputs), FACTS=DIR
+LANGUAGE_fact.jsonl (query, answer, fakeanswer, positive), whose figures stand by language.
 The last line is one JSON object; `over_best_baseline` is a difference of Pearson's r.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,10 @@ from bench.judge.agreement import (
     spearman,
     table,
 )
-from bench.judge.grounded import faithfulness_figures, ordering_figures
+from bench.judge.grounded import faithfulness_figures, false_answer_figures, ordering_figures
 from ragcore.embedding.packaged import EmbeddedEmbedder
 from ragcore.scoring.rules import WEIGHTS, AnswerJudge, comparison_parts
+from ragcore.text.scripts import language_of
 from ragcore.text.tokenise import JiebaTokenizer
 
 
@@ -38,12 +41,21 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="with pairs.jsonl")
     parser.add_argument("--faithful", type=Path, help="folder with samples.jsonl")
     parser.add_argument("--grounded", type=Path, help="folder with answerable.jsonl")
+    parser.add_argument("--facts", type=Path, help="folder with LANGUAGE_fact.jsonl")
     parser.add_argument("--models", type=Path, default=Path("data/models"), help="where the exported embedder is kept")
     given = parser.parse_args()
-    print(run(given.folder, models=given.models, faithful=given.faithful, grounded=given.grounded))
+    more = {"faithful": given.faithful, "grounded": given.grounded, "facts": given.facts}
+    print(run(given.folder, models=given.models, **more))
 
 
-def run(folder: Path, *, models: Path, faithful: Path | None = None, grounded: Path | None = None) -> str:
+def run(
+    folder: Path,
+    *,
+    models: Path,
+    faithful: Path | None = None,
+    grounded: Path | None = None,
+    facts: Path | None = None,
+) -> str:
     """Tables, and the JSON line."""
     judge = AnswerJudge(JiebaTokenizer(), EmbeddedEmbedder(models))
     figures, text = agreement(folder, judge)
@@ -51,6 +63,8 @@ def run(folder: Path, *, models: Path, faithful: Path | None = None, grounded: P
         figures["faithfulness"] = faithfulness_figures(faithful, judge)
     if grounded is not None:
         figures["right_order"] = ordering_figures(grounded, judge)
+    if facts is not None:
+        figures["false_answers"] = false_answer_figures(facts, judge)
     return f"{text}\n\n{json.dumps(figures)}"
 
 
@@ -80,6 +94,7 @@ def agreement(folder: Path, judge: AnswerJudge) -> tuple[dict[str, Any], str]:
     ]
     found = {
         "pairs": len(rows),
+        "languages": dict(Counter(language_of(row.question) for row in rows)),
         "pearson": round(lines[0][1], 4),
         "spearman": round(lines[0][2], 4),
         "cross_validated_pearson": round(validated, 4),

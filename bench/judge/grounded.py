@@ -1,4 +1,4 @@
-"""The judge on other data: faithfulness beside people's marks, and answers that were damaged on purpose."""
+"""The judge on other data: faithfulness beside people's marks, answers that were damaged on purpose, and false ones."""
 
 from __future__ import annotations
 
@@ -52,6 +52,50 @@ def ordering_figures(folder: Path, judge: AnswerJudge) -> dict[str, float]:
             below = _score(judge, row["question"], reference, damaged)
             wins.setdefault(kind, []).append(1.0 if whole > below else 0.5 if whole == below else 0.0)
     return {"answers": len(rows), **{kind: round(float(np.mean(values)), 4) for kind, values in wins.items()}}
+
+
+def false_answer_figures(folder: Path, judge: AnswerJudge) -> dict[str, dict[str, float]]:
+    """By language: share of questions whose right answer is more faithful to the passages than the false one beside it.
+
+    `*_fact.jsonl` with query, answer, fakeanswer and positive (passages that hold the right one), as RGB has them (Chen
+    et al. 2024); ties count half. `word_overlap`: the same share by words that stand in the passages.
+    """
+    found = {}
+    for path in sorted(folder.glob("*_fact.jsonl")):
+        ours, plain = list[float](), list[float]()
+        for row in _rows(path):
+            texts = _texts(row["answer"]), _texts(row["fakeanswer"])
+            if not (texts[0] and texts[1] and row["positive"]):
+                continue
+            contexts = tuple(_texts(row["positive"]))
+            right, false = (_told(row["query"], one[0]) for one in texts)
+            faithful = [
+                judge.judge(JudgedAnswer(question=row["query"], answer=one, contexts=contexts)).faithfulness or 0.0
+                for one in (right, false)
+            ]
+            words = [overlap(one, " ".join(contexts), judge.tokenizer) for one in (right, false)]
+            ours.append(_win(*faithful))
+            plain.append(_win(*words))
+        shares = {"right_above_false": float(np.mean(ours)), "word_overlap": float(np.mean(plain))}
+        rounded = {name: round(value, 4) for name, value in shares.items()}
+        found[path.name.partition("_")[0]] = {"questions": len(ours), **rounded}
+    return found
+
+
+def _texts(value: object) -> list[str]:
+    """A text, or a list of texts or of lists of them."""
+    if isinstance(value, str):
+        return [value] if value.strip() else []
+    return [text for one in value for text in _texts(one)] if isinstance(value, list) else []
+
+
+def _told(question: str, answer: str) -> str:
+    """An answer as a claim: without its question nothing can be said of "64"."""
+    return f"{question.rstrip('?？ ')}: {answer}"
+
+
+def _win(first: float, second: float) -> float:
+    return 1.0 if first > second else 0.5 if first == second else 0.0
 
 
 def _damages(answer: str, other: str, passage: str, chance: random.Random) -> Iterator[tuple[str, str]]:

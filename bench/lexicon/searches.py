@@ -17,7 +17,6 @@ from django.core.management import call_command
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from bench.bootstrap import mean_interval, paired_difference
 from bench.lexicon.documents import glossary_rows
 from bench.retrieval import work_off
 from evaluation.services.golden import benchmark_load
@@ -27,6 +26,7 @@ from knowledge.services import indexes_refresh, retrieve
 from knowledge.services.lexicon import lexicon_build, lexicon_publish, mining_run, mining_start, terms_decide
 from knowledge.services.lexicon.mining import suggestions_store
 from knowledge.types import RetrievalRequest
+from ragcore.metrics.bootstrap import mean_interval, paired_interval
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
 from ragcore.text.lexicon import LexiconEntry, LexiconTokenizer, TermLexicon
 from ragcore.text.mining.candidates import mine_terms
@@ -91,7 +91,7 @@ class _Set:
             "publish_seconds": version["seconds"],
             "ndcg10_before": _mean(before["asked"]),
             "ndcg10_after": _mean(after),
-            "ndcg10_gain": paired_difference(after, before["asked"]).text(signed=True),
+            "ndcg10_gain": paired_interval(after, before["asked"]).text(signed=True),
         }
         for name, (_old, changed) in variants.items():
             figures[name] = _recovered(originals[name], before[name], self._ndcg(changed))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.bootstrap import Interval, Values, paired_difference, set_mean_difference
 from bench.peers.catalogue import ARMS, System
 from bench.peers.measure import SetResult
+from ragcore.metrics.bootstrap import Interval, Values, paired_interval, set_mean_difference
 
 METRIC = "ndcg@10"
 FINAL = "ours-reranked"
@@ -62,7 +62,7 @@ def beside(results: Sequence[SetResult], *, label: str, keys: Sequence[str | Non
     there = [pair for pair in pairs if pair is not None]
     return Beside(
         label=label,
-        by_set=[paired_difference(*pair) if pair else None for pair in pairs],
+        by_set=[paired_interval(*pair) if pair else None for pair in pairs],
         mean=set_mean_difference(there) if there else None,
     )
 

@@ -9,11 +9,11 @@ from datetime import date
 
 import numpy as np
 
-from bench.bootstrap import Interval, mean_interval, set_mean_interval
 from bench.peers.catalogue import VECTOR_KINDS, System
 from bench.peers.goals import METRIC, Beside, Goal, beside_arm, beside_peers, goals, values_of
 from bench.peers.measure import Measured, SetResult
 from bench.report import machine_words, table
+from ragcore.metrics.bootstrap import Interval, mean_interval, set_mean_interval
 
 SECTION = "retrieval"
 MISSING = "–"

@@ -11,7 +11,6 @@ from django.core.management import call_command
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from bench.bootstrap import mean_interval, paired_difference
 from bench.report import table
 from bench.retrieval import note
 from bench.rewriting.files import RewritingQuestion, relevance, retrieval_questions
@@ -20,6 +19,7 @@ from knowledge import model_registry
 from knowledge.models import Document, IngestItem
 from knowledge.services import indexes_refresh, ingestion_advance, retrieve
 from knowledge.types import RetrievalRequest
+from ragcore.metrics.bootstrap import mean_interval, paired_interval
 from ragcore.metrics.quality import ndcg_at_k, recall_at_k
 from ragcore.text.scripts import language_of
 from ragcore.types.answering import Question
@@ -85,7 +85,7 @@ def _rows(folder: Path, set_id: int, *, scope: Scope, limit: int) -> list[list[s
         ndcg = [ndcg_at_k(ranked, gold, TOP_K) for ranked, gold in zip(rankings, wanted, strict=True)]
         recall = [recall_at_k(ranked, gold, TOP_K) for ranked, gold in zip(rankings, wanted, strict=True)]
         alone = alone or ndcg
-        gain = paired_difference(ndcg, alone).text(signed=True) if ndcg is not alone else "–"
+        gain = paired_interval(ndcg, alone).text(signed=True) if ndcg is not alone else "–"
         figures = [f"{sum(recall) / len(recall):.3f}", mean_interval(ndcg).text(), gain, f"{milliseconds:.0f}"]
         rows.append([_name(folder), arm, str(len(asked)), *figures])
         note(" | ".join(rows[-1]))

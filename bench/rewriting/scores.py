@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bench.bootstrap import PERCENTILES, SEED, Interval, paired_difference
+from ragcore.metrics.bootstrap import PERCENTILES, SEED, Interval, paired_interval
 from ragcore.text.normalise import normalise_query
 from ragcore.text.scripts import language_of
 
@@ -49,7 +49,7 @@ def compared(ours: Sequence[str], copied: Sequence[str], references: Sequence[st
         changed=sum(one != other for one, other in zip(ours, copied, strict=True)),
         exact=sum(hits) / len(hits) if hits else 0.0,
         exact_copied=sum(copies) / len(copies) if copies else 0.0,
-        exact_gain=paired_difference([float(hit) for hit in hits], [float(hit) for hit in copies]),
+        exact_gain=paired_interval([float(hit) for hit in hits], [float(hit) for hit in copies]),
         bleu=bleu(mine.sum(axis=0)),
         bleu_copied=bleu(theirs.sum(axis=0)),
         bleu_gain=_bleu_gain(mine, theirs),

@@ -22,7 +22,6 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.bootstrap import mean_interval, paired_difference
 from bench.triples.learning import Example, cross_fitted, learn
 from bench.triples.questions import MaskedQuestion, load
 from ragcore.embedding.packaged import EmbeddedEmbedder
@@ -30,6 +29,7 @@ from ragcore.graph.features import FEATURES
 from ragcore.graph.memory import MemoryTriples
 from ragcore.graph.question_kind import kind_of_question
 from ragcore.graph.retrieval import CANDIDATES, DEFAULT_RESULTS, ScoredTriple, SignalWeights, TripleSearch
+from ragcore.metrics.bootstrap import mean_interval, paired_interval
 from ragcore.text.tokenise import JiebaTokenizer
 
 WEIGHTS = Path("ragcore/graph/triple_weights.json")
@@ -125,7 +125,7 @@ def _report(ranked: Sequence[Ranked], rescored: Sequence[list[int]], questions: 
     chosen = [ranked[n] for n in which]
     values = {arm: [ndcg(rankings[n], ranked[n].question.relevant) for n in which] for arm, rankings in arms.items()}
     better = max(("words", "vectors"), key=lambda arm: float(np.mean(values[arm])))
-    gain = paired_difference(values["rescored"], values[better])
+    gain = paired_interval(values["rescored"], values[better])
     kinds = [kind_of_question(q.text).kind == q.kind for q in questions]
     note(f"nDCG@5 rescored {mean_interval(values['rescored']).text()}, gain over {better} {gain.text(signed=True)}")
     print(

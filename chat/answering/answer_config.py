@@ -14,6 +14,7 @@ from chat.experiments import Assignment, assign
 from chat.types import AnswerRequest
 from knowledge import model_registry
 from knowledge.models import KnowledgeSet
+from knowledge.options_draft import prompt_text_in_force, set_options_in_force
 from knowledge.selectors import sets_readable
 from knowledge.selectors.options import site_options
 from knowledge.types import RetrievalMode
@@ -88,7 +89,7 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     """
     alone = only_set(scope=scope, sets=request.sets)
     site = ("site", site_options(tenant_id=scope.tenant_id).get("answer", {}))
-    assigned = Assignment(options=alone.options if alone else {})
+    assigned = Assignment(options=set_options_in_force(alone) if alone else {})
     if alone is not None and request.personal:  # measurements take no part in experiments
         assigned = assign(scope=scope, asked=alone)
     own = (f"set {alone.code}", assigned.options.get("answer", {})) if alone else ("set", {})
@@ -105,8 +106,8 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
     return AnswerConfig(
         options=resolved.value,
         origin=resolved.origin,
-        persona=alone.persona if alone else "",
-        template=alone.answer_template if alone else "",
+        persona=prompt_text_in_force(alone, "persona") if alone else "",
+        template=prompt_text_in_force(alone, "answer_template") if alone else "",
         voice=_voice(site_options(tenant_id=scope.tenant_id), alone),
         system_prompt=_own_prompt(scope, request, resolve(AnswerOptions, site).value.own_prompts),
         is_free_only=request.constraints.max_cost_per_query == 0,
@@ -121,7 +122,7 @@ def resolve_answer_config(*, scope: Scope, request: AnswerRequest) -> AnswerConf
 
 def _voice(site: Mapping[str, Mapping[str, object]], alone: KnowledgeSet | None) -> VoiceOptions:
     """The house style of the site, below that of the set that is asked alone. Requests do not change it."""
-    own = alone.options.get("voice", {}) if alone else {}
+    own = set_options_in_force(alone).get("voice", {}) if alone else {}
     return resolve(VoiceOptions, ("site", site.get("voice", {})), ("set", own)).value
 
 

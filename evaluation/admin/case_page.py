@@ -16,12 +16,11 @@ from accounts.admin.base import admin_scope, admin_user
 from chat.admin import answer_context, is_reviewer
 from evaluation.admin.diagnosis_words import diagnosis_view
 from evaluation.admin.lab_labels import stage_label
-from evaluation.selectors import diagnosis_latest, golden_sets_kept
+from evaluation.selectors import diagnosis_latest
 from evaluation.services.bearing import Wanted
-from evaluation.services.case_desk import CaseReplay, case_mark_passage, case_test_again, case_to_golden
+from evaluation.services.case_desk import CaseReplay, case_mark_passage, case_test_again
 from evaluation.services.case_diagnosis import marked_passage
 from evaluation.services.case_remedies import (
-    case_draft_measure,
     case_draft_publish,
     remedies_applied,
     remedies_offered,
@@ -93,9 +92,6 @@ def case_context(request: HttpRequest, case: BadCase, *, cases: QuerySet[BadCase
         "applied": remedies_applied(case=case),
         "found": diagnosis_view(stored, shows_answer=not answer["withheld"]) if stored else None,
         "is_desk": True,
-        "golden_sets": golden_sets_kept(scope=scope, actor=admin_user(request))
-        .filter(tenant=scope.tenant_id)
-        .order_by("name"),
         "later_case": open_cases.filter(pk__lt=case.pk).first() or open_cases.first(),
     }
 
@@ -165,11 +161,6 @@ def _act_fix(request: HttpRequest, case: BadCase) -> None:
     case_fix(actor=admin_user(request), case=case, fix=request.POST.get("fix", ""))
 
 
-def _act_golden(request: HttpRequest, case: BadCase) -> None:
-    chosen = next(iter(ids_of([request.POST.get("golden_set", "")])), 0)
-    case_to_golden(scope=admin_scope(request), actor=admin_user(request), case=case, golden_set_id=chosen)
-
-
 def _act_tell(request: HttpRequest, case: BadCase) -> None:
     asker_tell(actor=admin_user(request), case=case)
 
@@ -190,11 +181,6 @@ def _act_undo(request: HttpRequest, case: BadCase) -> None:
     remedy_undo(scope=admin_scope(request), actor=admin_user(request), case=case, application_id=chosen)
 
 
-def _act_measure(request: HttpRequest, case: BadCase) -> None:
-    chosen = next(iter(ids_of([request.POST.get("draft", "")])), 0)
-    case_draft_measure(scope=admin_scope(request), actor=admin_user(request), case=case, draft_id=chosen)
-
-
 def _act_recover(request: HttpRequest, case: BadCase) -> None:
     case_recover(scope=admin_scope(request), viewer=admin_user(request), case=case, is_reviewer=is_reviewer(request))
 
@@ -208,11 +194,9 @@ ACTS: Mapping[str, tuple[Callable[[HttpRequest, BadCase], None], Any]] = {
     "mark": (_act_mark, _("Saved, and diagnosed with it.")),
     "assign": (_act_assign, _("Assigned.")),
     "fix": (_act_fix, _("Saved.")),
-    "golden": (_act_golden, _("Saved as a golden case.")),
     "tell": (_act_tell, _("The user was told.")),
     "remedy": (_act_remedy, _("Applied. Test the question again to see what it changes.")),
     "undo": (_act_undo, _("Undone.")),
-    "measure": (_act_measure, _("Measured.")),
     "recover": (_act_recover, _("Checked. The result stands with the diagnosis.")),
     "publish": (_act_publish, _("Published.")),
 }

@@ -28,6 +28,7 @@ from evaluation.services.gates import (
 )
 from evaluation.services.run_reading import run_progress
 from knowledge.admin.curation import run_action
+from knowledge.models import KnowledgeSet, LexiconVersion
 from knowledge.selectors import sets_managed
 from ragcore.metrics.registry import metric_info
 from ragcore.options import find_option
@@ -44,11 +45,11 @@ COLOURS = {
 
 @admin.register(GatedChange)
 class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
-    """Changes of settings that were measured, newest first."""
+    """Changes of knowledge sets that were measured, newest first."""
 
     tenant_path = "knowledge_set__tenant"
-    list_display = ("knowledge_set", "status", "requested_by", "created", "note")
-    list_filter = ("state",)
+    list_display = ("knowledge_set", "kind", "status", "requested_by", "created", "note")
+    list_filter = ("state", "kind")
     list_select_related = ("knowledge_set", "requested_by")
     ordering = ("-created", "-pk")
 
@@ -83,9 +84,9 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
         change = change_settle(change=change)
         context = {
             **self.admin_site.each_context(request),
-            "title": gettext("Measured settings of %(name)s") % {"name": change.knowledge_set.shown_name},
+            "title": gettext("Measured change of %(name)s") % {"name": change.knowledge_set.shown_name},
             "change": change,
-            "options": _option_rows(change),
+            "changed": _changed_rows(change),
             "results": [_result(one) for one in change_results(change=change)],
             "live": {"shown_name": gettext("live")},
             "draft": {"shown_name": gettext("draft")},
@@ -101,12 +102,12 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
         back = reverse("admin:evaluation_gatedchange_change", args=[pk])
         if request.method == "POST" and request.POST.get("to") == "discard":
             discard = lambda: change_discard(change=change, actor=admin_user(request))  # noqa: E731
-            return run_action(request, discard, done=_("The settings were discarded."), back=back)
+            return run_action(request, discard, done=_("The change was discarded."), back=back)
         reason = request.POST.get("reason", "").strip()[:500]
         return run_action(
             request,
             lambda: change_publish(scope=admin_scope(request), actor=admin_user(request), change=change, reason=reason),
-            done=_("The settings are published."),
+            done=_("The change is published."),
             back=back,
         )
 
@@ -120,8 +121,18 @@ class GatedChangeAdmin(ReadOnlyMixin, EvaluationAdmin):
         return super().changelist_view(request, extra_context)
 
 
+def _changed_rows(change: GatedChange) -> list[tuple[str, Any]]:
+    """What changes, by its labels; None: inherited again."""
+    if change.kind == GatedChange.Kind.LEXICON:
+        version = LexiconVersion.objects.filter(pk=change.payload["version"]).first()
+        return [(gettext("lexicon version"), version.number if version is not None else "–")]
+    if change.kind == GatedChange.Kind.SET_TEXTS:
+        field = KnowledgeSet._meta.get_field
+        return [(str(field(name).verbose_name), text or "–") for name, text in change.payload["texts"].items()]  # type: ignore[union-attr]
+    return _option_rows(change)
+
+
 def _option_rows(change: GatedChange) -> list[tuple[str, Any]]:
-    """The settings that change, by their labels; None: inherited again."""
     rows = []
     for group, values in change.payload.get("options", {}).items():
         for name, value in values.items():
@@ -157,4 +168,6 @@ def fault_words(fault: GateFault) -> str:
     values = {"metric": name, "value": f"{fault.value:.3f}", "limit": f"{fault.limit or 0:.3f}"}
     if fault.reason == "below":
         return gettext("%(metric)s is %(value)s, and must not be worse than %(limit)s.") % values
+    if fault.reason == "lost":
+        return gettext("%(metric)s is %(value)s, more than 0.05 worse than %(limit)s now.") % values
     return gettext("%(metric)s is %(value)s, significantly worse than %(limit)s now.") % values

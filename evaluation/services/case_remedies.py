@@ -16,7 +16,7 @@ from accounts.services import audit_record
 from evaluation.errors import RemedyNotOfferedError
 from evaluation.models import OptionsDraft, RemedyApplication
 from evaluation.services import remedies as _all_of_them  # noqa: F401  # each registers itself
-from evaluation.services.options_drafts import draft_measure, draft_publish
+from evaluation.services.options_drafts import draft_publish
 from evaluation.services.remedies.base import REMEDIES, About, Offer, Remedy, chosen
 from feedback.models import BadCase
 from feedback.selectors import case_get
@@ -115,13 +115,6 @@ def remedy_test_note(*, case: BadCase, is_answered: bool) -> None:
     """Keep what a test after a remedy has shown, with every remedy of the case that is in force."""
     rows = RemedyApplication.objects.filter(case=case, undone=None)
     rows.update(is_answered=is_answered, tested=timezone.now())
-
-
-def case_draft_measure(*, scope: Scope, actor: User, case: BadCase, draft_id: int) -> OptionsDraft:
-    """Measure a draft of the case with the golden cases of its set. Raises NotFoundError and what a search raises."""
-    draft = _draft(scope, actor, case, draft_id)
-    draft_measure(scope=scope, viewer=actor, draft=draft, case=case)
-    return draft
 
 
 def case_draft_publish(*, scope: Scope, actor: User, case: BadCase, draft_id: int) -> OptionsDraft:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from evaluation.models import RunConfiguration
 from evaluation.services.run_figures import ordered
 from evaluation.services.runs import run_cases
-from ragcore.metrics.comparison import PairedDifference, compare, holm
+from ragcore.metrics.comparison import TIE, PairedDifference, compare, holm
 from ragcore.metrics.registry import metric_info
 
 Scores = Mapping[str, float]
+MOST_LOST = 0.05  # of the mean of a primary share, whatever the test says: of few cases it says nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +82,12 @@ def scores_compare(cases: Iterable[ComparedCase]) -> Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateFault:
-    """Why something does not pass: significantly worse than the baseline, below its floor, or not measured at all."""
+    """Why something does not pass: worse than the baseline beyond chance (worse) or by more than MOST_LOST (lost),
+    below its floor, or not measured at all.
+    """
 
     metric: str
-    reason: str  # worse | below | missing
+    reason: str  # worse | lost | below | missing
     value: float | None
     limit: float | None  # the baseline's mean, or the floor
     p: float | None = None  # corrected
@@ -106,11 +109,12 @@ class GateVerdict:
 def gate_judge(
     *, means: Mapping[str, float], floors: Mapping[str, float], comparison: Comparison | None
 ) -> GateVerdict:
-    """Passed if no primary metric is significantly worse than the baseline and none is below its floor.
+    """Passed if no primary metric is worse than the baseline and none is below its floor.
 
+    Worse is what the paired permutation test finds significant, with p-values corrected for the primary metrics alone,
+    and a share whose mean falls by more than MOST_LOST: with fewer than six differing cases no test can find anything.
     `means`: of the candidate. A metric with a floor that was not measured is a fault: otherwise a change could pass by
-    not being measured. p-values are corrected for the primary metrics alone, which decide. `comparison`: None without
-    a baseline.
+    not being measured. `comparison`: None without a baseline.
     """
     faults = []
     compared = comparison.metrics if comparison is not None else {}
@@ -119,8 +123,9 @@ def gate_judge(
     for name in primary:
         one = replace(compared[name], p_corrected=corrected[name])
         is_worse = one.difference < 0 if is_higher_better(name) else one.difference > 0
-        if is_worse and one.is_significant:
-            faults.append(GateFault(metric=name, reason="worse", value=one.second, limit=one.first, p=one.p_corrected))
+        if is_worse and (one.is_significant or _is_lost(name, one)):
+            reason = "worse" if one.is_significant else "lost"
+            faults.append(GateFault(metric=name, reason=reason, value=one.second, limit=one.first, p=one.p_corrected))
     for name, floor in floors.items():
         value = means.get(name)
         if value is None:
@@ -129,6 +134,11 @@ def gate_judge(
             faults.append(GateFault(metric=name, reason="below", value=value, limit=floor))
     cases = len(comparison.cases) if comparison is not None else 0
     return GateVerdict(faults=tuple(faults), checked=tuple(dict.fromkeys([*primary, *floors])), cases=cases)
+
+
+def _is_lost(name: str, one: PairedDifference) -> bool:
+    info = metric_info(name)
+    return info is not None and info.unit == "share" and abs(one.difference) > MOST_LOST + TIE
 
 
 def configuration_means(configuration: RunConfiguration) -> dict[str, float]:

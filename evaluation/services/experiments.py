@@ -77,7 +77,7 @@ def experiment_stop(*, actor: User, experiment_id: int) -> Experiment:
     """
     found = _locked(actor, experiment_id)
     if found.state == State.RUNNING:
-        _end(found, State.STOPPED)
+        experiment_end(found, State.STOPPED)
         audit_record(actor=actor, action="experiment.stop", target=found.knowledge_set.code, experiment=found.pk)
     return found
 
@@ -113,7 +113,7 @@ def _publish(*, actor: User, experiment_id: int) -> Experiment:
         options=found.options,
         why=ChangeNote(note=_note(found), is_measured=True),
     )
-    _end(found, State.PUBLISHED)
+    experiment_end(found, State.PUBLISHED)
     audit_record(actor=actor, action="experiment.publish", target=found.knowledge_set.code, experiment=found.pk)
     return found
 
@@ -142,7 +142,7 @@ def experiment_roll_back(*, actor: User, experiment_id: int) -> Experiment:
             ),
         )
     if found.state in (State.RUNNING, State.PUBLISHED):
-        _end(found, State.ROLLED_BACK)
+        experiment_end(found, State.ROLLED_BACK)
         audit_record(actor=actor, action="experiment.roll_back", target=found.knowledge_set.code, experiment=found.pk)
     return found
 
@@ -159,7 +159,8 @@ def _locked(actor: User, experiment_id: int) -> Experiment:
     return Experiment.objects.select_for_update(of=("self",)).select_related("knowledge_set").get(pk=experiment_id)
 
 
-def _end(found: Experiment, state: str) -> None:
+def experiment_end(found: Experiment, state: str) -> None:
+    """End one that the caller has locked; who asks next gets the settings of the set."""
     found.state, found.ended = state, found.ended or timezone.now()
     found.save(update_fields=["state", "ended", "before"])
 

@@ -1,23 +1,23 @@
 """The gate before publishing: a draft is measured against what is live on the golden sets that guard it (D34, B8).
 
-What can be guarded is a `GatedKind`: how its draft is asked, what of it is live, and how it is published. Options of a
-knowledge set are the first kind; a lexicon, prompts, a reranker or an embedder become one with an entry in `KINDS`.
+What can be guarded is a kind of `evaluation.services.gated_kinds`. A draft is asked with the rights of who wants to
+publish it; where that person belongs to another tenant, with those of an owner of the set, who can read its documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
+from accounts.audit.events import event_add
 from accounts.models import User
 from accounts.scope import Scope
 from accounts.selectors import scope_for
-from accounts.services import audit_record
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import EvaluationRun, GatedChange, GoldenSet
 from evaluation.selectors import golden_sets_listed
@@ -28,81 +28,17 @@ from evaluation.services.comparison import (
     configurations_compare,
     gate_judge,
 )
+from evaluation.services.gated_kinds import KINDS, asked_options, live_sha256
 from evaluation.services.runs import ConfigurationPlan, run_cancel, run_start
 from knowledge.errors import MeasuredFirstError
-from knowledge.models import KnowledgeSet
-from knowledge.selectors import set_owned
-from knowledge.selectors.options import QUERY_GROUPS
-from knowledge.services.option_gate import GateNotice
-from knowledge.services.options import ChangeNote, Given, options_merge, set_options_update
-from ragcore.options import options_sha256
+from knowledge.models import KnowledgeSet, LexiconVersion
+from knowledge.selectors import set_owned, sets_managed
+from knowledge.services.options import Given
+from knowledge.services.publish_gate import GateNotice
 
-LIVE, DRAFT = "live", "draft"
-State = GatedChange.State
-
-
-class GatedKind(Protocol):
-    """One kind of change that is measured before it is published."""
-
-    def draft(self, change: GatedChange) -> ConfigurationPlan:
-        """How the draft is asked."""
-        ...
-
-    def live_sha256(self, change: GatedChange) -> str:
-        """A fingerprint of what is live; when it is another one the measurement is out of date."""
-        ...
-
-    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
-        """Make it live. Raises what the service of its kind raises."""
-        ...
-
-
-class SetOptionsKind:
-    """Options of a knowledge set; `payload`: {"options", "replaces"}."""
-
-    def draft(self, change: GatedChange) -> ConfigurationPlan:
-        return ConfigurationPlan(name=DRAFT, options=asked_options(change.knowledge_set, **change.payload))
-
-    def live_sha256(self, change: GatedChange) -> str:
-        return _fingerprint(change.knowledge_set.options)
-
-    def publish(self, change: GatedChange, *, scope: Scope, actor: User) -> None:
-        set_options_update(
-            scope=scope,
-            actor=actor,
-            set_id=change.knowledge_set_id,
-            options=change.payload["options"],
-            replaces=change.payload["replaces"],
-            why=ChangeNote(note=change.note, is_measured=True),
-        )
-
-
-KINDS: Mapping[str, GatedKind] = {GatedChange.Kind.SET_OPTIONS: SetOptionsKind()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    options: Mapping[str, Any]
-
-
-def _fingerprint(options: Given) -> str:
-    return options_sha256(_Options(dict(options)))
-
-
-def asked_options(row: KnowledgeSet, *, options: Given, replaces: bool) -> dict[str, dict[str, Any]]:
-    """What of the options shapes answers and would change; None takes a value back. Empty: nothing to measure.
-
-    How documents are read and chunked shows only after they have been re-processed, so it cannot be measured before.
-    """
-    before = row.options
-    after = options_merge({} if replaces else before, options, layer=f"set {row.code}")
-    changed: dict[str, dict[str, Any]] = {}
-    for code in QUERY_GROUPS:
-        old, new = before.get(code, {}), after.get(code, {})
-        names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-        if names:
-            changed[code] = {name: new.get(name) for name in names}
-    return changed
+LIVE = "live"  # name of the configuration
+State, Kind = GatedChange.State, GatedChange.Kind
+OPEN = (State.MEASURING, State.PASSED, State.FAILED)
 
 
 def guarding_sets(*, knowledge_set: KnowledgeSet) -> QuerySet[GoldenSet]:
@@ -112,50 +48,96 @@ def guarding_sets(*, knowledge_set: KnowledgeSet) -> QuerySet[GoldenSet]:
     return rows.filter(pk__in=alone, cases__isnull=False).distinct().order_by("name")
 
 
-def change_of_options(
-    *, actor: User, knowledge_set: KnowledgeSet, options: Given, replaces: bool, note: str
+def change_hold(
+    *,
+    actor: User | None,
+    knowledge_set: KnowledgeSet,
+    kind: str,
+    payload: Mapping[str, Any],
+    note: str = "",
 ) -> GatedChange | None:
-    """Measure a draft of options before it is published; None where nothing guards it, or nothing can be measured.
+    """Measure a change before it is published; None where nothing guards the set.
 
-    An earlier draft of the set that is still open is discarded. Raises InvalidOptionsError.
+    An earlier change of this kind that is still open is discarded.
     """
     golden_sets = list(guarding_sets(knowledge_set=knowledge_set))
-    if not golden_sets or not asked_options(knowledge_set, options=options, replaces=replaces):
+    if not golden_sets:
         return None
-    for earlier in GatedChange.objects.filter(knowledge_set=knowledge_set, state__in=OPEN):
+    for earlier in GatedChange.objects.filter(knowledge_set=knowledge_set, kind=kind, state__in=OPEN):
         change_discard(change=earlier, actor=actor)
-    plain = {code: dict(values) for code, values in options.items()}
     with transaction.atomic():
         change = GatedChange.objects.create(
             knowledge_set=knowledge_set,
-            payload={"options": plain, "replaces": replaces},
-            base_sha256=_fingerprint(knowledge_set.options),
+            kind=kind,
+            payload=dict(payload),
+            base_sha256=live_sha256(knowledge_set),
             note=note,
             requested_by=actor,
         )
         change_measure(change=change, golden_sets=golden_sets, actor=actor)
-        audit_record(actor=actor, action="change.measure", target=knowledge_set.code, change=change.pk)
+        _audit(change, actor, "change.measure")
     return change
 
 
-def raise_if_guarded(*, actor: User, knowledge_set: KnowledgeSet, options: Given, note: str) -> None:
+def change_of_options(
+    *,
+    actor: User,
+    knowledge_set: KnowledgeSet,
+    options: Given,
+    replaces: bool,
+    note: str,
+    draft: int | None = None,
+) -> GatedChange | None:
+    """Measure options before they are published; None where nothing guards the set, or nothing can be measured.
+
+    `draft`: of a case, which is then published with them. Raises InvalidOptionsError.
+    """
+    if not asked_options(knowledge_set, options=options, replaces=replaces):
+        return None
+    payload: dict[str, Any] = {
+        "options": {code: dict(values) for code, values in options.items()},
+        "replaces": replaces,
+    }
+    if draft is not None:
+        payload["draft"] = draft
+    return change_hold(actor=actor, knowledge_set=knowledge_set, kind=Kind.SET_OPTIONS, payload=payload, note=note)
+
+
+def raise_if_guarded(
+    *, actor: User, knowledge_set: KnowledgeSet, options: Given, note: str, draft: int | None = None
+) -> None:
     """Measure options that another service is about to publish. Call it outside of a transaction.
 
     Raises MeasuredFirstError where a golden set guards the knowledge set, InvalidOptionsError.
     """
-    change = change_of_options(actor=actor, knowledge_set=knowledge_set, options=options, replaces=False, note=note)
+    change = change_of_options(
+        actor=actor, knowledge_set=knowledge_set, options=options, replaces=False, note=note, draft=draft
+    )
     if change is not None:
         raise MeasuredFirstError(change=change.pk)
 
 
-OPEN = (State.MEASURING, State.PASSED, State.FAILED)
+def asker_of(*, actor: User | None, knowledge_set: KnowledgeSet) -> User | None:
+    """With whose rights a change of a set is measured: of the actor, or of an owner or administrator of its tenant."""
+    if actor is not None and actor.tenant_id == knowledge_set.tenant_id:
+        return actor
+    people = User.objects.filter(tenant_id=knowledge_set.tenant_id, is_active=True, is_service=False).order_by("pk")
+    owner = people.filter(owned_sets=knowledge_set).first()
+    if owner is not None:
+        return owner
+    return next((one for one in people.filter(is_staff=True) if scope_for(one).administers != "nothing"), None)
 
 
-def change_measure(*, change: GatedChange, golden_sets: Sequence[GoldenSet], actor: User) -> None:
-    """Start the runs of a change: what is live against the draft, with the rights of the actor."""
+def change_measure(*, change: GatedChange, golden_sets: Sequence[GoldenSet], actor: User | None) -> None:
+    """Start the runs of a change: what is live against the draft. Without anybody to ask for there are none."""
+    asker = asker_of(actor=actor, knowledge_set=change.knowledge_set)
+    if asker is None:
+        return
     plans = [ConfigurationPlan(name=LIVE), KINDS[change.kind].draft(change)]
     for golden_set in golden_sets:
-        run = run_start(scope=scope_for(actor), user=actor, golden_set=golden_set, configurations=plans)
+        run = run_start(
+            scope=scope_for(asker), user=asker, golden_set=golden_set, configurations=plans, actor=actor or asker
+        )
         change.runs.add(run)
 
 
@@ -215,49 +197,81 @@ def change_publish(*, scope: Scope, actor: User, change: GatedChange, reason: st
             raise ChangeNotDecidableError("over")
         if row.state == State.FAILED and not reason.strip():
             raise ChangeNotDecidableError("reason")
-        kind = KINDS[row.kind]
-        if kind.live_sha256(row) != row.base_sha256:
+        if live_sha256(row.knowledge_set) != row.base_sha256:
             raise ChangeNotDecidableError("stale")
         is_override = row.state == State.FAILED
-        kind.publish(row, scope=scope, actor=actor)
+        KINDS[row.kind].publish(row, scope=scope, actor=actor)
         _decide(row, actor, State.OVERRIDDEN if is_override else State.PUBLISHED, reason.strip() if is_override else "")
-        action = "change.override" if is_override else "change.publish"
-        audit_record(actor=actor, action=action, target=row.knowledge_set.code, change=row.pk, reason=row.reason)
+        _audit(row, actor, "change.override" if is_override else "change.publish", reason=row.reason)
     return row
 
 
-def change_discard(*, change: GatedChange, actor: User) -> GatedChange:
+def change_discard(*, change: GatedChange, actor: User | None) -> GatedChange:
     """Give a draft up; its runs end. Raises ChangeNotDecidableError where it is over."""
     with transaction.atomic():
         row = GatedChange.objects.select_for_update().select_related("knowledge_set").get(pk=change.pk)
         if not row.is_open:
             raise ChangeNotDecidableError("over")
         for run in row.runs.filter(state__in=(EvaluationRun.State.RUNNING, EvaluationRun.State.PAUSED)):
-            run_cancel(run=run, actor=actor)
+            if (by := actor or run.requested_by) is not None:  # without anybody to ask for a run ends by itself
+                run_cancel(run=run, actor=by)
+        KINDS[row.kind].discard(row)
         _decide(row, actor, State.DISCARDED, "")
-        audit_record(actor=actor, action="change.discard", target=row.knowledge_set.code, change=row.pk)
+        _audit(row, actor, "change.discard")
     return row
 
 
-def _decide(row: GatedChange, actor: User, state: str, reason: str) -> None:
+def _decide(row: GatedChange, actor: User | None, state: str, reason: str) -> None:
     row.state, row.reason, row.decided_by, row.decided = state, reason[:500], actor, timezone.now()
     row.save(update_fields=["state", "reason", "decided_by", "decided"])
 
 
+def _audit(row: GatedChange, actor: User | None, action: str, **data: str) -> None:
+    """In the log of the actor's tenant; what happened without anybody, in that of the set."""
+    home = row.knowledge_set.tenant_id if actor is None else None
+    event_add(
+        actor=actor,
+        tenant_id=home,
+        action=action,
+        target=row.knowledge_set.code,
+        data={"change": row.pk, "kind": row.kind, **data},
+    )
+
+
 def changes_shown(*, scope: Scope) -> QuerySet[GatedChange]:
-    """Changes whose golden sets the asker sees, newest first."""
-    runs = EvaluationRun.objects.filter(golden_set__in=golden_sets_listed(scope=scope))
-    return GatedChange.objects.filter(runs__in=runs).distinct().select_related("knowledge_set", "requested_by")
+    """Changes of sets that the asker keeps, and those whose golden sets they see; newest first."""
+    runs = EvaluationRun.objects.filter(golden_set__in=golden_sets_listed(scope=scope)).order_by().values("pk")
+    mine = sets_managed(scope=scope).order_by().values("pk")
+    rows = GatedChange.objects.filter(Q(runs__in=runs) | Q(knowledge_set__in=mine)).distinct()
+    return rows.select_related("knowledge_set", "requested_by")
 
 
-class OptionsGate:
-    """What stands before `knowledge.services.options.set_options_update`."""
+class GoldenGate:
+    """What stands before `knowledge` publishes options, texts of prompts and lexicons of sets."""
 
-    def hold(self, *, actor: User, row: KnowledgeSet, options: Given, replaces: bool, note: str) -> int | None:
+    def hold_options(self, *, actor: User, row: KnowledgeSet, options: Given, replaces: bool, note: str) -> int | None:
         change = change_of_options(actor=actor, knowledge_set=row, options=options, replaces=replaces, note=note)
         return None if change is None else change.pk
 
+    def hold_texts(self, *, actor: User, row: KnowledgeSet, texts: Mapping[str, str]) -> int | None:
+        payload = {"texts": dict(texts)}
+        change = change_hold(actor=actor, knowledge_set=row, kind=Kind.SET_TEXTS, payload=payload)
+        return None if change is None else change.pk
+
+    def hold_lexicon(self, *, version: LexiconVersion) -> int | None:
+        home = version.knowledge_set
+        if home is None:
+            return None
+        payload = {"version": version.pk}
+        waiting = GatedChange.objects.filter(
+            knowledge_set=home, kind=Kind.LEXICON, payload=payload, state__in=OPEN
+        ).first()
+        change = waiting or change_hold(
+            actor=version.author, knowledge_set=home, kind=Kind.LEXICON, payload=payload, note=version.note
+        )
+        return None if change is None else change.pk
+
     def notice(self, *, row: KnowledgeSet) -> GateNotice:
-        change = GatedChange.objects.filter(knowledge_set=row, state__in=OPEN).first()
+        change = GatedChange.objects.filter(knowledge_set=row, kind=Kind.SET_OPTIONS, state__in=OPEN).first()
         names = tuple(one.name for one in guarding_sets(knowledge_set=row))
         return GateNotice(guards=names, change=None if change is None else change.pk)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ragcore.metrics.bootstrap import Statistic, interval, mean, percentile
 from ragcore.metrics.registry import all_metrics, metric_info
 
 RESAMPLES = 1000
-SEED = 20
 TIMES = {"p50_ms": "p50", "p95_ms": "p95"}
-Sample = npt.NDArray[np.float64]
-STATISTICS: Mapping[str, Callable[[Sample], Sample]] = {
-    "mean": lambda samples: samples.mean(axis=-1),
-    "p50": lambda samples: np.percentile(samples, 50, axis=-1),
-    "p95": lambda samples: np.percentile(samples, 95, axis=-1),
-}
+STATISTICS: Mapping[str, Statistic] = {"mean": mean, "p50": percentile(50), "p95": percentile(95)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,23 +36,17 @@ class CaseScores:
     dimensions: Mapping[str, str]  # dimension -> value
 
 
-def bootstrap(values: Sequence[float], *, statistic: str) -> Figure:
+def figure_of(values: Sequence[float], *, statistic: str) -> Figure:
     """The mean, p50 or p95 with its percentile bootstrap interval (Efron 1979); the same values give the same one.
 
     Raises ValueError without values.
     """
-    if not values:
-        raise ValueError("no values")
-    sample = np.asarray(values, dtype=np.float64)
-    random = np.random.default_rng(SEED)
-    estimate = STATISTICS[statistic]
-    estimates = estimate(sample[random.integers(0, len(sample), (RESAMPLES, len(sample)))])
-    low, high = np.percentile(estimates, [2.5, 97.5])
+    found = interval(values, statistic=STATISTICS[statistic], resamples=RESAMPLES)
     return Figure(
-        value=round(float(estimate(sample)), 4),
-        low=round(float(low), 4),
-        high=round(float(high), 4),
-        cases=len(sample),
+        value=round(found.value, 4),
+        low=round(found.low, 4),
+        high=round(found.high, 4),
+        cases=len(values),
         sd=deviation(values),
     )
 
@@ -70,10 +58,10 @@ def deviation(values: Sequence[float]) -> float:
 
 def run_figures(results: Sequence[CaseScores]) -> dict[str, Any]:
     """Metric -> {value, low, high, cases, sd}: shares in 0..1, `p50_ms` and `p95_ms` in milliseconds."""
-    figures = {name: asdict(bootstrap(values, statistic="mean")) for name, values in _columns(results).items()}
+    figures = {name: asdict(figure_of(values, statistic="mean")) for name, values in _columns(results).items()}
     times = [result.seconds * 1000 for result in results]
     if times:
-        figures |= {name: asdict(bootstrap(times, statistic=statistic)) for name, statistic in TIMES.items()}
+        figures |= {name: asdict(figure_of(times, statistic=statistic)) for name, statistic in TIMES.items()}
     return figures
 
 

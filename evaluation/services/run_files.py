@@ -15,6 +15,7 @@ from accounts.audit.csv_export import BOM, safe_cell
 from evaluation.errors import InvalidBaselineError
 from evaluation.models import RunConfiguration
 from evaluation.services.comparison import (
+    MOST_LOST,
     ComparedCase,
     Comparison,
     GateFault,
@@ -73,6 +74,8 @@ def fault_words(fault: GateFault) -> str:
         return f"{fault.metric} was not measured, and has a lowest value of {fault.limit:g}"
     if fault.reason == "below":
         return f"{fault.metric} is {fault.value:.4f}, beyond its limit of {fault.limit:g}"
+    if fault.reason == "lost":
+        return f"{fault.metric} is {fault.value:.4f}, more than {MOST_LOST:g} worse than {fault.limit:.4f}"
     return f"{fault.metric} is {fault.value:.4f}, significantly worse than {fault.limit:.4f} (p {fault.p:.4f})"
 
 

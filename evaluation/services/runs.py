@@ -47,6 +47,20 @@ Given = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What else a set would say that is asked alone: texts of its prompts, the version of its lexicon."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    lexicon: int | None = None
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """As a configuration keeps it."""
+        texts = {"texts": dict(self.texts)} if self.texts else {}
+        return texts if self.lexicon is None else {**texts, "lexicon": self.lexicon}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigurationPlan:
     """How to ask: `options` by group stand in the place of those that the set has; None takes one back."""
 
@@ -54,6 +68,7 @@ class ConfigurationPlan:
     component: str = RunConfiguration.Component.ANSWER
     retrieval_mode: RetrievalMode = "hybrid"
     options: Given = field(default_factory=dict)
+    tried: Tried = Tried()
 
 
 LIVE = ConfigurationPlan(name="live")
@@ -75,10 +90,12 @@ def run_start(
     configurations: Sequence[ConfigurationPlan],
     limit: int | None = None,
     calls_worker: bool = True,
+    actor: User | None = None,
 ) -> EvaluationRun:
     """Queue the cases of a golden set, as they are now, for each configuration; they are asked with the user's rights.
 
-    `limit`: the first cases only. Raises NothingToEvaluateError, TooManyConfigurationsError, InvalidOptionsError.
+    `limit`: the first cases only. `actor`: who starts it, if not the user. Raises NothingToEvaluateError,
+    TooManyConfigurationsError, InvalidOptionsError.
     """
     names = {plan.name for plan in configurations}
     if not 1 <= len(configurations) <= MOST_CONFIGURATIONS or len(names) < len(configurations):
@@ -107,10 +124,16 @@ def run_start(
             component=plan.component,
             retrieval_mode=plan.retrieval_mode,
             options=_plain(plan.options),
+            tried=plan.tried.stored,
             options_sha256=_sha256(plan),
         )
     audit_record(
-        actor=user, action="run.start", target=golden_set.name, run=run.pk, cases=cases, configurations=len(names)
+        actor=actor or user,
+        action="run.start",
+        target=golden_set.name,
+        run=run.pk,
+        cases=cases,
+        configurations=len(names),
     )
     if calls_worker:
         _call_worker(run)
@@ -245,16 +268,20 @@ class _Work:
 
     def draft(self, configuration: RunConfiguration) -> OptionsDraft:
         """Its options over those of the set that is asked alone (D14), else over those of the site."""
-        return draft_of(scope=self.scope, sets=self.sets, options=configuration.options)
+        tried = Tried(**configuration.tried)
+        return draft_of(scope=self.scope, sets=self.sets, options=configuration.options, tried=tried)
 
 
-def draft_of(*, scope: Scope, sets: Sequence[int], options: Given) -> OptionsDraft:
+def draft_of(*, scope: Scope, sets: Sequence[int], options: Given, tried: Tried | None = None) -> OptionsDraft:
     """Options over those that are live: of the set that is asked alone (D14), else of the site."""
-    if not options:
+    tried = tried or Tried()
+    if not options and not tried.stored:
         return OptionsDraft()
     alone = sets_listed(scope=scope).filter(pk=sets[0]).first() if len(sets) == 1 else None
     if alone is not None:
-        return OptionsDraft(sets={alone.pk: options_merge(alone.options, options, layer=f"set {alone.code}")})
+        merged = options_merge(alone.options, options, layer=f"set {alone.code}")
+        lexicons = {} if tried.lexicon is None else {alone.pk: tried.lexicon}
+        return OptionsDraft(sets={alone.pk: merged}, texts={alone.pk: tried.texts}, lexicons=lexicons)
     site = options_merge(site_options(tenant_id=scope.tenant_id), options, layer="site")
     return OptionsDraft(sites={scope.tenant_id: site})
 
@@ -366,5 +393,9 @@ def _plain(options: Given) -> dict[str, dict[str, Any]]:
 
 def _sha256(plan: ConfigurationPlan) -> str:
     return options_sha256(
-        _Fingerprint(component=str(plan.component), retrieval_mode=plan.retrieval_mode, options=_plain(plan.options))
+        _Fingerprint(
+            component=str(plan.component),
+            retrieval_mode=plan.retrieval_mode,
+            options={**_plain(plan.options), **plan.tried.stored},
+        )
     )

@@ -26,8 +26,8 @@ from knowledge.selectors.dashboard import documents_rebuildable
 from knowledge.selectors.options import options_shown
 from knowledge.selectors.representation_retries import retries_of_set
 from knowledge.services.chunking_previews import chunking_preview
-from knowledge.services.option_gate import gate_notice
 from knowledge.services.options import ChangeNote, set_options_update, site_options_update
+from knowledge.services.publish_gate import gate_notice
 from knowledge.services.reingest import set_rebuild
 from ragcore.errors import InvalidOptionsError, RagError
 

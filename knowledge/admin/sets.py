@@ -17,9 +17,10 @@ from django.utils.translation import ngettext
 from accounts.admin.base import admin_scope, admin_user, is_administrator
 from accounts.scope import Scope
 from knowledge.admin import options
-from knowledge.admin.curation import CuratorAdmin, creates_sets, keeps_sets, lists_sets
+from knowledge.admin.curation import CuratorAdmin, creates_sets, keeps_sets, lists_sets, measured_first
 from knowledge.admin.representation_retries import enrich_view, notice_of
 from knowledge.admin.set_setup import setup_view
+from knowledge.errors import MeasuredFirstError
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_managed
 from knowledge.selectors.dashboard import sets_counted
@@ -28,6 +29,7 @@ from knowledge.services.sets import set_create, set_delete, set_members_put, set
 
 # field -> argument of the service
 PEOPLE = {"members": "users", "member_groups": "groups", "owners": "owners", "editors": "editors"}
+_HELD = "_held_change"  # attribute of a request whose texts are measured first
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +212,19 @@ class KnowledgeSetAdmin(CuratorAdmin):
     def save_model(self, request: HttpRequest, obj: KnowledgeSet, form: Any, change: bool) -> None:
         values = {name: value for name, value in form.cleaned_data.items() if name not in PEOPLE}
         context: dict[str, Any] = {"scope": admin_scope(request), "actor": admin_user(request), "values": values}
-        saved = set_update(set_id=obj.pk, **context) if change else set_create(**context)
+        if change:
+            try:
+                set_update(set_id=obj.pk, **context)
+            except MeasuredFirstError as error:  # everything else is saved
+                setattr(request, _HELD, error)
+            return
+        saved = set_create(**context)
         obj.pk, obj.tenant_id = saved.pk, saved.tenant_id
+
+    def response_change(self, request: HttpRequest, obj: KnowledgeSet) -> HttpResponse:
+        held: MeasuredFirstError | None = getattr(request, _HELD, None)
+        response: HttpResponse = super().response_change(request, obj)
+        return measured_first(request, held) if held is not None else response
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         if changed := [name for name in PEOPLE if name in form.changed_data]:

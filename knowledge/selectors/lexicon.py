@@ -20,6 +20,7 @@ from knowledge import model_registry
 from knowledge.indexes.corpus_epoch import EpochCache, epoch_of
 from knowledge.indexes.visibility import Visible
 from knowledge.models import KnowledgeSet, LexiconChange, LexiconMining, LexiconTerm, LexiconVersion
+from knowledge.options_draft import lexicons_draft
 from knowledge.rights import LEXICON_CHANGE
 from knowledge.selectors.sets import set_curated, sets_curated, sets_readable
 from ragcore.text.lexicon import LexiconEntry, TermLexicon
@@ -44,6 +45,9 @@ def lexicon_of_search(
     """
     epoch = epoch_of(scope=scope, visible=visible)
     published = _versions.get((scope.tenant_id,), epoch=epoch, make=lambda: _live_versions(scope.tenant_id))
+    if tried := lexicons_draft():
+        kept = tuple(one for one in published if one[0] not in tried)
+        published = (*kept, *sorted(tried.items()))
     if not published:
         return None
     readable = set(visible.readable) if visible.readable is not None else None

@@ -17,7 +17,7 @@ from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet, OptionsChange, SiteOptions
 from knowledge.selectors import set_owned
 from knowledge.selectors.options import GROUPS, options_change_get, site_options, tenant_of_site
-from knowledge.services.option_gate import option_gate
+from knowledge.services.publish_gate import publish_gate
 from ragcore.errors import InvalidOptionsError
 from ragcore.options import Resolved, conflicts, resolve
 
@@ -43,12 +43,12 @@ def set_options_update(
     restoring earlier options is not.
     """
     why = why or ChangeNote()
-    gate = option_gate()
+    gate = publish_gate()
     if gate is not None and not why.is_measured and why.kind != OptionsChange.Kind.UNDO:
         row = set_owned(scope=scope, set_id=set_id)
         after = options_merge({} if replaces else row.options, options, layer=f"set {row.code}")
         _check_together(("site", site_options(tenant_id=row.tenant_id)), (f"set {row.code}", after))
-        change = gate.hold(actor=actor, row=row, options=options, replaces=replaces, note=why.note)
+        change = gate.hold_options(actor=actor, row=row, options=options, replaces=replaces, note=why.note)
         if change is not None:
             raise MeasuredFirstError(change=change)
     return _set_options_store(scope=scope, actor=actor, set_id=set_id, options=options, replaces=replaces, why=why)

@@ -13,10 +13,12 @@ from accounts.models import Tenant, User, UserGroup
 from accounts.scope import Scope
 from accounts.selectors import may_create_sets
 from accounts.services import audit_record
-from knowledge.errors import OwnerNeededError, UnknownPeopleError, UnknownTenantError
+from knowledge.errors import MeasuredFirstError, OwnerNeededError, UnknownPeopleError, UnknownTenantError
 from knowledge.indexes.corpus_epoch import epoch_advance
 from knowledge.models import KnowledgeSet
+from knowledge.options_draft import PROMPT_TEXTS
 from knowledge.selectors import set_owned
+from knowledge.services.publish_gate import publish_gate
 from knowledge.services.quotas import quota_check_sets
 
 CHANGEABLE = (
@@ -44,9 +46,28 @@ def set_create(*, scope: Scope, actor: User, values: Mapping[str, Any], tenant: 
     return made
 
 
+def set_update(
+    *, scope: Scope, actor: User, set_id: int, values: Mapping[str, Any], is_measured: bool = False
+) -> KnowledgeSet:
+    """Change fields of CHANGEABLE. Raises NotFoundError, NotAllowedError, NameTakenError.
+
+    MeasuredFirstError where texts of prompts are measured before they are published; the other fields are changed all
+    the same. `is_measured`: the gate has let them pass. Call it outside of a transaction, or catch that error within.
+    """
+    found = set_owned(scope=scope, set_id=set_id)
+    gate = publish_gate()
+    texts = {name: values[name] for name in PROMPT_TEXTS if name in values and getattr(found, name) != values[name]}
+    if gate is None or is_measured or not texts:
+        return _set_change(scope=scope, actor=actor, set_id=set_id, values=values)
+    others = {name: value for name, value in values.items() if name not in texts}
+    found = _set_change(scope=scope, actor=actor, set_id=set_id, values=others)
+    if (change := gate.hold_texts(actor=actor, row=found, texts=texts)) is not None:
+        raise MeasuredFirstError(change=change)
+    return _set_change(scope=scope, actor=actor, set_id=set_id, values=texts)
+
+
 @transaction.atomic
-def set_update(*, scope: Scope, actor: User, set_id: int, values: Mapping[str, Any]) -> KnowledgeSet:
-    """Change fields of CHANGEABLE. Raises NotFoundError, NotAllowedError, NameTakenError."""
+def _set_change(*, scope: Scope, actor: User, set_id: int, values: Mapping[str, Any]) -> KnowledgeSet:
     found = set_owned(scope=scope, set_id=set_id)
     changed = [name for name in CHANGEABLE if name in values and getattr(found, name) != values[name]]
     if not changed:

@@ -1,4 +1,4 @@
-"""Two configurations over the same cases: paired bootstrap, correction for many metrics, wins and losses."""
+"""Two configurations over the same cases: permutation test, correction for many metrics, wins and losses."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-RESAMPLES = 10_000
-SEED = 20
+from ragcore.metrics.bootstrap import AT_ONCE, SEED, Sample, interval
+
+EXACT = 14  # differing cases up to which every permutation is tried
+PERMUTATIONS = 10_000
 TIE = 1e-9  # differences up to it are none
 SIGNIFICANT = 0.05
 
@@ -40,48 +42,53 @@ class PairedDifference:
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> PairedDifference:
-    """The difference of two lists of values of the same cases, by a paired bootstrap over cases (Efron 1979).
+    """The difference of two lists of values of the same cases.
 
-    The p-value is the share of resampled means on the other side of 0, twice the smaller one. With few cases that
-    differ a bootstrap is too sure of itself; so p is at least 2 · 0.5^n for n differing cases, the least that a test
-    of signs can say: fewer than six differing cases are never significant. The same values give the same result.
+    The interval is a paired bootstrap over cases (Efron 1979). The p-value is that of a paired permutation test
+    (Fisher 1935): the share of all ways to exchange the two values within cases whose mean difference is as far from 0,
+    exact up to EXACT differing cases, beyond that over PERMUTATIONS of them. Of n differing cases it is never below
+    2 · 0.5^n, so fewer than six are never significant. The same values give the same result.
     Raises ValueError for lists of different length or without values.
     """
     if len(first) != len(second) or not first:
         raise ValueError("paired values are needed")
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    differences = b - a
-    random = np.random.default_rng(SEED)
-    means = np.empty(RESAMPLES)
-    step = max(1, 2_000_000 // len(differences))  # bounds the memory of long lists
-    for begin in range(0, RESAMPLES, step):
-        count = min(step, RESAMPLES - begin)
-        drawn = random.integers(0, len(differences), (count, len(differences)))
-        means[begin : begin + count] = differences[drawn].mean(axis=1)
-    low, high = np.percentile(means, [2.5, 97.5])
-    higher, lower = int((differences > TIE).sum()), int((differences < -TIE).sum())
-    p = _p_value(means, higher + lower)
+    change = b - a
+    around = interval(change)
+    p = permutation_p(change)
     return PairedDifference(
         first=float(a.mean()),
         second=float(b.mean()),
-        difference=float(differences.mean()),
-        low=float(low),
-        high=float(high),
+        difference=float(change.mean()),
+        low=around.low,
+        high=around.high,
         p=p,
         p_corrected=p,
-        cases=len(differences),
-        higher=higher,
-        lower=lower,
-        sd=float(differences.std(ddof=1)) if len(differences) > 1 else 0.0,
+        cases=len(change),
+        higher=int((change > TIE).sum()),
+        lower=int((change < -TIE).sum()),
+        sd=float(change.std(ddof=1)) if len(change) > 1 else 0.0,
     )
 
 
-def _p_value(means: np.ndarray[tuple[int], np.dtype[np.float64]], differing: int) -> float:
-    if not differing:
+def permutation_p(change: Sample) -> float:
+    """Two-sided p-value of differences float64[n] under exchanging the two values of each case; 1.0 without any."""
+    differing = change[np.abs(change) > TIE]
+    if not len(differing):
         return 1.0
-    below, above = (means <= 0).sum() + 1, (means >= 0).sum() + 1
-    least = 2.0 * 0.5**differing
-    return float(min(1.0, max(2.0 * min(below, above) / (len(means) + 1), least)))
+    if len(differing) <= EXACT:
+        ways = np.arange(2 ** (len(differing) - 1))[:, None] >> np.arange(len(differing)) & 1  # the other half mirrors
+        return float(_as_far(signs=np.asarray(1.0 - 2.0 * ways, np.float64), values=differing) / len(ways))
+    random = np.random.default_rng(SEED)
+    step = max(1, AT_ONCE // len(differing))
+    sizes = [min(step, PERMUTATIONS - begin) for begin in range(0, PERMUTATIONS, step)]
+    far = sum(_as_far(signs=random.choice((-1.0, 1.0), (size, len(differing))), values=differing) for size in sizes)
+    return (far + 1) / (PERMUTATIONS + 1)  # with the one that happened
+
+
+def _as_far(*, signs: Sample, values: Sample) -> int:
+    """How many rows of signs float64[k, n] make a sum of the values that is as far from 0 as theirs is."""
+    return int((np.abs(signs @ values) >= abs(values.sum()) - TIE).sum())
 
 
 def compare(first: Mapping[str, Sequence[float]], second: Mapping[str, Sequence[float]]) -> dict[str, PairedDifference]:

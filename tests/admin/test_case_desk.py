@@ -153,7 +153,7 @@ def test_a_case_becomes_a_golden_case(reviewer, asker, documents):
     case, golden = asked(asker), GoldenSet.objects.create(tenant=reviewer.tenant, name="radio")
     marked(reviewer, case, documents["rach"])
 
-    act(reviewer, case, "golden", golden_set=golden.pk)
+    act(reviewer, case, "remedy", kind="golden_case", golden_set=golden.pk)
 
     saved = GoldenCase.objects.get()
     assert (saved.question, saved.answers, saved.relevant) == (QUESTION, ["64"], ["rach"])

@@ -9,7 +9,7 @@ import pytest
 
 from bench.judge.__main__ import agreement
 from bench.judge.agreement import cross_validated, margin, pearson, preferences, spearman
-from bench.judge.grounded import faithfulness_figures, ordering_figures
+from bench.judge.grounded import faithfulness_figures, false_answer_figures, ordering_figures
 from ragcore.scoring.rules import WEIGHTS, AnswerJudge
 from ragcore.text.tokenise import JiebaTokenizer
 
@@ -89,3 +89,25 @@ def test_other_data_of_the_same_kind_is_read(tmp_path):
     assert faithfulness_figures(tmp_path, JUDGE)["auc"] == 1
     assert ordering_figures(tmp_path, JUDGE)["answers"] == 2
     assert ordering_figures(tmp_path, JUDGE)["other_question"] == 1
+
+
+def test_a_false_answer_beside_the_right_one_is_told_by_language(tmp_path):
+    rows = {
+        "zh": {
+            "query": "中超冠军是谁？",
+            "answer": "广州恒大",
+            "fakeanswer": "江苏苏宁",
+            "positive": ["广州恒大获得中超冠军。"],
+        },
+        "en": {"query": "Who won?", "answer": ["Ann"], "fakeanswer": "Bob", "positive": [["Ann won the cup."]]},
+    }
+    for language, one in rows.items():
+        empty = {**one, "positive": []}
+        lines = "\n".join(json.dumps(each, ensure_ascii=False) for each in (one, empty))
+        (tmp_path / f"{language}_fact.jsonl").write_text(lines, encoding="utf-8")
+
+    found = false_answer_figures(tmp_path, JUDGE)
+
+    assert list(found) == ["en", "zh"]
+    assert {one["questions"] for one in found.values()} == {1}
+    assert found["zh"]["right_above_false"] == 1.0

@@ -105,9 +105,12 @@ def test_the_lab_says_where_a_document_fell_out_in_both_themes(open_page, live_s
 
 
 @pytest.mark.usefixtures("corpus")
-def test_the_lab_in_chinese_finds_and_saves(open_page, live_site):
-    page = asked(open_page, live_site, "随机接入的过程是什么？", locale="zh-CN")
+def test_the_lab_in_chinese_compares_finds_and_saves(open_page, live_site, picture):
+    page = asked(open_page, live_site, "随机接入的过程是什么？", locale="zh-CN", height=1100)
 
+    compare(page)
+    page.evaluate("document.querySelector('.lab-results').scrollIntoView()")
+    picture(page, "lab-zh.png", colours=128)
     expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
     expect(page.get_by_role("heading", level=1)).to_contain_text(re.compile("[\u4e00-\u9fff]"))
     expect(page.locator("[data-run=A] mark").first).to_contain_text(re.compile("随机|接入|过程"))

@@ -87,12 +87,14 @@ def finished(page: Page, state: str) -> None:
     expect(page.locator(".run-state").first).to_have_text(state, timeout=DONE_MS)
 
 
-def remedy(page: Page, kind: str) -> None:
-    """Apply a remedy by its button, whether its form is folded or not."""
+def remedy(page: Page, kind: str, **choices: str) -> None:
+    """Apply a remedy by its button, whether its form is folded or not; `choices`: labels by name of a field."""
     form = page.locator(".case-remedies form", has=page.locator(f"input[value={kind}]"))
     expect(form).to_be_visible()
     if form.locator("details:not([open])").count():
         form.locator("summary").click()
+    for name, label in choices.items():
+        form.locator(f"[name={name}]").select_option(label=label)
     form.get_by_role("button").click()
     expect(page.get_by_text("Test the question again")).to_be_visible()
 
@@ -104,7 +106,7 @@ def test_from_a_thumb_down_to_the_publication_of_settings(
     page = open_page(locale="en-GB", width=1280, height=1500)
     _mended(page, live_site, picture)
     _measured(page, live_site, picture)
-    _published(page, live_site, guarded)
+    _published(page, live_site, guarded, picture)
 
 
 def _pictured(page: Page, picture: Any, name: str) -> None:
@@ -147,10 +149,8 @@ def _mended(page: Page, live_site: Any, picture: Any) -> None:
     expect(page.locator("#again-title")).to_have_text("Answered now")
     expect(page.locator("#again")).to_contain_text(RIGHT)
 
-    kept = page.locator("form", has=page.locator("input[name=act][value=golden]"))
-    kept.locator("select").select_option(label="Sessions")
-    kept.get_by_role("button").click()
-    expect(page.get_by_text("Saved as a golden case.")).to_be_visible()
+    remedy(page, "golden_case", golden_set="Sessions")
+    expect(page.locator(".case-remedies li", has_text="Save as a golden case")).to_be_visible()
     _pictured(page, picture, "case.png")
 
 
@@ -172,13 +172,14 @@ def _measured(page: Page, live_site: Any, picture: Any) -> None:
     expect(page.locator(".run-relevant").first).to_be_visible()
 
 
-def _published(page: Page, live_site: Any, home: int) -> None:
+def _published(page: Page, live_site: Any, home: int, picture: Any) -> None:
     """Settings that a golden set guards are measured, and published when they pass."""
     page.goto(f"{live_site.url}/admin/knowledge/knowledgeset/{home}/options/")
     expect(page.locator("#options-gate")).to_contain_text("Sessions")
     page.locator("[name='retrieval.top_k']").fill("9")
     page.locator(".rs-sticky").get_by_role("button", name="Save").click()
     finished(page, "Passed")
+    _pictured(page, picture, "gate.png")
     page.get_by_role("button", name="Publish", exact=True).click()
     finished(page, "Published")
     page.get_by_role("link", name="Settings of the set").click()
@@ -214,16 +215,32 @@ def test_the_pages_are_chinese_and_fit_a_telephone(open_page: Any, live_site: An
     page.goto(f"{live_site.url}{CASES}")
     page.locator("#result_list tbody a", has_text=QUESTION).click()
     holds("正确的回答应该是什么", "case-zh.png")
+    _walked_in_chinese(page)
     page.goto(f"{live_site.url}{CASES}report/")
     holds("预期收益")
     page.goto(f"{live_site.url}{NEW_RUN}")
     holds("以您的权限提问")
     page.goto(f"{live_site.url}/admin/evaluation/gatedchange/")
     page.locator("a[href*='/gatedchange/'][href$='/change/']").first.click()
-    holds("已发布")
+    holds("已发布", "gate-zh.png")
     page.locator("h2 a[href*='/evaluationrun/']").click()
     holds("95 % 置信区间")
     page.goto(f"{live_site.url}/admin/evaluation/evaluationrun/")
     page.locator("#result_list a[href*='/change/']").last.click()
     page.locator("a[href$='/compare/']").click()
-    holds("配对自助法", "comparison-zh.png")
+    holds("配对置换检验", "comparison-zh.png")
+
+
+def _walked_in_chinese(page: Page) -> None:
+    """The same steps with Chinese words: mark and diagnose, test again, a remedy and its way back."""
+    page.get_by_role("button", name="保存并诊断").click()
+    expect(page.locator("#cause")).to_contain_text("把握")
+    page.locator("body").press("t")
+    expect(page.locator("#again-title")).to_have_text("现已能回答")
+    form = page.locator(".case-remedies form", has=page.locator("input[value=ask_owner]"))
+    if form.locator("details:not([open])").count():
+        form.locator("summary").click()
+    form.get_by_role("button").click()
+    expect(page.locator(".case-remedies li", has_text="请负责人补充文档")).to_be_visible()
+    page.locator("body").press("z")
+    expect(page.locator(".case-remedies")).to_contain_text("撤销")

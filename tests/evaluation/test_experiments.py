@@ -16,6 +16,7 @@ from chat.models import Conversation, Experiment, Message
 from chat.turns.turn_figures import turn_figures_store
 from chat.types import AnswerRequest
 from evaluation.errors import ExperimentError
+from evaluation.services.experiment_watch import experiments_watch
 from evaluation.services.experiments import (
     experiment_outcomes,
     experiment_publish,
@@ -26,6 +27,7 @@ from evaluation.services.experiments import (
 from feedback.features import answer_features
 from feedback.models import Signal, Vote
 from knowledge.models import KnowledgeSet
+from notifications.models import Notification
 from ragcore.errors import InvalidOptionsError
 from tests.admin.conftest import signed_in
 from tests.factories import make_set, make_user
@@ -192,6 +194,66 @@ def test_votes_signals_and_support_are_compared_by_person(owner, own):
     assert answered.verdict == "open"
     assert votes.verdict == "better"
     assert answer_features(message)["experiment"] == f"{experiment.pk}:candidate"
+
+
+# ── the end at the bound ────────────────────────────────────────────────────────────────────────
+
+
+def asked_by_many(experiment, *, live: str, candidate: str) -> None:
+    """A dozen people in each arm vote."""
+    for _ in range(12):
+        asked_in(experiment, "live", vote=live)
+        asked_in(experiment, "candidate", vote=candidate)
+
+
+def test_a_candidate_that_is_worse_is_rolled_back_and_the_owners_are_told(owner, own):
+    starter, experiment = make_user("starter", is_staff=True), start(owner, own)
+    Experiment.objects.filter(pk=experiment.pk).update(created_by=starter)
+    asked_by_many(experiment, live="up", candidate="down")
+
+    assert experiments_watch() == 1
+    assert experiments_watch() == 0
+
+    experiment.refresh_from_db()
+    assert experiment.state == "rolled_back"
+    assert config_of(make_user(), own).experiment == ""
+    event = AuditEvent.objects.get(action="experiment.worse")
+    assert (event.actor, event.tenant, event.data["outcomes"]) == (None, own.tenant, ["Votes “helpful”"])
+    told = Notification.objects.filter(kind="experiment_worse")
+    assert {one.recipient for one in told} == {owner, starter}
+
+
+def test_a_candidate_that_is_better_goes_on_and_is_told_once(owner, own):
+    experiment = start(owner, own)
+    asked_by_many(experiment, live="down", candidate="up")
+
+    assert [experiments_watch(), experiments_watch()] == [1, 0]
+
+    experiment.refresh_from_db()
+    assert experiment.state == "running"
+    assert Notification.objects.get().kind == "experiment_better"
+    assert AuditEvent.objects.filter(action="experiment.better").count() == 1
+
+
+def test_worse_in_one_outcome_counts_more_than_better_in_another(owner, own):
+    experiment = start(owner, own)
+    for _ in range(12):
+        asked_in(experiment, "live", vote="down")
+        asked_in(experiment, "candidate", vote="up", supported=0)
+
+    experiments_watch()
+
+    experiment.refresh_from_db()
+    assert experiment.state == "rolled_back"
+
+
+def test_an_experiment_without_a_difference_goes_on_in_silence(owner, own):
+    experiment = start(owner, own)
+    asked_by_many(experiment, live="up", candidate="up")
+
+    assert experiments_watch() == 0
+    experiment.refresh_from_db()
+    assert (experiment.state, Notification.objects.count()) == ("running", 0)
 
 
 def test_the_page_starts_stops_and_rolls_back(owner, own):

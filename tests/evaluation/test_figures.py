@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.services.run_figures import CaseScores, bootstrap, dimension_figures, run_figures
+from evaluation.services.run_figures import CaseScores, dimension_figures, figure_of, run_figures
 from tests.forms_plugin import examples
 
 
 @settings(max_examples=examples(15), deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_the_mean_lies_within_its_interval_and_the_interval_within_the_values(values):
-    figure = bootstrap(values, statistic="mean")
+    figure = figure_of(values, statistic="mean")
 
     assert figure.low - 1e-4 <= figure.value <= figure.high + 1e-4
     assert min(values) - 1e-4 <= figure.low
@@ -21,7 +21,7 @@ def test_the_mean_lies_within_its_interval_and_the_interval_within_the_values(va
 
 
 def test_more_cases_make_a_narrower_interval():
-    few, many = (bootstrap([0.0, 1.0] * n, statistic="mean") for n in (10, 1000))
+    few, many = (figure_of([0.0, 1.0] * n, statistic="mean") for n in (10, 1000))
 
     assert many.high - many.low < few.high - few.low
 
@@ -29,12 +29,12 @@ def test_more_cases_make_a_narrower_interval():
 def test_the_same_values_give_the_same_interval():
     values = [0.1, 0.5, 0.9, 0.3]
 
-    assert bootstrap(values, statistic="mean") == bootstrap(values, statistic="mean")
+    assert figure_of(values, statistic="mean") == figure_of(values, statistic="mean")
 
 
 def test_no_values_have_no_figure():
     with pytest.raises(ValueError, match="no values"):
-        bootstrap([], statistic="mean")
+        figure_of([], statistic="mean")
 
 
 def scored(seconds: float = 0.01, style: str = "original", **scores: float) -> CaseScores:

@@ -9,17 +9,30 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import AuditEvent, User
 from accounts.selectors import scope_for
+from chat.answering.answer_config import resolve_answer_config
+from chat.types import AnswerRequest
 from evaluation.errors import ChangeNotDecidableError
 from evaluation.models import EvaluationRun, GatedChange, GoldenSet
 from evaluation.services.comparison import ComparedCase, gate_judge, scores_compare
-from evaluation.services.gates import change_discard, change_publish, change_settle
+from evaluation.services.gates import change_discard, change_publish, change_settle, changes_shown
 from evaluation.services.golden import golden_import
 from evaluation.services.golden_files import GoldenRow
 from evaluation.services.runs import run_advance
 from knowledge.errors import MeasuredFirstError
-from knowledge.models import KnowledgeSet, OptionsChange
+from knowledge.models import KnowledgeSet, LexiconVersion, OptionsChange
+from knowledge.options_draft import OptionsDraft, options_draft
+from knowledge.services import retrieve
+from knowledge.services.lexicon import (
+    lexicon_build,
+    lexicon_builds_resume,
+    lexicon_publish,
+    lexicon_roll_back,
+    term_save,
+)
 from knowledge.services.options import options_restore, set_options_update
-from tests.factories import ingest, make_admin, make_set
+from knowledge.services.sets import set_update
+from knowledge.types import RetrievalRequest
+from tests.factories import ingest, make_admin, make_set, make_tenant, make_user
 
 WORDS = ("antenna", "battery", "carrier", "downlink", "encoder", "filter", "gateway", "handover")
 WORSE = {"answer": {"max_chunks": 1}, "retrieval": {"top_k": 1}}
@@ -58,7 +71,11 @@ def measured(admin: User, radio: KnowledgeSet, options: dict) -> GatedChange:
     """The change that holds the options back, with its runs worked off."""
     with pytest.raises(MeasuredFirstError) as held:
         set_options_update(scope=scope_for(admin), actor=admin, set_id=radio.pk, options=options)
-    change = GatedChange.objects.get(pk=held.value.data["change"])
+    return worked_off(GatedChange.objects.get(pk=held.value.data["change"]))
+
+
+def worked_off(change: GatedChange) -> GatedChange:
+    """The change with what its runs say."""
     for run in change.runs.all():
         while run_advance(run_id=run.pk, seconds=60):
             pass
@@ -143,6 +160,144 @@ def test_a_newer_draft_takes_the_place_of_one_that_is_being_measured(admin, radi
     assert change_discard(change=second, actor=admin).state == GatedChange.State.DISCARDED
 
 
+@pytest.mark.django_db(transaction=True)
+def test_options_of_the_answer_are_in_force_while_a_draft_is_asked(admin, radio, golden):
+    """What a run of a set alone says of its answers: with one source at most, the other document is never cited."""
+    change = measured(admin, radio, {"answer": {"max_chunks": 1}})
+
+    live, draft = change.runs.get().configurations.all()
+    sources = [max(len(one.trace["sources"]) for one in each.outcomes.all()) for each in (live, draft)]
+    assert sources[1] == 1 < sources[0]
+
+
+# ── texts, lexicon, reranker ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.django_db(transaction=True)
+def test_texts_of_prompts_are_measured_and_everything_else_is_saved_at_once(admin, radio, golden):
+    values = {"persona": "the radio desk", "description": "Units and crews."}
+    with pytest.raises(MeasuredFirstError) as held:
+        set_update(scope=scope_for(admin), actor=admin, set_id=radio.pk, values=values)
+    radio.refresh_from_db()
+    assert (radio.persona, radio.description) == ("", "Units and crews.")
+
+    change = worked_off(GatedChange.objects.get(pk=held.value.data["change"]))
+    assert (change.kind, change.state) == ("set_texts", "passed")
+    assert change.runs.get().configurations.last().tried == {"texts": {"persona": "the radio desk"}}
+    change_publish(scope=scope_for(admin), actor=admin, change=change)
+    radio.refresh_from_db()
+    assert radio.persona == "the radio desk"
+    assert AuditEvent.objects.filter(action="set.change", data__fields=["persona"]).exists()
+
+
+def test_a_text_that_is_tried_is_in_the_prompt_and_in_no_other(admin, radio):
+    def persona() -> str:
+        request = AnswerRequest(query="?", sets=(radio.pk,), personal=False)
+        return resolve_answer_config(scope=scope_for(admin), request=request).persona
+
+    with options_draft(OptionsDraft(texts={radio.pk: {"persona": "the radio desk"}})):
+        assert persona() == "the radio desk"
+    assert persona() == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_version_of_the_lexicon_comes_into_use_when_its_change_is_published(admin, radio, golden):
+    version = lexicon_published(admin, radio, "antenna", "aerial")
+    change = worked_off(GatedChange.objects.get(kind="lexicon"))
+
+    assert (version.state, version.measured) == ("building", {"change": change.pk})
+    assert change.state == GatedChange.State.PASSED
+    LexiconVersion.objects.update(heartbeat="2020-01-01T00:00Z")
+    assert lexicon_builds_resume() == 0  # it waits for a person, not for a worker
+    change_publish(scope=scope_for(admin), actor=admin, change=change)
+    version.refresh_from_db()
+    assert (version.state, version.measured) == ("live", {})
+
+    lexicon_published(admin, radio, "battery", "cell")
+    second = GatedChange.objects.filter(kind="lexicon").latest("pk")
+    back = lexicon_roll_back_after(admin, change_discard(change=second, actor=admin))
+    assert back == "live"  # what was in use before is not held up
+
+
+def lexicon_published(admin: User, home: KnowledgeSet, text: str, synonym: str) -> LexiconVersion:
+    """Published and indexed; what is left is the gate."""
+    values = {"text": text, "synonyms": [synonym]}
+    term_save(scope=scope_for(admin), actor=admin, set_id=home.pk, values=values)
+    version = lexicon_publish(scope=scope_for(admin), actor=admin, set_id=home.pk)
+    lexicon_build(version_id=version.pk)
+    version.refresh_from_db()
+    return version
+
+
+def lexicon_roll_back_after(admin: User, discarded: GatedChange) -> str:
+    """The state of a version with the entries of the first one, after the second was discarded."""
+    first, second = LexiconVersion.objects.order_by("number")
+    assert (discarded.state, second.state) == ("discarded", "retired")
+    LexiconVersion.objects.filter(pk=first.pk).update(state="retired")
+    again = lexicon_roll_back(scope=scope_for(admin), actor=admin, version_id=first.pk)
+    lexicon_build(version_id=again.pk)
+    again.refresh_from_db()
+    return again.state
+
+
+def test_a_lexicon_that_is_tried_serves_searches_of_its_set_only_meanwhile(admin, radio):
+    term_save(scope=scope_for(admin), actor=admin, set_id=radio.pk, values={"text": "antenna", "synonyms": ["zyqx"]})
+    version = lexicon_publish(scope=scope_for(admin), actor=admin, set_id=radio.pk)
+
+    def first() -> str:
+        request = RetrievalRequest(query="zyqx", sets=(radio.pk,), mode="bm25")
+        found = retrieve(scope=scope_for(admin), request=request).state.candidates
+        return found[0].passage.external_id if found else ""
+
+    assert first() == ""
+    with options_draft(OptionsDraft(lexicons={radio.pk: version.pk})):
+        assert first().startswith("antenna")
+    assert first() == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_reranker_of_a_set_is_one_of_its_options(admin, radio, golden):
+    change = measured(admin, radio, {"retrieval": {"rerank": False}})
+
+    outcomes = change.runs.get().configurations.last().outcomes.all()
+    assert all("rerank" not in one.trace["ranks"] for one in outcomes)
+
+
+# ── whose rights ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_by_somebody_of_another_tenant_is_measured_with_the_rights_of_an_owner(db):
+    site, owner = make_admin("site"), make_user("owner", tenant=make_tenant("other"), is_staff=True)
+    home = make_set("theirs", owners=[owner], tenant=owner.tenant)
+    ingest(owner, home, one="The antenna unit is checked by the antenna crew.")
+    rows = [GoldenRow(question="Who checks the antenna unit?", relevant=("one",))]
+    golden_import(tenant=owner.tenant, name="theirs", rows=rows).golden_set.sets.add(home)
+
+    change = measured(site, home, {"retrieval": {"top_k": 12}})
+
+    run = change.runs.get()
+    assert (run.requested_by, change.requested_by, change.state) == (owner, site, "passed")
+    assert run.configurations.first().figures["recall@1"]["value"] == 1.0
+    assert AuditEvent.objects.get(action="run.start").actor == site
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_nobody_can_ask_does_not_pass_and_takes_a_reason(admin, radio, golden):
+    other = make_tenant("other")
+    home = make_set("theirs", tenant=other)
+    lonely = golden_import(tenant=other, name="theirs", rows=[GoldenRow(question="?", answers=("x",))]).golden_set
+    lonely.sets.add(home)
+
+    change = measured(admin, home, {"retrieval": {"top_k": 12}})
+
+    assert (change.state, change.runs.count()) == ("failed", 0)
+    assert change in changes_shown(scope=scope_for(admin))
+    change_publish(scope=scope_for(admin), actor=admin, change=change, reason="there is nobody")
+    home.refresh_from_db()
+    assert home.options == {"retrieval": {"top_k": 12}}
+
+
 # ── the verdict ─────────────────────────────────────────────────────────────────────────────────
 
 
@@ -158,6 +313,19 @@ def test_only_primary_metrics_decide():
 
     assert not gate_judge(means={}, floors={}, comparison=compared("ndcg@10", *worse)).has_passed
     assert gate_judge(means={}, floors={}, comparison=compared("recall@1", *worse)).has_passed
+
+
+def test_a_mean_that_falls_far_does_not_pass_though_too_few_cases_differ_for_a_test():
+    def reasons(first: list[float], second: list[float], metric: str = "ndcg@10") -> list[str]:
+        verdict = gate_judge(means={}, floors={}, comparison=compared(metric, first, second))
+        return [fault.reason for fault in verdict.faults]
+
+    assert reasons([1.0] * 8, [1.0] * 7 + [0.0]) == ["lost"]
+    assert reasons([1.0] * 20, [1.0] * 19 + [0.0]) == []  # 0.05, no more
+    assert reasons([0.0] * 8, [0.0] * 7 + [1.0]) == []
+    assert reasons([1.0, 0.0] * 4, [0.0, 1.0] * 4) == []  # as much won as lost
+    assert reasons([1.0] * 200, [0.9] * 100 + [1.0] * 100) == ["worse"]
+    assert reasons([1.0] * 8, [0.0] * 8, "seconds") == []
 
 
 def test_a_floor_holds_without_a_baseline_and_in_the_direction_of_its_metric():

@@ -66,11 +66,12 @@ def test_an_empty_file_is_a_fault():
     assert faults("c.jsonl", "\n") == [(1, "holds no case")]
 
 
-def test_bytes_that_are_no_utf8_name_their_line():
+@pytest.mark.parametrize(("encoding", "line"), [("gbk", 2), ("utf-16", 1)])
+def test_bytes_that_are_no_utf8_name_their_line(encoding, line):
     with pytest.raises(InvalidGoldenFileError) as caught:
-        golden_file_parse(name="c.csv", content="question,answers\n问题？,是\n".encode("gbk"))
+        golden_file_parse(name="c.csv", content="question,answers\n问题？,是\n".encode(encoding))
 
-    assert [(line, fault.message) for line, fault in caught.value.data["faults"]] == [(2, "is not UTF-8 text")]
+    assert [(at, fault.message) for at, fault in caught.value.data["faults"]] == [(line, "is not UTF-8 text")]
 
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="|"), min_size=1).map(str.strip)

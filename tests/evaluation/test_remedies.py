@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accounts.models import AuditEvent
-from evaluation.errors import DraftNotMeasuredError, DraftWorseError, RemedyNotOfferedError
+from evaluation.errors import RemedyNotOfferedError
 from evaluation.models import (
     Diagnosis,
     GatedChange,
@@ -15,11 +15,9 @@ from evaluation.models import (
     RemedyApplication,
     WantedDocument,
 )
-from evaluation.services import options_drafts
 from evaluation.services.bearing import Wanted
 from evaluation.services.case_desk import case_test_again
 from evaluation.services.case_remedies import (
-    case_draft_measure,
     case_draft_publish,
     remedies_applied,
     remedies_offered,
@@ -27,6 +25,8 @@ from evaluation.services.case_remedies import (
     remedy_undo,
 )
 from evaluation.services.diagnosis import diagnosis_store
+from evaluation.services.gates import change_publish
+from evaluation.services.runs import run_advance
 from evaluation.services.wanted_documents import wanted_document_close, wanted_documents_shown
 from feedback.models import BadCase
 from knowledge.errors import MeasuredFirstError
@@ -187,27 +187,15 @@ def test_the_newest_version_is_withdrawn_and_returned(reviewer, radio, documents
     assert "Nothing else" in Chunk.objects.get(version=documents["rach"].live_version, retired=None).text
 
 
-def test_a_draft_of_a_setting_is_measured_published_and_taken_back(reviewer, radio, documents, asker, monkeypatch):
+def test_a_draft_of_a_setting_is_tried_published_and_taken_back(reviewer, radio, documents, asker):
     case = case_of(asked(asker), documents["rach"], 0)
-    golden = GoldenSet.objects.create(tenant=reviewer.tenant, name="g", guards=False)
-    golden.sets.add(radio)
-    GoldenCase.objects.create(golden_set=golden, question=QUESTION, relevant=["rach"])
 
     application = apply(reviewer, case, "option", change="top_k=20")
     draft = OptionsDraft.objects.get()
-    assert draft.figures["draft"]["rank"] == 1
+    assert draft.figures == {"now": {"rank": 1}, "draft": {"rank": 1}}
     radio.refresh_from_db()
     assert radio.options == {}  # a draft changes nothing
-    act = {"scope": scope_of(reviewer), "actor": reviewer, "case": case, "draft_id": draft.pk}
-    with pytest.raises(DraftNotMeasuredError):
-        case_draft_publish(**act)
-
-    case_draft_measure(**act)
-    OptionsDraft.objects.update(figures={"now": {"ndcg": 0.9}, "draft": {"ndcg": 0.5}})
-    with pytest.raises(DraftWorseError):
-        case_draft_publish(**act)
-    assert case_draft_measure(**act).figures["cases"] == 1
-    case_draft_publish(**act)
+    case_draft_publish(scope=scope_of(reviewer), actor=reviewer, case=case, draft_id=draft.pk)
 
     radio.refresh_from_db()
     assert radio.options == {"retrieval": {"top_k": 20}}
@@ -215,25 +203,30 @@ def test_a_draft_of_a_setting_is_measured_published_and_taken_back(reviewer, rad
     radio.refresh_from_db()
     assert radio.options.get("retrieval", {}) == {}
     assert list(OptionsChange.objects.order_by("pk").values_list("kind", flat=True)) == ["edit", "undo"]
-    assert options_drafts.WORSE < 0.01
 
 
-def test_a_draft_for_a_guarded_set_is_measured_at_its_gate(reviewer, radio, documents, asker):
+def test_a_draft_for_a_guarded_set_is_published_by_its_gate_and_can_be_taken_back(reviewer, radio, documents, asker):
     case = case_of(asked(asker), documents["rach"], 0)
     golden = GoldenSet.objects.create(tenant=reviewer.tenant, name="g")
     golden.sets.add(radio)
     GoldenCase.objects.create(golden_set=golden, question=QUESTION, relevant=["rach"])
-    apply(reviewer, case, "option", change="top_k=20")
-    act = {"scope": scope_of(reviewer), "actor": reviewer, "case": case, "draft_id": OptionsDraft.objects.get().pk}
-    case_draft_measure(**act)
+    application = apply(reviewer, case, "option", change="top_k=20")
+    draft = OptionsDraft.objects.get()
 
     with pytest.raises(MeasuredFirstError) as held:
-        case_draft_publish(**act)
+        case_draft_publish(scope=scope_of(reviewer), actor=reviewer, case=case, draft_id=draft.pk)
 
     change = GatedChange.objects.get(pk=held.value.data["change"])
-    assert change.payload["options"] == {"retrieval": {"top_k": 20}}
     radio.refresh_from_db()
     assert radio.options == {}
+    for run in change.runs.all():
+        run_advance(run_id=run.pk, seconds=60)
+    change_publish(scope=scope_of(reviewer), actor=reviewer, change=change)
+    draft.refresh_from_db()
+    assert draft.state == OptionsDraft.State.PUBLISHED
+    undo(reviewer, case, application)
+    radio.refresh_from_db()
+    assert radio.options.get("retrieval", {}) == {}
 
 
 def test_owners_are_asked_for_a_document_and_say_what_became_of_it(reviewer, radio, documents, asker):

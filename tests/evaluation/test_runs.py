@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from accounts.models import AuditEvent, User
@@ -315,3 +317,35 @@ def test_a_run_keeps_the_cases_as_they_were_when_it_began(admin, golden_set):
 
     run.refresh_from_db()
     assert (run.state, run.figures["recall@1"]["value"]) == ("done", 1.0)
+
+
+# ── runs of before ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_runs_of_before_become_a_configuration_with_outcomes(admin, golden_set):
+    """The function of the migration over old JSON, with the models that it was written for."""
+    migration = import_module("evaluation.migrations.0009_runs_of_before")
+    old = MigrationLoader(connection).project_state(("evaluation", "0009_runs_of_before")).apps
+    cases = [
+        {"id": 7, "milliseconds": 250, "found": ["ra"], "ndcg@10": 0.5, "recall@1": 1.0},
+        {"id": 8, "milliseconds": 40, "found": [], "ndcg@10": 0.0, "recall@1": 0.0},
+        {"question": "of a time without ids"},
+    ]
+    with connection.cursor() as cursor:  # the field of that time
+        cursor.execute("ALTER TABLE evaluation_evaluationrun ADD COLUMN cases jsonb NOT NULL DEFAULT '[]'")
+    make = old.get_model("evaluation", "EvaluationRun").objects.create
+    common = {"golden_set_id": golden_set.pk, "options_sha256": "0" * 64, "figures": {"ndcg@10": {"value": 0.25}}}
+    first = make(cases=cases, options={"answers": True, "mode": "bm25"}, **common)
+    second = make(cases=[], options={}, **common)
+
+    migration.outcomes_from_cases(old, None)
+    migration.outcomes_from_cases(old, None)  # twice changes nothing
+
+    found = EvaluationRun.objects.get(pk=first.pk).configurations.get()
+    assert (found.component, found.retrieval_mode, found.figures) == ("answer", "bm25", common["figures"])
+    assert list(found.outcomes.order_by("case").values_list("case", "scores", "seconds")) == [
+        (7, {"ndcg@10": 0.5, "recall@1": 1.0}, 0.25),
+        (8, {"ndcg@10": 0.0, "recall@1": 0.0}, 0.04),
+    ]
+    bare = EvaluationRun.objects.get(pk=second.pk).configurations.get()
+    assert (bare.component, bare.retrieval_mode, bare.outcomes.count()) == ("retrieval", "hybrid", 0)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.errors import NotFoundError
 from accounts.models import AuditEvent, User
@@ -13,9 +15,12 @@ from accounts.selectors import scope_for
 from chat.models import MessageCitation
 from feedback.models import BadCase, Vote
 from feedback.selectors import case_counts, case_get, cases_reviewable, signals_of, vote_of, votes_of
-from feedback.services import CASE_REOPENED, case_move, signal_record, vote_record
+from feedback.services import CASE_REOPENED, case_move, is_reviewing, signal_record, vote_record
+from feedback.triage import reviewers_of
+from knowledge.services.readers import document_readers_set
 from notifications.models import Notification
 from tests.api.world import document_make, message_make, set_make
+from tests.factories import make_set, make_tenant, make_user
 
 
 def case_of(user: User, **values: Any) -> BadCase:
@@ -173,3 +178,56 @@ def test_a_reviewer_sees_votes_signals_and_counts(world):
     assert [vote.user for vote in votes_of(case=found)] == [world.bob]
     assert [signal.kind for signal in signals_of(case=found)] == ["copy"]
     assert case_counts(scope=scope) == {"open": 1, "in_work": 0, "closed": 0}
+
+
+def staff_of_every_kind(home: Any) -> list[User]:
+    """Administrators, reviewers and owners, with and without clearance, and staff who have nothing to do with it."""
+    permission = Permission.objects.get(codename="change_badcase")
+    group = Group.objects.create(name="desk")
+    group.permissions.add(permission)
+    made = []
+    for clearance in (0, 4):
+        reviewer, member, owner, other, admin = (
+            make_user(is_staff=True, tenant=home.tenant, clearance=clearance) for _ in range(5)
+        )
+        reviewer.user_permissions.add(permission)
+        member.groups.add(group)
+        home.owners.add(owner)
+        User.objects.filter(pk=admin.pk).update(is_superuser=True)
+        made += [reviewer, member, owner, other, admin]
+    return made
+
+
+@pytest.mark.parametrize("names_readers", [False, True])
+@pytest.mark.parametrize("is_default", [False, True])
+@pytest.mark.django_db
+def test_a_case_can_be_given_to_those_who_may_review_it_and_asking_for_them_costs_the_same_for_many(
+    is_default, names_readers, django_assert_num_queries
+):
+    asker = make_user(tenant=None if is_default else make_tenant())
+    home = make_set(owners=[make_user(is_staff=True, tenant=asker.tenant)])
+    case = case_of(asker)
+    document = document_make(home, clearance=2)
+    cite(case, document)
+    people = staff_of_every_kind(home)
+    if names_readers:
+        keeper = home.owners.order_by("pk").first()
+        document_readers_set(
+            scope=scope_for(keeper), actor=keeper, document_id=document.pk, users=[keeper.username], groups=[]
+        )
+    root = make_user(is_staff=True, tenant=asker.tenant)
+    expected = {
+        user.username
+        for user in User.objects.filter(tenant=asker.tenant, is_staff=True)
+        if cases_reviewable(scope=scope_for(user), is_reviewer=is_reviewing(user)).filter(pk=case.pk).exists()
+    }
+
+    assert {user.username for user in reviewers_of(scope=scope_for(root), case=case)} == expected
+    assert expected < {user.username for user in [*people, root, *home.owners.all()]}
+
+    with CaptureQueriesContext(connection) as before:
+        reviewers_of(scope=scope_for(root), case=case)
+    for _ in range(6):
+        make_user(is_staff=True, tenant=asker.tenant)
+    with django_assert_num_queries(len(before)):
+        reviewers_of(scope=scope_for(root), case=case)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
 from datetime import timedelta
 
 import pytest
@@ -26,22 +25,15 @@ from knowledge.services.sources import sources_start_due, sync_run
 from knowledge.services.sources.sync_runs import LEASE_SECONDS
 from tests.factories import ingest, make_admin, make_set, scope_of
 from tests.knowledge.sources.building import folder_source
-from tests.migrating import models_rendered_late
+from tests.migrating import migrations_apply, migrations_unapply, models_rendered_late
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-BEFORE = [("knowledge", "0007_options_history")]
+RUNS = ("knowledge", "0008", "0009")
 COUNTS = {"found": 7, "new": 2, "changed": 1, "left_out": 0, "deleted": 0, "refused_more": 0, "unchanged": 3}
 MESSAGES = {"refused": [{"path": "a.bin", "code": "x", "message": "No."}], "faults": [], "notes": []}
 LONG = " ".join(f"The cell number {n} serves slice {n} with timer T{n} of the network." for n in range(12))
 EMPTY = {"state": "waiting", "trigger": "", "waiting": [], "request": {}, "heartbeat": 0.0, "token": "", "before": {}}
-
-
-def migrate(targets):
-    executor = MigrationExecutor(connection)
-    with models_rendered_late() if targets else nullcontext():
-        executor.migrate(targets or executor.loader.graph.leaf_nodes())
-    return MigrationExecutor(connection).loader.project_state(targets or None).apps
 
 
 @pytest.fixture
@@ -52,14 +44,14 @@ def owner():
 @pytest.fixture
 def old_jobs(owner):
     """Makes jobs as they were stored before runs had rows; ends with the present schema, whatever happens."""
-    made = migrate(BEFORE).get_model("knowledge", "IngestJob").objects
+    made = migrations_unapply(*RUNS).get_model("knowledge", "IngestJob").objects
 
     def make(**state):
         report = {**COUNTS, **MESSAGES, **EMPTY, **state}
         return made.create(tenant_id=owner.tenant_id, created_by_id=owner.pk, kind="sync", report=report).pk
 
     yield make
-    migrate(None)
+    migrations_apply(*RUNS)
 
 
 def test_runs_that_wait_go_on_or_are_over_become_rows_and_reports_again(old_jobs, owner, settings, tmp_path):
@@ -72,7 +64,7 @@ def test_runs_that_wait_go_on_or_are_over_become_rows_and_reports_again(old_jobs
     archive = old_jobs(state="done", trigger="archive")
     lost = old_jobs(state="running", token="abc", heartbeat=time.time() - LEASE_SECONDS - 1, before={"found": 0})
 
-    migrate(None)
+    migrations_apply(*RUNS)
 
     runs = {run.pk: run for run in SyncRun.objects.all()}
     assert {pk: run.state for pk, run in runs.items()} == {
@@ -92,7 +84,7 @@ def test_runs_that_wait_go_on_or_are_over_become_rows_and_reports_again(old_jobs
     status = job_get(scope=scope_of(owner), job_id=done)
     assert (status.state, [error["code"] for error in status.errors]) == ("partial", ["x"])
 
-    old = migrate(BEFORE).get_model("knowledge", "IngestJob").objects
+    old = migrations_unapply(*RUNS).get_model("knowledge", "IngestJob").objects
 
     report = old.get(pk=waiting).report
     assert report.pop("heartbeat") == pytest.approx(beat)
@@ -100,7 +92,7 @@ def test_runs_that_wait_go_on_or_are_over_become_rows_and_reports_again(old_jobs
     assert report == {name: value for name, value in wanted.items() if name != "heartbeat"}
     assert old.get(pk=archive).report == {**COUNTS, **MESSAGES, **EMPTY, "state": "done", "trigger": "archive"}
 
-    migrate(None)
+    migrations_apply(*RUNS)
 
     check_taken_up_again(owner, settings, tmp_path, job_id=lost)
 
@@ -121,7 +113,7 @@ def check_taken_up_again(owner, settings, folder, *, job_id):
 
 # ── vectors, names, and what the language model did not write ────────────────────────────────────
 
-BEFORE_WHOLE_VECTORS = [("knowledge", "0013_coarse_rotations")]
+VECTORS = ("knowledge", "0014", "0015", "0016", "0017", "0018")
 ALL_FAILED = {"summary.extractive": 2, "question.rules": 2, "section.outline": 1, "model.unavailable": 3}
 REPORTS = {
     "failed": ALL_FAILED,
@@ -138,9 +130,11 @@ def test_vectors_names_and_missing_representations_of_before_are_carried_over(ow
     versions = ingest_with_reports(owner)
     vectors, names = whole_vectors(), document_terms()
 
-    old = migrate(BEFORE_WHOLE_VECTORS).get_model("knowledge", "IndexEntry").objects
-    kept = {entry.pk: list(entry.fine) for entry in old.all()}
-    migrate(None)
+    try:
+        old = migrations_unapply(*VECTORS).get_model("knowledge", "IndexEntry").objects
+        kept = {entry.pk: list(entry.fine) for entry in old.all()}
+    finally:
+        migrations_apply(*VECTORS)
 
     assert len(vectors) > len(REPORTS)
     assert kept == vectors == whole_vectors()
@@ -198,19 +192,41 @@ def document_terms():
 
 # ── identity of documents ───────────────────────────────────────────────────────────────────────
 
+HOMES = ("knowledge", "0020", "0021")
+
 
 def test_identities_get_homes_and_records_of_several_keepers_stay_apart_on_the_way_back(owner):
     first, second = make_set("first", owners=[owner]), make_set("second", owners=[owner])
     document = ingest(owner, first, second, e1="Alpha.")["e1"]
     try:
-        migrate([("knowledge", "0019_nesting_rules")])
-        migrate(None)
+        migrations_unapply(*HOMES)
+        migrations_apply(*HOMES)
         document.refresh_from_db()
         assert document.home == first.pk
         values = {"tenant": owner.tenant, "source": document.source, "external_id": "e1", "title": "Theirs"}
         other = Document.objects.create(**values, sha256="0" * 64, home=second.pk)
-        migrate([("knowledge", "0019_nesting_rules")])
+        migrations_unapply(*HOMES)
     finally:
-        migrate(None)
+        migrations_apply(*HOMES)
 
     assert list(Document.objects.order_by("pk").values_list("external_id", flat=True)) == ["e1", f"e1~{other.pk}"]
+
+
+# ── everything, in the long form ────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.full
+def test_all_apps_go_back_behind_the_first_of_these_and_come_again(owner):
+    document = ingest(owner, make_set("first", owners=[owner]), e1="Alpha.")["e1"]
+    leaves = MigrationExecutor(connection).loader.graph.leaf_nodes()
+    try:
+        with models_rendered_late():
+            MigrationExecutor(connection).migrate(
+                [("knowledge", "0007_options_history"), ("accounts", "0007_drop_axes")]
+            )
+    finally:
+        MigrationExecutor(connection).migrate(leaves)
+
+    document.refresh_from_db()
+    assert document.state == Document.State.LIVE
+    assert document_terms()[document.pk]

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.models import OptionsDraft, RemedyApplication
-from evaluation.services.options_drafts import draft_discard, draft_measure
+from evaluation.services.options_drafts import draft_discard, draft_try
 from evaluation.services.remedies.base import About, Done, Field, Offer, Remedy, Values, remedy
 from knowledge.models import KnowledgeSet
 from knowledge.selectors import sets_managed
@@ -36,7 +36,7 @@ CHANGES: tuple[tuple[str, Any], ...] = (
 class ChangeOption(Remedy):
     code = "option"
     label = _("Draft a change of a setting")
-    help = _("A draft is measured with this question and the golden cases of the set. Nothing changes until published.")
+    help = _("A draft is tried with this question, and measured on the golden sets of the set before it is published.")
     changes_search = False
 
     def offer(self, about: About) -> Offer | None:
@@ -74,13 +74,13 @@ class ChangeOption(Remedy):
         return Done(before={"set": int(values["set"]), "options": {name: value}})
 
     def applied(self, about: About, application: RemedyApplication) -> None:
-        """Store the draft with what was recorded, and measure it with the question."""
+        """Store the draft with what was recorded, and try it with the question."""
         draft = OptionsDraft.objects.create(
             application=application,
             knowledge_set_id=application.before["set"],
             options=application.before["options"],
         )
-        draft_measure(scope=about.scope, viewer=about.actor, draft=draft, case=about.case, golden=False)
+        draft_try(scope=about.scope, viewer=about.actor, draft=draft, case=about.case)
 
     def undo(self, about: About, application: RemedyApplication) -> None:
         draft = OptionsDraft.objects.filter(application=application).first()

@@ -6,6 +6,8 @@ from knowledge.services.lexicon.publishing import (
     lexicon_builds_resume,
     lexicon_publish,
     lexicon_roll_back,
+    lexicon_version_drop,
+    lexicon_version_use,
 )
 from knowledge.services.lexicon.remedies import synonym_add, synonym_undo
 from knowledge.services.lexicon.terms import change_undo, term_delete, term_save, terms_decide
@@ -16,6 +18,8 @@ __all__ = [
     "lexicon_builds_resume",
     "lexicon_publish",
     "lexicon_roll_back",
+    "lexicon_version_drop",
+    "lexicon_version_use",
     "mining_cancel",
     "mining_run",
     "mining_start",

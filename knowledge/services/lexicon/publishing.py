@@ -3,6 +3,8 @@
 A version is published in two steps. First, passages that contain its names get one more term for each whole name,
 batch by batch; passages that are processed meanwhile get them, too. Searches go on with the version before: nothing
 that they ask for is taken away. Then, in one transaction, the version comes into use and cached answers become stale.
+Where golden sets guard the knowledge set, the version is measured between the two steps, and comes into use when it is
+published at the gate; until then it is still being built. What was in use before is never held up.
 
 Names that are no longer published stay in the index until their passages are processed again: no question asks for
 them. So the way back is a switch, too.
@@ -35,6 +37,7 @@ from knowledge.indexes.lexicon_entries import (
 from knowledge.models import KnowledgeSet, LexiconTerm, LexiconVersion
 from knowledge.queue import BUILD_LEXICON, enqueue_on_commit
 from knowledge.selectors.lexicon import lexicon_of_version, lexicon_set_get, versions_managed
+from knowledge.services.publish_gate import publish_gate
 from knowledge.services.representations import indexed_text
 from ragcore.text.lexicon import TermLexicon
 
@@ -44,6 +47,7 @@ State = LexiconVersion.State
 NAMES_AT_ONCE = 500
 PASSAGES_AT_ONCE = 300  # in one transaction, which holds the lock of the tenant's statistics
 LOST_AFTER = timedelta(minutes=3)  # without a sign of life
+HELD = "change"  # key in `measured` of a version that waits at the gate: id of what is measured
 
 
 @transaction.atomic
@@ -161,24 +165,49 @@ def _alive(version: LexiconVersion, **values: Any) -> bool:
     return bool(mine.update(heartbeat=timezone.now(), **values))
 
 
-@transaction.atomic
 def _bring_into_use(version: LexiconVersion) -> None:
+    """Bring it into use, unless it is measured first."""
+    gate = publish_gate()
+    if gate is not None and version.knowledge_set_id is not None and not _was_in_use(version):
+        change = gate.hold_lexicon(version=version)
+        if change is not None:
+            _alive(version, measured={HELD: change})
+            return
+    lexicon_version_use(version_id=version.pk)
+
+
+def _was_in_use(version: LexiconVersion) -> bool:
+    same = LexiconVersion.objects.filter(tenant_id=version.tenant_id, knowledge_set_id=version.knowledge_set_id)
+    return same.filter(entries=version.entries).exclude(live_since=None).exists()
+
+
+@transaction.atomic
+def lexicon_version_use(*, version_id: int) -> bool:
+    """Bring a version into use whose names are indexed; False if another version has overtaken it."""
+    version = LexiconVersion.objects.get(pk=version_id)
     same = LexiconVersion.objects.select_for_update().filter(
         tenant_id=version.tenant_id, knowledge_set_id=version.knowledge_set_id
     )
     states = dict(same.order_by("pk").values_list("pk", "state"))
     if states.get(version.pk) != State.BUILDING:
-        return
+        return False
     same.filter(state=State.LIVE).update(state=State.RETIRED)
     now = timezone.now()
-    same.filter(pk=version.pk).update(state=State.LIVE, live_since=now, heartbeat=now)
+    same.filter(pk=version.pk).update(state=State.LIVE, live_since=now, heartbeat=now, measured={})
     sets = None if version.knowledge_set_id is None else [version.knowledge_set_id]
     epoch_advance(tenant_id=version.tenant_id, sets=sets)
+    return True
+
+
+def lexicon_version_drop(*, version_id: int) -> None:
+    """Give a version up that has not come into use."""
+    LexiconVersion.objects.filter(pk=version_id, state=State.BUILDING).update(state=State.RETIRED, measured={})
 
 
 def lexicon_builds_resume() -> int:
     """Queue builds whose worker or message was lost; returns how many."""
     lost = LexiconVersion.objects.filter(state=State.BUILDING, heartbeat__lt=timezone.now() - LOST_AFTER)
+    lost = lost.exclude(measured__has_key=HELD)
     ids = list(lost.values_list("pk", flat=True))
     for version_id in ids:
         enqueue_on_commit(BUILD_LEXICON, version_id=version_id)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragcore.metrics import comparison
 from ragcore.metrics.comparison import compare, holm, paired_difference
 from tests.forms_plugin import examples
 
@@ -29,6 +32,35 @@ def test_a_clear_loss_is_significant_and_counted():
 @pytest.mark.parametrize(("cases", "is_significant"), [(1, False), (5, False), (6, True)])
 def test_fewer_than_six_differing_cases_are_never_significant(cases, is_significant):
     assert paired_difference([1.0] * cases, [0.0] * cases).is_significant is is_significant
+
+
+def test_the_p_value_is_the_share_of_all_exchanges_that_differ_as_much():
+    changes = [0.5, -0.25, 1.0, 0.125, 0.0]
+    sums = [
+        abs(sum(sign * value for sign, value in zip(signs, changes, strict=True)))
+        for signs in product((1, -1), repeat=5)
+    ]
+    expected = sum(one >= abs(sum(changes)) - 1e-9 for one in sums) / len(sums)
+
+    assert paired_difference([0.0] * 5, changes).p == pytest.approx(expected)
+
+
+def test_drawn_permutations_agree_with_all_of_them(monkeypatch):
+    changes = np.random.default_rng(5).normal(0.3, 1.0, 13)
+    exact = comparison.permutation_p(changes)
+    monkeypatch.setattr(comparison, "EXACT", 0)
+
+    assert comparison.permutation_p(changes) == pytest.approx(exact, abs=0.01)
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30))
+def test_the_p_value_does_not_depend_on_which_one_is_first(pairs):
+    first, second = zip(*pairs, strict=True)
+
+    there, back = paired_difference(first, second).p, paired_difference(second, first).p
+    assert there == pytest.approx(back, abs=1e-12)
+    assert 0 < there <= 1
 
 
 def test_pairing_finds_what_the_spread_of_the_cases_hides():

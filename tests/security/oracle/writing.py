@@ -369,7 +369,6 @@ class Acts:
                 form(act="mark", passage=f"#{self.any('document')}", right_answer="because", accepted="because"),
                 form(act="assign", assignee=str(self.any("user"))),
                 form(act="fix", fix="changed"),
-                form(act="golden", golden_set=str(self.any("golden"))),
                 form(act="tell"),
                 form(act="remedy", kind="add_question", question="what?"),
                 form(act="remedy", kind="recut", size="whole"),
@@ -379,7 +378,6 @@ class Acts:
                 form(act="remedy", kind="approve", answer="because", sources=f"#{self.any('document')}"),
                 form(act="recover"),
                 form(act="undo", application="1"),
-                form(act="measure", draft="1"),
                 form(act="publish", draft="1"),
             ],
             "evaluation_evaluationrun_new": [

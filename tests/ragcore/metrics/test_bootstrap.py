@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.bootstrap import mean_interval, paired_difference, set_mean_difference, set_mean_interval
+from ragcore.metrics.bootstrap import mean_interval, paired_interval, set_mean_difference, set_mean_interval
 from ragcore.metrics.quality import ndcg_at_k
 from tests.forms_plugin import examples
 
@@ -29,7 +29,7 @@ def test_an_interval_holds_its_mean_and_stays_within_the_values(values):
 @laws
 @given(scores)
 def test_a_system_against_itself_is_exactly_nothing(values):
-    found = paired_difference(values, values)
+    found = paired_interval(values, values)
 
     assert (found.value, found.low, found.high) == (0, 0, 0)
 
@@ -39,7 +39,7 @@ def test_a_system_against_itself_is_exactly_nothing(values):
 def test_exchanging_two_systems_changes_only_the_sign(pairs):
     ours, theirs = zip(*pairs, strict=True)
 
-    there, back = paired_difference(ours, theirs), paired_difference(theirs, ours)
+    there, back = paired_interval(ours, theirs), paired_interval(theirs, ours)
 
     assert there.value == pytest.approx(-back.value, abs=1e-12)
     assert (there.low, there.high) == pytest.approx((-back.high, -back.low), abs=1e-9)
@@ -62,8 +62,8 @@ def test_a_perfect_ranking_wins_over_a_shuffled_one(seed):
         shuffled.shuffle(ranked)
         other.append(ndcg_at_k(ranked, {0, 1}, 10))
 
-    assert paired_difference(perfect, other).low > 0
-    assert paired_difference(other, perfect).high < 0
+    assert paired_interval(perfect, other).low > 0
+    assert paired_interval(other, perfect).high < 0
 
 
 def test_more_questions_make_the_interval_narrower():
@@ -101,11 +101,11 @@ def test_nothing_can_be_said_without_values_or_about_other_questions():
     with pytest.raises(ValueError, match="no values"):
         mean_interval([])
     with pytest.raises(ValueError, match="not the same questions"):
-        paired_difference([0.5], [0.5, 0.6])
+        paired_interval([0.5], [0.5, 0.6])
 
 
 def test_an_interval_is_written_with_three_digits_and_signs_where_wanted():
-    found = paired_difference([0.5, 0.75], [0.25, 0.5])
+    found = paired_interval([0.5, 0.75], [0.25, 0.5])
 
     assert found.text() == "0.250 (0.250 to 0.250)"
     assert found.text(signed=True) == "+0.250 (+0.250 to +0.250)"

@@ -1,0 +1,59 @@
+"""What may stand between a saved change of a set and its publication. Apps above register it; none: nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from accounts.models import User
+from knowledge.models import KnowledgeSet, LexiconVersion
+
+Given = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateNotice:
+    """What people who change a set are told of its gate."""
+
+    guards: tuple[str, ...]  # names of what is measured; empty: changes are published at once
+    change: int | None = None  # the change that is open
+
+
+class PublishGate(Protocol):
+    """Measures changes of a set before they are published. Each method: id of what is measured now; None: publish."""
+
+    def hold_options(self, *, actor: User, row: KnowledgeSet, options: Given, replaces: bool, note: str) -> int | None:
+        """Options of a set."""
+        ...
+
+    def hold_texts(self, *, actor: User, row: KnowledgeSet, texts: Mapping[str, str]) -> int | None:
+        """Texts of `knowledge.options_draft.PROMPT_TEXTS`."""
+        ...
+
+    def hold_lexicon(self, *, version: LexiconVersion) -> int | None:
+        """A version of the lexicon of a set, whose names are indexed."""
+        ...
+
+    def notice(self, *, row: KnowledgeSet) -> GateNotice:
+        """What guards a set."""
+        ...
+
+
+_gates: list[PublishGate] = []
+
+
+def publish_gate_register(gate: PublishGate) -> None:
+    """The gate of all sets; a later one takes the place of an earlier one."""
+    _gates[:] = [gate]
+
+
+def publish_gate() -> PublishGate | None:
+    """The gate, if there is one."""
+    return _gates[0] if _gates else None
+
+
+def gate_notice(row: KnowledgeSet) -> GateNotice:
+    """What guards a set."""
+    gate = publish_gate()
+    return gate.notice(row=row) if gate is not None else GateNotice(guards=())
