@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-failures bench-judge bench-lexicon bench-triples bench-paths
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -82,6 +82,9 @@ bench-lexicon: install ## Terms found in documents, searches with a published le
 
 bench-diagnosis: install-dev ## Failures planted one stage at a time, and whether the diagnosis names them; DATA="DIR …"
 	$(BIN)/python -m bench.diagnosis $(DATA)
+
+bench-failures: install-dev ## Wrong answers that people have labelled, and whether the diagnosis agrees; DATA="DIR …", SHOW=1 for cases
+	$(BIN)/python -m bench.failures compare $(if $(SHOW),--show) $(DATA)
 
 bench-judge: install-dev ## The judge without a model beside people; DATA=DIR, FAITHFUL=DIR and GROUNDED=DIR for two more sets
 	$(BIN)/python -m bench.judge $(DATA) $(if $(FAITHFUL),--faithful $(FAITHFUL)) $(if $(GROUNDED),--grounded $(GROUNDED))
