@@ -22,12 +22,12 @@ leaves the boundary open, it is drawn here.
 5. `chunking` / `overchunking`: the answer stands partly in one passage and partly in its neighbour.
    `chunking` / `context mismatch`: the passage has the answer, but what says whom or what it is about was cut off.
    `chunking` / `underchunking`: a long passage on many subjects of which the question's one is a small part.
-6. `retrieval`: the bearing passage was not found, or lost before the reranker saw it.
+6. `retrieval`: it is no source of the answer, and the search had not found it or had it below its ten best.
    `missed retrieval`: the passage says it in other words than the question. `low relevance`: it shares the words of the
    question, and what was found instead is not closer to it. `semantic drift`: what was found instead shares more of the
    question's words, about something else.
-7. `reranking`: found, and no source of the answer. `low recall`: its place was too low. `low precision`: it was dropped
-   as a repetition of another passage, or read together with one.
+7. `reranking`: it is no source, though the search had it among its ten best. `low recall`: its place became too low.
+   `low precision`: it was dropped as a repetition of another passage.
 8. `generation`: it was among the sources.
    `abstention failure`: not answered all the same; or answered where the set says that a refusal is right.
    `fabricated content`, `parametric overreliance`: something that no source says, with and without citing one.
