@@ -19,6 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-facts
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-judge bench-lexicon bench-triples bench-paths bench-graph
 .PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-nightly bench-judge bench-lexicon bench-triples bench-paths
+.PHONY: help run test test-full test-security lint-style lint-types pytest faults load bench bench-ingest bench-retrieval bench-scale bench-churn bench-hops bench-rewriting bench-answers bench-grounding bench-latency bench-cost bench-cache bench-fairness snapshot-answers code-figures lint lint-security audit sbom install install-dev browser directory lock clean pin-images bench-diagnosis bench-failures bench-judge bench-lexicon bench-triples bench-paths
 .DELETE_ON_ERROR:
 
 help: ## This list
@@ -91,6 +92,11 @@ bench-nightly: install-dev ## Time of the nightly diagnosis, and how much it slo
 bench-judge: install-dev ## The judge without a model beside people; DATA=DIR, FAITHFUL=DIR, GROUNDED=DIR and FACTS=DIR for more sets
 	$(BIN)/python -m bench.judge $(DATA) $(if $(FAITHFUL),--faithful $(FAITHFUL)) $(if $(GROUNDED),--grounded $(GROUNDED)) $(if $(FACTS),--facts $(FACTS))
 
+bench-failures: install-dev ## Wrong answers that people have labelled, and whether the diagnosis agrees; DATA="DIR …", SHOW=1 for cases
+	$(BIN)/python -m bench.failures compare $(if $(SHOW),--show) $(DATA)
+
+bench-judge: install-dev ## The judge without a model beside people; DATA=DIR, FAITHFUL=DIR and GROUNDED=DIR for two more sets
+	$(BIN)/python -m bench.judge $(DATA) $(if $(FAITHFUL),--faithful $(FAITHFUL)) $(if $(GROUNDED),--grounded $(GROUNDED))
 bench-triples: install ## Triples for questions with and without re-scoring, and kinds of questions; DATA=DIR
 	@$(BIN)/python -m bench.triples $(DATA)
 

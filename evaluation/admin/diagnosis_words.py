@@ -21,7 +21,7 @@ SUBCAUSES: Mapping[str, Any] = {
     "underchunking": _("The passage is so long that the answer hardly shows in it."),
     "low recall": _("The passage was found but ranked too low."),
     "low precision": _("The passage was dropped as a repetition of another one."),
-    "abstention failure": _("The passage was among the sources, and the question was not answered all the same."),
+    "abstention failure": _("It was wrongly decided whether the sources answer the question."),
     "fabricated content": _("The answer says something that no source says."),
     "parametric overreliance": _("The answer cites no source."),
     "incomplete answer": _("Part of the answer is missing."),
@@ -44,6 +44,7 @@ DETAILS: Mapping[str, Any] = {
     "limit": _("Fewer passages were returned than its rank."),
     "reranker": _("The reranker put it lower than the search had."),
     "duplicate": _("Another passage says the same."),
+    "answered": _("It was answered although no document answers it."),
     "model": _("The language model wrote it."),
     "sentence choice": _("The sentences were chosen without a language model."),
 }

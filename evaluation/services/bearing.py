@@ -6,8 +6,10 @@ Everything is looked for with the rights of the person who asks for the diagnosi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from accounts.errors import NotFoundError
 from accounts.scope import Scope
 from evaluation.services.lab import Expected, expected_find
 from knowledge import model_registry
@@ -16,7 +18,7 @@ from knowledge.services import retrieve
 from knowledge.types import RetrievalRequest
 from ragcore.metrics.quality import contains_gold
 from ragcore.text.markdown import join_passages
-from ragcore.text.matching import keywords, share_in
+from ragcore.text.matching import contains_terms, keywords, needles, searchable, share_in
 from ragcore.text.sentences import split_sentences
 
 SEARCHED = 40  # passages of a search that are looked through for the answer
@@ -32,10 +34,13 @@ MARKED, HOLDS_ANSWER, NAMED, ANSWER_ANYWHERE, NEAR = 1.0, 0.97, 0.85, 0.9, 0.6
 class Wanted:
     """What is known of the right answer; all of it may be empty.
 
-    `passage` names a document or one of its passages, as the lab does: `#12`, `#12:5`, an external id, a title.
+    `passage` names a document or one of its passages, as the lab does: `#12`, `#12:5`, an external id, a title. `also`
+    names others that bear the answer or a part of it.
     """
 
     passage: str = ""
+    also: tuple[str, ...] = ()
+    expects_refusal: bool = False  # no document answers the question, and a right answer says so
     answers: tuple[str, ...] = ()  # accepted answers, one of which a right answer has
     points: tuple[str, ...] = ()  # key points, all of which a right answer has
 
@@ -63,10 +68,15 @@ class Bearing:
         return f"#{self.expected.document.pk}" + ("" if ordinal is None else f":{ordinal + 1}")
 
 
-def bearing_find(*, scope: Scope, question: str, wanted: Wanted) -> Bearing | None:
-    """The passage that bears the answer; None: none was found. Raises NotFoundError for a name that leads nowhere."""
+def bearing_find(*, scope: Scope, question: str, wanted: Wanted, answer: str = "") -> Bearing | None:
+    """The passage that bears the answer; None: none was found. Raises NotFoundError where all names lead nowhere.
+
+    Of several named ones it is the one with the most words of the right answer that `answer` does not have.
+    """
+    if wanted.expects_refusal:
+        return None
     if wanted.passage.strip():
-        return _named(expected_find(scope=scope, name=wanted.passage), question=question, answers=wanted.texts)
+        return _most_missing(_all_named(scope, question, wanted), wanted=wanted, answer=answer)
     words = dict.fromkeys(_words(question), 1.0)
     for query in (question, *wanted.texts[:3]):
         chunks, weights = _search(scope=scope, query=query)
@@ -99,6 +109,32 @@ def _of_chunk(chunk: Chunk, *, certainty: float) -> Bearing:
     return Bearing(expected=Expected(chunk.version.document, chunk.ordinal), text=chunk.text, certainty=certainty)
 
 
+# ── named by somebody ─────────────────────────────────────────────────────────────────────────────
+
+
+def _all_named(scope: Scope, question: str, wanted: Wanted) -> list[Bearing]:
+    """One for each name that leads somewhere. Raises NotFoundError where none does."""
+    found: list[Bearing] = []
+    for name in (wanted.passage, *wanted.also):
+        with suppress(NotFoundError):
+            expected = expected_find(scope=scope, name=name)
+            found.append(_named(expected, question=question, answers=wanted.texts))
+    if not found:
+        raise NotFoundError("any_document")
+    return found
+
+
+def _most_missing(found: Sequence[Bearing], *, wanted: Wanted, answer: str) -> Bearing:
+    """Passages with the whole answer come first; then what the answer lacks counts, then the order of the names."""
+    if len(found) == 1:
+        return found[0]
+    whole = [one for one in found if contains_gold(one.text, wanted.answers)]
+    said = searchable(answer)
+    words = dict.fromkeys(word for text in wanted.texts for word in _words(text))
+    lacking = {word: 1.0 for word in words if not contains_terms([needles(word)], said)[0]}
+    return max(whole or found, key=lambda one: share_in(lacking, one.text))
+
+
 # ── within one document ───────────────────────────────────────────────────────────────────────────
 
 
@@ -111,7 +147,7 @@ def _named(expected: Expected, *, question: str, answers: Sequence[str]) -> Bear
             return _bearing(expected, marked, chunks, answers, certainty=MARKED)
         return Bearing(expected=expected, text="", certainty=MARKED)
     holding = [chunk for chunk in chunks if contains_gold(chunk.text, answers)] if answers else []
-    weights = dict.fromkeys(_words(question), 1.0)
+    weights = dict.fromkeys((word for text in (question, *answers) for word in _words(text)), 1.0)
     if answers and not holding:
         if (pair := _split_pair(chunks, answers)) is not None:
             first = Expected(document, pair.ordinal)

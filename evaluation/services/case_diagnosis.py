@@ -154,7 +154,14 @@ def known_answer(case: BadCase) -> Wanted:
     golden = GoldenCase.objects.filter(golden_set__tenant_id=tenant_id, question=case.message.question).first()
     if golden is None:
         return Wanted()
-    return Wanted(passage=next(iter(golden.relevant), ""), answers=tuple(golden.answers))
+    first, *others = golden.relevant or [""]
+    return Wanted(
+        passage=first,
+        also=tuple(others),
+        expects_refusal=golden.expects_refusal,
+        answers=tuple(golden.answers),
+        points=tuple(golden.key_points),
+    )
 
 
 def marked_passage(case: BadCase) -> str:
@@ -170,7 +177,7 @@ def _by_rights(case: BadCase, wanted: Wanted) -> Iterator[DiagnosedAnswer]:
     own = _as(asker, case, wanted) or _as(asker, case, Wanted(answers=wanted.answers, points=wanted.points))
     if own is not None:
         yield own
-    if own is not None and own.bearing is not None:
+    if own is not None and (own.bearing is not None or wanted.expects_refusal):
         return
     for owner in _owners(case, asker):
         more = _as(owner, case, wanted)

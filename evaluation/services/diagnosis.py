@@ -24,6 +24,7 @@ from evaluation.services.lab_types import LabRow, LabRun
 from knowledge import model_registry
 from ragcore.diagnosis.classify import diagnose
 from ragcore.diagnosis.types import BearingPassage, Diagnosis, FailedAnswer, Whereabouts
+from ragcore.grounding.facts import figures_offered
 from ragcore.text.matching import contains_terms, keywords, needles, searchable
 
 FATES: Mapping[str, Whereabouts] = {
@@ -61,7 +62,7 @@ def answer_diagnose(
     whatever a search raises.
     """
     replay = replay_get(scope=scope, message_id=message_id, is_reviewer=is_reviewer)
-    bearing = bearing_find(scope=scope, question=replay.question.text, wanted=wanted)
+    bearing = bearing_find(scope=scope, question=replay.question.text, wanted=wanted, answer=replay.message.answer)
     run = lab_run(
         scope=scope,
         viewer=viewer,
@@ -140,7 +141,8 @@ def _measured(bearing: Bearing, run: LabRun, row: LabRow | None) -> BearingPassa
     """How well the words of the question and of the passage fit."""
     weights = {**run.weights, **dict.fromkeys(run.unknown, max(run.weights.values(), default=1.0))}
     matched = {term.text for term in row.terms} if row else set()
-    total = sum(weights.values())
+    coverage = _coverage(row, weights) if row else 0.0
+    others = [_coverage(one, weights) for one in run.found if one.passage.document != bearing.expected.document.pk]
     ready = searchable(bearing.text)
     stands = {term for term in weights if contains_terms([needles(term)], ready)[0]}
     missing = sorted(weights.keys() - matched - stands, key=lambda term: -weights[term])
@@ -148,13 +150,21 @@ def _measured(bearing: Bearing, run: LabRun, row: LabRow | None) -> BearingPassa
         text=bearing.text,
         tokens=row.passage.tokens if row else 0,
         places={name: place.rank for name, place in row.rankings.items() if place.rank} if row else {},
-        coverage=sum(weights[term] for term in matched & weights.keys()) / total if total else 0.0,
+        coverage=coverage,
+        rival=max(others, default=0.0),
+        rivals=sum(other >= coverage for other in others),
         window_coverage=window_coverage(weights, bearing.text),
         literal=tuple(sorted(stands - matched, key=lambda term: -weights[term])) if row else (),
         missing=tuple(missing),
         is_split=bearing.is_split,
         certainty=bearing.certainty,
     )
+
+
+def _coverage(row: LabRow, weights: Mapping[str, float]) -> float:
+    """Share of the question's terms, by weight, that the entries of a passage have."""
+    total, matched = sum(weights.values()), {term.text for term in row.terms}
+    return sum(weights[term] for term in matched & weights.keys()) / total if total else 0.0
 
 
 def _source(message: Message, row: LabRow | None, run: LabRun) -> MessageCitation | None:
@@ -171,7 +181,8 @@ def _source(message: Message, row: LabRow | None, run: LabRun) -> MessageCitatio
 
 def _failed(message: Message, passage: BearingPassage | None, bearing: Bearing | None, wanted: Wanted) -> FailedAnswer:
     words = keywords(message.question, model_registry.tokenizer())
-    cited = list(message.citations.filter(cited=True).values_list("document_id", flat=True))
+    rows = message.citations.filter(cited=True).select_related("chunk")
+    cited = [row.document_id for row in rows]
     document = bearing.expected.document.pk if bearing else None
     return FailedAnswer(
         question=message.question,
@@ -182,6 +193,8 @@ def _failed(message: Message, passage: BearingPassage | None, bearing: Bearing |
         points=wanted.points,
         cited_other=any(pk != document for pk in cited),
         has_markers=bool(cited),
+        expects_refusal=wanted.expects_refusal,
+        offered=frozenset(figure for row in rows for figure in figures_offered(row.chunk.text)),
         unsupported=tuple(s["text"] for s in message.sentences if s.get("support") == "unsupported"),
         is_vague=len(words) <= VAGUE_WORDS,
         is_written_by_model=message.metadata.get("model", "") not in ("", "extractive"),

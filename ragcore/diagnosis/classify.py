@@ -16,6 +16,7 @@ from ragcore.metrics.quality import contains_gold
 LONG_TOKENS = 500  # a passage from there on says so much that one sentence of it hardly shows in its vector
 FAR_COVERAGE = 0.45  # of the question's terms by idf; below it a passage says the same in other words
 NEAR_PLACES = 10  # of the fused ranking: the search has found it in spite of its words
+REFUSED = ("refused", "search_results")  # states of an answer that does not say anything
 MOST_WORDS = 3  # of the question that are told
 LOST = ("not_found", "not_fine", "dropped", "result")  # found or not, it was no source of the answer
 WINDOW_GAIN = 0.15  # by which three sentences of a long passage have nearly all that the passage has
@@ -35,6 +36,7 @@ RELIABILITY = {
     "ranking": 0.89,
     "sources": 0.85,
     "abstention": 0.79,
+    "answered": 0.97,
     "figures": 0.98,
     "support": 0.99,
     "text": 0.7,
@@ -85,6 +87,10 @@ def _made(
 
 
 def _without_passage(failed: FailedAnswer) -> Diagnosis:
+    if failed.expects_refusal:
+        if failed.status in REFUSED:
+            return _made("text", None, "none", "answer present", "nothing found", "golden_case")
+        return _made("answered", None, "generation", "abstention failure", "answered", "golden_case")
     if failed.is_vague:
         return _made("question", None, "question", "ambiguous question", "vague", "ask_again")
     return _made("corpus", None, "knowledge_gap", "missing document", "no passage", "ask_owner")
@@ -170,7 +176,7 @@ def _ranking(failed: FailedAnswer, passage: BearingPassage) -> Diagnosis | None:
 
 def _writing(failed: FailedAnswer, passage: BearingPassage) -> Diagnosis | None:
     """The passage was there. What did the text make of it?"""
-    if failed.status in ("refused", "search_results"):
+    if failed.status in REFUSED:
         return _made("abstention", passage, "generation", "abstention failure", "answerability", "golden_case")
     if _is_complete(failed) and not failed.unsupported:
         return _made("text", passage, "none", "answer present", "nothing found", "golden_case")
@@ -188,12 +194,17 @@ def _points_missing(failed: FailedAnswer) -> list[str]:
 
 
 def _figures(failed: FailedAnswer, passage: BearingPassage) -> Diagnosis | None:
-    """A figure of the answer that the passage does not have, where the expected answer has one."""
+    """A figure of the answer that the passage does not have, where the expected answer has one.
+
+    A quoted sentence has the figures of its source: one that is there is not wrong, it is about something else.
+    """
     wanted = {plain_figure(figure) for gold in (*failed.golds, *failed.points) for figure in figures(gold)}
     written = {plain_figure(figure) for figure in figures(_without_markers(failed.answer))}
     if not wanted:
         return None
     strange = written - figures_offered(passage.text) - figures_offered(failed.question)
+    if not failed.is_written_by_model:
+        strange -= failed.offered
     if strange:
         is_date = any(_DATE.fullmatch(figure) for figure in wanted)
         subcause = "chronological inconsistency" if is_date else "numerical error"

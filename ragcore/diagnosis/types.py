@@ -45,6 +45,8 @@ class BearingPassage:
     places: Mapping[str, int] = field(default_factory=dict)  # ranking -> 1-based place, where it had one
     coverage: float = 0.0
     window_coverage: float = 0.0
+    rival: float = 0.0  # best coverage among the passages of other documents that were found
+    rivals: int = 0  # passages of other documents that were found and have as much of the question or more
     literal: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()  # terms of the question that it does not have, the rarest first
     is_split: bool = False  # the answer stands partly in the passage beside it
@@ -62,6 +64,8 @@ class FailedAnswer:
     passage: BearingPassage | None  # None: none is known
     golds: tuple[str, ...] = ()  # accepted answers, one of which a right answer has
     points: tuple[str, ...] = ()  # key points, all of which a right answer has
+    expects_refusal: bool = False  # a right answer says that nothing answers the question
+    offered: frozenset[str] = frozenset()  # figures of the passages that it cites, comparable
     cited_other: bool = False  # it cites passages of other documents
     has_markers: bool = True  # it cites anything at all
     unsupported: tuple[str, ...] = ()  # sentences that no source supports

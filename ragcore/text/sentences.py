@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 from ragcore.text.request_cache import cached
-from ragcore.text.scripts import columns
+from ragcore.text.scripts import CJK, columns
 
 _CLOSERS = "」』”’\"'）)】》〉\\]*_"
 _MARKERS = r"(?:[ \t]*\[\d{1,3}\])*"  # citation markers belong to the sentence before them
@@ -26,7 +26,8 @@ _LIST_NUMBER = re.compile(
     r"\s*(?:[-*+>]\s+)*(?:\d{1,3}|[A-Za-z]|(?i:step|case|note|example|phase|stage|rule|test|item|part|section)\s+\d{1,3})\Z"
 )  # also "Step 1. Open the cabinet."
 _DOTTED = re.compile(r"(?:[A-Z]\.)+[A-Z]")  # P.R. China
-_LAST_WORD = re.compile(r"[^\s(\[{\"'“‘（/]*\Z")
+_INLINE_NUMBER = re.compile(r"(?P<colon>[:：]\s*)?(?<!\d)(?P<number>\d{1,2})\Z")  # "Causes: 1. Dust 2. Heat"
+_LAST_WORD = re.compile(rf"[^\s(\[{{\"'“‘（/{CJK}]*\Z")  # "笔名S.G. Smith": Chinese has no spaces before it
 _LOWER_WORD = re.compile(r"[a-zà-ÿ]+(?![A-Za-z0-9])")  # "eNB" and "gNodeB" may begin a sentence
 _UNFINISHED = ",，、;；—-–(（[「“"
 _WRAPPED_WIDTH = 60  # columns; a shorter line without a full stop is a heading or a list item, not a wrapped one
@@ -105,7 +106,7 @@ def _is_end(line: str, start: int, match: re.Match[str]) -> bool:
 
 def _is_abbreviation(before: str, following: str) -> bool:
     """Whether the dot behind `before` belongs to an abbreviation, an initial or a list number."""
-    if _LIST_NUMBER.fullmatch(before):
+    if _LIST_NUMBER.fullmatch(before) or _is_inline_number(before):
         return True
     found = _LAST_WORD.search(before)
     word = found.group() if found else ""
@@ -119,6 +120,17 @@ def _is_abbreviation(before: str, following: str) -> bool:
         or (following.isdigit() and word.lower() in before_number)
         or bool(_DOTTED.fullmatch(word))
     )
+
+
+def _is_inline_number(before: str) -> bool:
+    """Whether it ends with the next number of a list within a sentence: the first behind a colon, then one by one."""
+    found = _INLINE_NUMBER.search(before)
+    if found is None:
+        return False
+    number = int(found["number"])
+    if number == 1:
+        return found["colon"] is not None
+    return re.search(rf"(?<![\d.]){number - 1}\. ", before) is not None and before[: found.start("number")][-1:].isspace()
 
 
 def lines_of(text: str, sentences: Iterable[str]) -> list[int]:

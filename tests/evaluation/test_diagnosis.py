@@ -147,6 +147,64 @@ def test_a_text_that_says_something_else(reviewer, documents, asker, answer, poi
     assert cause(reviewer, message, answers=(), points=points)[:2] == ("generation", subcause)
 
 
+def expecting_refusal(reviewer, message) -> tuple[str, str, str]:
+    found = answer_diagnose(
+        scope=scope_of(reviewer),
+        viewer=reviewer,
+        message_id=str(message.pk),
+        wanted=Wanted(expects_refusal=True),
+        is_reviewer=True,
+    ).diagnosis
+    return found.cause, found.subcause, found.detail
+
+
+def test_an_answer_in_the_place_of_a_refusal(reviewer, documents, asker):
+    message = asked(asker)
+    assert expecting_refusal(reviewer, message) == ("generation", "abstention failure", "answered")
+
+    Message.objects.filter(pk=message.pk).update(status="refused", answer="The documents do not say.", sentences=[])
+    assert expecting_refusal(reviewer, message)[0] == "none"
+
+
+def test_a_figure_that_is_quoted_from_another_source_is_not_a_wrong_figure(reviewer, radio, asker):
+    cells = "A cell has 12 neighbours, and each of the neighbours is measured by the terminal."
+    ingest(reviewer, radio, **TEXTS, cells=cells)
+    message = asked(asker)
+    other = message.citations.get(document__external_id="cells")
+    Message.objects.filter(pk=message.pk).update(
+        answer=f"A cell has 12 neighbours [{other.number}].", status="answered", sentences=[]
+    )
+    message.citations.update(cited=False)
+    message.citations.filter(pk=other.pk).update(cited=True)
+
+    assert cause(reviewer, message)[:2] == ("generation", "contextual misalignment")
+
+
+def test_of_several_passages_the_one_with_what_is_missing_is_followed(reviewer, documents, asker):
+    message = asked(asker, "What do paging and a handover do?", top_k=1, max_chunks=1)
+    told = message.citations.get().document.external_id
+    other = "handover" if told == "paging" else "paging"
+    wanted = Wanted(passage=told, also=(other,), answers=(f"{TEXTS[told]} {TEXTS[other]}",))
+
+    found = answer_diagnose(
+        scope=scope_of(reviewer), viewer=reviewer, message_id=str(message.pk), wanted=wanted, is_reviewer=True
+    )
+
+    assert found.bearing.expected.document == documents[other]
+    assert found.diagnosis.cause == "reranking"
+
+
+def test_names_that_lead_nowhere_are_left_out_beside_one_that_does(reviewer, documents, asker):
+    message = asked(asker)
+    wanted = Wanted(passage="no such document", also=("rach",), answers=("64",))
+
+    found = answer_diagnose(
+        scope=scope_of(reviewer), viewer=reviewer, message_id=str(message.pk), wanted=wanted, is_reviewer=True
+    )
+
+    assert found.bearing.expected.document == documents["rach"]
+
+
 def test_a_diagnosis_is_kept_with_what_it_rests_on(reviewer, documents, asker):
     message = asked(asker)
     found = diagnosed(reviewer, message)
