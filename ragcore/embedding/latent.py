@@ -25,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 
 LATENT = 384  # numbers of the latent part; with the prefix they are as many as the embedder's
 RARITY_POWER = 1.0  # of idf, beside the weight of BM25
-LEAST_FREQUENCY = 1  # passages that must have a term
+MOST_TERMS = 200_000  # the most frequent ones; each takes 0.9 kB in the database
 SHARE = 0.5  # of the latent cosine in the joined one
 OVERSAMPLING = 16
 POWER_ITERATIONS = 4
@@ -131,7 +131,7 @@ def latent_fit(passages: SparseRows, *, dimensions: int = LATENT) -> LatentTerms
 
     ids, columns, counts = np.unique(passages.terms, return_inverse=True, return_counts=True)
     rarity = np.log1p((len(passages) - counts + 0.5) / (counts + 0.5)) ** RARITY_POWER
-    kept = counts >= LEAST_FREQUENCY
+    kept = counts >= (np.sort(counts)[-MOST_TERMS] if len(ids) > MOST_TERMS else 1)
     weights = passages.weights * rarity[columns] * kept[columns]
     matrix = csr_matrix((weights.astype(np.float32), columns, passages.starts), shape=(len(passages), len(ids)))
     lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())

@@ -45,7 +45,7 @@ def texts(prefix, about, count):
 
 
 def ask(owner, query="What are the losses of filter 7?", mode="vector"):
-    return retrieve(scope=scope_of(owner), request=RetrievalRequest(query=query, mode=mode, top_k=PASSAGES))
+    return retrieve(scope=scope_of(owner), request=RetrievalRequest(query=query, mode=mode, top_k=PASSAGES + 1))
 
 
 def titles(found):
