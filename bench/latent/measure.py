@@ -66,7 +66,9 @@ class _Set:
         """Ingested, without domain vectors; up to `limit` of its questions, drawn with a fixed seed."""
         name = folder.parent.name if folder.name in ("dev", "heldout") else folder.name
         tenant = Tenant.objects.create(name=f"bench {name}")
-        admin = User.objects.create(username=f"bench-{name}", tenant=tenant, is_staff=True, is_superuser=True, clearance=4)
+        admin = User.objects.create(
+            username=f"bench-{name}", tenant=tenant, is_staff=True, is_superuser=True, clearance=4
+        )
         scope = scope_for(admin)
         golden, accepted = benchmark_load(scope=scope, actor=admin, folder=folder, name=name)
         work_off(accepted.job_id)

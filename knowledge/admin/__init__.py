@@ -14,4 +14,16 @@ from knowledge.admin import (
     triples,
 )
 
-__all__ = ["documents", "duplicates", "handlers", "jobs", "latent", "lexicon", "places", "sets", "sources", "tenants", "triples"]
+__all__ = [
+    "documents",
+    "duplicates",
+    "handlers",
+    "jobs",
+    "latent",
+    "lexicon",
+    "places",
+    "sets",
+    "sources",
+    "tenants",
+    "triples",
+]

@@ -101,9 +101,7 @@ class ScopedVectorIndex:
 
     def _search(self) -> VectorSearch:
         if self.search is None:
-            self.search = vector_search(
-                scope=self.scope, visible=self.visible, model=self.model, latent=self.latent
-            )
+            self.search = vector_search(scope=self.scope, visible=self.visible, model=self.model, latent=self.latent)
         return self.search
 
     def _noted(self, found: list[PlannedHits], start: float) -> list[list[Hit]]:

@@ -65,9 +65,7 @@ def entries_copy(rows: Sequence[EntryRow]) -> None:
             latent_vectors_copy(mine, latent=latent)
 
 
-def latent_vectors_copy(
-    rows: Sequence[tuple[int, EntryRow]], *, latent: int, terms: LatentTerms | None = None
-) -> None:
+def latent_vectors_copy(rows: Sequence[tuple[int, EntryRow]], *, latent: int, terms: LatentTerms | None = None) -> None:
     """Insert the joined vectors of entries with these ids; `terms` of the fit, where they are many."""
     if not rows:
         return

@@ -75,7 +75,12 @@ def entry_scores_load(
     rows = fetch(visible.applied(sql), params)
     return [
         EntryScores(
-            chunk=chunk, representation=name, is_of_model=same, coarse=coarse, fine=None if fine is None else scale(fine), weights=tuple(weights)
+            chunk=chunk,
+            representation=name,
+            is_of_model=same,
+            coarse=coarse,
+            fine=None if fine is None else scale(fine),
+            weights=tuple(weights),
         )
         for chunk, name, same, coarse, fine, weights in rows
     ]

@@ -206,8 +206,8 @@ def is_filled(*, tenant_id: int, model: str, latent: int) -> bool:
 
 def state_lock(*, tenant_id: int, model: str) -> tuple[int, list[int]]:
     """The fit in use and those that are kept filled, locked until the transaction ends; writers wait."""
-    latent, latents = fetch(LOCK, {"tenant": tenant_id, "model": model})[0]
-    return int(latent), list(latents)
+    found = fetch(LOCK, {"tenant": tenant_id, "model": model})
+    return (int(found[0][0]), list(found[0][1])) if found else (0, [])
 
 
 def state_set(*, tenant_id: int, model: str, latent: int, latents: Sequence[int], off: bool) -> None:

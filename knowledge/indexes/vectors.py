@@ -229,7 +229,14 @@ def beam_width(fetched: int) -> int:
 
 
 def fine_search(
-    *, scope: Scope, visible: Visible, vector: FloatArray, model: str, chunks: Sequence[int], limit: int, latent: int = 0
+    *,
+    scope: Scope,
+    visible: Visible,
+    vector: FloatArray,
+    model: str,
+    chunks: Sequence[int],
+    limit: int,
+    latent: int = 0,
 ) -> list[Hit]:
     """The nearest of these chunks by exact 768-d cosine, best first; `latent`: of joined vectors."""
     del scope  # bound in `visible`; asked for so that no caller can forget it

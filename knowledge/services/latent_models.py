@@ -109,7 +109,7 @@ def _is_due(row: TenantVectors) -> bool:
 
 
 def _drifted(latent: LatentModel, counts: EntryCounts) -> float:
-    """How much less of the passages since the fit its numbers hold, 0 to 1; measured where there are enough new ones."""
+    """How much less of the passages since the fit its numbers hold, 0 to 1; 0 where there are too few new ones."""
     if counts.newer < max(DRIFT_SHARE * latent.passages, DRIFT_LEAST):
         return 0.0
     if counts.newer != latent.drift_passages:
@@ -227,22 +227,22 @@ def _filled(latent: LatentModel) -> int:
 
 
 @transaction.atomic
-def _switched(latent: LatentModel, *, author: User | None = None) -> None:
-    """Bring a filled fit into use; the one before it is kept, older ones are dropped."""
-    named = {"tenant_id": latent.tenant_id, "model": latent.model}
-    current, latents = state_lock(**named)
-    if not is_filled(**named, latent=latent.pk):
-        logger.warning("domain vectors %d of tenant %d are not complete yet", latent.number, latent.tenant_id)
-        return
+def _switched(latent: LatentModel, *, author: User | None = None) -> bool:
+    """Bring a filled fit into use; the one before it is kept, older ones are dropped. False: it is not complete."""
+    tenant_id, model = latent.tenant_id, latent.model
+    current, latents = state_lock(tenant_id=tenant_id, model=model)
+    if latent.pk not in latents or not is_filled(tenant_id=tenant_id, model=model, latent=latent.pk):
+        return False
     former = current if current not in (0, latent.pk) else next((one for one in latents if one != latent.pk), 0)
     kept = [latent.pk, former] if former else [latent.pk]
-    state_set(**named, latent=latent.pk, latents=kept, off=False)
-    rows = LatentModel.objects.filter(tenant=latent.tenant_id, model=latent.model)
+    state_set(tenant_id=tenant_id, model=model, latent=latent.pk, latents=kept, off=False)
+    rows = LatentModel.objects.filter(tenant=tenant_id, model=model)
     rows.filter(pk=latent.pk).update(state=State.LIVE, switched=timezone.now(), author=author)
     rows.filter(state=State.LIVE).exclude(pk=latent.pk).update(state=State.RETIRED)
     for old in rows.exclude(pk__in=kept).exclude(state=State.DROPPED):
         latent_drop(old.pk)
         rows.filter(pk=old.pk).update(state=State.DROPPED)
+    return True
 
 
 # ── what an administrator does ────────────────────────────────────────────────────────────────────
@@ -254,7 +254,8 @@ def latent_use(*, scope: Scope, actor: User, latent_id: int) -> LatentModel:
     latent = _managed(scope, latent_id)
     if latent.state != State.RETIRED:
         raise LatentModelError(latent.state)
-    _switched(latent, author=actor)
+    if not _switched(latent, author=actor):
+        raise LatentModelError("dropped")
     audit_record(actor=actor, action="domain_vectors.switch", target=str(latent))
     latent.refresh_from_db()
     return latent

@@ -100,7 +100,9 @@ class LatentTerms:
         return places, self.ids[places] == terms
 
 
-def question_folded(terms: Sequence[str], known: Mapping[str, tuple[FloatArray, float]], *, rarest: float) -> FloatArray:
+def question_folded(
+    terms: Sequence[str], known: Mapping[str, tuple[FloatArray, float]], *, rarest: float
+) -> FloatArray:
     """float32[k] of at most unit length: a question's latent numbers, by the length that all of its terms have.
 
     `known`: numbers and rarity of terms; others count as `rarest`. So a question of which the corpus knows little has

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from django.db import transaction
 
-from accounts.models import AuditEvent
 from accounts.errors import MissingRightError, NotFoundError
+from accounts.models import AuditEvent
 from knowledge.errors import LatentModelError
 from knowledge.indexes import latent_switch, rotations, search_space
 from knowledge.indexes.latent import latent_name
@@ -36,7 +36,9 @@ def _small(monkeypatch):
 @pytest.fixture
 def owner():
     owner = make_admin()
-    ingest(owner, make_set("common", owners=[owner]), **texts("d", "beams, antennas and the losses of filter", PASSAGES))
+    ingest(
+        owner, make_set("common", owners=[owner]), **texts("d", "beams, antennas and the losses of filter", PASSAGES)
+    )
     return owner
 
 
@@ -65,9 +67,7 @@ def test_every_entry_gets_a_vector_and_searches_use_them(owner):
     assert (latent.state, latent.number, latent.passages) == (State.LIVE, 1, PASSAGES)
     assert (state().latent, state().latents) == (latent.pk, [latent.pk])
     assert latent.captured == pytest.approx(1.0, abs=0.01)
-    assert set(LatentVector.objects.values_list("embedding_model", flat=True)) == {
-        latent_name(latent.model, latent.pk)
-    }
+    assert set(LatentVector.objects.values_list("embedding_model", flat=True)) == {latent_name(latent.model, latent.pk)}
     after = ask(owner)
     assert titles(after)[0] == "d7"
     assert sorted(titles(after)) == sorted(titles(before))

@@ -21,7 +21,9 @@ from ragcore.embedding.latent import (
 
 ROWS = [{1: 2.0, 2: 1.0, 9: 0.5}, {1: 1.0, 2: 2.0}, {3: 1.5, 4: 1.5, 9: 0.5}, {3: 1.0, 4: 2.0}, {5: 1.0, 9: 1.0}]
 rows_of_weights = st.lists(
-    st.dictionaries(st.integers(1, 40), st.floats(0.125, 2.0, width=32), min_size=1, max_size=12), min_size=2, max_size=25
+    st.dictionaries(st.integers(1, 40), st.floats(0.125, 2.0, width=32), min_size=1, max_size=12),
+    min_size=2,
+    max_size=25,
 )
 
 
